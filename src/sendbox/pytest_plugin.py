@@ -141,12 +141,29 @@ def pytest_configure(config: pytest.Config) -> None:
         config.stash[_GATHERING] = gathering = Gathering(config)
         config.pluginmanager.register(gathering, "sendbox-coverage")
     explored = ("--sendbox-scenario", "--sendbox-found")
-    explores = config.getoption("--sendbox-explore") is not None or any(config.getoption(name) for name in explored)
-    if explores and not config.option.collectonly:
-        from sendbox.fixture.exploring import Exploring
+    if config.getoption("--sendbox-explore") is not None or any(config.getoption(name) for name in explored):
+        _explore(config)
 
-        config.stash[_EXPLORING] = exploring = Exploring(config, os.environ)
-        config.pluginmanager.register(exploring, "sendbox-exploring")
+
+def _explore(config: pytest.Config) -> Exploring:
+    """The plugin of a session that explores."""
+    from sendbox.fixture.exploring import Exploring
+
+    config.stash[_EXPLORING] = exploring = Exploring(config, os.environ)
+    config.pluginmanager.register(exploring, "sendbox-exploring")
+    return exploring
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """A test with the decorator `sendbox.explore` is explored without an option too."""
+    always = any("always" in (marker.kwargs.get("explore") or ()) for item in items for marker in _markers(item))
+    if always and config.stash.get(_EXPLORING, None) is None:
+        _explore(config).pytest_collection_modifyitems(items)
+
+
+def _markers(item: pytest.Item) -> Iterator[pytest.Mark]:
+    return (marker for marker in item.iter_markers("sendbox") if isinstance(marker.kwargs.get("explore"), dict))
 
 
 @pytest.fixture(scope="session")

@@ -1,1 +1,1 @@
-"""Exploration: what it finds, how it makes it small, and what it says."""
+"""Exploration: census, families, search, and the zoo of clients with planted bugs."""

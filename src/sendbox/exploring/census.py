@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, is_dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from sendbox.engine.journal import CODE
@@ -221,10 +221,18 @@ def _sessions(world: World) -> Iterator[Session]:
         yield Session(session.phone, counts[session.phone], begun, ends, verified)
 
 
+def _parts(left: Any, right: Any) -> str:
+    """What differs of two things of one kind."""
+    if not is_dataclass(left):
+        return f"{left}, then {right}"
+    pairs = ((field.name, getattr(left, field.name), getattr(right, field.name)) for field in fields(left))
+    return "; ".join(f"{name} {one}, then {other}" for name, one, other in pairs if one != other)
+
+
 def difference(first: Sequence[Census], second: Sequence[Census]) -> str | None:
     """The first thing in which two runs differ, in words; None where they are the same."""
     if len(first) != len(second):
-        return f"{len(first)} worlds, then {len(second)}"
+        return f"the number of worlds that the run opened: {len(first)}, then {len(second)}"
     for one, other in zip(first, second, strict=True):
         for field in fields(one):
             mine, theirs = getattr(one, field.name), getattr(other, field.name)
@@ -233,6 +241,6 @@ def difference(first: Sequence[Census], second: Sequence[Census]) -> str | None:
             what = f"{field.name} of world {one.ordinal}"
             for number, (left, right) in enumerate(zip(mine, theirs, strict=False), 1):
                 if left != right:
-                    return f"number {number} of the {what}: {left}, then {right}"
+                    return f"number {number} of the {what}: {_parts(left, right)}"
             return f"the {what}: {len(mine)} of them, then {len(theirs)}"
     return None

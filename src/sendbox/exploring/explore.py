@@ -46,6 +46,13 @@ class Result:
     tried: Tried | None = None
 
 
+def runs_of(value: object) -> int:
+    """A number of runs. Raises ValueError."""
+    if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+        raise ValueError(f"{value!r} is not a number of runs; legal: a whole number from 1")
+    return value
+
+
 def explore(
     passed: Run,
     run: RunTest,

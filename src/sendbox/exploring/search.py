@@ -86,6 +86,8 @@ class Search:
             yield plan
 
     def _ways(self) -> Iterator[Plan]:
+        if not self.singles:
+            return
         if len(self.singles) * 2 > self._runs:
             for first in range(0, len(self.singles), MOST):
                 yield self._fitting(self.singles[first : first + MOST])

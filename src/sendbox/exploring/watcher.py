@@ -45,10 +45,12 @@ class Watcher(Watch):
         self._fronts = tuple(fronts)
         self._plan: Mapping[int, Mapping[str, Any]] = {}
         self._observing = False
-        self._worlds: list[Hosted] = []
+        #: how many worlds were opened in this run, and the ordinals of those that are open
+        self._count = 0
+        self._ordinals: dict[Hosted, int] = {}
         #: what each world would have been opened from without a plan
-        self._bases: list[Blueprint] = []
-        self._moves: dict[int, list[tuple[int, int]]] = {}
+        self._bases: dict[int, Blueprint] = {}
+        self._moves: dict[Hosted, list[tuple[int, int]]] = {}
         self._observed: dict[int, Observed] = {}
         #: why a scenario could not be laid in front
         self._refused: ScenarioError | None = None
@@ -57,7 +59,8 @@ class Watcher(Watch):
         """A run begins; `plan` has a scenario for each world that it is about, by its ordinal."""
         self._plan = plan
         self._observing = observing
-        self._worlds, self._bases, self._moves, self._observed = [], [], {}, {}
+        self._count = 0
+        self._ordinals, self._bases, self._moves, self._observed = {}, {}, {}, {}
 
     def end(self, runtime: Runtime) -> list[Observed]:
         """The run has ended: its worlds, in the order in which they were opened.
@@ -66,7 +69,6 @@ class Watcher(Watch):
         """
         for hosted in list(runtime.worlds.values()):
             self.closes(hosted)
-        self._worlds = []
         if self._refused is not None:
             refused, self._refused = self._refused, None
             raise refused
@@ -76,25 +78,26 @@ class Watcher(Watch):
 
     def opens(self, blueprint: Blueprint, start: int | None) -> tuple[Blueprint, int | None]:
         """A world is about to open."""
-        ordinal = len(self._worlds) + 1
-        self._bases[ordinal - 1 :] = [blueprint]
+        ordinal = self._count + 1
+        self._bases[ordinal] = blueprint
         clock = self._plan.get(ordinal, {}).get("clock", {})
         return self._laid(ordinal, blueprint), instant(clock["start"]) if "start" in clock else start
 
     def opened(self, hosted: Hosted) -> None:
         """A world has opened."""
-        self._worlds.append(hosted)
+        self._count += 1
+        self._ordinals[hosted] = self._count
 
     def loads(self, hosted: Hosted, blueprint: Blueprint) -> Blueprint:
         """A world gets another scenario."""
-        return self._laid(self._ordinal(hosted), blueprint) if hosted in self._worlds else blueprint
+        ordinal = self._ordinals.get(hosted)
+        return blueprint if ordinal is None else self._laid(ordinal, blueprint)
 
     def advances(self, hosted: Hosted, goal: Goal) -> Goal:
         """A tester is about to move a clock."""
-        if hosted not in self._worlds:
-            return goal
-        number = len(self._moves.get(id(hosted), ())) + 1
-        for other in self._plan.get(self._ordinal(hosted), {}).get("found", {}).get("advances", ()):
+        plan = self._plan.get(self._ordinals.get(hosted, 0), {})
+        number = len(self._moves.get(hosted, ())) + 1
+        for other in plan.get("found", {}).get("advances", ()):
             end = hosted.world.start + duration(other["to"])
             if other["advance"] == number and end >= hosted.world.now:
                 return Goal("to", end)
@@ -102,17 +105,18 @@ class Watcher(Watch):
 
     def advanced(self, hosted: Hosted, began: int) -> None:
         """A tester has moved a clock."""
-        self._moves.setdefault(id(hosted), []).append((began, hosted.world.now))
+        if hosted in self._ordinals:
+            self._moves.setdefault(hosted, []).append((began, hosted.world.now))
 
     def closes(self, hosted: Hosted) -> None:
         """A world is about to close."""
-        if self._observing and hosted in self._worlds:
-            self._observed[self._ordinal(hosted)] = self._seen(hosted)
+        ordinal, moves = self._ordinals.pop(hosted, None), self._moves.pop(hosted, [])
+        if ordinal is not None:
+            base = self._bases.pop(ordinal)
+            if self._observing:
+                self._observed[ordinal] = self._seen(hosted, ordinal, moves, base)
 
     # -- inside
-
-    def _ordinal(self, hosted: Hosted) -> int:
-        return self._worlds.index(hosted) + 1
 
     def _laid(self, ordinal: int, blueprint: Blueprint) -> Blueprint:
         """A blueprint with the plan of its world in front."""
@@ -120,18 +124,20 @@ class Watcher(Watch):
         fronts = self._fronts if plan is None else (plan, *self._fronts)
         try:
             return in_front(self._served.language, blueprint, fronts) if fronts else blueprint
-        except ScenarioError as error:  # a client must not see it: it is not the client's
+        except ScenarioError as error:
+            if plan is None:
+                raise
             self._refused = self._refused or error
             return blueprint
 
-    def _seen(self, hosted: Hosted) -> Observed:
+    def _seen(self, hosted: Hosted, ordinal: int, moves: Sequence[tuple[int, int]], base: Blueprint) -> Observed:
         world = hosted.world
         taken = world.outlets.captured or hosted.deliverer is not None or hosted.pulling
         return Observed(
-            census(world, self._ordinal(hosted), self._moves.get(id(hosted), ()), taken=taken),
+            census(world, ordinal, moves, taken=taken),
             tuple(self._lines(world)),
             iso(world.start),
-            self._scenario(world, self._bases[self._ordinal(hosted) - 1]),
+            self._scenario(world, base),
         )
 
     def _lines(self, world: World) -> list[Line]:

@@ -1,0 +1,159 @@
+"""The search over plans: what it tries, in which order, and how a plan becomes small."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import islice
+from typing import Final
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sendbox.exploring.explore import Run, explore, runs_of
+from sendbox.exploring.misfortune import MOST, Kind, Misfortune, Plan, Spot, Value, legal, scenarios
+from sendbox.exploring.search import SHRINKING, Search
+
+KIND: Final = Kind("calls", "failed", ("§7.1",), "It ends.", lambda _kind, _world: iter(()))
+
+
+def spot(name: str, values: int = 1, about: str = "one", row: tuple[str, int] | None = None) -> Spot:
+    """A spot with so many values."""
+    parts = {"api": [{"when": {"nth": 1}, "fault": "reset"}]}
+    return Spot(KIND, 1, name, about, name[0], tuple(Value(f"says {n}", parts) for n in range(values)), row)
+
+
+def search(spots: list[Spot], runs: int = 100, seed: int = 0) -> Search:
+    """A search of a test."""
+    return Search(spots, seed=seed, name="test_it", runs=runs)
+
+
+def names(plan: Plan) -> set[str]:
+    """The spots of a plan."""
+    return {item.spot.place for item in plan}
+
+
+def test_a_small_census_is_enumerated() -> None:
+    """Each single misfortune, then every pair about the same, and plans of more; none of them twice."""
+    of = search([spot(f"a{n}", values=2) for n in range(4)])
+    plans = list(of.plans())
+    assert [len(plan) for plan in plans[:8]] == [1] * 8
+    assert len({frozenset(map(str, plan)) for plan in plans}) == len(plans)
+    assert of.tried.singles == of.tried.all_singles == 8
+    assert of.tried.pairs == of.tried.all_pairs == 24
+    assert of.tried.words().startswith("all 8 single misfortunes and 24 of 24 pairs about one message or call, ")
+
+
+def test_of_a_large_census_plans_of_many_come_first() -> None:
+    """So each single misfortune is tried early, though not alone."""
+    of = search([spot(f"{chr(97 + n % 20)}{n}", about=str(n)) for n in range(100)], runs=40)
+    plans = list(of.plans())
+    assert [len(plan) for plan in plans[:12]] == [MOST] * 12
+    assert len(set().union(*map(names, plans[:13]))) == 100
+    assert len(plans) == of.tried.runs == 40
+    assert of.tried.words() == "27 of 100 single misfortunes, 13 plans of more tried"
+
+
+def test_unlike_misfortunes_come_first() -> None:
+    """Of kinds of which nothing was tried yet there is one before there are two."""
+    of = search([spot(f"{letter}{n}") for letter in "abc" for n in range(5)])
+    firsts = [plan[0].spot.like for plan in islice(of.plans(), 6)]
+    assert sorted(firsts[:3]) == sorted(firsts[3:]) == ["a", "b", "c"]
+
+
+def test_the_same_seed_tries_the_same_plans() -> None:
+    """And another one others."""
+    spots = [spot(f"a{n}", values=3) for n in range(12)]
+    first, again, other = ([tuple(map(str, plan)) for plan in search(spots, seed=seed).plans()] for seed in (1, 1, 2))
+    assert first == again != other
+
+
+def test_nothing_to_spoil() -> None:
+    """A census without a spot has no plan."""
+    of = search([])
+    assert list(of.plans()) == []
+    assert of.tried.words() == "there was nothing to spoil"
+
+
+@pytest.mark.parametrize(
+    ("breaks", "small"),
+    [
+        (lambda plan: {"a1", "a6"} <= names(plan), {"a1", "a6"}),
+        (lambda plan: "a3" in names(plan), {"a3"}),
+        (lambda plan: {"a0", "a4", "a7"} <= names(plan), {"a0", "a4", "a7"}),
+    ],
+    ids=["pair", "single", "three"],
+)
+def test_a_plan_is_made_small(breaks: Callable[[Plan], bool], small: set[str]) -> None:
+    """Exactly what is needed remains, with the simplest values."""
+    spots = [spot(f"a{n}", values=3) for n in range(8)]
+    of = search(spots)
+    plan = of.shrunk(tuple(Misfortune(one, 2) for one in spots), breaks)
+    assert names(plan) == small
+    assert {item.number for item in plan} == {0}
+    assert of.tried.shrinking < 60
+
+
+@given(st.sets(st.integers(0, 7), min_size=1), st.integers(0, 2))
+def test_any_cause_is_what_remains(cause: set[int], number: int) -> None:
+    """Whichever misfortunes break the client together, by whichever values from one on."""
+    spots = [spot(f"a{n}", values=3) for n in range(8)]
+    wanted = {f"a{n}" for n in cause}
+
+    def breaks(plan: Plan) -> bool:
+        return wanted <= {item.spot.place for item in plan if item.number >= number}
+
+    plan = search(spots).shrunk(tuple(Misfortune(one, 2) for one in spots), breaks)
+    assert {(item.spot.place, item.number) for item in plan} == {(name, number) for name in wanted}
+
+
+def test_making_small_has_an_end() -> None:
+    """After so many runs it stays as it is."""
+    spots = [spot(f"a{n}", values=400) for n in range(2)]
+    calls = []
+
+    def breaks(plan: Plan) -> bool:
+        calls.append(plan)
+        return all(item.number == 399 for item in plan) and len(plan) == 2
+
+    assert len(search(spots).shrunk(tuple(Misfortune(one, 399) for one in spots), breaks)) == 2
+    assert len(calls) == SHRINKING
+
+
+def test_at_most_two_calls_in_a_row_fail() -> None:
+    """Of an operation and an object; and one thing at a spot, eight in a plan."""
+    row = [Misfortune(spot(f"a{n}", row=("sendMessage 420", n))) for n in range(1, 5)]
+    assert legal((row[0], row[1], row[3]))
+    assert not legal((row[0], row[1], row[2]))
+    assert not legal((row[0], Misfortune(spot("b", row=("sendMessage 420", 1)))))
+    one = spot("a", values=2)
+    assert not legal((Misfortune(one), Misfortune(one, 1)))
+    assert legal(tuple(Misfortune(spot(f"b{n}")) for n in range(MOST)))
+    assert not legal(tuple(Misfortune(spot(f"b{n}")) for n in range(MOST + 1)))
+
+
+def test_a_plan_is_a_scenario_for_each_world() -> None:
+    """Rules are named after their misfortune, in at most 100 characters; lists of several are joined."""
+    first, second = spot("a" * 120), spot("b")
+    rules = scenarios((Misfortune(first), Misfortune(second)))[1]["api"]
+    assert [rule["name"] for rule in rules] == [f"{'a' * 94}…", "b: failed"]
+    assert all(len(rule["name"]) <= 100 for rule in rules)
+    both = {"api": [{"fault": "reset"}, {"fault": "timeout"}], "clock": {"start": "2026-01-01T00:00:00Z"}}
+    two = Spot(KIND, 2, "c", "", "", (Value("says", both),))
+    named = scenarios((Misfortune(two),))[2]
+    assert [rule["name"] for rule in named["api"]] == ["c: failed", "c: failed, 2"]
+    assert named["clock"] == {"start": "2026-01-01T00:00:00Z"}
+
+
+@pytest.mark.parametrize("value", [0, -1, True, "3", None])
+def test_a_number_of_runs(value: object) -> None:
+    """A whole number from 1."""
+    with pytest.raises(ValueError, match="is not a number of runs; legal: a whole number from 1"):
+        runs_of(value)
+
+
+def test_a_second_run_that_fails_is_not_explored() -> None:
+    """The test must pass twice without misfortune."""
+    result = explore(Run(False), lambda _plan, _observing: Run(True), name="test_it", families=["calls"], seed=0)
+    assert result.words == ["not repeatable, so not explored: the second run without misfortune did not pass"]
+    assert result.plan == ()
