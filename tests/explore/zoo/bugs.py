@@ -44,12 +44,13 @@ class SentIsDelivered(Bug):
 
 
 class Resends(Bug):
-    """It sends again what got no answer, without a look whether it was taken."""
+    """It sends again at once what got no answer, without a look whether it was taken."""
 
     family = "calls"
 
     def unanswered(self, notice: Notice) -> None:
-        notice.due = self.now()
+        again = self.submit(notice)
+        notice.state = "taken" if again is not None and self.was_taken(again) else "queued"
 
 
 class EarlyReplyIsLost(Bug):

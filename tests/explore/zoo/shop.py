@@ -122,11 +122,11 @@ class Shop:
     # -- what its timer does
 
     @property
-    def busy(self) -> bool:
-        """Whether something waits for `work`."""
-        return any(notice.state in ("queued", "unsure") for notice in self.notices.values()) or any(
-            not login.token for login in self.logins.values()
-        )
+    def due(self) -> datetime | None:
+        """When `work` has something to do, None where it has not."""
+        notices = (notice.due for notice in self.notices.values() if notice.state in ("queued", "unsure"))
+        logins = (login.due for login in self.logins.values() if not login.token)
+        return min((*notices, *logins), default=None)
 
     def work(self) -> None:
         """Sends what is due, and asks what became of calls that got no answer."""

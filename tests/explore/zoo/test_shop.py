@@ -86,10 +86,12 @@ def test_a_reminder_that_the_page_shows_was_taken(shop: Shop, sendbox: Sandbox, 
     assert len(named(sendbox, "A-1")) == (shop.notices["A-1"].state == "taken")
 
 
-def test_a_customer_logs_in(shop: Shop, sendbox: Sandbox, ends: Callable[[], None], passes: Callable[[str], None]) -> None:
+def test_a_customer_logs_in(
+    shop: Shop, sendbox: Sandbox, ends: Callable[[], None], passes: Callable[[str], None]
+) -> None:
     """The right code is taken, a wrong one is not."""
     shop.log_in(JANA)
-    while shop.busy:
+    while shop.due is not None:
         passes("1m")
     code = sendbox.codes(phone=JANA)[0].code
     assert _entered(shop, passes, "0" + code[:5] if code[0] != "0" else "1" + code[:5]) == "wrong"
@@ -114,11 +116,13 @@ def test_the_page_asks_for_a_code_as_long_as_it_is_valid(
     for time in ("5m", "4m", "2m"):
         passes(time)
         (code, *_) = sendbox.codes(phone=JANA)
-        if not shop.busy:
+        if shop.due is None:
             assert shop.code_is_valid(JANA) == (code.state in ("pending", "code_sent"))
 
 
-def test_offers_come_by_day(shop: Shop, sendbox: Sandbox, passes: Callable[[str], None], ends: Callable[[], None]) -> None:
+def test_offers_come_by_day(
+    shop: Shop, sendbox: Sandbox, passes: Callable[[str], None], ends: Callable[[], None]
+) -> None:
     """No offer leaves between ten in the evening and eight in the morning, by the customers' clock."""
     for number in range(8):
         shop.offer(f"O-{number}", f"42077700{number}101")
