@@ -34,7 +34,7 @@ def names(plan: Plan) -> set[str]:
 
 
 def test_a_small_census_is_enumerated() -> None:
-    """Each single misfortune, then every pair about the same, and plans of more; none of them twice."""
+    """Each single misfortune, then every pair about the same, and other plans; none of them twice."""
     of = search([spot(f"a{n}", values=2) for n in range(4)])
     plans = list(of.plans())
     assert [len(plan) for plan in plans[:8]] == [1] * 8
@@ -44,6 +44,14 @@ def test_a_small_census_is_enumerated() -> None:
     assert of.tried.words().startswith("all 8 single misfortunes and 24 of 24 pairs about one message or call, ")
 
 
+def test_a_drawn_plan_of_two_is_a_pair_only_where_both_are_about_one() -> None:
+    """So never more pairs were tried than there are."""
+    of = search([spot(f"a{n}", about=str(n // 2)) for n in range(6)], runs=200)
+    plans = list(of.plans())
+    assert of.tried.pairs == of.tried.all_pairs == 3
+    assert of.tried.larger == len(plans) - 3 - 6
+
+
 def test_of_a_large_census_plans_of_many_come_first() -> None:
     """So each single misfortune is tried early, though not alone."""
     of = search([spot(f"{chr(97 + n % 20)}{n}", about=str(n)) for n in range(100)], runs=40)
@@ -51,7 +59,7 @@ def test_of_a_large_census_plans_of_many_come_first() -> None:
     assert [len(plan) for plan in plans[:12]] == [MOST] * 12
     assert len(set().union(*map(names, plans[:13]))) == 100
     assert len(plans) == of.tried.runs == 40
-    assert of.tried.words() == "27 of 100 single misfortunes, 13 plans of more tried"
+    assert of.tried.words() == "27 of 100 single misfortunes, 13 other plans tried"
 
 
 def test_unlike_misfortunes_come_first() -> None:

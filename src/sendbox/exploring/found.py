@@ -49,7 +49,7 @@ def write(folder: Path, test: str, plan: Plan, broken: Sequence[Observed], lines
     """Writes a find; the same test and plan have the same files. Raises OSError."""
     folder.mkdir(parents=True, exist_ok=True)
     says = "; ".join(map(str, plan))
-    readable = _UNFIT.sub("-", test.rpartition("/")[2]).strip("-")[-_LONGEST:].strip("-")
+    readable = _UNFIT.sub("-", test.partition("::")[2] or test).strip("-")[:_LONGEST].strip("-")
     stem = f"{readable}-{blake2b(f'{test} {says}'.encode(), digest_size=4).hexdigest()}"
     by_world = scenarios(plan)
     files = []

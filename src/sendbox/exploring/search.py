@@ -28,7 +28,7 @@ Breaks = Callable[[Plan], bool | None]
 
 @dataclass(slots=True)
 class Tried:
-    """What was tried: how many singles and pairs of those that there are, plans of more, runs that said nothing."""
+    """What was tried: how many singles and pairs of those that there are, other plans, runs that said nothing."""
 
     runs: int = 0
     singles: int = 0
@@ -41,6 +41,10 @@ class Tried:
     unsteady: list[Plan] = field(default_factory=list)
     spots: Counter[str] = field(default_factory=Counter)
 
+    def effort(self) -> str:
+        """How many runs a find took."""
+        return f"found by run {self.runs}, made small by {self.shrinking} more"
+
     def words(self) -> str:
         """In one line."""
         if not self.all_singles:
@@ -51,7 +55,7 @@ class Tried:
         if self.all_pairs:
             all_pairs = f"{self.all_pairs:,}" if self.all_pairs < COUNTED else f"more than {COUNTED:,}"
             line += f" and {self.pairs:,} of {all_pairs} pairs about one message or call"
-        larger = f", {self.larger:,} plans of more" if self.larger else ""
+        larger = f", {self.larger:,} other plans" if self.larger else ""
         silent = f"; {self.silent} runs took too long or were skipped" if self.silent else ""
         return f"{line}{larger} tried{silent}"
 
@@ -103,7 +107,7 @@ class Search:
         self.tried.runs += 1
         if len(plan) == 1:
             self.tried.singles += 1
-        elif len(plan) == 2:
+        elif len(plan) == 2 and plan[0].spot.about == plan[1].spot.about:
             self.tried.pairs += 1
         else:
             self.tried.larger += 1
