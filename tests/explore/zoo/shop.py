@@ -96,7 +96,7 @@ class Shop:
         if not login.token:
             return "later"
         answer = self._call("POST", f"/v1/validations/{login.token}/verify", json={"code": code})
-        if answer is None or answer.status_code >= 500 or answer.json().get("error") is None and answer.is_error:
+        if answer is None or not (answer.is_success or answer.status_code == 400):
             return "later"
         return "welcome" if answer.is_success else "wrong"
 
