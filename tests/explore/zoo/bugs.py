@@ -39,8 +39,8 @@ class SentIsDelivered(Bug):
 
     family = "results"
 
-    def arrived(self, notice: Notice) -> bool:
-        return any(result in ("sent", *ARRIVED) for result in notice.results.values())
+    def has_it(self, result: str) -> bool:
+        return result in ("sent", *ARRIVED)
 
 
 class Resends(Bug):
@@ -59,9 +59,9 @@ class EarlyReplyIsLost(Bug):
     family = "people"
     test = "test_each_reply_is_thanked_for_once"
 
-    def answered(self, notice: Notice, text: str) -> None:
-        if self.arrived(notice):
-            super().answered(notice, text)
+    def wrote(self, phone: str, notice: Notice | None, text: str) -> None:
+        if notice is None or self.channels(notice.order):
+            super().wrote(phone, notice, text)
 
 
 class IgnoresStop(Bug):

@@ -41,7 +41,6 @@ class Notice:
     due: datetime
     state: str = "queued"
     results: dict[str, str] = field(default_factory=dict)
-    replies: list[str] = field(default_factory=list)
     tried: datetime | None = None
 
 
@@ -64,6 +63,8 @@ class Shop:
         self.notices: dict[str, Notice] = {}
         self.logins: dict[str, Login] = {}
         self.stopped: set[str] = set()
+        #: what each customer wrote
+        self.said: dict[str, list[str]] = {}
         self._seen: set[str] = set()
 
     # -- what its owner does
@@ -105,14 +106,14 @@ class Shop:
     def state(self, order: str) -> str:
         """What became of a message: waiting, arrived, or lost."""
         notice = self.notices[order]
-        if self.arrived(notice):
+        if self.channels(order):
             return "arrived"
         last = notice.results.get("sms")
         return "lost" if notice.state == "refused" or last in RESULTS[2:] else "waiting"
 
     def channels(self, order: str) -> set[str]:
         """The channels by which a message arrived; the shop pays for each."""
-        return {channel for channel, result in self.notices[order].results.items() if result in ARRIVED}
+        return {channel for channel, result in self.notices[order].results.items() if self.has_it(result)}
 
     def code_is_valid(self, phone: str) -> bool:
         """Whether the page still asks for the code."""
@@ -162,20 +163,21 @@ class Shop:
         before = notice.results.get(channel, RESULTS[0])
         notice.results[channel] = max(before, result, key=RESULTS.index)
 
-    def arrived(self, notice: Notice) -> bool:
-        """Whether the customer has it."""
-        return any(result in ARRIVED for result in notice.results.values())
+    def has_it(self, result: str) -> bool:
+        """Whether a result says that the customer has it."""
+        return result in ARRIVED
 
     def unanswered(self, notice: Notice) -> None:
         """A call got no answer: it may have had its effect."""
         notice.state = "unsure"
         notice.due = self.now() + ASKS
 
-    def answered(self, notice: Notice, text: str) -> None:
-        """A customer answers a message."""
-        notice.replies.append(text)
-        if notice.kind == "question" and text.strip().upper() in ANSWERS:
-            self._put(f"{notice.order} thanks {len(notice.replies)}", notice.phone, THANKS, "thanks")
+    def wrote(self, phone: str, notice: Notice | None, text: str) -> None:
+        """A customer writes, most often to answer a message."""
+        said = self.said.setdefault(phone, [])
+        said.append(text)
+        if notice is not None and notice.kind == "question" and text.strip().upper() in ANSWERS:
+            self._put(f"{notice.order} thanks {len(said)}", phone, THANKS, "thanks")
 
     def wants_no_more(self, text: str) -> bool:
         """Whether a customer wants no more offers."""
@@ -293,5 +295,4 @@ class Shop:
             return
         if self.wants_no_more(event["body"]):
             self.stopped.add(event["sender"])
-        if notice is not None:
-            self.answered(notice, event["body"])
+        self.wrote(event["sender"], notice, event["body"])

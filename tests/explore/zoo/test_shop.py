@@ -31,9 +31,12 @@ def channels(message: Message) -> set[str]:
     }
 
 
-def test_a_notice_arrives(shop: Shop, sendbox: Sandbox, ends: Callable[[], None]) -> None:
+def test_a_notice_arrives(
+    shop: Shop, sendbox: Sandbox, passes: Callable[[str], None], ends: Callable[[], None]
+) -> None:
     """A notice is sent once, and the page shows what became of it."""
     shop.notify("A-1", JANA)
+    passes("5m")
     ends()
     (message,) = named(sendbox, "A-1")
     assert shop.channels("A-1") == channels(message)
@@ -62,10 +65,13 @@ def test_each_reply_is_thanked_for_once(
     ends()
     sendbox.phone(JANA).reply("YES")
     ends()
-    written = [text.body for text in sendbox.phone(JANA).state.conversation if text.direction == "out"]
-    assert sorted(shop.notices["A-1"].replies) == sorted(written)
-    thanks = [body for body in written if body.strip().upper() in ("YES", "NO")]
-    assert len(named(sendbox, "Thank you")) == len(thanks)
+    (question,) = named(sendbox, "A-1")
+    written = [text for text in sendbox.phone(JANA).state.conversation if text.direction == "out"]
+    answers = [
+        text for text in written if text.message_id == question.message_id and text.body.upper() in ("YES", "NO")
+    ]
+    assert sorted(shop.said.get(JANA, [])) == sorted(text.body for text in written)
+    assert len(named(sendbox, "Thank you")) == len(answers)
 
 
 def test_offers_go_only_to_who_wants_them(
@@ -79,8 +85,11 @@ def test_offers_go_only_to_who_wants_them(
     assert (JANA in shop.stopped) == sendbox.phone(JANA).state.opted_out
 
 
-def test_a_reminder_that_the_page_shows_was_taken(shop: Shop, sendbox: Sandbox, ends: Callable[[], None]) -> None:
+def test_a_reminder_that_the_page_shows_was_taken(
+    shop: Shop, sendbox: Sandbox, passes: Callable[[str], None], ends: Callable[[], None]
+) -> None:
     """A reminder that the service did not take is shown as lost."""
+    passes("1m")
     shop.remind("A-1", JANA)
     ends()
     assert len(named(sendbox, "A-1")) == (shop.notices["A-1"].state == "taken")
