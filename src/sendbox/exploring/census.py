@@ -9,18 +9,22 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, is_dataclass
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Final
 
 from sendbox.engine.journal import CODE
 from sendbox.services.http.addressee import phones_of
+from sendbox.services.messaging.channels import FAMILY, ROWS
+from sendbox.services.messaging.checks import CREDIT
 from sendbox.services.messaging.messaging import Messaging
 from sendbox.services.messaging.results import STATES
 from sendbox.services.operations import EMULATED
-from sendbox.services.verify.verify import Verify
+from sendbox.services.partner.partner import Partner
+from sendbox.services.ports import account_of
 
 if TYPE_CHECKING:
     from sendbox.engine.world import World
-    from sendbox.services.messaging.records import Message
+    from sendbox.services.messaging.records import Attempt, Message
 
 #: So long after an event a webhook may come where no tester moves the clock, in milliseconds.
 UNMOVED: Final = 10_000
@@ -69,10 +73,27 @@ class Called:
 
 @dataclass(frozen=True, slots=True)
 class Tried:
-    """An attempt of a message: its channel and the results that it reached, with their instants."""
+    """An attempt of a message: its channel and the results that it reached, with their instants.
+
+    It began `at`, as the `nth` attempt of its number to its phone about which rules were asked, codes included; 0 where
+    none were, or where it was refused all the same. `ttl` and `condition` are those of its step, `template` its
+    template with the language. `sender` is one that had to be registered, `number` the business number that it stands
+    for; "" where there is none.
+    """
 
     channel: str
     results: tuple[tuple[str, int], ...]
+    at: int = 0
+    nth: int = 0
+    ttl: int | None = None
+    condition: str = ""
+    template: tuple[str, str] | None = None
+    sender: str = ""
+    number: str = ""
+
+    def reached(self, result: str) -> int | None:
+        """The instant at which it came to a result, None where it did not."""
+        return next((at for reached, at in self.results if reached == result), None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,18 +114,26 @@ class Sent:
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """A validation session, the `ordinal`-th of its phone; `verified` where its code was confirmed."""
+    """A validation session, the `ordinal`-th of its phone that was asked for; `verified` where its code was confirmed.
+
+    `sms` is the result of the message that carries the code.
+    """
 
     phone: str
     ordinal: int
     at: int
     expires: int
     verified: int | None
+    sms: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Census:
-    """One world, the `ordinal`-th that the run opened. `happened` are the instants at which something happened."""
+    """One world, the `ordinal`-th that the run opened. `happened` are the instants at which something happened.
+
+    `charged` are the instants at which the account paid for something. `senders` are those that are registered, by
+    family; where all are, those that messages name.
+    """
 
     ordinal: int
     moves: tuple[Moved, ...]
@@ -113,6 +142,9 @@ class Census:
     events: tuple[Posted, ...]
     sessions: tuple[Session, ...]
     happened: tuple[int, ...]
+    charged: tuple[int, ...] = ()
+    senders: tuple[tuple[str, str], ...] = ()
+    stop_words: tuple[str, ...] = ()
 
     @property
     def received(self) -> tuple[Posted, ...]:
@@ -131,14 +163,18 @@ def census(world: World, ordinal: int, moves: Sequence[tuple[int, int]], *, take
         return end if end is not None else at + UNMOVED if runs else at
 
     journal = world.journal
+    begun = _begun(world)
     return Census(
         ordinal,
         tuple(moved),
         tuple(_calls(world)),
-        tuple(_messages(world, until)),
+        tuple(_messages(world, until, begun)),
         tuple(_events(world, until, taken=taken)),
         tuple(_sessions(world)),
         tuple(sorted({journal.entry(number)[0] - start for number in range(journal.first, len(journal))})),
+        tuple(sorted({at for attempt, at in begun if _paid(world, attempt)})),
+        tuple(_senders(world)),
+        tuple(sorted(account_of(world).stop_words)),
     )
 
 
@@ -153,18 +189,39 @@ def _calls(world: World) -> Iterator[Called]:
         yield Called(record.operation, counts[record.operation], phone, at - world.start, record.status)
 
 
-def _messages(world: World, until: Any) -> Iterator[Sent]:
+def _begun(world: World) -> list[tuple[Attempt, int]]:
+    """All attempts with the instants at which they began, from the start of the world; in that order."""
+    journal, messaging = world.journal, Messaging.of(world)
+    rows = {id(message): at for message, at in zip(messaging.rows.messages, messaging.rows.at, strict=True)}
+    later = {
+        (id(attempt.message), attempt.number + 1): at
+        for at, _, (attempt, _) in map(journal.entry, journal.find(CODE["fallback"], journal.first))
+    }
+    begun = []
+    for message in messaging.messages:
+        for attempt in message.attempts:
+            first = rows.get(id(message), message.accepted_at)
+            at = later.get((id(message), attempt.number), first)
+            begun.append((at - world.start, message.ordinal, attempt.number, attempt))
+    return [(attempt, at) for at, _, _, attempt in sorted(begun, key=itemgetter(0, 1, 2))]
+
+
+def _paid(world: World, attempt: Attempt) -> bool:
+    """Whether the account itself paid for an attempt."""
+    own = attempt.message.submission.key.billing
+    return attempt.price is not None and own is None and attempt.price[account_of(world).currency != "EUR"] > 0
+
+
+def _messages(world: World, until: Any, begun: Sequence[tuple[Attempt, int]]) -> Iterator[Sent]:
     counts: Counter[str] = Counter()
     start = world.start
+    tried = _tried(world, begun)
     for message in Messaging.of(world).messages:
         submission = message.submission
         if submission.carrier is not None:  # the SMS of a validation session: its session stands for it
             continue
         counts[message.phone] += 1
-        attempts = tuple(
-            Tried(attempt.step.channel, tuple((STATES[code], at - start) for code, at in attempt.transitions()))
-            for attempt in message.attempts
-        )
+        attempts = tuple(tried[id(attempt)] for attempt in message.attempts)
         last = max((at for attempt in attempts for _, at in attempt.results), default=message.accepted_at - start)
         steps = submission.send.steps
         yield Sent(
@@ -179,6 +236,40 @@ def _messages(world: World, until: Any) -> Iterator[Sent]:
             tuple(dict.fromkeys(step.template.name for step in steps if step.template)),
             _links(message),
         )
+
+
+def _tried(world: World, begun: Sequence[tuple[Attempt, int]]) -> dict[int, Tried]:
+    """Each attempt as the census has it."""
+    counts: Counter[tuple[str, int]] = Counter()
+    tried = {}
+    strict = Messaging.of(world).simulator.checks.sms_sender == "strict"
+    numbers = Partner.of(world).numbers
+    for attempt, at in begun:
+        step, place = attempt.step, (attempt.message.phone, attempt.number)
+        counts[place] += attempt.refused in (None, CREDIT.word)  # the price is known after rules were asked
+        number = numbers.get(step.sender or "") if ROWS[step.channel].numeric else None
+        needed = step.sender if number is None and (ROWS[step.channel].needs_sender or strict) else None
+        tried[id(attempt)] = Tried(
+            step.channel,
+            tuple((STATES[code], reached - world.start) for code, reached in attempt.transitions()),
+            at,
+            0 if attempt.refused else counts[place],
+            step.ttl,
+            step.condition,
+            None if step.template is None else (step.template.name, step.template.language),
+            needed or "",
+            "" if number is None else number.phone_number,
+        )
+    return tried
+
+
+def _senders(world: World) -> Iterator[tuple[str, str]]:
+    registered = account_of(world).senders
+    if registered != "any":
+        yield from sorted((family, sender) for family, senders in registered.items() for sender in senders)
+        return
+    steps = (step for message in Messaging.of(world).messages for step in message.submission.send.steps)
+    yield from sorted({(FAMILY[step.channel], step.sender) for step in steps if step.sender})
 
 
 def _links(message: Message) -> int:
@@ -214,11 +305,19 @@ def _events(world: World, until: Any, *, taken: bool) -> Iterator[Posted]:
 
 def _sessions(world: World) -> Iterator[Session]:
     counts: Counter[str] = Counter()
-    for session in Verify.of(world).sessions.values():
+    journal = world.journal
+    asked = sorted([*journal.find(CODE["validation"], journal.first), *journal.find(CODE["limited"], journal.first)])
+    for _, kind, subject in map(journal.entry, asked):
+        if kind == CODE["limited"]:  # rules were asked about it
+            counts[subject[1]] += 1
+            continue
+        session, event, _ = subject
+        if event != "created":
+            continue
         counts[session.phone] += 1
         begun, ends = session.created_at - world.start, session.expires_at - world.start
         verified = None if session.verified_at is None else session.verified_at - world.start
-        yield Session(session.phone, counts[session.phone], begun, ends, verified)
+        yield Session(session.phone, counts[session.phone], begun, ends, verified, session.message.result)
 
 
 def _parts(left: Any, right: Any) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from sendbox.engine.durations import show
 
 if TYPE_CHECKING:
-    from sendbox.exploring.census import Called, Posted, Sent
+    from sendbox.exploring.census import Called, Census, Posted, Sent
 
 
 def ordinal(number: int) -> str:
@@ -47,10 +47,22 @@ def message_words(message: Sent) -> str:
     return f"the {ordinal(message.ordinal)} message to {message.phone}"
 
 
-def message_when(message: Sent, attempt: int | None = None) -> dict[str, Any]:
-    """The conditions of a rule of `attempts` that find it, or one of its attempts, from 1."""
-    tried = {} if attempt is None else {"attempt": attempt}
-    return {"phone": message.phone, **tried, "nth": message.ordinal}
+def attempt_words(message: Sent, attempt: int) -> str:
+    """An attempt of a message, from 1, by its place."""
+    if len(message.channels) == 1:
+        return message_words(message)
+    return f"the {ordinal(attempt)} attempt ({message.attempts[attempt - 1].channel}) of {message_words(message)}"
+
+
+def message_when(message: Sent, attempt: int) -> dict[str, Any]:
+    """The conditions of a rule of `attempts` that find one attempt of a message, from 1."""
+    tried = {} if len(message.channels) == 1 else {"attempt": attempt}
+    return {"phone": message.phone, **tried, "nth": message.attempts[attempt - 1].nth}
+
+
+def about_message(world: Census, message: Sent) -> str:
+    """What misfortunes of one message are about."""
+    return f"{world.ordinal} message {message.phone} {message.ordinal}"
 
 
 def later(milliseconds: int) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Final
 
-from sendbox.exploring.families import calls, delivery, late, time
+from sendbox.exploring.families import account, calls, delivery, late, people, results, time
 
 if TYPE_CHECKING:
     from sendbox.exploring.census import Census
@@ -16,6 +16,9 @@ FAMILIES: Final[dict[str, tuple[Kind, ...]]] = {
     "delivery": delivery.KINDS,
     "late": late.KINDS,
     "calls": calls.KINDS,
+    "results": results.KINDS,
+    "people": people.KINDS,
+    "account": account.KINDS,
     "time": time.KINDS,
 }
 #: The families that are tried where none are named.
@@ -68,5 +71,8 @@ WHY_NOT: Final[dict[str, str]] = {
     "delivery": _NO_RECEIVER,
     "late": _NO_RECEIVER,
     "calls": "the test calls no operation",
+    "results": "the test sends no message, and moves no clock after it",
+    "people": "no message is on a phone while a clock moves, so nobody could answer",
+    "account": "the test sends nothing that the account pays for, or that needs a sender or a template",
     "time": "the start of the world is kept, and no advance comes near the end of a code",
 }

@@ -1,0 +1,196 @@
+"""`people`: recipients answer at awkward moments and in awkward words, opt out, open links, and switch phones off."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, Final
+
+from sendbox.exploring.families.places import about_message, later, message_words
+from sendbox.exploring.misfortune import Kind, Spot, Value
+from sendbox.services import limits
+from sendbox.services.messaging.channels import FAMILY
+from sendbox.services.messaging.results import CODES, REACH
+
+if TYPE_CHECKING:
+    from sendbox.exploring.census import Census, Sent, Tried
+
+#: What a phone answers, and what it answers then.
+_PLAIN: Final = "Yes"
+_SECOND: Final = "No"
+#: Texts that clients get wrong, each in words.
+_AWKWARD: Final = (
+    ("Příliš žluťoučký kůň. Ano!", "in accents"),
+    ("👍🏽 👩\u200d👩\u200d👧 🇨🇿", "in emoji"),
+    ("\"Yes\" & <no>; 'maybe' \\ 100 %\nthen bye", "in quotes and on two lines"),
+    ("yes, " * (limits.BODY // 5), f"with {limits.BODY} characters"),
+    ("", "without a text"),
+)
+
+
+def _had(attempt: Tried, at: int) -> bool:
+    """Whether the phone may have an attempt at an instant, as far as is known."""
+    before = [result for result, reached in attempt.results if reached < at]
+    return bool(before) and (before[-1] == "sending" or REACH[CODES[before[-1]]] > 0)
+
+
+def _newest(world: Census, message: Sent, at: int) -> bool:
+    """Whether the last attempt of a message is the newest that its phone has at an instant."""
+    had = [
+        (attempt.results[0][1], each.ordinal, number)
+        for each in world.messages
+        if each.phone == message.phone
+        for number, attempt in enumerate(each.attempts)
+        if _had(attempt, at)
+    ]
+    return max(had)[1:] == (message.ordinal, len(message.attempts) - 1) if had else False
+
+
+def _receipt(message: Sent) -> int | None:
+    """The instant from which the newest attempt of a message is known to be on its phone."""
+    if not message.attempts:
+        return None
+    attempt = message.attempts[-1]
+    return next((at for result in ("delivered", "seen") if (at := attempt.reached(result)) is not None), None)
+
+
+def _after(world: Census, message: Sent) -> int | None:
+    """The first instant after the receipt, where its advance has one; without a receipt, after it was sent."""
+    receipt = _receipt(message)
+    if receipt is None:
+        receipt = message.attempts[-1].reached("sent") if message.attempts else None
+    return None if receipt is None else _usable(world, message, receipt + 1)
+
+
+def _before(world: Census, message: Sent) -> int | None:
+    """An instant between `sent` and the receipt."""
+    receipt = _receipt(message)
+    sent = None if receipt is None else message.attempts[-1].reached("sent")
+    if receipt is None or sent is None or sent >= receipt:
+        return None
+    return _usable(world, message, (sent + receipt + 1) // 2)
+
+
+def _usable(world: Census, message: Sent, at: int) -> int | None:
+    return at if at <= message.until and _newest(world, message, at) else None
+
+
+def _answer(message: Sent, at: int, body: str) -> dict[str, Any]:
+    """The phone answers; an empty answer is a message like any other that it writes."""
+    if body:
+        return {"at": later(at), "reply": {"phone": message.phone, "body": body}}
+    family = FAMILY[message.attempts[-1].channel]
+    return {"at": later(at), "inbound": {"channel": family, "from": message.phone, "body": body}}
+
+
+def _spots(kind: Kind, world: Census, message: Sent, values: list[Value]) -> Iterator[Spot]:
+    """A spot at a message, if anything may happen there."""
+    if values:
+        place = message_words(message)
+        yield Spot(kind, world.ordinal, place, about_message(world, message), kind.name, tuple(values))
+
+
+def _says(*happenings: dict[str, Any]) -> dict[str, Any]:
+    return {"timeline": list(happenings)}
+
+
+def _moments(world: Census, message: Sent) -> list[tuple[int, str]]:
+    """Instants at which the phone may do something with a message, in words."""
+    after, before = _after(world, message), _before(world, message)
+    when = "right after its receipt" if _receipt(message) is not None else "without any receipt"
+    return [*([] if after is None else [(after, when)]), *([] if before is None else [(before, "before its receipt")])]
+
+
+def _reply(kind: Kind, world: Census) -> Iterator[Spot]:
+    for message in world.messages:
+        moments = _moments(world, message)
+        values = [
+            Value(f'is answered with "{_PLAIN}" {when}', _says(_answer(message, at, _PLAIN))) for at, when in moments
+        ]
+        for at, when in moments[:1]:
+            for body, how in _AWKWARD:
+                values.append(Value(f"is answered {how} {when}", _says(_answer(message, at, body))))
+        yield from _spots(kind, world, message, values)
+
+
+def _two(kind: Kind, world: Census) -> Iterator[Spot]:
+    for message in world.messages:
+        values = [
+            Value(
+                f'is answered with "{_PLAIN}" and at once with "{_SECOND}" {when}',
+                _says(_answer(message, at, _PLAIN), _answer(message, at, _SECOND)),
+            )
+            for at, when in _moments(world, message)
+        ]
+        yield from _spots(kind, world, message, values)
+
+
+def _stop(kind: Kind, world: Census) -> Iterator[Spot]:
+    for message in world.messages:
+        values = [
+            Value(f'is answered with "{word}" {when}', _says(_answer(message, at, word)))
+            for stop in world.stop_words[:1]
+            for at, when in _moments(world, message)
+            for word in dict.fromkeys((stop, stop.capitalize()))
+        ]
+        yield from _spots(kind, world, message, values)
+
+
+def _click(kind: Kind, world: Census) -> Iterator[Spot]:
+    for message in world.messages:
+        if not message.links:
+            continue
+        values = []
+        for at, when in _moments(world, message):
+            opened = {"at": later(at), "phone": {"number": message.phone, "act": "click"}}
+            values.append(Value(f"has its link opened {when}", _says(opened)))
+            values.append(Value(f"has its link opened twice {when}", _says(opened, opened)))
+        yield from _spots(kind, world, message, values)
+
+
+def _off(kind: Kind, world: Census) -> Iterator[Spot]:
+    for message in world.messages:
+        receipt = _receipt(message)
+        if receipt is None or receipt >= message.until:
+            continue
+        off = {"at": later(message.attempts[0].at), "phone": {"number": message.phone, "act": "offline"}}
+        values: dict[int, Value] = {}
+        for at, when in (
+            (receipt + 1, "right after its receipt was due"),
+            (message.until, "at the end of the advance"),
+        ):
+            on = {"at": later(at), "phone": {"number": message.phone, "act": "online"}}
+            values.setdefault(at, Value(f"finds its phone switched off, which comes back {when}", _says(off, on)))
+        yield from _spots(kind, world, message, list(values.values()))
+
+
+KINDS: Final = (
+    Kind(
+        "people",
+        "reply",
+        ("§6", "A68"),
+        "A reply names the message that it answers; it may come at any time after the message was sent, with any text.",
+        _reply,
+    ),
+    Kind("people", "two replies", ("§6", "A68"), "Each reply is an event of its own.", _two),
+    Kind(
+        "people",
+        "stop",
+        ("§2.1", "A60", "A81"),
+        "Who opted out gets no promotional messages from then on; others still arrive.",
+        _stop,
+    ),
+    Kind(
+        "people",
+        "click",
+        ("§2.1", "A17"),
+        "A link may be opened as soon as the message was sent, and more than once; the first time is kept.",
+        _click,
+    ),
+    Kind(
+        "people",
+        "switched off",
+        ("§3.1", "A05"),
+        "While a phone is off nothing is confirmed; what waited for it is confirmed when it is back.",
+        _off,
+    ),
+)

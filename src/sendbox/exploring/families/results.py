@@ -1,0 +1,219 @@
+"""`results`: an attempt comes to another end, is never confirmed, or is confirmed after its flow has gone on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, Final
+
+from sendbox.exploring.families.places import about_message, attempt_words, later, message_when, ordinal
+from sendbox.exploring.misfortune import Kind, Spot, Value
+from sendbox.services.messaging.channels import LEGAL, USUAL, legal_next
+from sendbox.services.messaging.results import ACCEPTED, CODES, REACH, STATES, WAYS
+
+if TYPE_CHECKING:
+    from sendbox.exploring.census import Census, Sent, Tried
+
+#: How long a result takes that the run did not have, where there is so much time.
+_STEP: Final = 1_000
+#: How long after the flow has gone on a late receipt comes: behind the results of the next step, and among them.
+_LATE: Final = ((4_000, "behind the results of the next step"), (500, "before the next step is confirmed"))
+_STAYS: Final = "stays {}: nothing more is heard of it"
+_SILENT: Final = ("sent", _STAYS.format("sent"))
+#: Results that come at once unless a time is given.
+_AT_ONCE: Final = ("sending", "rejected")
+#: Results with their instants.
+Path = Sequence[tuple[str, int]]
+
+
+def _reach(result: str) -> int:
+    return REACH[CODES[result]]
+
+
+def _legal(channel: str, results: Sequence[str]) -> bool:
+    """Whether an attempt may go this way."""
+    return all(LEGAL[channel][CODES[one]][CODES[other]] for one, other in pairwise((STATES[ACCEPTED], *results)))
+
+
+def _ends(channel: str) -> list[str]:
+    """The results at which an attempt may end, bad ones first."""
+    over = (goal for goal in WAYS if not legal_next(channel, goal) or _reach(goal) >= _reach("delivered"))
+    return sorted((goal for goal in over if _legal(channel, WAYS[goal])), key=_reach)
+
+
+def _words(end: str) -> str:
+    return "fails" if end == "failed" else f"is {end}"
+
+
+def _timed(attempt: Tried, way: Sequence[str], until: int) -> list[tuple[str, int]] | None:
+    """A way with instants: those of the run as far as it goes, then up to `until`. None where there is no time."""
+    path = []
+    at = attempt.at
+    for place, result in enumerate(way):
+        if place < len(attempt.results):
+            at = attempt.results[place][1]
+        elif at < until:
+            at = min(at + _STEP, until)
+        else:
+            return None
+        path.append((result, at))
+    return path
+
+
+def _part(message: Sent, number: int, path: Path) -> dict[str, Any]:
+    """A rule that sends an attempt this way."""
+    before = message.attempts[number - 1].at
+    then: list[Any] = []
+    for result, at in path:
+        then.append(result if at == before and not then and result in _AT_ONCE else {result: later(at - before)})
+        before = at
+    goal = then[0] if len(then) == 1 and isinstance(then[0], str) else then
+    return {"attempts": [{"when": message_when(message, number), "then": goal}]}
+
+
+def _attempts(world: Census) -> Iterator[tuple[Sent, int, Tried]]:
+    """The attempts about which rules were asked, with their numbers, from 1."""
+    for message in world.messages:
+        for number, attempt in enumerate(message.attempts, 1):
+            if attempt.nth and attempt.results:
+                yield message, number, attempt
+
+
+def _spot(kind: Kind, world: Census, message: Sent, number: int, values: list[Value]) -> Iterator[Spot]:
+    """A spot at an attempt, if anything may go wrong there."""
+    if values:
+        like = f"{kind.name} {message.attempts[number - 1].channel} {number}"
+        place = attempt_words(message, number)
+        yield Spot(kind, world.ordinal, place, about_message(world, message), like, tuple(values))
+
+
+def _other_ends(kind: Kind, world: Census, *, moves_on: bool) -> Iterator[Spot]:
+    """Ends that an attempt did not come to, those by which the flow moves on or the others."""
+    for message, number, attempt in _attempts(world):
+        goes_on = number < len(message.channels)
+        values = []
+        for end in _ends(attempt.channel):
+            if attempt.reached(end) is not None or (goes_on and _leaves(attempt, WAYS[end])) != moves_on:
+                continue
+            path = _timed(attempt, WAYS[end], message.until)
+            if path is not None:
+                says = _words(end) + (", so that the next step is tried" if moves_on else "")
+                values.append(Value(says, _part(message, number, path)))
+        yield from _spot(kind, world, message, number, values)
+
+
+def _leaves(attempt: Tried, way: Sequence[str]) -> bool:
+    """Whether a way ends badly before the condition of its step is met."""
+    return not _reach(way[-1]) and not any(_reach(result) >= _reach(attempt.condition) for result in way)
+
+
+def _ended(kind: Kind, world: Census) -> Iterator[Spot]:
+    return _other_ends(kind, world, moves_on=False)
+
+
+def _fallback(kind: Kind, world: Census) -> Iterator[Spot]:
+    return _other_ends(kind, world, moves_on=True)
+
+
+def _unconfirmed(kind: Kind, world: Census) -> Iterator[Spot]:
+    for message, number, attempt in _attempts(world):
+        values = [
+            Value(_STAYS.format(result), _part(message, number, attempt.results[:place]))
+            for place, (result, _) in enumerate(attempt.results[:-1], 1)
+            if _reach(result)
+        ]
+        yield from _spot(kind, world, message, number, values)
+
+
+def _left_out(kind: Kind, world: Census) -> Iterator[Spot]:
+    for message, number, attempt in _attempts(world):
+        values = []
+        for place, (result, _) in enumerate(attempt.results[:-1]):
+            path = (*attempt.results[:place], *attempt.results[place + 1 :])
+            if _legal(attempt.channel, [each for each, _ in path]):
+                values.append(Value(f"is never {result}, {path[place][0]} follows", _part(message, number, path)))
+        yield from _spot(kind, world, message, number, values)
+
+
+def _late(kind: Kind, world: Census) -> Iterator[Spot]:
+    for message, number, attempt in _attempts(world):
+        if attempt.ttl is None or number == len(message.channels):
+            continue
+        left = attempt.at + attempt.ttl
+        last = max((move.ended for move in world.moves), default=message.until)
+        values: dict[int, Value] = {}
+        for after, when in _LATE:
+            at = min(left + after, last)
+            if at > left:
+                says = f"is confirmed {later(at - left)} after the flow has gone on, {when}"
+                values.setdefault(at, Value(says, _part(message, number, _missing(attempt, at))))
+        yield from _spot(kind, world, message, number, list(values.values()))
+
+
+def _missing(attempt: Tried, at: int) -> Path:
+    """A way whose condition is first met at an instant after the ttl."""
+    seen = attempt.condition == "seen" and _legal(attempt.channel, WAYS["seen"])
+    way = WAYS["seen" if seen else "delivered"]
+    first = next((place for place, each in enumerate(way) if _reach(each) >= _reach(attempt.condition)), len(way) - 1)
+    return [(result, at if place >= first else attempt.at + place * _STEP) for place, result in enumerate(way)]
+
+
+def _codes(kind: Kind, world: Census) -> Iterator[Spot]:
+    for session in world.sessions:
+        if legal_next(USUAL, session.sms):  # it is on its way when the run ends
+            continue
+        when = {"phone": session.phone, "nth": session.ordinal}
+        values = [
+            Value(says, {"verify": {"rules": [{"when": when, "then": {"sms": end}}]}})
+            for end, says in (*((end, _words(end)) for end in _ends(USUAL) if not _reach(end)), _SILENT)
+            if end != session.sms
+        ]
+        place = f"the SMS of the {ordinal(session.ordinal)} code of {session.phone}"
+        about = f"{world.ordinal} session {session.phone} {session.ordinal}"
+        yield Spot(kind, world.ordinal, place, about, kind.name, tuple(values))
+
+
+KINDS: Final = (
+    Kind(
+        "results",
+        "other end",
+        ("§3.1", "A25"),
+        "An attempt ends as its lifecycle allows, and what ended stays so.",
+        _ended,
+    ),
+    Kind(
+        "results",
+        "not confirmed",
+        ("§3.1",),
+        "A message of which nothing more is heard may have arrived or not; nothing untrue is reported about it.",
+        _unconfirmed,
+    ),
+    Kind(
+        "results",
+        "left out",
+        ("§6", "A25"),
+        "A later result includes those before it: what is seen was delivered, what is delivered was sent.",
+        _left_out,
+    ),
+    Kind(
+        "results",
+        "fallback",
+        ("§2.2", "A04"),
+        "The next step is tried only if the condition of the step before was not met, and has a gateway of its own.",
+        _fallback,
+    ),
+    Kind(
+        "results",
+        "late receipt",
+        ("§2.2", "A05", "A64"),
+        "A receipt has the gateway of the step that it is about; a message may arrive by more than one step.",
+        _late,
+    ),
+    Kind(
+        "results",
+        "code lost",
+        ("§3.2", "A72", "A73"),
+        "A code holds from its creation until it expires, whatever is heard of its SMS.",
+        _codes,
+    ),
+)
