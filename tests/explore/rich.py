@@ -22,6 +22,7 @@ from sendbox.scenario.model import errors
 from tests.fixture.support import Asgi
 
 START: Final = "2026-03-02T09:00:00Z"
+_UNLIKE: Final = ("n", "rules", "order_sensitive", "token", "code", "url")
 #: Who gets what.
 PLAIN, RICH, SLOW, READER, LOST, REFUSED, TEMPLATE, CODE, SILENT, LATER = (f"42077700995{n}" for n in range(10))
 BUSINESS: Final = "109876543210987"
@@ -112,7 +113,7 @@ def suite(sandbox: Sandbox) -> None:
     client.code(CODE)
     client.code(CODE)
     sandbox.advance("4s")
-    sandbox.phone(PLAIN).reply("Thanks")
+    sandbox.phone(PLAIN).write("Thanks", to="Shop")
     at = {"datetime": "2026-03-02T09:05:00Z"}
     client.send(LATER, body="In five minutes", sender="Shop", **at)
     client.send(LATER, body="At once", sender="Shop")
@@ -180,3 +181,20 @@ def problems(misfortune: Misfortune) -> list[str]:
     """What is wrong with the scenario of a misfortune."""
     (scenario,) = scenarios((misfortune,)).values()
     return [str(problem) for problem in errors(SERVED.language.check({**scenario, "extends": "default"}))]
+
+
+def phone_of(entry: dict[str, Any]) -> str | None:
+    """The phone that an entry is about, None where it is about none or about several."""
+    return next((entry[key] for key in ("phone", "from", "number") if isinstance(entry.get(key), str)), None)
+
+
+def others(ran: Ran, *phones: str) -> list[Any]:
+    """What happened to all phones but these, without what counts entries, names rules or holds the id of the world."""
+    told: list[Any] = []
+    for entry in ran.journal:
+        at, kind = entry["offset"], entry["kind"]
+        if kind == "delivery":
+            told += [(at, kind, dict(event)) for event in entry["events"] if phone_of(event) not in (None, *phones)]
+        elif phone_of(entry) not in (None, *phones) and kind != "timeline":
+            told.append((at, kind, {key: entry[key] for key in entry if key not in _UNLIKE}))
+    return told

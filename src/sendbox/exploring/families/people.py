@@ -54,10 +54,9 @@ def _receipt(message: Sent) -> int | None:
 
 
 def _after(world: Census, message: Sent) -> int | None:
-    """The first instant after the receipt, where its advance has one; without a receipt, after it was sent."""
-    receipt = _receipt(message)
-    if receipt is None:
-        receipt = message.attempts[-1].reached("sent") if message.attempts else None
+    """The first instant after the receipt, where its advance has one; where none comes, after it was sent."""
+    last = message.attempts[-1].results[-1:] if message.attempts else ()
+    receipt = next((at for result, at in last if result == "sent"), _receipt(message))
     return None if receipt is None else _usable(world, message, receipt + 1)
 
 
