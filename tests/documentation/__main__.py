@@ -1,4 +1,7 @@
-"""Writes what is generated anew: parts of schema and documents, plots, the compiled scenario; says what changed."""
+"""Writes what is generated anew: parts of schema and documents, plots, the compiled scenario, what the zoo shows.
+
+It says what changed.
+"""
 
 from __future__ import annotations
 
@@ -9,10 +12,15 @@ from tests.documentation.kept import KEPT, text
 from tests.documentation.language import LANGUAGE, with_tables
 from tests.documentation.markdown import DOCUMENTS, ROOT, filled, text_of
 from tests.documentation.parts import render
+from tests.explore.zoo import running as zoo
 
 
 def main() -> None:
     """Rewrites what is stale."""
+    found = zoo.fresh()
+    if not zoo.KEPT.exists() or text_of(zoo.KEPT) != found:
+        zoo.KEPT.write_text(found, "utf-8")
+        sys.stdout.write(f"{zoo.KEPT.relative_to(ROOT)} is written\n")
     for path in (LANGUAGE, *DOCUMENTS):
         old = text_of(path)
         new = with_tables(old) if path == LANGUAGE else filled(old, render)

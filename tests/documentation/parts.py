@@ -42,6 +42,7 @@ from tests.documentation import language
 from tests.documentation.code import PIECES, piece
 from tests.documentation.faults import faults_of_calls, faults_of_deliveries
 from tests.documentation.markdown import code, table
+from tests.explore.zoo import running as zoo
 from tests.traceability import sentences
 
 # --- what is served
@@ -386,6 +387,7 @@ PARTS: Final[dict[str, Callable[[], str]]] = {
     "faults of calls": faults_of_calls,
     "faults of deliveries": faults_of_deliveries,
     "families": families,
+    "zoo": zoo.document,
     "gaps": gaps,
     "fakes": fakes,
     "locales": locales,

@@ -1,40 +1,64 @@
 """What the suite of the zoo needs: the shop, once for each client, and time that passes.
 
-`--zoo` says how the suite is explored: each bug on its test and family, or the correct client on every test.
+`--zoo` says which clients are explored: each bug on its test and family, the correct client on the same, or on every
+test with all families together. `--zoo-told` names the file for what was found.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, Final
 
 import httpx
 import pytest
 
+from sendbox.exploring.families.table import FAMILIES
 from sendbox.fixture import Sandbox
-from tests.explore.zoo.bugs import BUGS, CORRECT
+from tests.explore.zoo.bugs import BUGS
 from tests.explore.zoo.shop import Shop
 
+#: Which clients are explored.
+ZOO: Final = ("bugs", "correct", "whole")
 #: So often the clock moves on before a shop that still has something to do is given up.
-_PATIENCE = 40
+_PATIENCE: Final = 40
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """The zoo's own option."""
-    parser.addoption("--zoo", choices=("bugs", CORRECT), help="which clients are explored")
+    """The zoo's own options."""
+    parser.addoption("--zoo", choices=ZOO, help="which clients are explored")
+    parser.addoption("--zoo-told", type=Path, help="the file for what was found")
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Each test for each client; where the zoo is explored, only those that are asked for."""
+    """Each test for each client; where the zoo is explored, only for those that are asked for."""
     if "make_shop" not in metafunc.fixturenames:
         return
-    explores = metafunc.config.getoption("--zoo", None)
-    name = metafunc.function.__name__
-    clients = [] if explores == "bugs" else [pytest.param(Shop, id=CORRECT)]
-    for bug in BUGS if explores != CORRECT else ():
-        if explores is None or bug.test == name:
-            families = pytest.mark.sendbox(explore={"families": [bug.family]})
-            clients.append(pytest.param(bug, id=bug.__name__, marks=families))
+    zoo, name = metafunc.config.getoption("--zoo", None), metafunc.function.__name__
+    mine = [bug for bug in BUGS if bug.test == name]
+    clients = {
+        None: [_client(Shop, "correct"), *(_client(bug, bug.__name__) for bug in BUGS)],
+        "bugs": [_client(bug, bug.__name__, bug.family) for bug in mine],
+        "correct": [_client(Shop, family, family) for family in dict.fromkeys(bug.family for bug in mine)],
+        "whole": [_client(Shop, "correct", *FAMILIES)],
+    }[zoo]
     metafunc.parametrize("make_shop", clients)
+
+
+def _client(shop: type[Shop], name: str, *families: str) -> Any:
+    """A client under test, and how it is explored."""
+    marks = [pytest.mark.sendbox(explore={"families": list(families)})] if families else []
+    return pytest.param(shop, id=name, marks=marks)
+
+
+def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
+    """Writes what is said of each test that broke."""
+    file = config.getoption("--zoo-told", None)
+    if file is not None:
+        broke = [*terminalreporter.getreports("failed"), *terminalreporter.getreports("error")]
+        told = {report.nodeid: dict(report.sections).get("sendbox explored", "") for report in broke}
+        file.write_text(json.dumps(told), "utf-8")
 
 
 @pytest.fixture

@@ -63,7 +63,8 @@ def test_each_reply_is_thanked_for_once(
     shop.ask("A-1", JANA)
     passes("1m")
     ends()
-    sendbox.phone(JANA).reply("YES")
+    if sendbox.phone(JANA).inbox:
+        sendbox.phone(JANA).reply("YES")
     ends()
     (question,) = named(sendbox, "A-1")
     written = [text for text in sendbox.phone(JANA).state.conversation if text.direction == "out"]

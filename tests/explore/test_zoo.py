@@ -1,0 +1,64 @@
+"""The zoo: each planted bug is found and made small, the correct client survives, and the documentation says so."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from tests.explore.zoo.bugs import BUGS, Bug
+from tests.explore.zoo.running import KEPT, RUNS, Explored, entries, explored, written
+from tests.tiers import DEEP
+
+#: A find has at most so many entries, and takes at most so many runs to become so small.
+MOST: Final = 3
+SHRINKING: Final = 300
+
+
+@pytest.fixture(scope="module")
+def bugs(tmp_path_factory: pytest.TempPathFactory) -> Explored:
+    """Every bug, explored on its test."""
+    return explored(tmp_path_factory.mktemp("bugs"), "bugs")
+
+
+@pytest.mark.parametrize("bug", BUGS, ids=lambda bug: bug.__name__)
+def test_a_bug_is_found_and_made_small(bugs: Explored, bug: type[Bug]) -> None:
+    """Within so many runs, as a scenario of so few entries."""
+    find = bugs.finds.get(bug.__name__)
+    assert find is not None, bugs.text
+    assert 0 < find.runs <= RUNS
+    assert find.shrinking <= SHRINKING
+    assert 0 < find.entries <= MOST
+
+
+def test_nothing_else_breaks(bugs: Explored) -> None:
+    """Each client breaks by what was explored, not before."""
+    assert set(bugs.finds) == {bug.__name__ for bug in BUGS}
+    assert bugs.code == pytest.ExitCode.TESTS_FAILED
+    assert all(find.says for find in bugs.finds.values())
+
+
+def test_the_table_is_what_was_found(bugs: Explored) -> None:
+    """`scripts/docs` writes it anew."""
+    assert KEPT.read_text("utf-8") == written(bugs.finds), "run scripts/docs"
+
+
+@pytest.mark.parametrize("zoo", ["correct", *(["whole"] if DEEP else [])])
+def test_the_correct_client_survives(tmp_path: Path, zoo: str) -> None:
+    """Where the bugs are found; in a deep run every test, under all families together."""
+    session = explored(tmp_path, zoo, 2_000 if DEEP else RUNS)
+    assert session.code == pytest.ExitCode.OK, session.text
+    assert session.finds == {}
+    assert "not repeatable" not in session.text
+
+
+def test_entries_are_counted() -> None:
+    """Those of each list, and a value such as the start of the clock."""
+    plan = {
+        "sendbox": 1,
+        "webhooks": [{"fault": "duplicate"}, {"fault": "split"}],
+        "verify": {"rules": [{"then": {"sms": "failed"}}]},
+        "clock": {"start": "2026-03-09T23:59:59Z"},
+    }
+    assert entries(plan) == 4

@@ -1,0 +1,132 @@
+"""Explores the zoo in a session of its own, and says what was found. The table of the documentation is kept here."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from sendbox.exploring import found
+from tests.documentation.markdown import ROOT, code, table
+from tests.explore.zoo.bugs import BUGS, Bug
+
+#: The runs within which each bug is found.
+RUNS: Final = 200
+SUITE: Final = Path(__file__).with_name("test_shop.py")
+#: What was found, as the documentation has it.
+KEPT: Final = Path(__file__).with_name("finds.json")
+_INI: Final = """
+[pytest]
+addopts = -p tests.explore.zoo.plugin -p no:cacheprovider -p no:xdist -p no:schemathesis -p no:faker -p no:anyio
+asyncio_default_fixture_loop_scope = function
+"""
+_EFFORT: Final = re.compile(r"^found by run (\d+), made small by (\d+) more$", re.MULTILINE)
+_PLAN: Final = re.compile(r"^  (\S.*)\n    the service may do so: ", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class Find:
+    """What was found of a client: after how many runs, made small by how many, in words, entries of the scenario."""
+
+    client: str
+    runs: int
+    shrinking: int
+    says: list[str]
+    entries: int
+
+
+@dataclass(frozen=True, slots=True)
+class Explored:
+    """A session: how it ended, what it said, and its finds by the names of clients."""
+
+    code: int
+    text: str
+    finds: dict[str, Find]
+
+
+def explored(folder: Path, zoo: str, runs: int = RUNS) -> Explored:
+    """Explores the zoo in a folder."""
+    (folder / "pytest.ini").write_text(_INI, "utf-8")
+    (folder / SUITE.name).write_text(SUITE.read_text("utf-8"), "utf-8")
+    told = folder / "told.json"
+    paths = os.pathsep.join([str(ROOT / "src"), str(ROOT), os.environ.get("PYTHONPATH", "")])
+    arguments = ["-q", "--tb=short", f"--zoo={zoo}", f"--zoo-told={told}", f"--sendbox-explore={runs}", SUITE.name]
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", *arguments],
+        cwd=folder,
+        env={**_unmeasured(), "PYTHONPATH": paths},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    text = done.stdout + done.stderr
+    said = json.loads(told.read_text("utf-8")) if told.exists() else {}
+    plans = {each.test: each.plan for each in found.read(folder / found.FOLDER)}
+    finds = [_find(test, story, plans) for test, story in said.items()]
+    return Explored(done.returncode, text, {find.client: find for find in finds})
+
+
+def _unmeasured() -> dict[str, str]:
+    """The environment without a tracer: what the session runs, other tests cover."""
+    return {name: value for name, value in os.environ.items() if name != "COVERAGE_PROCESS_CONFIG"}
+
+
+def _find(test: str, story: str, plans: Mapping[str, Mapping[int, Any]]) -> Find:
+    effort = _EFFORT.search(story)
+    runs, shrinking = map(int, effort.groups()) if effort else (0, 0)
+    client = test.partition("[")[2].rstrip("]")
+    return Find(client, runs, shrinking, _PLAN.findall(story), sum(map(entries, plans.get(test, {}).values())))
+
+
+def entries(plan: Mapping[str, Any]) -> int:
+    """How many entries a scenario has: items of lists, and values beside them."""
+    counted = 0
+    for key, value in plan.items():
+        if isinstance(value, Mapping):
+            counted += entries(value)
+        elif key != "sendbox":
+            counted += len(value) if isinstance(value, list) else 1
+    return counted
+
+
+def rows(finds: Mapping[str, Find]) -> list[dict[str, Any]]:
+    """The table as it is kept; a bug that was not found has only its own words."""
+    return [_row(bug, finds.get(bug.__name__)) for bug in BUGS]
+
+
+def _row(bug: type[Bug], find: Find | None) -> dict[str, Any]:
+    row: dict[str, Any] = {"bug": (bug.__doc__ or "").strip(), "family": bug.family}
+    return row if find is None else {**row, "runs": find.runs, "shrinking": find.shrinking, "says": find.says}
+
+
+def kept() -> list[dict[str, Any]]:
+    """The table that is kept."""
+    found: list[dict[str, Any]] = json.loads(KEPT.read_text("utf-8"))
+    return found
+
+
+def written(finds: Mapping[str, Find]) -> str:
+    """The text of the kept table."""
+    return json.dumps(rows(finds), indent=1, ensure_ascii=False) + "\n"
+
+
+def fresh() -> str:
+    """The text of the table, explored anew."""
+    with tempfile.TemporaryDirectory() as folder:
+        return written(explored(Path(folder), "bugs").finds)
+
+
+def document() -> str:
+    """The table of the documentation."""
+    cells = [
+        (row["bug"], code(row["family"]), str(row["runs"]), str(row["shrinking"]), "; ".join(row["says"]))
+        for row in kept()
+    ]
+    return table(("the client's bug", "family", "found by run", "made small by", "what breaks it"), cells)
