@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Generator, Iterator
+from copy import copy
 from typing import TYPE_CHECKING, Any, Final
 
 import pytest
@@ -36,6 +37,8 @@ _LEGAL: Final = (
 )
 #: Those of them that do not affect how the world opens.
 _STRICTNESS: Final = ("strict", "ignore", "expect", "coverage", "explore")
+#: The option to explore. Its number is behind an equals sign or missing: what follows may be a file.
+_EXPLORE: Final = "--sendbox-explore"
 #: The sandboxes that a test used.
 _USED: Final = pytest.StashKey[list[Any]]()
 #: Whether a report of the test contains the crashes of its applications.
@@ -86,10 +89,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="run every test under this scenario too, by name or path: its rules are asked first",
     )
     group.addoption(
-        "--sendbox-explore",
+        _EXPLORE,
         nargs="?",
-        type=int,
-        const=0,
+        const="",
         metavar="RUNS",
         help="explore each test: run it again with misfortunes that the service allows, default 100 runs a test",
     )
@@ -131,6 +133,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_load_initial_conftests(early_config: pytest.Config, parser: pytest.Parser, args: list[str]) -> None:
+    """The option to explore without a number gets the usual one."""
+    if _EXPLORE in args:
+        args[:] = [f"{_EXPLORE}=" if word == _EXPLORE else word for word in args]
+        early_config.known_args_namespace = parser.parse_known_args(args, namespace=copy(early_config.option))
+
+
 def pytest_configure(config: pytest.Config) -> None:
     """The marker is known to every session."""
     config.addinivalue_line("markers", _MARKER)
@@ -141,7 +151,7 @@ def pytest_configure(config: pytest.Config) -> None:
         config.stash[_GATHERING] = gathering = Gathering(config)
         config.pluginmanager.register(gathering, "sendbox-coverage")
     explored = ("--sendbox-scenario", "--sendbox-found")
-    if config.getoption("--sendbox-explore") is not None or any(config.getoption(name) for name in explored):
+    if config.getoption(_EXPLORE) is not None or any(config.getoption(name) for name in explored):
         _explore(config)
 
 

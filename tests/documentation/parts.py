@@ -1,6 +1,7 @@
 """The generated parts, by name: each is rendered from the code that it is about.
 
-A part whose name has two words is rendered once for each second word (`keys account`).
+A part whose name has two words is rendered once for each second word (`keys account`). The module is long because the
+table of all parts is here.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from sendbox.control.catalog import catalog
 from sendbox.control.operation import Operation
 from sendbox.engine.lifecycle import Table, diagram
 from sendbox.engine.texts import FAKES
+from sendbox.exploring.families.table import FAMILIES, USUAL
 from sendbox.fixture.sandbox import Phone, Sandbox
 from sendbox.language import LANGUAGE, SUBJECTS
 from sendbox.scenario import library
@@ -98,6 +100,16 @@ def assumptions(which: str) -> str:
 
 def _assumption(row: Assumption) -> tuple[str, ...]:
     return row.id, row.section, row.title, row.default, ", ".join(map(code, row.setting)) or "-", row.confidence
+
+
+def families() -> str:
+    """The families of misfortunes, with the right to each kind."""
+    rows = [
+        (f"`{family}`{' (usual)' * (family in USUAL)}", kind.name, ", ".join(kind.cites), kind.relies)
+        for family, kinds in FAMILIES.items()
+        for kind in kinds
+    ]
+    return table(("family", "kind", "the service may do so by", "a correct client may rely on"), rows)
 
 
 def confidence() -> str:
@@ -373,6 +385,7 @@ PARTS: Final[dict[str, Callable[[], str]]] = {
     "expectable": expectable,
     "faults of calls": faults_of_calls,
     "faults of deliveries": faults_of_deliveries,
+    "families": families,
     "gaps": gaps,
     "fakes": fakes,
     "locales": locales,

@@ -33,9 +33,9 @@ def bash(word: str) -> list[Block]:
     return [block for block in BLOCKS if block.language == "bash" and block.text.startswith(word)]
 
 
-def only(language: str) -> Block:
-    """The block in this language that the text before it gives a file's name."""
-    (block,) = (block for block in BLOCKS if block.language == language and block.file)
+def file(name: str) -> Block:
+    """The block that the text before it gives this file's name."""
+    (block,) = (block for block in BLOCKS if block.file == name)
     return block
 
 
@@ -52,8 +52,9 @@ def test_every_block_is_run() -> None:
     kinds = {(block.language, block.text.split()[0]) for block in BLOCKS if block.language == "bash"}
     assert kinds == {("bash", word) for word in ("pip", "scripts/serve", "curl", "pytest", "sendbox")}
     others = [block.language for block in BLOCKS if block.language != "bash"]
-    assert sorted(set(others)) == ["json", "python", "yaml"]
-    assert others.count("python") == 1
+    assert sorted(set(others)) == ["json", "python", "text", "yaml"]
+    assert others.count("python") == 2
+    assert others.count("text") == 1
     assert others.count("yaml") == 2
 
 
@@ -96,13 +97,22 @@ def test_a_message_and_its_webhooks_are_seen_with_curl(folder: Folder) -> None:
 
 def test_the_pytest_example_passes_as_it_stands(folder: Folder) -> None:
     """The file alone in a folder, with pytest and nothing else; with coverage it says what was never tried."""
-    block = only("python")
-    assert block.file == "test_otp.py"
-    (folder.path / block.file).write_text(block.text, "utf-8")
-    (command,) = bash("pytest")
+    (folder.path / "test_otp.py").write_text(file("test_otp.py").text, "utf-8")
+    command, _ = bash("pytest")
     assert " 1 passed" in folder.run(command.text)
     assert "`pytest --sendbox-coverage`" in README.read_text("utf-8")
     assert "never tried" in folder.run(f"{command.text.strip()} --sendbox-coverage")
+
+
+def test_the_example_of_exploration_finds_what_it_shows(folder: Folder) -> None:
+    """The file alone in a folder; the lines that are shown are printed, in their order."""
+    (folder.path / "test_order.py").write_text(file("test_order.py").text, "utf-8")
+    _, command = bash("pytest")
+    printed = iter(folder.run(command.text, code=1).splitlines())
+    (shown,) = (block.text.splitlines() for block in BLOCKS if block.language == "text")
+    assert [line for line in shown if line != "…" and line not in printed] == []
+    assert folder.run("sendbox check .sendbox/found").count(": ok") == 1
+    assert "still breaks it" in folder.run("pytest --sendbox-found", code=1)
 
 
 def test_the_ci_job_is_one_that_github_takes() -> None:
@@ -148,7 +158,7 @@ def test_the_steps_of_the_ci_job_run(folder: Folder) -> None:
 
 def test_the_scenario_is_right_and_plays(folder: Folder) -> None:
     """It has no problems, the server takes it, and what its rules say happens."""
-    block = only("yaml")
+    block = file("unlucky.yaml")
     assert block.file == "unlucky.yaml"
     (folder.path / block.file).write_text(block.text, "utf-8")
     folder.run("sendbox init")

@@ -48,9 +48,10 @@ class Result:
 
 def runs_of(value: object) -> int:
     """A number of runs. Raises ValueError."""
-    if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+    number = int(value) if isinstance(value, str) and value.isdecimal() else value
+    if not isinstance(number, int) or isinstance(number, bool) or number < 1:
         raise ValueError(f"{value!r} is not a number of runs; legal: a whole number from 1")
-    return value
+    return number
 
 
 def explore(
