@@ -5,7 +5,7 @@ Each phone has its own story, so that a misfortune of one phone can be told from
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
@@ -15,7 +15,7 @@ import httpx
 from sendbox.app import SERVED
 from sendbox.exploring.census import Census, Sent
 from sendbox.exploring.families.table import FAMILIES
-from sendbox.exploring.misfortune import Misfortune, Plan, scenarios
+from sendbox.exploring.misfortune import MOST, Misfortune, Plan, scenarios
 from sendbox.exploring.watcher import Watcher
 from sendbox.fixture import Sandbox, SandboxServer
 from sendbox.scenario.model import errors
@@ -25,6 +25,8 @@ START: Final = "2026-03-02T09:00:00Z"
 _UNLIKE: Final = ("n", "rules", "order_sensitive", "token", "code", "url")
 #: Who gets what.
 PLAIN, RICH, SLOW, READER, LOST, REFUSED, TEMPLATE, CODE, SILENT, LATER = (f"42077700995{n}" for n in range(10))
+#: On the blacklist of the account.
+BLOCKED: Final = "420777009960"
 BUSINESS: Final = "109876543210987"
 UNCONNECTED: Final = "209876543210987"
 SCENARIO: Final[dict[str, Any]] = {
@@ -34,6 +36,7 @@ SCENARIO: Final[dict[str, Any]] = {
     "account": {
         "senders": {"sms": ["Shop", "Other"], "richmsg": ["Acme"], "chatapp": [UNCONNECTED]},
         "stop_words": ["ENOUGH"],
+        "blacklist": [BLOCKED],
         "subkeys": [{"name": "own", "credit": 5, "currency": "EUR"}, {"name": "shares", "shared": True}],
     },
     "partner": {
@@ -98,6 +101,7 @@ def suite(sandbox: Sandbox) -> None:
     client.send(REFUSED, body="Hello", sender="Shop")
     client.send(SILENT, body="Hello", sender="Shop")
     client.code(CODE)
+    client.code(BLOCKED)
     sandbox.advance("20s")
     client.send(PLAIN, body="Again", sender="Shop")
     client.send(PLAIN, body="And again, for a key with credit of its own", sender="Shop", subkey="~own")
@@ -151,14 +155,19 @@ class Rich:
         """Stops the server."""
         self._server.stop()
 
-    def run(self, plan: Plan = ()) -> Ran:
-        """One run under a plan."""
+    def run(
+        self,
+        plan: Plan = (),
+        do: Callable[[Sandbox], None] = suite,
+        scenario: Mapping[str, Any] = SCENARIO,
+    ) -> Ran:
+        """One run under a plan: what the sample client does, or another one."""
         server, watcher = self._server, self._watcher
         laid = scenarios(plan)
         server.thread.call(lambda: watcher.begin(laid, observing=True))
-        sandbox = server.sandbox("rich", scenario=SCENARIO, clock={"mode": "manual", "start": START})
+        sandbox = server.sandbox("rich", scenario=dict(scenario), clock={"mode": "manual", "start": START})
         try:
-            suite(sandbox)
+            do(sandbox)
             start = datetime.fromisoformat(START)
             journal = [
                 {**entry, "offset": round((entry.at - start).total_seconds() * 1000)} for entry in sandbox.journal
@@ -175,6 +184,25 @@ def misfortunes(census: Census, family: str) -> Iterator[Misfortune]:
     for kind in FAMILIES[family]:
         for spot in kind.spots(kind, census):
             yield from (Misfortune(spot, number) for number in range(len(spot.values)))
+
+
+def told_by(misfortune: Misfortune) -> str:
+    """The phone that a misfortune of messages or people is about."""
+    return misfortune.spot.about.split()[2]
+
+
+def together(found: Iterable[Misfortune]) -> Iterator[Plan]:
+    """Plans of misfortunes of different phones, so that fewer runs do; in each of them some phones have none."""
+    plans: list[list[Misfortune]] = []
+    for item in found:
+        phone = told_by(item)
+        fits = (plan for plan in plans if len(plan) < MOST and phone not in map(told_by, plan))
+        plan = next(fits, None)
+        if plan is None:
+            plans.append([item])
+        else:
+            plan.append(item)
+    yield from map(tuple, plans)
 
 
 def problems(misfortune: Misfortune) -> list[str]:

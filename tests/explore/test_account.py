@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import pytest
 
 from sendbox.engine.durations import duration
 from sendbox.exploring.families.account import KINDS
-from tests.explore.rich import Ran, Rich, misfortunes, others
+from tests.explore.rich import PLAIN, RICH, Client, Ran, Rich, misfortunes, others
+
+if TYPE_CHECKING:
+    from sendbox.fixture import Sandbox
 
 #: Why attempts are refused then.
 WHY: Final = {
@@ -49,3 +52,29 @@ def test_only_one_sender_is_withdrawn(base: Ran) -> None:
     item = next(item for item in misfortunes(base.census, "account") if "sms sender Shop" in item.spot.place)
     (entry,) = item.value.parts["timeline"]
     assert entry["account"]["senders"] == {"sms": ["Other"], "richmsg": ["Acme"], "chatapp": ["209876543210987"]}
+
+
+def test_where_all_senders_are_registered(rich: Rich) -> None:
+    """Those that the client uses stay, without the one that is withdrawn."""
+
+    def do(sandbox: Sandbox) -> None:
+        client = Client(sandbox)
+        for sender in ("Acme", "Bakery"):
+            client.send(
+                RICH,
+                flow=[{"richmsg": {"sender": sender, "body": "Hello"}}, {"sms": {"sender": "Shop", "body": "Hello"}}],
+            )
+        client.send(PLAIN, body="Hello")
+        sandbox.advance("10s")
+
+    usual = {"sendbox": 1, "extends": "default"}
+    census = rich.run((), do, usual).census
+    assert census.senders == (("richmsg", "Acme"), ("richmsg", "Bakery"), ("sms", "Shop"))
+    item = next(item for item in misfortunes(census, "account") if item.spot.kind.name == "sender")
+    assert item.spot.place == "the richmsg sender Acme at 0s"
+    refused, sent = (
+        [attempt.results[0][0] for attempt in message.attempts]
+        for message in rich.run((item,), do, usual).census.messages
+        if message.phone == RICH
+    )
+    assert (refused, sent) == (["rejected", "sending"], ["sending"])

@@ -12,7 +12,7 @@ from sendbox.exploring.families.table import FAMILIES, WHY_NOT
 from sendbox.exploring.misfortune import MOST, Kind, Misfortune
 from sendbox.exploring.search import Search
 from sendbox.services.assumptions import registry
-from tests.explore.rich import Ran, Rich, others, problems
+from tests.explore.rich import Ran, Rich, others, problems, told_by
 from tests.traceability.sentences import SECTIONS
 
 KNOWN = {f"§{section}" for section in SECTIONS} | {row.id for row in registry()}
@@ -92,3 +92,15 @@ def test_plans_of_many_misfortunes_are_scenarios(rich: Rich, base: Ran) -> None:
     assert max(map(len, plans)) == MOST
     for plan in plans:
         rich.run(plan)
+
+
+@pytest.mark.parametrize("family", ["results", "people"])
+def test_one_misfortune_changes_nothing_of_other_phones(rich: Rich, base: Ran, family: str) -> None:
+    """Each kind alone, with its first value, for the first and the last of its places."""
+    for kind in FAMILIES[family]:
+        spots = list(kind.spots(kind, base.census))
+        for item in (Misfortune(spots[0]), Misfortune(spots[-1])):
+            phone = told_by(item)
+            ran = rich.run((item,))
+            assert others(ran, phone) == others(base, phone), str(item)
+            assert others(ran) != others(base), str(item)

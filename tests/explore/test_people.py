@@ -9,8 +9,8 @@ import pytest
 from sendbox.engine.durations import duration
 from sendbox.exploring.census import Census, Sent, Tried
 from sendbox.exploring.families.people import KINDS
-from sendbox.exploring.misfortune import Misfortune
-from tests.explore.rich import Ran, Rich, misfortunes, others
+from sendbox.exploring.misfortune import Misfortune, Plan
+from tests.explore.rich import Ran, Rich, misfortunes, others, together, told_by
 
 BY_NAME = {kind.name: kind for kind in KINDS}
 
@@ -46,22 +46,27 @@ def id_of(ran: Ran, message: Sent) -> str:
 @pytest.mark.parametrize("name", ["reply", "two replies", "stop"])
 def test_a_phone_answers(rich: Rich, base: Ran, name: str) -> None:
     """Each answer comes in, at its instant, as an answer to its message; other phones go on as before."""
-    for item in misfortunes(base.census, "people"):
-        if item.spot.kind.name != name:
-            continue
-        message = about(base, item)
-        ran = rich.run((item,))
-        came = [
-            (entry["offset"], entry["from"], entry["body"], entry["message_id"])
-            for entry in ran.entries("inbound")
-            if entry["body"] != "Thanks"
-        ]
-        expected = [(at, message.phone, what["body"], id_of(base, message)) for at, _, what in happenings(item)]
-        assert came == expected, str(item)
-        opted = [(entry["offset"], entry["phone"]) for entry in ran.entries("opt_out")]
-        assert opted == ([(came[0][0], message.phone)] if name == "stop" else []), str(item)
-        assert all(at <= message.until for at, *_ in came), str(item)
-        assert others(ran, message.phone) == others(base, message.phone), str(item)
+    for plan in together(item for item in misfortunes(base.census, "people") if item.spot.kind.name == name):
+        ran = rich.run(plan)
+        for item in plan:
+            message = about(base, item)
+            came = [
+                (entry["offset"], entry["body"], entry["message_id"])
+                for entry in ran.entries("inbound")
+                if entry["from"] == message.phone and entry["body"] != "Thanks"
+            ]
+            answered = [(at, what["body"], id_of(base, message)) for at, _, what in happenings(item)]
+            assert came == answered, str(item)
+            opted = [entry["offset"] for entry in ran.entries("opt_out") if entry["phone"] == message.phone]
+            assert opted == ([came[0][0]] if name == "stop" else []), str(item)
+            assert all(at <= message.until for at, *_ in came), str(item)
+        unlike(base, ran, plan)
+
+
+def unlike(base: Ran, ran: Ran, plan: Plan) -> None:
+    """Other phones go on as before."""
+    phones = [told_by(item) for item in plan]
+    assert others(ran, *phones) == others(base, *phones), list(map(str, plan))
 
 
 def test_who_opted_out_gets_no_more(rich: Rich, base: Ran) -> None:
@@ -94,32 +99,30 @@ def test_a_link_is_opened(rich: Rich, base: Ran) -> None:
     """Once or twice, at its instant."""
     found = [item for item in misfortunes(base.census, "people") if item.spot.kind is BY_NAME["click"]]
     for item in found:
-        message, ran = about(base, item), rich.run((item,))
+        ran, clicked = rich.run((item,)), id_of(base, about(base, item))
         clicks = [(entry["offset"], entry["message_id"]) for entry in ran.entries("click")]
-        assert clicks == [(at, id_of(base, message)) for at, _, _ in happenings(item)], str(item)
-        assert others(ran, message.phone) == others(base, message.phone), str(item)
+        assert clicks == [(at, clicked) for at, _, _ in happenings(item)], str(item)
+        unlike(base, ran, (item,))
     assert {len(happenings(item)) for item in found} == {1, 2}
 
 
 def test_a_phone_is_switched_off_and_comes_back(rich: Rich, base: Ran) -> None:
     """Nothing is confirmed while it is off; then all of it is, in the advance in which it would have been."""
-    for item in misfortunes(base.census, "people"):
-        if item.spot.kind is not BY_NAME["switched off"]:
-            continue
-        (off, _, _), (on, _, _) = happenings(item)
-        before, ran = about(base, item), rich.run((item,))
-        message = about(ran, item)
-        assert [
-            (entry["offset"], entry["act"]) for entry in ran.entries("phone") if entry["phone"] == message.phone
-        ] == [
-            (off, "offline"),
-            (on, "online"),
-        ], str(item)
-        receipts = [attempt.reached("delivered") for attempt in message.attempts]
-        assert on in receipts, str(item)
-        assert not any(off <= at < on for at in receipts if at is not None), str(item)
-        assert on <= before.until, str(item)
-        assert others(ran, message.phone) == others(base, message.phone), str(item)
+    off_and_on = BY_NAME["switched off"]
+    for plan in together(item for item in misfortunes(base.census, "people") if item.spot.kind is off_and_on):
+        ran = rich.run(plan)
+        for item in plan:
+            (off, _, _), (on, _, _) = happenings(item)
+            message = about(ran, item)
+            acts = [
+                (entry["offset"], entry["act"]) for entry in ran.entries("phone") if entry["phone"] == message.phone
+            ]
+            assert acts == [(off, "offline"), (on, "online")], str(item)
+            receipts = [attempt.reached("delivered") for attempt in message.attempts]
+            assert on in receipts, str(item)
+            assert not any(off <= at < on for at in receipts if at is not None), str(item)
+            assert on <= about(base, item).until, str(item)
+        unlike(base, ran, plan)
 
 
 def test_a_phone_answers_only_what_is_newest_on_it() -> None:

@@ -12,7 +12,7 @@ from sendbox.engine.durations import duration
 from sendbox.exploring.census import Census, Sent, Tried
 from sendbox.exploring.families.results import KINDS
 from sendbox.exploring.misfortune import Misfortune
-from tests.explore.rich import Ran, Rich, misfortunes, others
+from tests.explore.rich import BLOCKED, CODE, Ran, Rich, misfortunes, others, together, told_by
 
 BY_NAME = {kind.name: kind for kind in KINDS}
 CODES = BY_NAME["code lost"]
@@ -47,24 +47,30 @@ def planned(then: Any, at: int) -> tuple[tuple[str, int], ...]:
 @pytest.mark.parametrize("name", [name for name in BY_NAME if name != CODES.name])
 def test_an_attempt_goes_its_way(rich: Rich, base: Ran, name: str) -> None:
     """Exactly the results of the misfortune, at its instants, all before the run ends; other phones go on as before."""
-    for item in misfortunes(base.census, "results"):
-        if item.spot.kind.name != name:
-            continue
-        when, then = rule(item)["when"], rule(item)["then"]
-        before, was = tried(base, when)
-        ran = rich.run((item,))
-        message, attempt = tried(ran, when)
-        expected = planned([then] if isinstance(then, str) else then, was.at)
-        assert attempt.results == expected != was.results, str(item)
-        assert all(at <= ran.census.moves[-1].ended for _, at in attempt.results), str(item)
-        assert others(ran, message.phone) == others(base, message.phone), str(item)
-        if name == "fallback":
-            assert len(message.attempts) == message.attempts.index(attempt) + 2, str(item)
-        elif name == "late receipt":
-            following = message.attempts[message.attempts.index(attempt) + 1]
-            assert following.at == was.at + (was.ttl or 0) < attempt.results[-1][1], str(item)
-        elif name == "other end":
-            assert max(at for _, at in attempt.results) <= before.until, str(item)
+    for plan in together(item for item in misfortunes(base.census, "results") if item.spot.kind.name == name):
+        ran = rich.run(plan)
+        for item in plan:
+            goes_its_way(base, ran, item)
+        phones = [told_by(item) for item in plan]
+        assert others(ran, *phones) == others(base, *phones), list(map(str, plan))
+
+
+def goes_its_way(base: Ran, ran: Ran, item: Misfortune) -> None:
+    """Whether an attempt went the way of a misfortune."""
+    when, then = rule(item)["when"], rule(item)["then"]
+    before, was = tried(base, when)
+    message, attempt = tried(ran, when)
+    expected = planned([then] if isinstance(then, str) else then, was.at)
+    assert attempt.results == expected != was.results, str(item)
+    assert all(at <= ran.census.moves[-1].ended for _, at in attempt.results), str(item)
+    place = message.attempts.index(attempt)
+    if item.spot.kind.name == "fallback":
+        assert len(message.attempts) == place + 2, str(item)
+    elif item.spot.kind.name == "late receipt":
+        following = message.attempts[place + 1]
+        assert following.at == was.at + (was.ttl or 0) < attempt.results[-1][1], str(item)
+    elif item.spot.kind.name == "other end":
+        assert max(at for _, at in attempt.results) <= before.until, str(item)
 
 
 def test_late_receipts_come_among_and_behind_those_of_the_next_step(rich: Rich, base: Ran) -> None:
@@ -82,13 +88,15 @@ def test_late_receipts_come_among_and_behind_those_of_the_next_step(rich: Rich, 
 def test_the_sms_of_a_code(rich: Rich, base: Ran) -> None:
     """It comes to the end that the misfortune says; a session that was refused counts, one on its way is left alone."""
     found = [item for item in misfortunes(base.census, "results") if item.spot.kind is CODES]
-    assert {item.value.parts["verify"]["rules"][0]["when"]["nth"] for item in found} == {1, 2}
-    assert [session.ordinal for session in base.census.sessions] == [1, 2, 4]
+    asked = {tuple(item.value.parts["verify"]["rules"][0]["when"].values()) for item in found}
+    assert asked == {(CODE, 1), (CODE, 2)}
+    sessions = [(session.phone, session.ordinal) for session in base.census.sessions]
+    assert sessions == [(CODE, 1), (BLOCKED, 1), (CODE, 2), (CODE, 4)]
     for item in found:
         ((when, then),) = [(each["when"], each["then"]) for each in item.value.parts["verify"]["rules"]]
         ran = rich.run((item,))
         assert [
-            then["sms"] if session.ordinal == when["nth"] else was.sms
+            then["sms"] if (session.phone, session.ordinal) == (when["phone"], when["nth"]) else was.sms
             for session, was in zip(ran.census.sessions, base.census.sessions, strict=True)
         ] == [session.sms for session in ran.census.sessions], str(item)
         assert others(ran, when["phone"]) == others(base, when["phone"]), str(item)

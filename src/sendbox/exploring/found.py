@@ -14,13 +14,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from sendbox.exploring.misfortune import scenarios
-from sendbox.scenario.model import Source, plain
+from sendbox.scenario.model import Source, errors, plain
 from sendbox.scenario.parse import parse
 from sendbox.scenario.write import dump
 
 if TYPE_CHECKING:
     from sendbox.exploring.misfortune import Plan
     from sendbox.exploring.watcher import Observed
+    from sendbox.scenario.language import Language
 
 #: Where finds are kept, below the folder from which the tests are run.
 FOLDER: Final = Path(".sendbox") / "found"
@@ -80,8 +81,8 @@ def _start(rules: Mapping[str, Any]) -> dict[str, bool]:
     return {"start": True} if "start" in rules.get("clock", {}) else {}
 
 
-def read(folder: Path) -> list[Found]:
-    """The finds of a folder. Raises ValueError for a file that is not a find."""
+def read(folder: Path, language: Language) -> list[Found]:
+    """The finds of a folder. Raises ValueError for a file that is not a find, or has a problem."""
     grouped: dict[str, dict[int, tuple[Path, dict[str, Any]]]] = {}
     for file in sorted(folder.glob("*.yaml")):
         node, _ = parse(file.read_text(encoding="utf-8"), Source(str(file), file.parent))
@@ -89,6 +90,8 @@ def read(folder: Path) -> list[Found]:
         about = content.get("found") if isinstance(content, dict) else None
         if not isinstance(about, dict) or "test" not in about:
             raise ValueError(f'{file} is not a find: it has no "found" with the name of a test')
+        if wrong := errors(language.check(str(file))):
+            raise ValueError("\n".join(map(str, wrong)))
         grouped.setdefault(file.stem.partition(".world-")[0], {})[about.get("world", 1)] = (file, content)
     return [
         Found(
