@@ -102,6 +102,21 @@ def test_a_plan_is_made_small(breaks: Callable[[Plan], bool], small: set[str]) -
     assert of.tried.shrinking < 60
 
 
+def test_one_misfortune_takes_the_place_of_several() -> None:
+    """Where a find came before the singles were tried, one of them may do what two of its own do."""
+    spots = [*(spot(f"a{n}") for n in range(3)), spot("b", values=2), spot("c", about="other")]
+    of = search(spots)
+
+    def breaks(plan: Plan) -> bool:
+        return {"a0", "a1"} <= names(plan) or any(item.spot.place in "bc" and item.number == 1 for item in plan)
+
+    plan = of.shrunk(tuple(Misfortune(one) for one in spots), breaks)
+    assert [(item.spot.place, item.number) for item in plan] == [("b", 1)]
+    tried = search(spots)
+    assert any(len(each) == 2 for each in tried.plans())
+    assert names(tried.shrunk(tuple(Misfortune(one) for one in spots), breaks)) == {"a0", "a1"}
+
+
 @given(st.sets(st.integers(0, 7), min_size=1), st.integers(0, 2))
 def test_any_cause_is_what_remains(cause: set[int], number: int) -> None:
     """Whichever misfortunes break the client together, by whichever values from one on."""

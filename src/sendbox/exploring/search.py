@@ -71,21 +71,21 @@ class Search:
         self.singles = self._varied([Misfortune(spot, number) for spot in spots for number in range(len(spot.values))])
         self.tried = Tried(all_singles=len(self.singles))
         self.tried.spots.update(spot.kind.name for spot in spots)
+        self._tried: set[Plan] = set()
         self._pairs = self._all_pairs()
         self.tried.all_pairs = len(self._pairs)
 
     def plans(self) -> Iterator[Plan]:
         """Plans to try, at most so many as there are runs, none of them twice."""
-        tried: set[Plan] = set()
         ways = self._ways()
         while self.tried.runs < self._runs:
             plan = next(ways, None)
             if plan is None:
                 return
             key = tuple(sorted(plan, key=str))
-            if key in tried or not legal(plan):
+            if key in self._tried or not legal(plan):
                 continue
-            tried.add(key)
+            self._tried.add(key)
             self._count(plan)
             yield plan
 
@@ -161,7 +161,10 @@ class Search:
         return self._fitting(chosen)
 
     def shrunk(self, plan: Plan, breaks: Breaks) -> Plan:
-        """The same with as few misfortunes as still break the client, and with the simplest values."""
+        """The same with as few misfortunes as still break the client, and with the simplest values.
+
+        One misfortune takes the place of several where it breaks the client alone.
+        """
         left = SHRINKING
 
         def still(smaller: Plan) -> bool:
@@ -178,6 +181,8 @@ class Search:
                 if still(smaller):
                     plan, removing = smaller, True
                     break
+        if len(plan) > 1:
+            plan = next(filter(still, self._untried(plan)), plan)
         for place, item in enumerate(plan):
             for number in range(item.number):
                 simpler = (*plan[:place], replace(item, number=number), *plan[place + 1 :])
@@ -185,6 +190,12 @@ class Search:
                     plan = simpler
                     break
         return plan
+
+    def _untried(self, plan: Plan) -> Iterator[Plan]:
+        """Single misfortunes about the same as a plan that were not tried alone."""
+        about = {item.spot.about for item in plan}
+        alone = ((single,) for single in self.singles if single.spot.about in about)
+        return (single for single in alone if single not in self._tried)
 
 
 def _without(plan: Plan, item: Misfortune) -> Plan:

@@ -85,6 +85,7 @@ class FallbackOverwrites(Bug):
     """The receipt of one channel overwrites that of another."""
 
     family = "results"
+    test = "test_a_notice_falls_back"
 
     def record(self, notice: Notice, channel: str, result: str) -> None:
         if channel not in notice.results:

@@ -131,17 +131,18 @@ class Shop:
 
     def work(self) -> None:
         """Sends what is due, and asks what became of calls that got no answer."""
+        now = self.now()
         for notice in list(self.notices.values()):
             if notice.kind == "offer" and notice.state == "queued":
-                notice.due = max(notice.due, self.opening(self.now()))
-            if notice.due > self.now():
+                notice.due = max(notice.due, self.opening(now))
+            if notice.due > now:
                 continue
             if notice.state == "unsure":
                 self._ask_about(notice)
             elif notice.state == "queued":
                 self._send(notice)
         for login in self.logins.values():
-            if not login.token and login.due <= self.now():
+            if not login.token and login.due <= now:
                 self._ask_for_code(login)
 
     # -- what a bug gets wrong

@@ -43,6 +43,20 @@ def test_a_notice_arrives(
     assert (shop.state("A-1") == "arrived") == bool(channels(message))
 
 
+@pytest.mark.sendbox(
+    scenario={"sendbox": 1, "extends": "default", "attempts": [{"when": {"channel": "richmsg"}, "then": "sent"}]}
+)
+def test_a_notice_falls_back(
+    shop: Shop, sendbox: Sandbox, passes: Callable[[str], None], ends: Callable[[], None]
+) -> None:
+    """Where the app confirms nothing, an SMS goes out; what arrived by either is shown so."""
+    shop.notify("A-1", JANA)
+    passes("5m")
+    ends()
+    (message,) = named(sendbox, "A-1")
+    assert (shop.state("A-1") == "arrived") == bool(channels(message))
+
+
 def test_notices_of_several_customers(
     shop: Shop, sendbox: Sandbox, passes: Callable[[str], None], ends: Callable[[], None]
 ) -> None:
@@ -62,7 +76,6 @@ def test_each_reply_is_thanked_for_once(
     """The shop keeps each reply of a customer, and thanks for each answer."""
     shop.ask("A-1", JANA)
     passes("1m")
-    ends()
     if sendbox.phone(JANA).inbox:
         sendbox.phone(JANA).reply("YES")
     ends()
@@ -82,7 +95,7 @@ def test_offers_go_only_to_who_wants_them(
     for order in ("O-1", "O-2"):
         shop.offer(order, JANA)
         passes("1m")
-        ends()
+    ends()
     assert (JANA in shop.stopped) == sendbox.phone(JANA).state.opted_out
 
 
