@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from sendbox.app import SERVED
 from sendbox.exploring import found
 from tests.documentation.markdown import ROOT, code, table
 from tests.explore.zoo.bugs import BUGS, Bug
@@ -68,7 +69,7 @@ def explored(folder: Path, zoo: str, runs: int = RUNS) -> Explored:
     )
     text = done.stdout + done.stderr
     said = json.loads(told.read_text("utf-8")) if told.exists() else {}
-    plans = {each.test: each.plan for each in found.read(folder / found.FOLDER)}
+    plans = {each.test: each.plan for each in found.read(folder / found.FOLDER, SERVED.language)}
     finds = [_find(test, story, plans) for test, story in said.items()]
     return Explored(done.returncode, text, {find.client: find for find in finds})
 

@@ -27,7 +27,6 @@ ARRIVED: Final = ("delivered", "seen")
 #: Answers that a question waits for.
 ANSWERS: Final = ("YES", "NO")
 STOP: Final = "STOP"
-THANKS: Final = "Thank you!"
 
 
 @dataclass(slots=True)
@@ -178,7 +177,8 @@ class Shop:
         said = self.said.setdefault(phone, [])
         said.append(text)
         if notice is not None and notice.kind == "question" and text.strip().upper() in ANSWERS:
-            self._put(f"{notice.order} thanks {len(said)}", phone, THANKS, "thanks")
+            number = len(said)  # no two messages have the same text: it is how `_ask_about` knows them
+            self._put(f"{notice.order} thanks {number}", phone, f"Thank you for answer {number}.", "thanks")
 
     def wants_no_more(self, text: str) -> bool:
         """Whether a customer wants no more offers."""
