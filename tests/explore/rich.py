@@ -5,7 +5,7 @@ Each phone has its own story, so that a misfortune of one phone can be told from
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
@@ -15,15 +15,18 @@ import httpx
 from sendbox.app import SERVED
 from sendbox.exploring.census import Census, Sent
 from sendbox.exploring.families.table import FAMILIES
-from sendbox.exploring.misfortune import Misfortune, Plan, scenarios
+from sendbox.exploring.misfortune import MOST, Misfortune, Plan, scenarios
 from sendbox.exploring.watcher import Watcher
 from sendbox.fixture import Sandbox, SandboxServer
 from sendbox.scenario.model import errors
 from tests.fixture.support import Asgi
 
 START: Final = "2026-03-02T09:00:00Z"
+_UNLIKE: Final = ("n", "rules", "order_sensitive", "token", "code", "url")
 #: Who gets what.
 PLAIN, RICH, SLOW, READER, LOST, REFUSED, TEMPLATE, CODE, SILENT, LATER = (f"42077700995{n}" for n in range(10))
+#: On the blacklist of the account.
+BLOCKED: Final = "420777009960"
 BUSINESS: Final = "109876543210987"
 UNCONNECTED: Final = "209876543210987"
 SCENARIO: Final[dict[str, Any]] = {
@@ -33,6 +36,7 @@ SCENARIO: Final[dict[str, Any]] = {
     "account": {
         "senders": {"sms": ["Shop", "Other"], "richmsg": ["Acme"], "chatapp": [UNCONNECTED]},
         "stop_words": ["ENOUGH"],
+        "blacklist": [BLOCKED],
         "subkeys": [{"name": "own", "credit": 5, "currency": "EUR"}, {"name": "shares", "shared": True}],
     },
     "partner": {
@@ -97,6 +101,7 @@ def suite(sandbox: Sandbox) -> None:
     client.send(REFUSED, body="Hello", sender="Shop")
     client.send(SILENT, body="Hello", sender="Shop")
     client.code(CODE)
+    client.code(BLOCKED)
     sandbox.advance("20s")
     client.send(PLAIN, body="Again", sender="Shop")
     client.send(PLAIN, body="And again, for a key with credit of its own", sender="Shop", subkey="~own")
@@ -112,7 +117,7 @@ def suite(sandbox: Sandbox) -> None:
     client.code(CODE)
     client.code(CODE)
     sandbox.advance("4s")
-    sandbox.phone(PLAIN).reply("Thanks")
+    sandbox.phone(PLAIN).write("Thanks", to="Shop")
     at = {"datetime": "2026-03-02T09:05:00Z"}
     client.send(LATER, body="In five minutes", sender="Shop", **at)
     client.send(LATER, body="At once", sender="Shop")
@@ -150,14 +155,19 @@ class Rich:
         """Stops the server."""
         self._server.stop()
 
-    def run(self, plan: Plan = ()) -> Ran:
-        """One run under a plan."""
+    def run(
+        self,
+        plan: Plan = (),
+        do: Callable[[Sandbox], None] = suite,
+        scenario: Mapping[str, Any] = SCENARIO,
+    ) -> Ran:
+        """One run under a plan: what the sample client does, or another one."""
         server, watcher = self._server, self._watcher
         laid = scenarios(plan)
         server.thread.call(lambda: watcher.begin(laid, observing=True))
-        sandbox = server.sandbox("rich", scenario=SCENARIO, clock={"mode": "manual", "start": START})
+        sandbox = server.sandbox("rich", scenario=dict(scenario), clock={"mode": "manual", "start": START})
         try:
-            suite(sandbox)
+            do(sandbox)
             start = datetime.fromisoformat(START)
             journal = [
                 {**entry, "offset": round((entry.at - start).total_seconds() * 1000)} for entry in sandbox.journal
@@ -176,7 +186,43 @@ def misfortunes(census: Census, family: str) -> Iterator[Misfortune]:
             yield from (Misfortune(spot, number) for number in range(len(spot.values)))
 
 
+def told_by(misfortune: Misfortune) -> str:
+    """The phone that a misfortune of messages or people is about."""
+    return misfortune.spot.about.split()[2]
+
+
+def together(found: Iterable[Misfortune]) -> Iterator[Plan]:
+    """Plans of misfortunes of different phones, so that fewer runs do; in each of them some phones have none."""
+    plans: list[list[Misfortune]] = []
+    for item in found:
+        phone = told_by(item)
+        fits = (plan for plan in plans if len(plan) < MOST and phone not in map(told_by, plan))
+        plan = next(fits, None)
+        if plan is None:
+            plans.append([item])
+        else:
+            plan.append(item)
+    yield from map(tuple, plans)
+
+
 def problems(misfortune: Misfortune) -> list[str]:
     """What is wrong with the scenario of a misfortune."""
     (scenario,) = scenarios((misfortune,)).values()
     return [str(problem) for problem in errors(SERVED.language.check({**scenario, "extends": "default"}))]
+
+
+def phone_of(entry: dict[str, Any]) -> str | None:
+    """The phone that an entry is about, None where it is about none or about several."""
+    return next((entry[key] for key in ("phone", "from", "number") if isinstance(entry.get(key), str)), None)
+
+
+def others(ran: Ran, *phones: str) -> list[Any]:
+    """What happened to all phones but these, without what counts entries, names rules or holds the id of the world."""
+    told: list[Any] = []
+    for entry in ran.journal:
+        at, kind = entry["offset"], entry["kind"]
+        if kind == "delivery":
+            told += [(at, kind, dict(event)) for event in entry["events"] if phone_of(event) not in (None, *phones)]
+        elif phone_of(entry) not in (None, *phones) and kind != "timeline":
+            told.append((at, kind, {key: entry[key] for key in entry if key not in _UNLIKE}))
+    return told

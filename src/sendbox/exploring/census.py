@@ -116,7 +116,7 @@ class Sent:
 class Session:
     """A validation session, the `ordinal`-th of its phone that was asked for; `verified` where its code was confirmed.
 
-    `sms` is the result of the message that carries the code.
+    `sms` is the result of the message that carries the code, "" where rules were not asked about it.
     """
 
     phone: str
@@ -316,8 +316,10 @@ def _sessions(world: World) -> Iterator[Session]:
             continue
         counts[session.phone] += 1
         begun, ends = session.created_at - world.start, session.expires_at - world.start
+        attempt = session.message.last
+        sms = "" if attempt is None or attempt.refused else session.message.result
         verified = None if session.verified_at is None else session.verified_at - world.start
-        yield Session(session.phone, counts[session.phone], begun, ends, verified, session.message.result)
+        yield Session(session.phone, counts[session.phone], begun, ends, verified, sms)
 
 
 def _parts(left: Any, right: Any) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Final
 
 from sendbox.exploring.families.places import about_message, later, message_words
@@ -33,45 +33,48 @@ def _had(attempt: Tried, at: int) -> bool:
     return bool(before) and (before[-1] == "sending" or REACH[CODES[before[-1]]] > 0)
 
 
-def _newest(world: Census, message: Sent, at: int) -> bool:
+def _newest(message: Sent, same: Iterable[Sent], at: int) -> bool:
     """Whether the last attempt of a message is the newest that its phone has at an instant."""
     had = [
         (attempt.results[0][1], each.ordinal, number)
-        for each in world.messages
-        if each.phone == message.phone
-        for number, attempt in enumerate(each.attempts)
+        for each in same
+        for number, attempt in enumerate(each.attempts, 1)
         if _had(attempt, at)
     ]
-    return max(had)[1:] == (message.ordinal, len(message.attempts) - 1) if had else False
+    return max(had)[1:] == (message.ordinal, len(message.attempts)) if had else False
 
 
 def _receipt(message: Sent) -> int | None:
     """The instant from which the newest attempt of a message is known to be on its phone."""
-    if not message.attempts:
-        return None
-    attempt = message.attempts[-1]
-    return next((at for result in ("delivered", "seen") if (at := attempt.reached(result)) is not None), None)
+    reached = map(message.attempts[-1].reached, ("delivered", "seen")) if message.attempts else iter(())
+    return next((at for at in reached if at is not None), None)
 
 
-def _after(world: Census, message: Sent) -> int | None:
-    """The first instant after the receipt, where its advance has one; without a receipt, after it was sent."""
+def _moments(message: Sent, same: Iterable[Sent]) -> list[tuple[int, str]]:
+    """Instants at which the phone may do something with a message, in words.
+
+    They are in the advance in which it was last heard of: after the receipt, or after `sent` where none comes; and
+    between `sent` and the receipt.
+    """
     receipt = _receipt(message)
-    if receipt is None:
-        receipt = message.attempts[-1].reached("sent") if message.attempts else None
-    return None if receipt is None else _usable(world, message, receipt + 1)
+    sent = message.attempts[-1].reached("sent") if message.attempts else None
+    moments = []
+    if receipt is not None:
+        moments.append((receipt + 1, "right after its receipt"))
+        if sent is not None and sent < receipt:
+            moments.append(((sent + receipt + 1) // 2, "before its receipt"))
+    elif sent is not None and message.attempts[-1].results[-1][0] == "sent":
+        moments.append((sent + 1, "without any receipt"))
+    return [(at, when) for at, when in moments if at <= message.until and _newest(message, same, at)]
 
 
-def _before(world: Census, message: Sent) -> int | None:
-    """An instant between `sent` and the receipt."""
-    receipt = _receipt(message)
-    sent = None if receipt is None else message.attempts[-1].reached("sent")
-    if receipt is None or sent is None or sent >= receipt:
-        return None
-    return _usable(world, message, (sent + receipt + 1) // 2)
-
-
-def _usable(world: Census, message: Sent, at: int) -> int | None:
-    return at if at <= message.until and _newest(world, message, at) else None
+def _answerable(world: Census) -> Iterator[tuple[Sent, list[tuple[int, str]]]]:
+    """Each message with the moments at which its phone may do something with it."""
+    phones: dict[str, list[Sent]] = {}
+    for message in world.messages:
+        phones.setdefault(message.phone, []).append(message)
+    for message in world.messages:
+        yield message, _moments(message, phones[message.phone])
 
 
 def _answer(message: Sent, at: int, body: str) -> dict[str, Any]:
@@ -93,16 +96,8 @@ def _says(*happenings: dict[str, Any]) -> dict[str, Any]:
     return {"timeline": list(happenings)}
 
 
-def _moments(world: Census, message: Sent) -> list[tuple[int, str]]:
-    """Instants at which the phone may do something with a message, in words."""
-    after, before = _after(world, message), _before(world, message)
-    when = "right after its receipt" if _receipt(message) is not None else "without any receipt"
-    return [*([] if after is None else [(after, when)]), *([] if before is None else [(before, "before its receipt")])]
-
-
 def _reply(kind: Kind, world: Census) -> Iterator[Spot]:
-    for message in world.messages:
-        moments = _moments(world, message)
+    for message, moments in _answerable(world):
         values = [
             Value(f'is answered with "{_PLAIN}" {when}', _says(_answer(message, at, _PLAIN))) for at, when in moments
         ]
@@ -113,34 +108,34 @@ def _reply(kind: Kind, world: Census) -> Iterator[Spot]:
 
 
 def _two(kind: Kind, world: Census) -> Iterator[Spot]:
-    for message in world.messages:
+    for message, moments in _answerable(world):
         values = [
             Value(
                 f'is answered with "{_PLAIN}" and at once with "{_SECOND}" {when}',
                 _says(_answer(message, at, _PLAIN), _answer(message, at, _SECOND)),
             )
-            for at, when in _moments(world, message)
+            for at, when in moments
         ]
         yield from _spots(kind, world, message, values)
 
 
 def _stop(kind: Kind, world: Census) -> Iterator[Spot]:
-    for message in world.messages:
+    for message, moments in _answerable(world):
         values = [
             Value(f'is answered with "{word}" {when}', _says(_answer(message, at, word)))
             for stop in world.stop_words[:1]
-            for at, when in _moments(world, message)
+            for at, when in moments
             for word in dict.fromkeys((stop, stop.capitalize()))
         ]
         yield from _spots(kind, world, message, values)
 
 
 def _click(kind: Kind, world: Census) -> Iterator[Spot]:
-    for message in world.messages:
+    for message, moments in _answerable(world):
         if not message.links:
             continue
         values = []
-        for at, when in _moments(world, message):
+        for at, when in moments:
             opened = {"at": later(at), "phone": {"number": message.phone, "act": "click"}}
             values.append(Value(f"has its link opened {when}", _says(opened)))
             values.append(Value(f"has its link opened twice {when}", _says(opened, opened)))

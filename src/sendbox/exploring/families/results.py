@@ -160,7 +160,7 @@ def _missing(attempt: Tried, at: int) -> Path:
 
 def _codes(kind: Kind, world: Census) -> Iterator[Spot]:
     for session in world.sessions:
-        if legal_next(USUAL, session.sms):  # it is on its way when the run ends
+        if not session.sms or legal_next(USUAL, session.sms):  # it was refused, or is on its way when the run ends
             continue
         when = {"phone": session.phone, "nth": session.ordinal}
         values = [
