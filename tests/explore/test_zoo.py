@@ -44,13 +44,21 @@ def test_the_table_is_what_was_found(bugs: Explored) -> None:
     assert KEPT.read_text("utf-8") == written(bugs.finds), "run scripts/docs"
 
 
-@pytest.mark.parametrize("zoo", ["correct", *(["whole"] if DEEP else [])])
-def test_the_correct_client_survives(tmp_path: Path, zoo: str) -> None:
-    """Where the bugs are found; in a deep run every test, under all families together."""
-    session = explored(tmp_path, zoo, 2_000 if DEEP else RUNS)
+@pytest.mark.parametrize(("zoo", "runs"), [("correct", RUNS), *([("whole", 2_000)] if DEEP else [])])
+def test_the_correct_client_survives(tmp_path: Path, zoo: str, runs: int) -> None:
+    """Each family on a test where it finds a bug; in a deep run every test, under all families together."""
+    session = explored(tmp_path, zoo, runs)
     assert session.code == pytest.ExitCode.OK, session.text
     assert session.finds == {}
     assert "not repeatable" not in session.text
+
+
+@pytest.mark.skipif(not DEEP, reason="the bugs are explored once in an ordinary run")
+def test_bugs_are_found_in_a_hurry(tmp_path: Path) -> None:
+    """With few runs, plans of many come first, and are made as small."""
+    session = explored(tmp_path, "bugs", 20)
+    assert set(session.finds) == {bug.__name__ for bug in BUGS}, session.text
+    assert all(0 < find.entries <= MOST and find.shrinking <= SHRINKING for find in session.finds.values())
 
 
 def test_entries_are_counted() -> None:
