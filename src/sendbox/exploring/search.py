@@ -49,15 +49,18 @@ class Tried:
         """In one line."""
         if not self.all_singles:
             return "there was nothing to spoil"
-        every = "all " if self.singles == self.all_singles else ""
-        of = "" if every else f" of {self.all_singles}"
-        line = f"{every}{self.singles:,}{of} single misfortunes"
+        all_singles = _many(self.all_singles, "single misfortune")
+        line = f"all {all_singles}" if self.singles == self.all_singles else f"{self.singles:,} of {all_singles}"
         if self.all_pairs:
-            all_pairs = f"{self.all_pairs:,}" if self.all_pairs < COUNTED else f"more than {COUNTED:,}"
-            line += f" and {self.pairs:,} of {all_pairs} pairs about one message or call"
-        larger = f", {self.larger:,} other plans" if self.larger else ""
-        silent = f"; {self.silent} runs took too long or were skipped" if self.silent else ""
+            more = "more than " if self.all_pairs >= COUNTED else ""
+            line += f" and {self.pairs:,} of {more}{_many(self.all_pairs, 'pair')} about one message or call"
+        larger = f", {_many(self.larger, 'other plan')}" if self.larger else ""
+        silent = f"; {_many(self.silent, 'run')} took too long, or skipped the test" if self.silent else ""
         return f"{line}{larger} tried{silent}"
+
+
+def _many(number: int, what: str) -> str:
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
 
 
 class Search:

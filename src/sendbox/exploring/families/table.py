@@ -64,7 +64,7 @@ def untried(census: Collection[Census], families: Sequence[str], keep: Sequence[
 
 
 _NO_RECEIVER: Final = (
-    "the test has no receiver of webhooks of its own (deliver_to, a callback), so there was nothing to spoil"
+    "no webhook came to a receiver of the test's own (deliver_to, a callback), so there was nothing to spoil"
 )
 #: Why a family may have nothing to spoil.
 WHY_NOT: Final[dict[str, str]] = {
