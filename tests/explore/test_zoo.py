@@ -7,7 +7,7 @@ from typing import Final
 
 import pytest
 
-from tests.explore.zoo.bugs import BUGS, Bug
+from tests.explore.zoo.bugs import BUGS
 from tests.explore.zoo.running import KEPT, RUNS, Explored, entries, explored, written
 from tests.tiers import DEEP
 
@@ -16,32 +16,22 @@ MOST: Final = 3
 SHRINKING: Final = 300
 
 
-@pytest.fixture(scope="module")
-def bugs(tmp_path_factory: pytest.TempPathFactory) -> Explored:
-    """Every bug, explored on its test."""
-    return explored(tmp_path_factory.mktemp("bugs"), "bugs")
+def proved(session: Explored) -> None:
+    """Each bug was found, and nothing else: within so many runs, as a scenario of so few entries."""
+    assert session.code == pytest.ExitCode.TESTS_FAILED, session.text
+    assert set(session.finds) == {bug.__name__ for bug in BUGS}, session.text
+    for find in session.finds.values():
+        assert 0 < find.runs <= RUNS, find
+        assert find.shrinking <= SHRINKING, find
+        assert 0 < find.entries <= MOST, find
+        assert find.says, find
 
 
-@pytest.mark.parametrize("bug", BUGS, ids=lambda bug: bug.__name__)
-def test_a_bug_is_found_and_made_small(bugs: Explored, bug: type[Bug]) -> None:
-    """Within so many runs, as a scenario of so few entries."""
-    find = bugs.finds.get(bug.__name__)
-    assert find is not None, bugs.text
-    assert 0 < find.runs <= RUNS
-    assert find.shrinking <= SHRINKING
-    assert 0 < find.entries <= MOST
-
-
-def test_nothing_else_breaks(bugs: Explored) -> None:
-    """Each client breaks by what was explored, not before."""
-    assert set(bugs.finds) == {bug.__name__ for bug in BUGS}
-    assert bugs.code == pytest.ExitCode.TESTS_FAILED
-    assert all(find.says for find in bugs.finds.values())
-
-
-def test_the_table_is_what_was_found(bugs: Explored) -> None:
-    """`scripts/docs` writes it anew."""
-    assert KEPT.read_text("utf-8") == written(bugs.finds), "run scripts/docs"
+def test_each_bug_is_found_and_made_small(tmp_path: Path) -> None:
+    """As the documentation has it; `scripts/docs` writes its table anew."""
+    session = explored(tmp_path, "bugs")
+    proved(session)
+    assert KEPT.read_text("utf-8") == written(session.finds), "run scripts/docs"
 
 
 @pytest.mark.parametrize(("zoo", "runs"), [("correct", RUNS), *([("whole", 2_000)] if DEEP else [])])
@@ -56,9 +46,7 @@ def test_the_correct_client_survives(tmp_path: Path, zoo: str, runs: int) -> Non
 @pytest.mark.skipif(not DEEP, reason="the bugs are explored once in an ordinary run")
 def test_bugs_are_found_in_a_hurry(tmp_path: Path) -> None:
     """With few runs, plans of many come first, and are made as small."""
-    session = explored(tmp_path, "bugs", 20)
-    assert set(session.finds) == {bug.__name__ for bug in BUGS}, session.text
-    assert all(0 < find.entries <= MOST and find.shrinking <= SHRINKING for find in session.finds.values())
+    proved(explored(tmp_path, "bugs", 20))
 
 
 def test_entries_are_counted() -> None:
