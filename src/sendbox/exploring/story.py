@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 #: So many lines stand before the first difference, and so many from it on.
 _BEFORE: Final = 3
 _FROM: Final = 8
+#: What is said where the entries of both runs are the same.
+SAME: Final = "the same happens in both runs; only the instants differ at which the client and the test look"
 
 
 def story(plan: Plan, passed: Sequence[Observed], broken: Sequence[Observed]) -> list[str]:
@@ -22,9 +24,10 @@ def story(plan: Plan, passed: Sequence[Observed], broken: Sequence[Observed]) ->
     for item in plan:
         lines.append(f"  {item}")
         lines.append(f"    the service may do so: {', '.join(item.spot.kind.cites)}; {item.spot.kind.relies}")
+    parting: list[str] = []
     for first, second in zip(passed, broken, strict=False):
-        lines += _parting(first.lines, second.lines, f" in world {first.census.ordinal}" if len(passed) > 1 else "")
-    return lines
+        parting += _parting(first.lines, second.lines, f" in world {first.census.ordinal}" if len(passed) > 1 else "")
+    return [*lines, *(parting or [SAME])]
 
 
 def _parting(passed: Sequence[Line], broken: Sequence[Line], where: str) -> list[str]:
