@@ -22,8 +22,10 @@ if TYPE_CHECKING:
     from sendbox.engine.world import World
     from sendbox.services.messaging.records import Message
 
-#: So long after an event a webhook may come where no tester moves the clock, in milliseconds.
+#: So long after the last event of its world a webhook may come where the clock jumps by itself, in milliseconds.
 UNMOVED: Final = 10_000
+#: The longest time after its event at which a webhook comes all the same (A93), in milliseconds.
+LONGEST: Final = 450_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +106,10 @@ class Session:
 
 @dataclass(frozen=True, slots=True)
 class Census:
-    """One world, the `ordinal`-th that the run opened. `happened` are the instants at which something happened."""
+    """One world, the `ordinal`-th that the run opened. `happened` are the instants at which something happened.
+
+    `runs`: its clock was not moved by a tester alone, so instants, and how often a client asked, may differ.
+    """
 
     ordinal: int
     moves: tuple[Moved, ...]
@@ -113,6 +118,7 @@ class Census:
     events: tuple[Posted, ...]
     sessions: tuple[Session, ...]
     happened: tuple[int, ...]
+    runs: bool = False
 
     @property
     def received(self) -> tuple[Posted, ...]:
@@ -124,11 +130,16 @@ def census(world: World, ordinal: int, moves: Sequence[tuple[int, int]], *, take
     """The census of a world; `moves` are its advances, `taken`: an application or an outbox takes its deliveries."""
     start = world.start
     moved = [Moved(number, began - start, ended - start) for number, (began, ended) in enumerate(moves, 1)]
-    runs = world.clock.mode != "manual"
+    mode = world.clock.mode
+    last = max((delivery.made_at for delivery in world.outlets.deliveries), default=start) - start
 
     def until(at: int) -> int:
         end = next((move.ended for move in moved if move.began <= at <= move.ended or at < move.began), None)
-        return end if end is not None else at + UNMOVED if runs else at
+        if end is not None or mode == "manual":
+            return at if end is None else end
+        if mode == "real":  # the client waits in real time, and did not wait longer than until now
+            return max(at, world.now - start)
+        return min(max(at, last) + UNMOVED, at + LONGEST)
 
     journal = world.journal
     return Census(
@@ -139,6 +150,7 @@ def census(world: World, ordinal: int, moves: Sequence[tuple[int, int]], *, take
         tuple(_events(world, until, taken=taken)),
         tuple(_sessions(world)),
         tuple(sorted({journal.entry(number)[0] - start for number in range(journal.first, len(journal))})),
+        mode != "manual",
     )
 
 
@@ -225,13 +237,28 @@ def difference(first: Sequence[Census], second: Sequence[Census]) -> str | None:
     if len(first) != len(second):
         return f"{len(first)} worlds, then {len(second)}"
     for one, other in zip(first, second, strict=True):
-        for field in fields(one):
-            mine, theirs = getattr(one, field.name), getattr(other, field.name)
+        first_of, second_of = _lasting(one), _lasting(other)
+        for name, mine in first_of.items():
+            theirs = second_of.get(name, ())
             if mine == theirs:
                 continue
-            what = f"{field.name} of world {one.ordinal}"
+            what = f"{name} of world {one.ordinal}"
             for number, (left, right) in enumerate(zip(mine, theirs, strict=False), 1):
                 if left != right:
                     return f"number {number} of the {what}: {left}, then {right}"
             return f"the {what}: {len(mine)} of them, then {len(theirs)}"
     return None
+
+
+def _lasting(census: Census) -> dict[str, Any]:
+    """What of a world is the same in each run; where its clock runs by itself, nothing that depends on the moment."""
+    if not census.runs:
+        return {field.name: getattr(census, field.name) for field in fields(census) if field.name not in _NOT_LISTS}
+    return {
+        "operations": sorted({call.operation for call in census.calls}),
+        "messages": sorted((each.phone, each.ordinal, each.operation, each.channels) for each in census.messages),
+    }
+
+
+#: The fields of a census that are not lists.
+_NOT_LISTS: Final = ("ordinal", "runs")

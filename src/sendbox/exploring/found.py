@@ -33,11 +33,15 @@ _LONGEST: Final = 60
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A find: its files by the ordinals of their worlds, the test that it breaks, and the plan as scenarios."""
+    """A find: its files by the ordinals of their worlds, the test that it breaks, and the plan as scenarios.
+
+    `command` runs the test, where `sendbox explore` found it.
+    """
 
     files: Mapping[int, Path]
     test: str
     plan: Mapping[int, Mapping[str, Any]]
+    command: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
@@ -45,7 +49,14 @@ class Found:
         return self.files[min(self.files)].stem
 
 
-def write(folder: Path, test: str, plan: Plan, broken: Sequence[Observed], lines: Sequence[str]) -> list[Path]:
+def write(
+    folder: Path,
+    test: str,
+    plan: Plan,
+    broken: Sequence[Observed],
+    lines: Sequence[str],
+    command: Sequence[str] = (),
+) -> list[Path]:
     """Writes a find; the same test and plan have the same files. Raises OSError."""
     folder.mkdir(parents=True, exist_ok=True)
     says = "; ".join(map(str, plan))
@@ -62,7 +73,12 @@ def write(folder: Path, test: str, plan: Plan, broken: Sequence[Observed], lines
         content = {
             "sendbox": 1,
             "name": f"Breaks {test}",
-            "found": {"test": test, "world": world, "start": "start" in rules.get("clock", {})},
+            "found": {
+                "test": test,
+                **({"command": list(command)} if command else {}),
+                "world": world,
+                "start": "start" in rules.get("clock", {}),
+            },
             **clock,
             **run,
             **{key: value for key, value in rules.items() if key not in ("sendbox", "clock")},
@@ -86,14 +102,17 @@ def read(folder: Path) -> list[Found]:
         if not isinstance(about, dict) or "test" not in about:
             raise ValueError(f'{file} is not a find: it has no "found" with the name of a test')
         grouped.setdefault(file.stem.partition(".world-")[0], {})[about.get("world", 1)] = (file, content)
-    return [
-        Found(
-            {world: file for world, (file, _) in worlds.items()},
-            str(next(iter(worlds.values()))[1]["found"]["test"]),
-            {world: _plan(content) for world, (_, content) in worlds.items()},
-        )
-        for worlds in grouped.values()
-    ]
+    return [_found(worlds) for worlds in grouped.values()]
+
+
+def _found(worlds: Mapping[int, tuple[Path, dict[str, Any]]]) -> Found:
+    about = next(iter(worlds.values()))[1]["found"]
+    return Found(
+        {world: file for world, (file, _) in worlds.items()},
+        str(about["test"]),
+        {world: _plan(content) for world, (_, content) in worlds.items()},
+        tuple(map(str, about.get("command", ()))),
+    )
 
 
 def _plan(content: Mapping[str, Any]) -> dict[str, Any]:

@@ -74,7 +74,7 @@ class Search:
         """Plans to try, at most so many as there are runs, none of them twice."""
         tried: set[Plan] = set()
         ways = self._ways()
-        while self.tried.runs < self._runs:
+        while len(tried) < self._runs:
             plan = next(ways, None)
             if plan is None:
                 return
@@ -82,7 +82,6 @@ class Search:
             if key in tried or not legal(plan):
                 continue
             tried.add(key)
-            self._count(plan)
             yield plan
 
     def _ways(self) -> Iterator[Plan]:
@@ -97,7 +96,8 @@ class Search:
                 yield pair
             yield self._larger(number)
 
-    def _count(self, plan: Plan) -> None:
+    def count(self, plan: Plan) -> None:
+        """A plan was tried."""
         self.tried.runs += 1
         if len(plan) == 1:
             self.tried.singles += 1

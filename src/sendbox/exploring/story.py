@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
 #: So many lines stand before the first difference, and so many from it on.
 _BEFORE: Final = 3
 _FROM: Final = 8
+#: What may differ in runs that are the same: ids, which come from the key of a world, and the ports of receivers.
+_VARIES: Final = re.compile(r"\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b|(?<=://)[^/\s]+:\d+")
 
 
 def story(plan: Plan, passed: Sequence[Observed], broken: Sequence[Observed]) -> list[str]:
@@ -29,8 +32,9 @@ def story(plan: Plan, passed: Sequence[Observed], broken: Sequence[Observed]) ->
 
 def _parting(passed: Sequence[Line], broken: Sequence[Line], where: str) -> list[str]:
     """The last lines that both have, then those of each."""
+    pairs = zip(map(_alike, passed), map(_alike, broken), strict=False)
     same = next(
-        (place for place, (one, other) in enumerate(zip(passed, broken, strict=False)) if one != other),
+        (place for place, (one, other) in enumerate(pairs) if one != other),
         min(len(passed), len(broken)),
     )
     if same == len(passed) == len(broken):
@@ -43,6 +47,10 @@ def _parting(passed: Sequence[Line], broken: Sequence[Line], where: str) -> list
         "the run that broke:",
         *_told(broken[same : same + _FROM], len(broken) - same),
     ]
+
+
+def _alike(line: Line) -> Line:
+    return line[0], _VARIES.sub("", line[1])
 
 
 def _told(lines: Sequence[Line], all_of_them: int = 0) -> list[str]:
