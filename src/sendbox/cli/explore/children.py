@@ -49,16 +49,22 @@ class Children:
         """Runs a command to its end, at most `limit` real seconds. Raises `Failure` where it cannot be started."""
         with tempfile.TemporaryFile() as output:
             child = self._started(command, environment, output)
-            try:
-                code: int | None = child.wait(limit)
-            except subprocess.TimeoutExpired:
-                code = None
-            finally:
+            late = threading.Event()
+
+            def ring() -> None:
+                late.set()
                 _send(child, "SIGKILL")
-                child.wait()
-                with self._lock:
-                    self._running.discard(child)
-            return Ended(code, _last_lines(output))
+
+            # a wait with a limit would look only now and then whether the child has ended
+            timer = threading.Timer(threading.TIMEOUT_MAX if limit is None else limit, ring)
+            timer.daemon = True
+            timer.start()
+            code = child.wait()
+            timer.cancel()
+            _send(child, "SIGKILL")  # what it left behind
+            with self._lock:
+                self._running.discard(child)
+            return Ended(None if late.is_set() else code, _last_lines(output))
 
     def _started(
         self, command: Sequence[str], environment: Mapping[str, str], output: IO[bytes]

@@ -157,8 +157,8 @@ class _Exploration:
         if run.broke and plan:
             self._times = self._times + 1 if self._broken is not None and self._broken[0] == plan else 1
             self._broken = plan, run
-        small = "" if self._broken is None else f", something breaks it: {len(self._broken[0])} misfortunes, made small"
-        self._progress.show(f"{self._done} runs, of at most {self._most} of the search{small}")
+        small = "" if self._broken is None else f"; found: {len(self._broken[0])} misfortune(s), made small"
+        self._progress.show(f"{self._done} runs, the search has {self._most}{small}")
 
     def _reported(self, result: Result) -> int:
         if result.tried is None:
