@@ -153,6 +153,8 @@ def pytest_configure(config: pytest.Config) -> None:
     explored = ("--sendbox-scenario", "--sendbox-found")
     if config.getoption(_EXPLORE) is not None or any(config.getoption(name) for name in explored):
         _explore(config)
+    elif lone := [name for name in ("--sendbox-families", "--sendbox-explore-time") if config.getoption(name)]:
+        raise pytest.UsageError(f"{lone[0]} says how --sendbox-explore explores, which is not given")
 
 
 def _explore(config: pytest.Config) -> Exploring:

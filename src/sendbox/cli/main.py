@@ -1,4 +1,4 @@
-"""The command line: `sendbox serve`, `check`, `explain`, `play`, `diff`, `numbers`, `assumptions`, and so on.
+"""The command line: `sendbox serve`, `check`, `explain`, `play`, `diff`, `explore`, `numbers`, and so on.
 
 Arguments, help texts and exit codes are here; the work of the commands is in the other modules of `sendbox.cli`, which
 are imported when a command runs. Every error is one line that begins with `sendbox: `; the exit codes are those of
@@ -563,6 +563,77 @@ def compare(file: Path, scenarios: tuple[str, ...], assume: tuple[str, ...], val
         for line in report.lines(compared):
             click.echo(one_line(line))
     return NO if report.differing(compared) else OK
+
+
+def families_of(text: str) -> tuple[str, ...]:
+    """Families of misfortunes of a list with commas."""
+    from sendbox.exploring.families.table import families_of as read
+
+    return read(text)
+
+
+@sendbox.command(context_settings={"allow_interspersed_args": False})
+@click.argument("command", nargs=-1, type=click.UNPROCESSED, metavar="[-- COMMAND...]")
+@click.option("--runs", type=Whole(1), help="Runs of the search; a find is made small in further ones.  [default: 100]")
+@click.option(
+    "--families",
+    metavar="LIST",
+    callback=reading(families_of),
+    help="Families of misfortunes, with commas between them.  [default: delivery]",
+)
+@click.option("--seed", **{**SEED, "help": "Number or text that the plans are drawn from.  [default: 0]"})
+@click.option("--time", **DURATION, help="Real time after which nothing else is tried, such as 10m.  [default: no end]")
+@click.option(
+    "--junit",
+    metavar="PATH",
+    help="The JUnit file that COMMAND writes. Where COMMAND names PATH, each run gets a file of its own in its place.",
+)
+@click.option("--jobs", type=Whole(1), help="Runs at once.  [default: the number of processors]")
+@click.option(
+    "--scenario",
+    "scenarios",
+    multiple=True,
+    default=["default"],
+    show_default=True,
+    help="What worlds open with: a library name, or a file. May be repeated, each is joined over the one before.",
+)
+@click.option("--found", is_flag=True, help="Run what was found again, with COMMAND or the command that found it.")
+def explore(
+    command: tuple[str, ...],
+    runs: int | None,
+    families: tuple[str, ...] | None,
+    seed: int | str | None,
+    time: int | None,
+    junit: str | None,
+    jobs: int | None,
+    scenarios: tuple[str, ...],
+    found: bool,
+) -> int:
+    """Explore which misfortune breaks a client, in any language.
+
+    COMMAND runs tests of the client against the sandbox whose address is in the environment variable SENDBOX_URL. It
+    is run again and again, without a shell, each time with a fresh sandbox, in which something else goes wrong that
+    the service allows. Exit code 0 of COMMAND means that it passed; with --junit a failure in that file counts as
+    well, and names the test. Clocks jump to what is next by themselves, or stand still where COMMAND moves one.
+    Webhooks may go to this machine only. Worlds are told apart by the order in which they are opened.
+
+    A find is shown, and is kept as a scenario in .sendbox/found. COMMAND must pass without misfortune, twice, and a run
+    ends after ten times the time of the first, 5 s at least. Ctrl-C keeps what was found. Exit code 1 when something
+    was found, or when a find still breaks COMMAND.
+
+    
+    Examples:
+      sendbox explore -- node test.mjs
+      sendbox explore --junit report.xml --time 10m -- pytest --junitxml=report.xml
+      sendbox explore --found
+    """
+    from sendbox.cli.explore import command as exploring
+
+    if not command and not found:
+        raise Failure(USAGE, "a command is missing: sendbox explore -- COMMAND; see sendbox explore --help")
+    asked = exploring.Asked(command, scenarios, runs, families, seed, time, junit, jobs)
+    act = exploring.again if found else exploring.run
+    return act(asked, click.echo, sys.stderr)
 
 
 @sendbox.command()

@@ -16,10 +16,10 @@ INTERRUPTED: Final = 130
 CODES: Final[dict[int, str]] = {
     OK: "success",
     NO: "the answer is no: a scenario has problems, an expectation does not hold, two runs differ, less was tried than "
-    "the minimum, a request is refused, the sandbox is not ready",
+    "the minimum, a request is refused, the sandbox is not ready, a misfortune breaks the client",
     USAGE: "the arguments are wrong",
     CANNOT: "it cannot be done here: a file cannot be read, used or written, the port is in use, no sandbox answers, "
-    "the world is not open",
+    "the world is not open, a command fails without misfortune",
     INTERRUPTED: "Ctrl-C ended the command; serve and forward are meant to be ended so, and have 0",
 }
 

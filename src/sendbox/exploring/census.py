@@ -26,8 +26,10 @@ if TYPE_CHECKING:
     from sendbox.engine.world import World
     from sendbox.services.messaging.records import Attempt, Message
 
-#: So long after an event a webhook may come where no tester moves the clock, in milliseconds.
+#: So long after the last event of its world a webhook may come where the clock jumps by itself, in milliseconds.
 UNMOVED: Final = 10_000
+#: The longest time after its event at which a webhook comes all the same (A93), in milliseconds.
+LONGEST: Final = 450_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +135,7 @@ class Census:
 
     `charged` are the instants at which the account paid for something. `senders` are those that are registered, by
     family; where all are, those that messages name.
+    `runs`: its clock was not moved by a tester alone, so instants, and how often a client asked, may differ.
     """
 
     ordinal: int
@@ -145,6 +148,7 @@ class Census:
     charged: tuple[int, ...] = ()
     senders: tuple[tuple[str, str], ...] = ()
     stop_words: tuple[str, ...] = ()
+    runs: bool = False
 
     @property
     def received(self) -> tuple[Posted, ...]:
@@ -156,11 +160,16 @@ def census(world: World, ordinal: int, moves: Sequence[tuple[int, int]], *, take
     """The census of a world; `moves` are its advances, `taken`: an application or an outbox takes its deliveries."""
     start = world.start
     moved = [Moved(number, began - start, ended - start) for number, (began, ended) in enumerate(moves, 1)]
-    runs = world.clock.mode != "manual"
+    mode = world.clock.mode
+    last = max((delivery.made_at for delivery in world.outlets.deliveries), default=start) - start
 
     def until(at: int) -> int:
         end = next((move.ended for move in moved if move.began <= at <= move.ended or at < move.began), None)
-        return end if end is not None else at + UNMOVED if runs else at
+        if end is not None or mode == "manual":
+            return at if end is None else end
+        if mode == "real":  # the client waits in real time, and did not wait longer than until now
+            return max(at, world.now - start)
+        return min(max(at, last) + UNMOVED, at + LONGEST)
 
     journal = world.journal
     begun = _begun(world)
@@ -175,6 +184,7 @@ def census(world: World, ordinal: int, moves: Sequence[tuple[int, int]], *, take
         tuple(sorted({at for attempt, at in begun if _paid(world, attempt)})),
         tuple(_senders(world)),
         tuple(sorted(account_of(world).stop_words)),
+        runs=mode != "manual",
     )
 
 
@@ -291,11 +301,13 @@ def _events(world: World, until: Any, *, taken: bool) -> Iterator[Posted]:
             place = (asked.get("phone") or "", asked["event"], asked.get("gateway") or "", asked.get("result"))
             counts[place] += 1
             at = delivery.made_at - world.start
+            # with a retry it comes later than it was made, and no time is known to be left
+            smooth = len(delivery.tries) == 1 and delivery.state == "delivered"
             yield Posted(
                 *place,
                 counts[place],
                 at,
-                until(at),
+                until(at) if smooth else at,
                 own=taken or not delivery.outlet.builtin,
                 thread=threads.setdefault(id(row.thread(event)), len(threads)),
                 batch=delivery.number,
@@ -335,13 +347,28 @@ def difference(first: Sequence[Census], second: Sequence[Census]) -> str | None:
     if len(first) != len(second):
         return f"the number of worlds that the run opened: {len(first)}, then {len(second)}"
     for one, other in zip(first, second, strict=True):
-        for field in fields(one):
-            mine, theirs = getattr(one, field.name), getattr(other, field.name)
+        first_of, second_of = _lasting(one), _lasting(other)
+        for name, mine in first_of.items():
+            theirs = second_of.get(name, ())
             if mine == theirs:
                 continue
-            what = f"{field.name} of world {one.ordinal}"
+            what = f"{name} of world {one.ordinal}"
             for number, (left, right) in enumerate(zip(mine, theirs, strict=False), 1):
                 if left != right:
                     return f"number {number} of the {what}: {_parts(left, right)}"
             return f"the {what}: {len(mine)} of them, then {len(theirs)}"
     return None
+
+
+def _lasting(census: Census) -> dict[str, Any]:
+    """What of a world is the same in each run; where its clock runs by itself, nothing that depends on the moment."""
+    if not census.runs:
+        return {field.name: getattr(census, field.name) for field in fields(census) if field.name not in _NOT_LISTS}
+    return {
+        "operations": sorted({call.operation for call in census.calls}),
+        "messages": sorted((each.phone, each.ordinal, each.operation, each.channels) for each in census.messages),
+    }
+
+
+#: The fields of a census that are not lists.
+_NOT_LISTS: Final = ("ordinal", "runs")

@@ -54,6 +54,14 @@ def runs_of(value: object) -> int:
     return number
 
 
+class Interrupted(KeyboardInterrupt):
+    """The search was interrupted. `words` say what had been tried."""
+
+    def __init__(self, words: str) -> None:
+        super().__init__(words)
+        self.words = words
+
+
 def explore(
     passed: Run,
     run: RunTest,
@@ -68,7 +76,7 @@ def explore(
 ) -> Result:
     """Explores a test that passed.
 
-    Kinds of misfortune to `keep` are left out; `over` says that the time of the session is over.
+    Kinds of misfortune to `keep` are left out; `over` says that the time of the session is over. Raises `Interrupted`.
     """
     second = run((), True)
     if second.broke is not False:
@@ -80,21 +88,35 @@ def explore(
     missing = table.untried(seen, families, keep)
     search = Search(table.spots(seen, families, keep), seed=seed, name=name, runs=runs)
     every = run_all or (lambda plans: ((plan, run(plan, False)) for plan in plans))
-    for plan, outcome in every(_until(search.plans(), over)):
+    try:
+        found = _search(search, every(_until(search.plans(), over)), run)
+    except KeyboardInterrupt:
+        raise Interrupted(search.tried.words()) from None
+    if found is not None:
+        small, broken = found
+        lines = story.story(small, passed.worlds, broken.worlds)
+        return Result([search.tried.words(), *missing], small, broken, lines, search.tried)
+    words = [search.tried.words()] if search.singles or not missing else []
+    words += [f"it broke only now and then: {'; '.join(map(str, plan))}" for plan in search.tried.unsteady]
+    ended = ["the time of the session was over before all was tried"] if over() else []
+    return Result([*words, *missing, *ended], tried=search.tried)
+
+
+def _search(search: Search, outcomes: Iterator[tuple[Plan, Run]], run: RunTest) -> tuple[Plan, Run] | None:
+    """The first plan that breaks the test each time, made small, and the last run that it broke."""
+    for plan, outcome in outcomes:
+        search.count(plan)
         if outcome.broke is None:
             search.tried.silent += 1
+            search.tried.mute = search.tried.mute or plan
         if not outcome.broke:
             continue
         small = search.shrunk(plan, lambda smaller: run(smaller, False).broke)
         again = [run(small, True) for _ in range(AGAIN)]
         if all(each.broke for each in again):
-            lines = story.story(small, passed.worlds, again[-1].worlds)
-            return Result([search.tried.words(), *missing], small, again[-1], lines, search.tried)
+            return small, again[-1]
         search.tried.unsteady.append(small)
-    words = [search.tried.words()] if search.singles or not missing else []
-    words += [f"it broke only now and then: {'; '.join(map(str, plan))}" for plan in search.tried.unsteady]
-    ended = ["the time of the session was over before all was tried"] if over() else []
-    return Result([*words, *missing, *ended], tried=search.tried)
+    return None
 
 
 def _until(plans: Iterator[Plan], over: Callable[[], bool]) -> Iterator[Plan]:

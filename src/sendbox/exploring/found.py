@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from sendbox.exploring.misfortune import scenarios
+from sendbox.language import LANGUAGE
 from sendbox.scenario.model import Source, errors, plain
 from sendbox.scenario.parse import parse
 from sendbox.scenario.write import dump
@@ -21,7 +22,6 @@ from sendbox.scenario.write import dump
 if TYPE_CHECKING:
     from sendbox.exploring.misfortune import Plan
     from sendbox.exploring.watcher import Observed
-    from sendbox.scenario.language import Language
 
 #: Where finds are kept, below the folder from which the tests are run.
 FOLDER: Final = Path(".sendbox") / "found"
@@ -34,11 +34,15 @@ _LONGEST: Final = 60
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A find: its files by the ordinals of their worlds, the test that it breaks, and the plan as scenarios."""
+    """A find: its files by the ordinals of their worlds, the test that it breaks, and the plan as scenarios.
+
+    `command` runs the test, where `sendbox explore` found it.
+    """
 
     files: Mapping[int, Path]
     test: str
     plan: Mapping[int, Mapping[str, Any]]
+    command: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
@@ -46,7 +50,14 @@ class Found:
         return self.files[min(self.files)].stem
 
 
-def write(folder: Path, test: str, plan: Plan, broken: Sequence[Observed], lines: Sequence[str]) -> list[Path]:
+def write(
+    folder: Path,
+    test: str,
+    plan: Plan,
+    broken: Sequence[Observed],
+    lines: Sequence[str],
+    command: Sequence[str] = (),
+) -> list[Path]:
     """Writes a find; the same test and plan have the same files. Raises OSError."""
     folder.mkdir(parents=True, exist_ok=True)
     says = "; ".join(map(str, plan))
@@ -63,7 +74,13 @@ def write(folder: Path, test: str, plan: Plan, broken: Sequence[Observed], lines
         content = {
             "sendbox": 1,
             "name": f"Breaks {test}",
-            "found": {"test": test, "world": world, **_start(rules), **rules.get("found", {})},
+            "found": {
+                "test": test,
+                **({"command": list(command)} if command else {}),
+                "world": world,
+                **_start(rules),
+                **rules.get("found", {}),
+            },
             **clock,
             **run,
             **{key: value for key, value in rules.items() if key not in ("sendbox", "clock", "found")},
@@ -81,7 +98,7 @@ def _start(rules: Mapping[str, Any]) -> dict[str, bool]:
     return {"start": True} if "start" in rules.get("clock", {}) else {}
 
 
-def read(folder: Path, language: Language) -> list[Found]:
+def read(folder: Path) -> list[Found]:
     """The finds of a folder. Raises ValueError for a file that is not a find, or has a problem."""
     grouped: dict[str, dict[int, tuple[Path, dict[str, Any]]]] = {}
     for file in sorted(folder.glob("*.yaml")):
@@ -90,17 +107,20 @@ def read(folder: Path, language: Language) -> list[Found]:
         about = content.get("found") if isinstance(content, dict) else None
         if not isinstance(about, dict) or "test" not in about:
             raise ValueError(f'{file} is not a find: it has no "found" with the name of a test')
-        if wrong := errors(language.check(str(file))):
+        if wrong := errors(LANGUAGE.check(str(file))):
             raise ValueError("\n".join(map(str, wrong)))
         grouped.setdefault(file.stem.partition(".world-")[0], {})[about.get("world", 1)] = (file, content)
-    return [
-        Found(
-            {world: file for world, (file, _) in worlds.items()},
-            str(next(iter(worlds.values()))[1]["found"]["test"]),
-            {world: _plan(content) for world, (_, content) in worlds.items()},
-        )
-        for worlds in grouped.values()
-    ]
+    return [_found(worlds) for worlds in grouped.values()]
+
+
+def _found(worlds: Mapping[int, tuple[Path, dict[str, Any]]]) -> Found:
+    about = next(iter(worlds.values()))[1]["found"]
+    return Found(
+        {world: file for world, (file, _) in worlds.items()},
+        str(about["test"]),
+        {world: _plan(content) for world, (_, content) in worlds.items()},
+        tuple(map(str, about.get("command", ()))),
+    )
 
 
 def _plan(content: Mapping[str, Any]) -> dict[str, Any]:

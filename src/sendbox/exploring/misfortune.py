@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
@@ -14,6 +15,12 @@ if TYPE_CHECKING:
 
 #: The most misfortunes of a plan.
 MOST: Final = 8
+#: The most calls of an operation that fail in a row.
+IN_ROW: Final = 2
+#: Stands for the phone of a misfortune that moves no instants.
+ANY_TIME: Final = "-"
+#: Families that move nothing but webhooks.
+_WEBHOOKS: Final = {"delivery", "late"}
 #: A rule may have a name of 100 characters; some are kept for a number.
 _LONGEST: Final = 94
 
@@ -31,7 +38,8 @@ class Spot:
     """A place at which something of one kind may go wrong, with its values, the simplest first.
 
     `about` is what it belongs to: pairs are tried of spots about the same. `like` says what it has in common with other
-    spots: those of which nothing was tried yet come first. `row` is (list, ordinal) where several in a row are limited.
+    spots: those of which nothing was tried yet come first. `phone` is the one whose instants it moves: "" any, ANY_TIME
+    none. `row` is (list, ordinals) where several in a row are limited.
     """
 
     kind: Kind
@@ -40,7 +48,8 @@ class Spot:
     about: str
     like: str
     values: tuple[Value, ...]
-    row: tuple[str, int] | None = None
+    phone: str = ""
+    row: tuple[str, tuple[int, ...]] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,19 +86,33 @@ class Misfortune:
 Plan = tuple[Misfortune, ...]
 
 
-def legal(plan: Plan, in_row: int = 2) -> bool:
-    """Whether the service may do all of it: one thing at a spot, and not more than so many failed calls in a row."""
-    if len(plan) > MOST or len({(item.spot.world, item.spot.kind, item.spot.place) for item in plan}) < len(plan):
+def legal(plan: Plan) -> bool:
+    """Whether the service may do all of it: one thing at a place, and not more than so many failed calls in a row.
+
+    What moves the instants of a phone is not joined with a misfortune of another family that was placed by them: it
+    would come beyond its advance.
+    """
+    if len(plan) > MOST or len({(item.spot.world, item.spot.place) for item in plan}) < len(plan):
         return False
     rows: dict[tuple[int, str], set[int]] = {}
     for item in plan:
         if item.spot.row is not None:
-            name, ordinal = item.spot.row
-            ordinals = rows.setdefault((item.spot.world, name), set())
-            if ordinal in ordinals:
+            name, ordinals = item.spot.row
+            taken = rows.setdefault((item.spot.world, name), set())
+            if not taken.isdisjoint(ordinals):
                 return False
-            ordinals.add(ordinal)
-    return all(not set(range(first, first + in_row + 1)) <= found for found in rows.values() for first in found)
+            taken.update(ordinals)
+    if any(set(range(first, first + IN_ROW + 1)) <= taken for taken in rows.values() for first in taken):
+        return False
+    return all(_apart(one.spot, other.spot) for one, other in combinations(plan, 2))
+
+
+def _apart(one: Spot, other: Spot) -> bool:
+    """Whether neither moves what the other was placed by."""
+    alike = one.kind.family == other.kind.family or {one.kind.family, other.kind.family} == _WEBHOOKS
+    if alike or one.world != other.world or ANY_TIME in (one.phone, other.phone):
+        return True
+    return bool(one.phone and other.phone) and one.phone != other.phone
 
 
 def scenarios(plan: Iterable[Misfortune]) -> dict[int, dict[str, Any]]:

@@ -39,7 +39,8 @@ class Tried:
     silent: int = 0
     shrinking: int = 0
     unsteady: list[Plan] = field(default_factory=list)
-    spots: Counter[str] = field(default_factory=Counter)
+    #: a plan under which the run said nothing
+    mute: Plan = ()
 
     def effort(self) -> str:
         """How many runs a find took."""
@@ -56,6 +57,8 @@ class Tried:
             line += f" and {self.pairs:,} of {more}{_many(self.all_pairs, 'pair')} about one message or call"
         larger = f", {_many(self.larger, 'other plan')}" if self.larger else ""
         silent = f"; {_many(self.silent, 'run')} took too long, or skipped the test" if self.silent else ""
+        if self.mute:
+            silent += f", the first when {', '.join(map(str, self.mute))}"
         return f"{line}{larger} tried{silent}"
 
 
@@ -73,23 +76,22 @@ class Search:
         self._spots = list(spots)
         self.singles = self._varied([Misfortune(spot, number) for spot in spots for number in range(len(spot.values))])
         self.tried = Tried(all_singles=len(self.singles))
-        self.tried.spots.update(spot.kind.name for spot in spots)
-        self._tried: set[Plan] = set()
+        self._given: set[Plan] = set()
+        self._done: set[Plan] = set()
         self._pairs = self._all_pairs()
         self.tried.all_pairs = len(self._pairs)
 
     def plans(self) -> Iterator[Plan]:
         """Plans to try, at most so many as there are runs, none of them twice."""
         ways = self._ways()
-        while self.tried.runs < self._runs:
+        while len(self._given) < self._runs:
             plan = next(ways, None)
             if plan is None:
                 return
             key = tuple(sorted(plan, key=str))
-            if key in self._tried or not legal(plan):
+            if key in self._given or not legal(plan):
                 continue
-            self._tried.add(key)
-            self._count(plan)
+            self._given.add(key)
             yield plan
 
     def _ways(self) -> Iterator[Plan]:
@@ -106,8 +108,10 @@ class Search:
                 yield pair
             yield self._larger(number)
 
-    def _count(self, plan: Plan) -> None:
+    def count(self, plan: Plan) -> None:
+        """A plan was tried."""
         self.tried.runs += 1
+        self._done.add(plan)
         if len(plan) == 1:
             self.tried.singles += 1
         elif len(plan) == 2 and plan[0].spot.about == plan[1].spot.about:
@@ -198,7 +202,7 @@ class Search:
         """Single misfortunes about the same as a plan that were not tried alone."""
         about = {item.spot.about for item in plan}
         alone = ((single,) for single in self.singles if single.spot.about in about)
-        return (single for single in alone if single not in self._tried)
+        return (single for single in alone if single not in self._done)
 
 
 def _without(plan: Plan, item: Misfortune) -> Plan:

@@ -52,6 +52,8 @@ class Watcher(Watch):
         self._bases: dict[int, Blueprint] = {}
         self._moves: dict[Hosted, list[tuple[int, int]]] = {}
         self._observed: dict[int, Observed] = {}
+        #: where the advances ended in the run without misfortune, by their worlds and ordinals
+        self._usual: dict[tuple[int, int], int] = {}
         #: why a scenario could not be laid in front
         self._refused: ScenarioError | None = None
 
@@ -72,7 +74,16 @@ class Watcher(Watch):
         if self._refused is not None:
             refused, self._refused = self._refused, None
             raise refused
-        return [self._observed[ordinal] for ordinal in sorted(self._observed)]
+        worlds = [self._observed[ordinal] for ordinal in sorted(self._observed)]
+        if self._observing and not self._plan:
+            self.remember(worlds)
+        return worlds
+
+    def remember(self, worlds: Sequence[Observed]) -> None:
+        """These are the worlds of the run without misfortune."""
+        self._usual = {
+            (world.census.ordinal, move.ordinal): move.ended for world in worlds for move in world.census.moves
+        }
 
     # -- as the runtime calls it
 
@@ -95,13 +106,16 @@ class Watcher(Watch):
 
     def advances(self, hosted: Hosted, goal: Goal) -> Goal:
         """A tester is about to move a clock."""
-        plan = self._plan.get(self._ordinals.get(hosted, 0), {})
+        ordinal = self._ordinals.get(hosted, 0)
+        plan = self._plan.get(ordinal, {})
         number = len(self._moves.get(hosted, ())) + 1
-        for other in plan.get("found", {}).get("advances", ()):
-            end = hosted.world.start + duration(other["to"])
-            if other["advance"] == number and end >= hosted.world.now:
-                return Goal("to", end)
-        return goal
+        ends = {each["advance"]: duration(each["to"]) for each in plan.get("found", {}).get("advances", ())}
+        end = ends.get(number)
+        if end is None and self._plan and goal.way == "next":  # a misfortune is a step more, and the test counts others
+            end = self._usual.get((ordinal, number))
+        if end is None or hosted.world.start + end < hosted.world.now:
+            return goal
+        return Goal("to", hosted.world.start + end)
 
     def advanced(self, hosted: Hosted, began: int) -> None:
         """A tester has moved a clock."""

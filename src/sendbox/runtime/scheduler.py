@@ -122,9 +122,10 @@ class Mover:
         self._runtime.not_advancing(hosted)
         self.present(hosted)
         began = hosted.world.now
-        moved = await self._advance(hosted, self._runtime.watch.advances(hosted, goal))
-        self._runtime.watch.advanced(hosted, began)
-        return moved
+        try:
+            return await self._advance(hosted, self._runtime.watch.advances(hosted, goal))
+        finally:
+            self._runtime.watch.advanced(hosted, began)
 
     async def _advance(self, hosted: Hosted, goal: Goal, *, by_hand: bool = True) -> dict[str, Any]:
         world = hosted.world

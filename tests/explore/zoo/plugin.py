@@ -60,7 +60,7 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
     file = config.getoption("--zoo-told", None)
     if file is not None:
         broke = [*terminalreporter.getreports("failed"), *terminalreporter.getreports("error")]
-        told = {report.nodeid: dict(report.sections).get("sendbox explored", "") for report in broke}
+        told = {report.nodeid: report.longreprtext for report in broke}
         file.write_text(json.dumps(told), "utf-8")
 
 

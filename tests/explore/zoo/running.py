@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from sendbox.app import SERVED
 from sendbox.exploring import found
 from tests.documentation.markdown import ROOT, code, table
 from tests.explore.zoo.bugs import BUGS, Bug
@@ -29,7 +28,7 @@ addopts = -p tests.explore.zoo.plugin -p no:cacheprovider -p no:xdist -p no:sche
 asyncio_default_fixture_loop_scope = function
 """
 _EFFORT: Final = re.compile(r"^found by run (\d+), made small by (\d+) more$", re.MULTILINE)
-_PLAN: Final = re.compile(r"^  (\S.*)\n    the service may do so: ", re.MULTILINE)
+_PLAN: Final = re.compile(r"^  (\S.*)\n    the service may do so by ", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +68,7 @@ def explored(folder: Path, zoo: str, runs: int = RUNS) -> Explored:
     )
     text = done.stdout + done.stderr
     said = json.loads(told.read_text("utf-8")) if told.exists() else {}
-    plans = {each.test: each.plan for each in found.read(folder / found.FOLDER, SERVED.language)}
+    plans = {each.test: each.plan for each in found.read(folder / found.FOLDER)}
     finds = [_find(test, story, plans) for test, story in said.items()]
     return Explored(done.returncode, text, {find.client: find for find in finds})
 

@@ -15,26 +15,26 @@ if TYPE_CHECKING:
 _AFTER: Final = 1
 
 
-def _spots(kind: Kind, world: Census, values: list[tuple[str, dict[str, Any]]]) -> Iterator[Spot]:
-    """A spot at each call: (what happens, the rule without its conditions)."""
+def _spots(kind: Kind, world: Census, values: list[tuple[str, dict[str, Any]]], calls: int = 1) -> Iterator[Spot]:
+    """A spot at each call, and so many from it on: (what happens, the rule without its conditions)."""
     for call in world.calls:
-        yield _spot(
-            kind,
-            world,
-            call,
-            [Value(says, {"api": [{"when": call_when(call), **rule}]}) for says, rule in values],
-        )
+        when = call_when(call)
+        if calls > 1:
+            when["nth"] = [*range(call.ordinal, call.ordinal + calls)]
+        parts = [Value(says, {"api": [{"when": when, **rule}]}) for says, rule in values]
+        yield _spot(kind, world, call, parts, calls)
 
 
-def _spot(kind: Kind, world: Census, call: Called, values: list[Value]) -> Spot:
+def _spot(kind: Kind, world: Census, call: Called, values: list[Value], calls: int = 1) -> Spot:
     return Spot(
         kind,
         world.ordinal,
-        call_words(call),
+        f"{call_words(call)}{' and the next' if calls > 1 else ''}",
         f"{world.ordinal} {call.operation}",
         f"{kind.name} {call.operation}",
         tuple(values),
-        row=(f"{call.operation} {call.phone}", call.ordinal),
+        call.phone,
+        row=(call.operation, tuple(range(call.ordinal, call.ordinal + calls))),
     )
 
 
@@ -50,6 +50,14 @@ def _failed(kind: Kind, world: Census) -> Iterator[Spot]:
             ("is never answered and has no effect", {"fault": "timeout"}),
         ],
     )
+
+
+def _twice(kind: Kind, world: Census) -> Iterator[Spot]:
+    values: list[tuple[str, dict[str, Any]]] = [
+        ("are answered with 500 and have no effect", {"fault": {"status": 500}}),
+        ("lose their connections and have no effect", {"fault": "disconnect"}),
+    ]
+    return _spots(kind, world, values, calls=2)
 
 
 def _lost(kind: Kind, world: Census) -> Iterator[Spot]:
@@ -81,9 +89,16 @@ KINDS: Final = (
         "calls",
         "failed",
         ("§7.1", "A26"),
-        "At most two calls in a row of an operation about an object fail; a call that is answered with an error of the "
-        "server may be made again.",
+        "At most two calls in a row of an operation fail; a call that is answered with an error of the server may be "
+        "made again.",
         _failed,
+    ),
+    Kind(
+        "calls",
+        "failed twice",
+        ("§7.1", "A26"),
+        "After two calls in a row that failed the third is taken.",
+        _twice,
     ),
     Kind(
         "calls",

@@ -24,7 +24,8 @@ def rule(event: Posted, fault: Any) -> dict[str, Any]:
 def spot(kind: Kind, world: Census, event: Posted, values: list[Value]) -> Spot:
     """A spot at an event."""
     like = f"{kind.name} {event.event} {event.gateway} {event.result}"
-    return Spot(kind, world.ordinal, event_words(event), f"{world.ordinal} webhook {event.thread}", like, tuple(values))
+    about = f"{world.ordinal} webhook {event.thread}"
+    return Spot(kind, world.ordinal, event_words(event), about, like, tuple(values), event.phone)
 
 
 def pauses(world: Census, event: Posted) -> list[tuple[int, str]]:

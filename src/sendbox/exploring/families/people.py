@@ -89,7 +89,7 @@ def _spots(kind: Kind, world: Census, message: Sent, values: list[Value]) -> Ite
     """A spot at a message, if anything may happen there."""
     if values:
         place = message_words(message)
-        yield Spot(kind, world.ordinal, place, about_message(world, message), kind.name, tuple(values))
+        yield Spot(kind, world.ordinal, place, about_message(world, message), kind.name, tuple(values), message.phone)
 
 
 def _says(*happenings: dict[str, Any]) -> dict[str, Any]:

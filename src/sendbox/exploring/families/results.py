@@ -84,7 +84,7 @@ def _spot(kind: Kind, world: Census, message: Sent, number: int, values: list[Va
     if values:
         like = f"{kind.name} {message.attempts[number - 1].channel} {number}"
         place = attempt_words(message, number)
-        yield Spot(kind, world.ordinal, place, about_message(world, message), like, tuple(values))
+        yield Spot(kind, world.ordinal, place, about_message(world, message), like, tuple(values), message.phone)
 
 
 def _other_ends(kind: Kind, world: Census, *, moves_on: bool) -> Iterator[Spot]:
@@ -170,7 +170,7 @@ def _codes(kind: Kind, world: Census) -> Iterator[Spot]:
         ]
         place = f"the SMS of the {ordinal(session.ordinal)} code of {session.phone}"
         about = f"{world.ordinal} session {session.phone} {session.ordinal}"
-        yield Spot(kind, world.ordinal, place, about, kind.name, tuple(values))
+        yield Spot(kind, world.ordinal, place, about, kind.name, tuple(values), session.phone)
 
 
 KINDS: Final = (

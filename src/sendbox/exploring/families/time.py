@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final
 
 from sendbox.exploring.families.places import later, ordinal
-from sendbox.exploring.misfortune import Kind, Spot, Value
+from sendbox.exploring.misfortune import ANY_TIME, Kind, Spot, Value
 
 if TYPE_CHECKING:
     from sendbox.exploring.census import Census, Moved, Session
@@ -28,7 +28,8 @@ STARTS: Final = (
 
 def _start(kind: Kind, world: Census) -> Iterator[Spot]:
     values = [Value(f"is {instant}, a second before {what}", {"clock": {"start": instant}}) for instant, what in STARTS]
-    yield Spot(kind, world.ordinal, "the start of the world", f"{world.ordinal} time", "start", tuple(values))
+    place, about = "the start of the world", f"{world.ordinal} time"
+    yield Spot(kind, world.ordinal, place, about, "start", tuple(values), ANY_TIME)
 
 
 def _expiry(kind: Kind, world: Census) -> Iterator[Spot]:
@@ -70,7 +71,8 @@ KINDS: Final = (
         "time",
         "start",
         ("§1", "A84"),
-        "Instants of the service are in UTC; a time of day without a zone is one of the zone that the client chose.",
+        "Instants of the service are in UTC, a time of day without a zone is one of the zone that the client named. "
+        "The clock of the client must be that of the world (`sendbox.freeze()`).",
         _start,
     ),
     Kind(

@@ -1,0 +1,252 @@
+"""The command itself: what is run in which order, what is shown, and how it ends."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import signal
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, TextIO
+
+from sendbox.cli.explore.runs import Runs, Shown
+from sendbox.cli.files import load
+from sendbox.cli.outcome import CANNOT, INTERRUPTED, NO, OK, Failure, one_line
+from sendbox.exploring import found, story
+from sendbox.exploring.explore import AGAIN, RUNS, Interrupted, Result, Run, explore
+from sendbox.exploring.families.table import USUAL
+from sendbox.runtime import wall
+
+if TYPE_CHECKING:
+    from sendbox.exploring.misfortune import Plan
+
+#: What plans are drawn from unless told.
+SEED: Final = "0"
+#: Prints a line.
+Echo = Callable[[str], object]
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What is to be explored, and how. `time` is in milliseconds; None: what is usual."""
+
+    command: tuple[str, ...]
+    scenario: tuple[str, ...] = ("default",)
+    runs: int | None = None
+    families: tuple[str, ...] | None = None
+    seed: int | str | None = None
+    time: int | None = None
+    junit: str | None = None
+    jobs: int | None = None
+
+    def opened(self, command: Sequence[str]) -> Runs:
+        """Runs of a command."""
+        limit = None if self.time is None else self.time / 1000
+        jobs = self.jobs or os.cpu_count() or 1
+        return Runs(command, scenario=self.scenario, junit=self.junit, jobs=jobs, limit=limit)
+
+
+def run(asked: Asked, echo: Echo, progress: TextIO) -> int:
+    """Explores a command; its exit code. Raises `Failure`."""
+    load(*asked.scenario, env=os.environ)
+    with _ending(), asked.opened(asked.command) as runs:
+        exploration = _Exploration(asked, runs, echo, _Progress(progress))
+        return exploration.explored()
+
+
+def again(asked: Asked, echo: Echo, progress: TextIO) -> int:
+    """Runs the finds of `sendbox explore` again; the exit code. Raises `Failure`."""
+    load(*asked.scenario, env=os.environ)
+    try:
+        finds = [find for find in found.read(found.FOLDER) if find.command]
+    except (OSError, ValueError) as error:
+        raise Failure(CANNOT, str(error)) from None
+    if not finds:
+        echo(f"{found.FOLDER} has no find of sendbox explore")
+        return OK
+    commands: dict[tuple[str, ...], list[found.Found]] = {}
+    for find in finds:
+        commands.setdefault(asked.command or find.command, []).append(find)
+    broken = False
+    for command, of_it in commands.items():
+        with _ending(), asked.opened(command) as runs:
+            line = _Progress(progress)
+            line.show(f"{shlex.join(command)}: without misfortune")
+            _passes(command, runs.first(), line)
+            for number, find in enumerate(of_it, 1):
+                line.show(f"{shlex.join(command)}: find {number} of {len(of_it)}")
+                outcome = runs.under(find.plan)
+                line.clear()
+                echo(one_line(f"{_AGAIN[outcome.broke]}: {find.name} ({find.test}; {find.files[min(find.files)]})"))
+                broken = broken or outcome.broke is True
+                if outcome.broke:
+                    for shown in _output(outcome.shown):
+                        echo(shown)
+    return NO if broken else OK
+
+
+#: What is said about a find that was run again.
+_AGAIN: Final[dict[bool | None, str]] = {
+    True: "still breaks",
+    False: "does not break any more",
+    None: "took too long, which says nothing",
+}
+
+
+class _Exploration:
+    """The exploration of one command."""
+
+    def __init__(self, asked: Asked, runs: Runs, echo: Echo, progress: _Progress) -> None:
+        self._asked = asked
+        self._runs = runs
+        self._echo = echo
+        self._progress = progress
+        self._name = shlex.join(asked.command)
+        self._most = asked.runs or RUNS
+        self._ends = None if asked.time is None else wall.monotonic_ns() + asked.time * 1_000_000
+        self._passed = Run(None)
+        self._done = 0
+        #: the smallest plan that broke the client since one was found, its last run, and how often it was broken by it
+        self._broken: tuple[Plan, Run] | None = None
+        self._times = 0
+        runs.ran = self._ran
+
+    def explored(self) -> int:
+        """The exit code."""
+        asked = self._asked
+        try:
+            self._progress.show("without misfortune")
+            self._passed = self._runs.first()
+            _passes(asked.command, self._passed, self._progress)
+            if not self._passed.worlds:
+                raise Failure(CANNOT, f"{self._name} opened no world: it has to call the sandbox at SENDBOX_URL")
+            result = explore(
+                self._passed,
+                self._run,
+                name=self._name,
+                families=asked.families or USUAL,
+                seed=SEED if asked.seed is None else asked.seed,
+                runs=self._most,
+                over=self._over,
+                run_all=self._runs.all,
+            )
+        except Interrupted as interrupted:
+            self._stopped(interrupted.words)
+            return INTERRUPTED
+        except KeyboardInterrupt:
+            self._stopped("nothing was tried")
+            return INTERRUPTED
+        self._progress.clear()
+        return self._reported(result)
+
+    def _over(self) -> bool:
+        return self._ends is not None and wall.monotonic_ns() >= self._ends
+
+    def _run(self, plan: Plan, observing: bool) -> Run:
+        if plan and not observing and self._over():
+            return Run(None)  # a plan that broke the client is kept as small as it is
+        return self._runs.one(plan)
+
+    def _ran(self, plan: Plan, run: Run, searching: bool) -> None:
+        """A run has ended: of the search, or of making a plan small and proving it."""
+        self._done += bool(plan)
+        if searching:
+            self._broken = None
+        if run.broke and plan:
+            self._times = self._times + 1 if self._broken is not None and self._broken[0] == plan else 1
+            self._broken = plan, run
+        small = "" if self._broken is None else f"; found: {len(self._broken[0])} misfortune(s), made small"
+        self._progress.show(f"{self._done} runs, the search has {self._most}{small}")
+
+    def _reported(self, result: Result) -> int:
+        if result.tried is None:
+            raise Failure(CANNOT, f"{self._name} is {result.words[0]}")
+        if result.run is not None:
+            self._told(result.plan, result.run, result.story)
+        for line in result.words:
+            self._echo(one_line(line))
+        return OK if result.run is None else NO
+
+    def _told(self, plan: Plan, run: Run, lines: Sequence[str]) -> None:
+        """A find: its story, the output of the client, and its files."""
+        shown: Shown = run.shown
+        test = shown.failed or self._name
+        for line in [f"breaks: {test}", *lines, *_output(shown)]:
+            self._echo(one_line(line))
+        try:
+            files = found.write(found.FOLDER, test, plan, run.worlds, lines, self._asked.command)
+        except OSError as error:
+            self._echo(f"the scenario cannot be written: {error.strerror or error}")
+            return
+        for file in files:
+            self._echo(f"scenario: {file}")
+        self._echo(f"again: sendbox explore --found; shown: sendbox play {shlex.quote(str(files[0]))}")
+
+    def _stopped(self, words: str) -> None:
+        """After an interrupt: what was found so far is kept."""
+        self._runs.end()
+        self._progress.clear()
+        if self._broken is not None:
+            plan, run = self._broken
+            proved = self._times > AGAIN
+            state = "proved" if proved else f"not proved: it was broken {self._times} of {AGAIN + 1} times"
+            self._echo(f"interrupted while it was made small; {state}")
+            self._told(plan, run, story.story(plan, self._passed.worlds, run.worlds))
+        self._echo(f"interrupted after {self._done} runs: {words}")
+
+
+def _passes(command: Sequence[str], run: Run, progress: _Progress) -> None:
+    """Raises `Failure` where a run without misfortune did not pass."""
+    if run.broke is False:
+        return
+    progress.clear()
+    shown: Shown = run.shown
+    raise Failure(CANNOT, f"{shlex.join(command)} fails without misfortune: {shown.ended}", tuple(shown.output))
+
+
+def _output(shown: Shown) -> list[str]:
+    """The last lines of a run, and how it ended."""
+    return ["the last lines of the run that broke:", *(f"  {line}" for line in shown.output), f"  ({shown.ended})"]
+
+
+class _Progress:
+    """One line on a terminal, written again and again; nothing where it is not a terminal."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream if stream.isatty() else None
+        self._width = 0
+
+    def show(self, text: str) -> None:
+        """Writes the line."""
+        if self._stream is None:
+            return
+        line = one_line(f"sendbox: {text}")[:_WIDTH]
+        self._stream.write(f"\r{line.ljust(self._width)}")
+        self._stream.flush()
+        self._width = len(line)
+
+    def clear(self) -> None:
+        """Leaves the terminal as if nothing had been written."""
+        if self._stream is not None and self._width:
+            self._stream.write(f"\r{' ' * self._width}\r")
+            self._stream.flush()
+            self._width = 0
+
+
+#: A longer line would be two on a narrow terminal, which cannot be written again.
+_WIDTH: Final = 79
+
+
+@contextmanager
+def _ending() -> Iterator[None]:
+    """Makes SIGTERM an interrupt, as Ctrl-C is, so that no child is left behind."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before: Any = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)

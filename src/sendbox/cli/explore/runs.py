@@ -1,0 +1,173 @@
+"""Runs of a command, each with a server of its own under a plan; several at once, their results in order."""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any, Final
+
+from sendbox.app import SERVED
+from sendbox.cli.explore.children import Children
+from sendbox.cli.explore.junit import Reports, judged
+from sendbox.cli.outcome import CANNOT, Failure
+from sendbox.exploring.explore import Run
+from sendbox.exploring.misfortune import Plan, scenarios
+from sendbox.exploring.watcher import Watcher
+from sendbox.fixture.server import SandboxServer
+from sendbox.runtime import wall
+from sendbox.runtime.callbacks import Callbacks
+from sendbox.scenario.model import ScenarioError
+from sendbox.settings import Settings
+
+if TYPE_CHECKING:
+    from sendbox.engine.clock import Mode
+    from sendbox.exploring.watcher import Observed
+
+#: A run may take so many times as long as the first, and at least so many seconds.
+TIMES: Final = 10
+LEAST: Final = 5.0
+#: Where webhooks may go.
+_CALLBACKS: Final = "loopback"
+
+#: What a plan says, as a scenario for each world by its ordinal.
+Scenarios = Mapping[int, Mapping[str, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """What a run showed: its exit code (None: it took too long), its last lines, the test that a report says failed."""
+
+    code: int | None
+    output: tuple[str, ...]
+    failed: str | None
+
+    @property
+    def ended(self) -> str:
+        """How it ended, in words."""
+        if self.failed is not None:
+            return f"{self.failed} failed"
+        return "it took too long" if self.code is None else f"exit code {self.code}"
+
+
+class Runs:
+    """All runs of one command. A context: at its end every child has ended."""
+
+    def __init__(
+        self, command: Sequence[str], *, scenario: tuple[str, ...], junit: str | None, jobs: int, limit: float | None
+    ) -> None:
+        self._command = tuple(command)
+        self._folder = TemporaryDirectory(prefix="sendbox-", ignore_cleanup_errors=True)
+        self._reports = None if junit is None else Reports(junit, command, Path(self._folder.name))
+        self._jobs = 1 if self._reports is not None and self._reports.shared else jobs
+        self._pool = ThreadPoolExecutor(self._jobs, "sendbox-explore")
+        self._children = Children()
+        #: real seconds of one run
+        self._limit = limit
+        self._scenario = scenario
+        self._start = wall.present()[0]
+        self._mode: Mode = "auto"
+        #: the worlds of the run without misfortune
+        self._passed: list[Observed] = []
+        #: called after each run of a plan, with True for one of `all`
+        self.ran: Callable[[Plan, Run, bool], None] = lambda plan, run, searching: None
+
+    def __enter__(self) -> Runs:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.end()
+        self._folder.cleanup()
+
+    def end(self) -> None:
+        """Ends what runs; nothing else is begun."""
+        try:
+            self._children.end()
+        finally:
+            self._pool.shutdown(cancel_futures=True)
+
+    def first(self) -> Run:
+        """The run without misfortune. Where the command moves clocks it is made again with clocks that stand still."""
+        run, took = self._timed()
+        if any(world.census.runs and world.census.moves for world in run.worlds):
+            self._mode, self._limit = "manual", self._limit or _limit(took)
+            still, took_still = self._timed()
+            if still.broke is False or run.broke is not False:
+                run, took = still, took_still
+            else:  # it waits for a clock that runs by itself, too
+                self._mode = "auto"
+        self._limit = _limit(took)
+        self._passed = run.worlds
+        return run
+
+    def _timed(self) -> tuple[Run, float]:
+        began = wall.monotonic_ns()
+        run = self.under({})
+        return run, (wall.monotonic_ns() - began) / 1e9
+
+    def under(self, plan: Scenarios) -> Run:
+        """One run."""
+        # on a thread of the pool: an interrupt comes to this one, and would leave behind what a run has begun
+        return self._pool.submit(self._run, plan).result()
+
+    def one(self, plan: Plan) -> Run:
+        """One run under a plan."""
+        run = self.under(scenarios(plan))
+        self.ran(plan, run, False)
+        return run
+
+    def all(self, plans: Iterable[Plan]) -> Iterator[tuple[Plan, Run]]:
+        """Runs under plans, in their order, some of them begun ahead."""
+        left = iter(plans)
+        begun: deque[tuple[Plan, Future[Run]]] = deque()
+        while True:
+            while len(begun) < self._jobs and (plan := next(left, None)) is not None:
+                begun.append((plan, self._pool.submit(self._run, scenarios(plan))))
+            if not begun:
+                return
+            plan, future = begun.popleft()
+            run = future.result()
+            self.ran(plan, run, True)
+            yield plan, run
+
+    # -- one run
+
+    def _run(self, plan: Scenarios) -> Run:
+        settings = Settings(
+            port=0,
+            mode=self._mode,
+            start=self._start,
+            scenario=self._scenario[0] if len(self._scenario) == 1 else self._scenario,
+            public_url=None,
+            callbacks=Callbacks.parse(_CALLBACKS),
+        )
+        server = SandboxServer(settings).start()
+        try:
+            watcher = server.runtime.watch = Watcher(SERVED)
+            watcher.remember(self._passed)
+            watcher.begin(plan, observing=True)
+            broke, shown = self._judged(server.origin)
+            worlds = server.thread.call(lambda: watcher.end(server.runtime))
+        except ScenarioError as error:
+            raise Failure(CANNOT, f"a plan cannot be laid in front of what the command opens: {error}") from None
+        finally:
+            server.stop()
+        return Run(broke, worlds, shown)
+
+    def _judged(self, origin: str) -> tuple[bool | None, Shown]:
+        """Runs the command, and whether it broke."""
+        command, file = (self._command, None) if self._reports is None else self._reports.prepared(self._command)
+        ended = self._children.run(command, {**os.environ, "SENDBOX_URL": origin}, self._limit)
+        report = None if file is None else judged(file)
+        failed = None if report is None else report.failed
+        shown = Shown(ended.code, ended.output, failed)
+        return (None if ended.code is None else ended.code != 0 or failed is not None), shown
+
+
+def _limit(took: float) -> float:
+    """The real seconds that a run may take where the first took so many."""
+    return max(LEAST, TIMES * took)

@@ -1,0 +1,50 @@
+"""Clients in Node, one of them wrong, through `sendbox explore`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+import pytest
+from click.testing import Result
+
+from sendbox.cli.outcome import NO, OK
+from sendbox.exploring import found
+from tests.commands.sandbox import sendbox
+from tests.examples.running import need
+from tests.tiers import examples
+
+CLIENTS: Final = Path(__file__).parent / "clients"
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    need("node")
+    monkeypatch.chdir(tmp_path)
+
+
+def explore(client: str, runs: int) -> Result:
+    return sendbox("explore", "--runs", str(runs), "--", "node", str(CLIENTS / client))
+
+
+def test_the_wrong_client_is_found() -> None:
+    """It takes one webhook that comes late; the scenario is right, and breaks the client again, but not the other."""
+    result = explore("last.mjs", 30)
+    assert result.exit_code == NO, result.output
+    story = result.stdout.splitlines()
+    assert story[1] == "what breaks it:"
+    assert story[2].endswith("behind the 1st webhook delivered by sms of 420777000101")
+    assert "  the message is sen" in result.stdout
+    (find,) = found.read(found.FOLDER)
+    (file,) = find.files.values()
+    assert sendbox("check", "--strict", str(file)).exit_code == OK
+    assert sendbox("explore", "--found").exit_code == NO
+    assert sendbox("explore", "--found", "--", "node", str(CLIENTS / "furthest.mjs")).exit_code == OK
+
+
+def test_the_correct_client_survives() -> None:
+    """Its clock jumps by itself, and it waits for it."""
+    result = explore("furthest.mjs", examples(8, 200))
+    assert (result.exit_code, result.stderr) == (OK, "")
+    assert "only now and then" not in result.stdout
+    assert "single misfortunes" in result.stdout
