@@ -122,8 +122,10 @@ def test_a_run_that_takes_too_long_says_nothing(monkeypatch: pytest.MonkeyPatch)
                 assert connection.recv(1) == b""
     assert (result.exit_code, result.stdout) == (
         OK,
-        "1 of 12 single misfortunes tried; 1 run took too long, or skipped the test, the first when "
-        "the 1st call of sendMessage is refused with 429, as all of its operation, until 1 s have passed\n",
+        (
+            "1 of 12 single misfortunes tried; 1 run took too long, or skipped the test, the first when "
+            "the 1st call of sendMessage is refused with 429, as all of its operation, until 1 s have passed\n"
+        ),
     )
 
 
