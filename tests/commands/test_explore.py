@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from sendbox.cli.explore import command, runs
+from sendbox.cli.explore import command
 from sendbox.cli.outcome import CANNOT, NO, OK, USAGE
+from sendbox.exploring import explore as exploration
 from sendbox.exploring import found
 from sendbox.exploring.explore import RUNS
 from sendbox.exploring.families.table import USUAL, WHY_NOT
@@ -195,8 +196,8 @@ def test_finds_are_run_again(tmp_path: Path) -> None:
 def test_a_find_may_take_too_long(monkeypatch: pytest.MonkeyPatch) -> None:
     """Which says nothing."""
     explore(client(ONCE), *CALLS)
-    monkeypatch.setattr(runs, "LEAST", 0.5)
-    monkeypatch.setattr(runs, "TIMES", 1)
+    monkeypatch.setattr(exploration, "LEAST", 0.5)
+    monkeypatch.setattr(exploration, "TIMES", 1)
     client("if send() != 200: signal.pause()")
     result = sendbox("explore", "--found")
     assert result.exit_code == OK

@@ -12,9 +12,10 @@ from typing import Final
 
 import pytest
 
-from sendbox.cli.explore import command, runs
+from sendbox.cli.explore import command
 from sendbox.cli.explore.junit import judged
 from sendbox.cli.outcome import CANNOT, INTERRUPTED, NO, OK
+from sendbox.exploring import explore as exploration
 from sendbox.exploring import found
 from tests.commands.clients import CALLS, ONCE, client, explore, said
 from tests.commands.test_program import PROGRAM
@@ -104,7 +105,7 @@ def test_which_test_a_report_names(tmp_path: Path) -> None:
 
 def test_a_run_that_takes_too_long_says_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     """It is ended; and with each run, however it ends, all that it started."""
-    monkeypatch.setattr(runs, "LEAST", 0)
+    monkeypatch.setattr(exploration, "LEAST", 0)
     with socket.create_server(("127.0.0.1", 0)) as server:
         server.settimeout(20)
         started = (

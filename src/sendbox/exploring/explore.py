@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 
 #: So many runs a test gets unless told.
 RUNS: Final = 100
+#: A run may take so many times as long as the first, and at least so many real seconds.
+TIMES: Final = 10
+LEAST: Final = 5.0
 #: So often a find is run again before it is reported.
 AGAIN: Final = 2
 
@@ -44,6 +47,11 @@ class Result:
     run: Run | None = None
     story: list[str] = field(default_factory=list)
     tried: Tried | None = None
+
+
+def longest(took: float) -> float:
+    """The real seconds that a run may take where the first took so many."""
+    return max(LEAST, TIMES * took)
 
 
 def runs_of(value: object) -> int:

@@ -15,7 +15,7 @@ from sendbox.app import SERVED
 from sendbox.cli.explore.children import Children
 from sendbox.cli.explore.junit import Reports, judged
 from sendbox.cli.outcome import CANNOT, Failure
-from sendbox.exploring.explore import Run
+from sendbox.exploring.explore import Run, longest
 from sendbox.exploring.misfortune import Plan, scenarios
 from sendbox.exploring.watcher import Watcher
 from sendbox.fixture.server import SandboxServer
@@ -28,9 +28,6 @@ if TYPE_CHECKING:
     from sendbox.engine.clock import Mode
     from sendbox.exploring.watcher import Observed
 
-#: A run may take so many times as long as the first, and at least so many seconds.
-TIMES: Final = 10
-LEAST: Final = 5.0
 #: Where webhooks may go.
 _CALLBACKS: Final = "loopback"
 
@@ -94,13 +91,13 @@ class Runs:
         """The run without misfortune. Where the command moves clocks it is made again with clocks that stand still."""
         run, took = self._timed()
         if any(world.census.runs and world.census.moves for world in run.worlds):
-            self._mode, self._limit = "manual", self._limit or _limit(took)
+            self._mode, self._limit = "manual", self._limit or longest(took)
             still, took_still = self._timed()
             if still.broke is False or run.broke is not False:
                 run, took = still, took_still
             else:  # it waits for a clock that runs by itself, too
                 self._mode = "auto"
-        self._limit = _limit(took)
+        self._limit = longest(took)
         self._passed = run.worlds
         return run
 
@@ -166,8 +163,3 @@ class Runs:
         failed = None if report is None else report.failed
         shown = Shown(ended.code, ended.output, failed)
         return (None if ended.code is None else ended.code != 0 or failed is not None), shown
-
-
-def _limit(took: float) -> float:
-    """The real seconds that a run may take where the first took so many."""
-    return max(LEAST, TIMES * took)
