@@ -272,6 +272,7 @@ HASHES: Final = {
     "engine/faults/calls.py": "calls that are equal cannot race",
     "control/export/record.py": "entries of a journal, in short",
     "engine/polling.py": "questions and answers that are equal",
+    "exploring/found.py": "the name of a find, by its test and its plan",
     "fixture/opening.py": "the id of a test's world, by the test's name",
     "services/messaging/forgetting/past.py": "ids of messages that were forgotten, in short",
     "services/partner/partner.py": "names of signups",
@@ -306,4 +307,4 @@ def test_nothing_else_hashes() -> None:
 def test_one_place_makes_the_choosers_of_worlds() -> None:
     """A service uses that of its world; what no world draws has one without a seed."""
     making = {str(f.relative_to(SRC)) for f in SRC.rglob("*.py") if calls(f, {"Chooser", "Planned"})}
-    assert making == {"engine/chooser/draws.py", "engine/world.py", "scenario/keys/plan.py"}
+    assert making == {"engine/chooser/draws.py", "engine/world.py", "exploring/search.py", "scenario/keys/plan.py"}

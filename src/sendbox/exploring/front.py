@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from sendbox.control.export.source import source_of
@@ -20,6 +21,8 @@ _RULES: Final = ("attempts", "api", "webhooks", "timeline", "plan")
 _WITHIN: Final = {"verify": ("rules",), "partner": ("template_review", "signup")}
 #: What the scenario behind always decides, or what is about a run of its own.
 _LEFT_OUT: Final = ("sendbox", "name", "seed", "clock", "found", "traffic", "receiver", "expect", "include", "extends")
+#: Keys whose rules need nothing else of a scenario.
+_ALONE: Final = frozenset({"sendbox", "attempts", "api", "webhooks"})
 #: The scenario that stands behind everything, never in front.
 _BEHIND: Final = frozenset({"default"})
 
@@ -45,7 +48,24 @@ def in_front(language: Language, blueprint: Blueprint, fronts: Sequence[Mapping[
     if not rules and not settings:
         return blueprint
     source = {"sendbox": 1, "name": blueprint.name, "include": [*rules, source_of(blueprint), *settings]}
+    if not settings and all(rule.keys() <= _ALONE for rule in rules):
+        return _quickly(language, blueprint, rules, source)
     return language.load(escaped(source))
+
+
+def _quickly(
+    language: Language, blueprint: Blueprint, rules: Sequence[Mapping[str, Any]], source: dict[str, Any]
+) -> Blueprint:
+    """The same where only lists of rules stand in front, without compiling all that is behind them again."""
+
+    def rules_of(key: str) -> tuple[Any, ...]:
+        before = [
+            language.compile_rule(key, rule, assume=blueprint.assume) for each in rules for rule in each.get(key, ())
+        ]
+        return (*before, *blueprint.of(key))
+
+    compiled = {**blueprint.compiled, "attempts": rules_of("attempts")}
+    return replace(blueprint, compiled=compiled, api=rules_of("api"), webhooks=rules_of("webhooks"), source=source)
 
 
 def _halved(part: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
