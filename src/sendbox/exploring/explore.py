@@ -30,6 +30,8 @@ class Run:
     broke: bool | None
     worlds: list[Observed] = field(default_factory=list)
     shown: Any = None
+    #: whether nothing of its plan happened
+    idle: bool = False
 
 
 #: Runs the test under a plan; with True its worlds are observed.
@@ -114,6 +116,7 @@ def _search(search: Search, outcomes: Iterator[tuple[Plan, Run]], run: RunTest) 
     """The first plan that breaks the test each time, made small, and the last run that it broke."""
     for plan, outcome in outcomes:
         search.count(plan)
+        search.tried.idle += outcome.idle
         if outcome.broke is None:
             search.tried.silent += 1
             search.tried.mute = search.tried.mute or plan

@@ -37,6 +37,7 @@ class Tried:
     all_pairs: int = 0
     larger: int = 0
     silent: int = 0
+    idle: int = 0
     shrinking: int = 0
     unsteady: list[Plan] = field(default_factory=list)
     #: a plan under which the run said nothing
@@ -59,7 +60,8 @@ class Tried:
         silent = f"; {_many(self.silent, 'run')} took too long, or skipped the test" if self.silent else ""
         if self.mute:
             silent += f", the first when {', '.join(map(str, self.mute))}"
-        return f"{line}{larger} tried{silent}"
+        idle = f"; {self.idle:,} of them had no effect" if self.idle else ""
+        return f"{line}{larger} tried{idle}{silent}"
 
 
 def _many(number: int, what: str) -> str:

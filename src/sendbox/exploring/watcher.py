@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from sendbox.engine.clock import Goal
 from sendbox.engine.durations import duration, instant, iso
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from sendbox.runtime.slot import Hosted
     from sendbox.runtime.worlds import Runtime
 
+#: The lists of rules whose misfortunes have names.
+_LISTS: Final = ("attempts", "api", "webhooks")
 #: A line of a story: milliseconds from the start of the world, and what happened.
 Line = tuple[int, str]
 
@@ -52,6 +54,11 @@ class Watcher(Watch):
         self._bases: dict[int, Blueprint] = {}
         self._moves: dict[Hosted, list[tuple[int, int]]] = {}
         self._observed: dict[int, Observed] = {}
+        #: what the rules that decided something in this run are called, by the worlds
+        self._fired: dict[int, set[str]] = {}
+        #: what the rules of `fronts` are called, and those of them that ever decided anything
+        self._own: set[str] = set()
+        self.used: set[str] = set()
         #: where the advances ended in the run without misfortune, by their worlds and ordinals
         self._usual: dict[tuple[int, int], int] = {}
         #: why a scenario could not be laid in front
@@ -62,7 +69,7 @@ class Watcher(Watch):
         self._plan = plan
         self._observing = observing
         self._count = 0
-        self._ordinals, self._bases, self._moves, self._observed = {}, {}, {}, {}
+        self._ordinals, self._bases, self._moves, self._observed, self._fired = {}, {}, {}, {}, {}
 
     def end(self, runtime: Runtime) -> list[Observed]:
         """The run has ended: its worlds, in the order in which they were opened.
@@ -84,6 +91,19 @@ class Watcher(Watch):
         self._usual = {
             (world.census.ordinal, move.ordinal): move.ended for world in worlds for move in world.census.moves
         }
+
+    @property
+    def idle(self) -> bool:
+        """Whether nothing of the plan happened in the run: it has only rules, and none of them decided anything."""
+        return bool(self._plan) and not any(
+            rules is None or not rules.isdisjoint(self._fired.get(world, ()))
+            for world, rules in ((world, _rules(scenario)) for world, scenario in self._plan.items())
+        )
+
+    @property
+    def unused(self) -> bool:
+        """Whether the scenarios in front have rules, and no world ever used one."""
+        return bool(self._own) and not self.used
 
     # -- as the runtime calls it
 
@@ -127,6 +147,9 @@ class Watcher(Watch):
         ordinal, moves = self._ordinals.pop(hosted, None), self._moves.pop(hosted, [])
         if ordinal is not None:
             base = self._bases.pop(ordinal)
+            fired = {key for book in hosted.world.rulebooks.values() for key in book.fired}
+            self._fired[ordinal] = fired
+            self.used |= fired & self._own
             if self._observing:
                 self._observed[ordinal] = self._seen(hosted, ordinal, moves, base)
 
@@ -137,7 +160,10 @@ class Watcher(Watch):
         plan = self._plan.get(ordinal)
         fronts = self._fronts if plan is None else (plan, *self._fronts)
         try:
-            return in_front(self._served.language, blueprint, fronts) if fronts else blueprint
+            laid = in_front(self._served.language, blueprint, fronts) if fronts else blueprint
+            if self._fronts and plan is None:
+                self._own |= {rule.key for key in _LISTS for rule in laid.of(key) if rule not in blueprint.of(key)}
+            return laid
         except ScenarioError as error:
             if plan is None:
                 raise
@@ -177,3 +203,11 @@ class Watcher(Watch):
         source = {"extends": base.name} if of_the_library(language, base) else {"include": [source_of(base)]}
         value, _ = scenario_of(language, world, script(world), source, self._served.exported)
         return value
+
+
+def _rules(scenario: Mapping[str, Any]) -> set[str] | None:
+    """What the rules of a plan are called; None where it says other things too."""
+    lists = [scenario.get(key, ()) for key in _LISTS] + [scenario.get("verify", {}).get("rules", ())]
+    if scenario.keys() - {"sendbox", "verify", *_LISTS}:
+        return None
+    return {rule["name"] for rules in lists for rule in rules if "name" in rule} or None
