@@ -138,9 +138,9 @@ def test_the_page_asks_for_a_code_as_long_as_it_is_valid(
     shop.log_in(JANA)
     for time in ("5m", "4m", "2m"):
         passes(time)
-        (code, *_) = sendbox.codes(phone=JANA)
-        if shop.due is None:
-            assert shop.code_is_valid(JANA) == (code.state in ("pending", "code_sent"))
+        codes = sendbox.codes(phone=JANA)
+        if codes and shop.due is None:
+            assert shop.code_is_valid(JANA) == (codes[0].state in ("pending", "code_sent"))
 
 
 def test_offers_come_by_day(
