@@ -186,8 +186,10 @@ def sendbox_server(request: pytest.FixtureRequest) -> Iterator[SandboxServer | R
         server.start()
     except Exception as error:  # the port is taken, no sandbox answers: one line is clearer than a traceback
         raise pytest.UsageError(str(error)) from None
+    from sendbox.fixture.server import RemoteServer
+
     exploring: Exploring | None = request.config.stash.get(_EXPLORING, None)
-    if exploring is not None:
+    if exploring is not None and not isinstance(server, RemoteServer):  # an exploration has refused one elsewhere
         exploring.attach(server)
     yield server
     gathering: Gathering | None = request.config.stash.get(_GATHERING, None)

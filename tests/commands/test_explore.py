@@ -176,7 +176,7 @@ def test_finds_are_run_again(tmp_path: Path) -> None:
     explore(client(ONCE), *CALLS)
     (find,) = found.read(tmp_path / found.FOLDER)
     (file,) = (tmp_path / found.FOLDER).iterdir()
-    about = f"{find.name} ({find.test}; {file.relative_to(tmp_path)})"
+    about = f"{find.file.stem} ({find.test}; {file.relative_to(tmp_path)})"
     (tmp_path / found.FOLDER / "of-pytest.yaml").write_text(dump({"sendbox": 1, "found": {"test": "tests/a.py::b"}}))
     result = sendbox("explore", "--found")
     assert (result.exit_code, result.stderr) == (NO, "")

@@ -166,6 +166,20 @@ ASSUME: Final[dict[str, Any]] = {
     "callback": reading(assumed),
     "help": "A setting of assume, over those of the scenario: profile=careful. May be repeated.",
 }
+
+
+def opened_with(what: str) -> Callable[[F], F]:
+    """The option that names the scenarios with which worlds open; `what` opens so."""
+    return click.option(
+        "--scenario",
+        "scenarios",
+        multiple=True,
+        default=["default"],
+        show_default=True,
+        help=f"What {what} with: a library name, or a file. May be repeated, each is joined over the one before.",
+    )
+
+
 DURATION: Final[dict[str, Any]] = {"metavar": "DURATION", "callback": reading(spans.duration)}
 FILES: Final = click.argument("files", nargs=-1, required=True, metavar="FILE...")
 WORLD: Final = click.option(
@@ -529,14 +543,7 @@ def diff(a: str, b: str, format: str) -> int:
 
 @sendbox.command()
 @click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
-@click.option(
-    "--scenario",
-    "scenarios",
-    multiple=True,
-    default=["default"],
-    show_default=True,
-    help="What the world opens with: a library name, or a file. May be repeated, each is joined over the one before.",
-)
+@opened_with("the world opens")
 @click.option("--assume", **ASSUME)
 @click.option("--values", is_flag=True, help="Compare values too, except ids, times and prices.")
 @click.option("--json", "as_json", is_flag=True, help="Print the report to send: no bodies, values, keys or numbers.")
@@ -589,14 +596,7 @@ def families_of(text: str) -> tuple[str, ...]:
     help="The JUnit file that COMMAND writes. Where COMMAND names PATH, each run gets a file of its own in its place.",
 )
 @click.option("--jobs", type=Whole(1), help="Runs at once.  [default: the number of processors]")
-@click.option(
-    "--scenario",
-    "scenarios",
-    multiple=True,
-    default=["default"],
-    show_default=True,
-    help="What worlds open with: a library name, or a file. May be repeated, each is joined over the one before.",
-)
+@opened_with("worlds open")
 @click.option("--found", is_flag=True, help="Run what was found again, with COMMAND or the command that found it.")
 def explore(
     command: tuple[str, ...],

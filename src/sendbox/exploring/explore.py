@@ -10,6 +10,7 @@ from sendbox.exploring import census, story
 from sendbox.exploring.families import table
 from sendbox.exploring.misfortune import Plan
 from sendbox.exploring.search import Search, Tried
+from sendbox.runtime import wall
 
 if TYPE_CHECKING:
     from sendbox.exploring.watcher import Observed
@@ -54,6 +55,14 @@ class Result:
 def longest(took: float) -> float:
     """The real seconds that a run may take where the first took so many."""
     return max(LEAST, TIMES * took)
+
+
+def deadline(milliseconds: int | None) -> Callable[[], bool]:
+    """Says whether so much real time has passed since now; None: it never says so."""
+    if milliseconds is None:
+        return lambda: False
+    end = wall.monotonic_ns() + milliseconds * 1_000_000
+    return lambda: wall.monotonic_ns() >= end
 
 
 def runs_of(value: object) -> int:

@@ -45,9 +45,9 @@ class Found:
     command: tuple[str, ...] = ()
 
     @property
-    def name(self) -> str:
-        """The name of its first file."""
-        return self.files[min(self.files)].stem
+    def file(self) -> Path:
+        """Its first file."""
+        return self.files[min(self.files)]
 
 
 def write(

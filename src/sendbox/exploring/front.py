@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from sendbox.control.export.source import source_of
+from sendbox.exploring.misfortune import LISTS
 from sendbox.scenario.environment import escaped
 from sendbox.scenario.model import ScenarioError, errors
 from sendbox.scenario.read import read
@@ -17,12 +18,12 @@ if TYPE_CHECKING:
     from sendbox.scenario.language import Language
 
 #: The keys that stand in front, and those of them that stand within another key.
-_RULES: Final = ("attempts", "api", "webhooks", "timeline", "plan")
+_RULES: Final = (*LISTS, "timeline", "plan")
 _WITHIN: Final = {"verify": ("rules",), "partner": ("template_review", "signup")}
 #: What the scenario behind always decides, or what is about a run of its own.
 _LEFT_OUT: Final = ("sendbox", "name", "seed", "clock", "found", "traffic", "receiver", "expect", "include", "extends")
 #: Keys whose rules need nothing else of a scenario.
-_ALONE: Final = frozenset({"sendbox", "attempts", "api", "webhooks"})
+_ALONE: Final = frozenset({"sendbox", *LISTS})
 #: The scenario that stands behind everything, never in front.
 _BEHIND: Final = frozenset({"default"})
 

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 #: The most misfortunes of a plan.
 MOST: Final = 8
+#: The lists of rules that a misfortune may have, and whose rules have its name.
+LISTS: Final = ("attempts", "api", "webhooks")
 #: The most calls of an operation that fail in a row.
 IN_ROW: Final = 2
 #: Stands for the phone of a misfortune that moves no instants.
@@ -138,7 +140,7 @@ def merged(into: dict[str, Any], parts: Mapping[str, Any]) -> None:
 def _named(name: str, parts: Mapping[str, Any]) -> dict[str, Any]:
     """The same, its rules named after the misfortune."""
     name = name if len(name) <= _LONGEST else f"{name[:_LONGEST]}…"
-    rules = {key: value for key, value in parts.items() if key in ("attempts", "api", "webhooks")}
+    rules = {key: value for key, value in parts.items() if key in LISTS}
     numbered = {
         key: [{"name": name if number == 1 else f"{name}, {number}", **rule} for number, rule in enumerate(value, 1)]
         for key, value in rules.items()

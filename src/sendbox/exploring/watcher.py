@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from sendbox.engine.clock import Goal
 from sendbox.engine.durations import duration, instant, iso
-from sendbox.engine.kinds.narration import Names, Teller
 from sendbox.engine.kinds.rows import Observer
 from sendbox.exploring.census import Census, census
 from sendbox.exploring.front import in_front
+from sendbox.exploring.misfortune import LISTS
+from sendbox.fixture.timeline import line_of, teller_of
 from sendbox.runtime.watch import Watch
 from sendbox.scenario.model import ScenarioError
 from sendbox.services.messaging.messaging import Messaging
@@ -23,8 +24,6 @@ if TYPE_CHECKING:
     from sendbox.runtime.slot import Hosted
     from sendbox.runtime.worlds import Runtime
 
-#: The lists of rules whose misfortunes have names.
-_LISTS: Final = ("attempts", "api", "webhooks")
 #: A line of a story: milliseconds from the start of the world, and what happened.
 Line = tuple[int, str]
 
@@ -151,7 +150,7 @@ class Watcher(Watch):
             self._fired[ordinal] = fired
             self.used |= fired & self._own
             if self._observing:
-                self._observed[ordinal] = self._seen(hosted, ordinal, moves, base)
+                self._observed[ordinal] = self._seen(hosted.world, ordinal, moves, base)
 
     # -- inside
 
@@ -162,7 +161,7 @@ class Watcher(Watch):
         try:
             laid = in_front(self._served.language, blueprint, fronts) if fronts else blueprint
             if self._fronts and plan is None:
-                self._own |= {rule.key for key in _LISTS for rule in laid.of(key) if rule not in blueprint.of(key)}
+                self._own |= {rule.key for key in LISTS for rule in laid.of(key) if rule not in blueprint.of(key)}
             return laid
         except ScenarioError as error:
             if plan is None:
@@ -170,11 +169,9 @@ class Watcher(Watch):
             self._refused = self._refused or error
             return blueprint
 
-    def _seen(self, hosted: Hosted, ordinal: int, moves: Sequence[tuple[int, int]], base: Blueprint) -> Observed:
-        world = hosted.world
-        taken = world.outlets.captured or hosted.deliverer is not None or hosted.pulling
+    def _seen(self, world: World, ordinal: int, moves: Sequence[tuple[int, int]], base: Blueprint) -> Observed:
         return Observed(
-            census(world, ordinal, moves, taken=taken),
+            census(world, ordinal, moves, taken=world.outlets.captured),
             tuple(self._lines(world)),
             iso(world.start),
             self._scenario(world, base),
@@ -185,14 +182,13 @@ class Watcher(Watch):
         on = Observer(world, self._served.kinds)
         numbers = range(journal.first, len(journal))
         entries = [on.entry(number) for number in numbers]
-        sent = {message.id: message.phone for message in Messaging.of(world).messages}
-        teller = Teller(self._served.kinds.told, Names(), entries, places=True, sent=sent)
-        lines = []
-        for number, entry in zip(numbers, entries, strict=True):
-            narration = teller.tell(entry)
-            if narration is not None:
-                lines.append((journal.entry(number)[0] - world.start, str(entry.get("message") or narration.line)))
-        return lines
+        messages = [{"message_id": each.id, "phone": each.phone} for each in Messaging.of(world).messages]
+        teller = teller_of(self._served.kinds, entries, messages)
+        return [
+            (journal.entry(number)[0] - world.start, line)
+            for number, entry in zip(numbers, entries, strict=True)
+            if (line := line_of(teller, entry)) is not None
+        ]
 
     def _scenario(self, world: World, base: Blueprint) -> dict[str, Any]:
         from sendbox.control.export.scenario import scenario_of
@@ -207,7 +203,7 @@ class Watcher(Watch):
 
 def _rules(scenario: Mapping[str, Any]) -> set[str] | None:
     """What the rules of a plan are called; None where it says other things too."""
-    lists = [scenario.get(key, ()) for key in _LISTS] + [scenario.get("verify", {}).get("rules", ())]
-    if scenario.keys() - {"sendbox", "verify", *_LISTS}:
+    lists = [scenario.get(key, ()) for key in LISTS] + [scenario.get("verify", {}).get("rules", ())]
+    if scenario.keys() - {"sendbox", "verify", *LISTS}:
         return None
     return {rule["name"] for rules in lists for rule in rules if "name" in rule} or None

@@ -15,9 +15,8 @@ from sendbox.cli.explore.runs import Runs, Shown
 from sendbox.cli.files import load
 from sendbox.cli.outcome import CANNOT, INTERRUPTED, NO, OK, Failure, one_line
 from sendbox.exploring import found, story
-from sendbox.exploring.explore import AGAIN, RUNS, Interrupted, Result, Run, explore
+from sendbox.exploring.explore import AGAIN, RUNS, Interrupted, Result, Run, deadline, explore
 from sendbox.exploring.families.table import USUAL
-from sendbox.runtime import wall
 
 if TYPE_CHECKING:
     from sendbox.exploring.misfortune import Plan
@@ -79,7 +78,7 @@ def again(asked: Asked, echo: Echo, progress: TextIO) -> int:
                 line.show(f"{shlex.join(command)}: find {number} of {len(of_it)}")
                 outcome = runs.under(find.plan)
                 line.clear()
-                echo(one_line(f"{_AGAIN[outcome.broke]}: {find.name} ({find.test}; {find.files[min(find.files)]})"))
+                echo(one_line(f"{_AGAIN[outcome.broke]}: {find.file.stem} ({find.test}; {find.file})"))
                 broken = broken or outcome.broke is True
                 if outcome.broke:
                     for shown in _output(outcome.shown):
@@ -105,7 +104,7 @@ class _Exploration:
         self._progress = progress
         self._name = shlex.join(asked.command)
         self._most = asked.runs or RUNS
-        self._ends = None if asked.time is None else wall.monotonic_ns() + asked.time * 1_000_000
+        self._late = deadline(asked.time)
         self._passed = Run(None)
         self._done = 0
         #: the smallest plan that broke the client since one was found, its last run, and how often it was broken by it
@@ -142,7 +141,7 @@ class _Exploration:
         return self._reported(result)
 
     def _over(self) -> bool:
-        return self._ends is not None and wall.monotonic_ns() >= self._ends
+        return self._late()
 
     def _run(self, plan: Plan, observing: bool) -> Run:
         if plan and not observing and self._over():
