@@ -14,19 +14,11 @@ from starlette.routing import Route
 
 from sendbox.control.operation import Control, ControlError
 from sendbox.control.routes import origin_of
-from sendbox.page import answers, view
+from sendbox.page import answers
 
 if TYPE_CHECKING:
     from starlette.requests import Request
 
-#: What a browser may do with the page: show it, and send its forms back.
-HEADERS: Final = {
-    **answers.HEADERS,
-    "content-security-policy": (
-        "default-src 'none'; style-src 'unsafe-inline'; img-src data:; form-action 'self'; base-uri 'none'; "
-        "frame-ancestors 'none'"
-    ),
-}
 #: The longest form that is accepted.
 LONGEST: Final = 64 * 1024
 #: The steps of the forms, and the operation of each.
@@ -127,7 +119,7 @@ async def _page(
         "hints": runtime.settings.hints,
         "phone": f"{origin_of(runtime, request.scope)}{'' if hosted is None else hosted.path}/phones/",
     }
-    return await answers.page(lambda: view.html("signup.html", data), 200 if error is None else error.status, HEADERS)
+    return await answers.page("signup.html", lambda: data, 200 if error is None else error.status)
 
 
 def step_of(signup: dict[str, Any]) -> str:
@@ -151,4 +143,4 @@ async def _wrong(error: ControlError) -> Response:
     """The page for a link that is wrong or expired."""
     step = "expired" if error.status == 410 else "wrong"
     data = {"step": step, "partner": "", "message": error.message, "error": None, "finish": None}
-    return await answers.page(lambda: view.html("signup.html", data), error.status, HEADERS)
+    return await answers.page("signup.html", lambda: data, error.status)

@@ -1,0 +1,94 @@
+/** The frame of the page: its bar, the list of views, and the view that the address names. */
+
+import { h, show } from "./dom.js";
+import { icon } from "./icons.js";
+import { address, follow, place, start, viewOf } from "./route.js";
+import { lists, serves } from "./served.js";
+import { store } from "./store.js";
+import "./bar.js";
+import "./list.js";
+
+/**
+ * The views of a world, in their groups: name, title, and the operation of control without which there is none. Each is
+ * a module `views/NAME.js` that defines `sb-NAME`.
+ */
+const ALL = [
+  ["Watch", [
+    ["phones", "Phones", "phones"], ["messages", "Messages", "messages"], ["webhooks", "Webhooks", "deliveries"],
+    ["requests", "Requests", "requests"], ["due", "Due next", "pending"],
+  ]],
+  ["Services", [["verify", "Verify", "codes"], ["partner", "Partner", "partner"], ["account", "Account", "account"]]],
+  ["Lists", lists.map(({ name, title }) => [name, title, null])],
+  ["Story", [["try", "Try it", "messages"], ["scenario", "Scenario", "world"], ["compare", "Compare", "world"]]],
+  ["Report", [["verdict", "Verdict", "verdict"], ["coverage", "Coverage", "coverage"], ["assumptions", "Assumptions", "assumptions"]]],
+];
+const GROUPS = ALL.map(([title, views]) => [title, views.filter(([, , needs]) => needs === null || serves(needs))])
+  .filter(([, views]) => views.length);
+const TITLES = new Map(GROUPS.flatMap(([, views]) => views.map(([name, title]) => [name, title])));
+const [FIRST] = TITLES.keys();
+
+const main = document.getElementById("main");
+const nav = document.getElementById("views");
+let shown = null;
+let world;
+
+/** The view that the address names: without a world the list of worlds. */
+const named = () => (place().has("world") ? (TITLES.has(place().get("view")) ? place().get("view") : FIRST) : "worlds");
+
+function drawViews() {
+  const here = place().get("world");
+  document.body.classList.toggle("open", here !== null);
+  nav.hidden = here === null;
+  if (here === null) return;
+  show(nav, GROUPS.map(([title, views]) => [
+    h("h2", title),
+    h("ul", views.map(([name, label]) =>
+      h("li", h("a", { href: viewOf(name), "aria-current": name === named() ? "page" : null }, icon(name), h("span", label))))),
+  ]));
+}
+
+async function draw() {
+  const here = place().get("world");
+  if (here !== world) {
+    world = here;
+    store.open(here);
+  }
+  drawViews();
+  const name = named();
+  document.title = [TITLES.get(name) ?? "Worlds", here, "Sendbox"].filter(Boolean).join(" · ");
+  // within a view only some fields of the address change: the view itself looks at them
+  const same = `${name} ${here} ${place().get("then")}`;
+  if (same === shown && main.firstElementChild?.moved) {
+    main.firstElementChild.moved();
+    return;
+  }
+  shown = same;
+  main.setAttribute("aria-busy", "true");
+  const listed = lists.some((list) => list.name === name);
+  const tag = listed ? "listing" : name;
+  await import(`./views/${tag}.js`);
+  if (same !== shown) return;
+  const view = document.createElement(`sb-${tag}`);
+  main.className = name;
+  main.replaceChildren(view);
+  main.removeAttribute("aria-busy");
+  if (document.activeElement === document.body || nav.contains(document.activeElement)) main.scrollTop = 0;
+}
+
+/** A world that is not open: the page waits for it, and shows it as soon as it opens. */
+function drawMissing() {
+  const { missing, world: id } = store;
+  document.body.classList.toggle("missing", missing !== null);
+  document.getElementById("missing")?.remove();
+  if (missing === null || id === null) return;
+  main.before(h("section.card.padded", { id: "missing", role: "alert" },
+    h("h1", missing.status === 404 ? "This world is not open" : "This world cannot be shown"),
+    h("p", missing.message),
+    missing.status === 404 && h("p", "It appears here as soon as a client uses its key."),
+    h("p", h("a", { href: address({}, []) }, "The open worlds"))));
+}
+
+store.addEventListener("world", drawMissing);
+start();
+follow(draw);
+draw();

@@ -1,0 +1,32 @@
+/** Icons, drawn here. They say nothing that a word beside them does not say. */
+
+import { h } from "./dom.js";
+
+const PATHS = {
+  phones: "M7 3h10a1.5 1.5 0 0 1 1.5 1.5v15A1.5 1.5 0 0 1 17 21H7a1.5 1.5 0 0 1-1.5-1.5v-15A1.5 1.5 0 0 1 7 3zM10.5 18h3",
+  messages: "M4 5h16v11H9.5L5.5 20v-4H4zM8 9h8M8 12h5",
+  webhooks: "M8.5 10.5a4 4 0 1 1 6 0L17 15M7 14a3.5 3.5 0 1 0 3.4 4.5H17a2.5 2.5 0 1 0 0-3.5",
+  requests: "M4 7h13l-3-3M20 17H7l3 3",
+  verify: "M12 3l7 3v5c0 5-3 8-7 10-4-2-7-5-7-10V6zM9 12l2 2 4-4",
+  partner: "M4 20V9l8-5 8 5v11zM9 20v-6h6v6",
+  account: "M12 12a4 4 0 1 0 0-8 4 4 0 0 0 0 8zM4 20c1-4 4-6 8-6s7 2 8 6",
+  scenario: "M6 3h9l4 4v14H6zM14 3v5h5M9 12h7M9 16h5",
+  verdict: "M4 12l5 5L20 6",
+  coverage: "M4 20V10M10 20V4M16 20v-7M22 20H2",
+  assumptions: "M9 9a3 3 0 1 1 4.5 2.6c-1 .6-1.5 1.2-1.5 2.4M12 18v.01",
+  worlds: "M12 3a9 9 0 1 0 0 18 9 9 0 0 0 0-18zM3 12h18M12 3c3 3 3 15 0 18M12 3c-3 3-3 15 0 18",
+  list: "M8 6h12M8 12h12M8 18h12M4 6v.01M4 12v.01M4 18v.01",
+  try: "M4 4l17 8-17 8 3-8zM7 12h14",
+  due: "M12 4a8 8 0 1 0 0 16 8 8 0 0 0 0-16zM12 8v4l3 2",
+  compare: "M4 5h6v14H4zM14 5h6v14h-6z",
+  past: "M4 5v5h5M4.5 10a8 8 0 1 1-.5 4M12 8v4l3 2",
+  close: "M6 6l12 12M18 6L6 18",
+  back: "M15 5l-7 7 7 7",
+  next: "M9 5l7 7-7 7",
+  search: "M10.5 4a6.5 6.5 0 1 0 0 13 6.5 6.5 0 0 0 0-13zM15.5 15.5L21 21",
+  theme: "M12 4a8 8 0 1 0 0 16zM12 4v16",
+};
+
+/** An icon by name. */
+export const icon = (name) =>
+  h("svg", { class: "icon", viewBox: "0 0 24 24", "aria-hidden": "true", focusable: "false" }, h("path", { d: PATHS[name] ?? PATHS.list }));

@@ -1,0 +1,38 @@
+/** What the server tells by itself, from the one stream of this browser (`worker.js`). */
+
+const listeners = new Set();
+let port = null;
+
+/** Says which world this tab shows; null: none. */
+export function watch(world) {
+  port ??= connect();
+  port.postMessage({ world });
+}
+
+/** Calls `listener` with each event: `{type, data}`. */
+export function listen(listener) {
+  listeners.add(listener);
+}
+
+function connect() {
+  const url = new URL("./worker.js", import.meta.url);
+  // a browser without shared workers has a stream for each tab, of a worker of its own
+  const worker = globalThis.SharedWorker ? new SharedWorker(url, { name: "sendbox" }) : null;
+  const channel = worker ? worker.port : own(url);
+  channel.onmessage = ({ data }) => {
+    for (const listener of listeners) listener(data);
+  };
+  // a tab that is put aside keeps no stream; when it comes back, it says again which world it shows
+  addEventListener("pagehide", () => channel.postMessage({ leave: true }));
+  addEventListener("pageshow", (event) => {
+    if (event.persisted) location.reload();
+  });
+  return channel;
+}
+
+/** The same script in the tab itself: it has one port, by which it believes to be shared. */
+function own(url) {
+  const { port1, port2 } = new MessageChannel();
+  import(url).then(() => globalThis.onconnect({ ports: [port2] }));
+  return port1;
+}

@@ -1,0 +1,77 @@
+/** Parts that several views show. */
+
+import { h } from "./dom.js";
+import { icon } from "./icons.js";
+import { say } from "./view.js";
+import { cut, tone } from "./words.js";
+
+/** A result or a state as a mark. */
+export const badge = (word, style = tone(word)) => h("span.badge", { class: style }, word);
+
+/** A text of a client: whole where it is short; a long one can be opened. Its direction does not touch its neighbours. */
+export function text(value, most = 2000) {
+  const whole = String(value);
+  if (whole.length <= most) return h("bdi.text", whole);
+  return h("details.long", h("summary", h("bdi.text", cut(whole, 300)), h("span.quiet", ` ${whole.length.toLocaleString("en")} characters`)),
+    h("bdi.text", cut(whole, 200_000)));
+}
+
+/** JSON for people to read. */
+export function json(value, most = 20_000) {
+  const pretty = typeof value === "string" ? indented(value) : JSON.stringify(value, null, 2);
+  return h("pre.json", { tabindex: "0", role: "group", "aria-label": "JSON" }, cut(pretty, most));
+}
+
+function indented(value) {
+  try {
+    return JSON.stringify(JSON.parse(value), null, 2);
+  } catch {
+    return value;
+  }
+}
+
+/** A button that copies a text, or what a function answers. */
+export function copy(what, label = "Copy") {
+  return h("button.small", {
+    type: "button",
+    onclick: async () => {
+      try {
+        await navigator.clipboard.writeText(typeof what === "function" ? await what() : what);
+        say("Copied.");
+      } catch (error) {
+        say(error.name === "NotAllowedError" ? "This browser does not allow to copy here." : error.message, { bad: true });
+      }
+    },
+  }, label);
+}
+
+/** A field to search by; it searches when a person has stopped typing for a moment, or at Enter. */
+export function searchBox({ value, label, hint, search }) {
+  let timer = null;
+  return h("form.search", {
+    role: "search",
+    onsubmit: (event) => {
+      event.preventDefault();
+      search(event.target.elements.search.value.trim());
+    },
+  },
+  icon("search"),
+  h("input", {
+    type: "search", name: "search", value, placeholder: hint, title: hint, "aria-label": label, autocomplete: "off", spellcheck: "false",
+    oninput: (event) => {
+      clearTimeout(timer);
+      timer = setTimeout(() => search(event.target.value.trim()), 300);
+    },
+  }));
+}
+
+/** Pairs of a name and a value; pairs without a value are left out. */
+export const facts = (pairs) =>
+  h("dl.facts", pairs.filter(([, value]) => value !== null && value !== undefined && value !== "" && value !== false)
+    .map(([name, value]) => h("div", h("dt", name), h("dd", value))));
+
+/** A link to an address that came from a client: http and https only, else its text. */
+export function link(url, label = url) {
+  const safe = /^https?:\/\//i.test(url);
+  return safe ? h("a", { href: url, target: "_blank", rel: "noreferrer noopener" }, h("bdi", cut(label))) : h("bdi", cut(label));
+}

@@ -1,0 +1,88 @@
+/**
+ * What is known of the world that is shown: its clock, its counts, and that something happened. Views ask control
+ * again for what they show; they are told of which kinds the new entries of the journal are, not more often than a
+ * person can see it.
+ */
+
+import { call, path } from "./api.js";
+import * as live from "./live.js";
+
+/** Milliseconds in which news are gathered. */
+const GATHERED = 120;
+
+class Store extends EventTarget {
+  world = null;
+  /** the view of the world by control; null until it is known, or where it is not open */
+  info = null;
+  missing = null;
+  live = false;
+  entries = 0;
+  #kinds = new Set();
+  #timer = null;
+
+  constructor() {
+    super();
+    live.listen((event) => this.#fold(event));
+  }
+
+  /** Shows another world; null: none. */
+  async open(world) {
+    this.world = world;
+    this.info = this.missing = null;
+    live.watch(world);
+    await this.refresh();
+  }
+
+  /** Asks for the view of the world again. */
+  async refresh() {
+    const world = this.world;
+    if (world === null) return this.#tell("world");
+    try {
+      const info = await call("GET", path("worlds", world));
+      if (world === this.world) [this.info, this.missing, this.entries] = [info, null, info.entries ?? 0];
+    } catch (error) {
+      if (world === this.world) [this.info, this.missing] = [null, error];
+    }
+    this.#tell("world");
+  }
+
+  #fold({ type, data, live: open }) {
+    if (type === "state") {
+      const again = open && !this.live;
+      this.live = open;
+      this.#tell("world");
+      if (again) this.news("*");
+    } else if (type === "worlds") {
+      this.#tell("worlds");
+    } else if (data?.world !== this.world) {
+      return;
+    } else if (type === "entry") {
+      this.entries = data.entry.n + 1;
+      this.news(data.entry.kind);
+    } else if (type === "clock") {
+      if (this.info) this.info.clock = data;
+      this.#tell("clock");
+      this.news("clock");
+    } else {
+      this.news("*");
+      this.refresh();
+    }
+  }
+
+  /** Something of this kind happened; `*`: anything may have. */
+  news(kind) {
+    this.#kinds.add(kind);
+    this.#timer ??= setTimeout(() => {
+      const kinds = this.#kinds;
+      this.#kinds = new Set();
+      this.#timer = null;
+      this.dispatchEvent(new CustomEvent("news", { detail: kinds }));
+    }, GATHERED);
+  }
+
+  #tell(what) {
+    this.dispatchEvent(new CustomEvent(what));
+  }
+}
+
+export const store = new Store();

@@ -1,0 +1,122 @@
+/**
+ * The base of all views. A view is an element with two methods: `load()` asks control, `draw(data)` says what is shown.
+ * It is drawn again when something of its `kinds` happens; what a person types, selects and scrolls stays.
+ */
+
+import { World } from "./api.js";
+import { show, h } from "./dom.js";
+import { place } from "./route.js";
+import { store } from "./store.js";
+
+export class View extends HTMLElement {
+  /** Kinds of journal entries after which the view asks again; null: any. `clock` is a move of the clock. */
+  static kinds = null;
+
+  #loading = false;
+  #stale = false;
+  #data;
+  #listener = ({ detail }) => this.news(detail);
+
+  connectedCallback() {
+    store.addEventListener("news", this.#listener);
+    this.begin();
+    this.reload();
+  }
+
+  disconnectedCallback() {
+    store.removeEventListener("news", this.#listener);
+    this.end();
+  }
+
+  /** Called once the view is shown, and when it goes. */
+  begin() {}
+  end() {}
+
+  /** A field of the address. */
+  field(name) {
+    return place().get(name);
+  }
+
+  /** Control of the world that is shown, in the present or the past. */
+  get world() {
+    return new World(this.field("world"), this.field("then"));
+  }
+
+  get past() {
+    return place().has("then");
+  }
+
+  news(kinds) {
+    if (this.past) return;
+    const wanted = this.constructor.kinds;
+    if (wanted === null || kinds.has("*") || wanted.some((kind) => kinds.has(kind))) this.reload();
+  }
+
+  /** Asks again; while an answer is awaited, once more after it. */
+  async reload() {
+    if (this.#loading) {
+      this.#stale = true;
+      return;
+    }
+    this.#loading = true;
+    try {
+      do {
+        this.#stale = false;
+        try {
+          this.#data = await this.load();
+          this.failed = null;
+        } catch (error) {
+          if (error.name === "AbortError") return;
+          this.failed = error;
+        }
+        if (this.isConnected) this.redraw();
+      } while (this.#stale && this.isConnected);
+    } finally {
+      this.#loading = false;
+    }
+  }
+
+  /** Draws what is known, without asking. */
+  redraw() {
+    if (this.failed) show(this, this.problem(this.failed));
+    else if (this.#data !== undefined) show(this, this.draw(this.#data));
+    this.removeAttribute("aria-busy");
+  }
+
+  problem(error) {
+    return h("div.card.padded.problem", { role: "alert" },
+      h("h2", "This cannot be shown"),
+      h("p", error.message),
+      h("button", { type: "button", onclick: () => this.reload() }, "Try again"));
+  }
+
+  /** What control answers: any value; it is handed to `draw`. */
+  async load() {
+    return null;
+  }
+
+  draw() {
+    return [];
+  }
+}
+
+/** Says something to the person, and to a reader of the screen. */
+export function say(text, { bad = false } = {}) {
+  const status = document.getElementById("status");
+  const note = h("p", { class: bad ? "note bad" : "note" }, text);
+  status.replaceChildren(note);
+  clearTimeout(say.timer);
+  say.timer = setTimeout(() => note.remove(), bad ? 10_000 : 4_000);
+}
+
+/** Carries out an act of a person; what control refuses is said. Returns the answer, undefined where it was refused. */
+export async function act(doing, done = null) {
+  try {
+    const answer = await doing();
+    if (done) say(typeof done === "function" ? done(answer) : done);
+    return answer;
+  } catch (error) {
+    say(error.message, { bad: true });
+    return undefined;
+  }
+}

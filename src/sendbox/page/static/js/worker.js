@@ -1,0 +1,48 @@
+/**
+ * One stream for all tabs of a browser: a shared worker that each tab tells which world it shows. The stream carries
+ * the positions of all worlds as its event ids, with which it is opened again when the worlds change.
+ */
+
+const tabs = new Map();
+let source = null;
+let positions = {};
+let shown = "";
+
+globalThis.onconnect = ({ ports: [port] }) => {
+  port.onmessage = ({ data }) => {
+    if (data.leave) tabs.delete(port);
+    else tabs.set(port, data.world);
+    follow();
+  };
+  port.start();
+};
+
+function follow() {
+  const worlds = [...new Set([...tabs.values()].filter(Boolean))].sort();
+  const wanted = tabs.size ? worlds.map(encodeURIComponent).join(",") : null;
+  if (wanted === shown && source) {
+    tell({ type: "state", live: source.readyState === EventSource.OPEN });
+    return;
+  }
+  source?.close();
+  source = null;
+  shown = wanted;
+  if (wanted === null) return;
+  const since = worlds.map((world) => positions[encodeURIComponent(world)]).filter(Boolean).join(",");
+  source = new EventSource(`/_sandbox/stream?${new URLSearchParams({ worlds: wanted, ...(since && { since }) })}`);
+  source.onopen = () => tell({ type: "state", live: true });
+  source.onerror = () => tell({ type: "state", live: false });
+  for (const type of ["entry", "skipped", "clock", "reset", "closed", "opened", "worlds"]) {
+    source.addEventListener(type, ({ data, lastEventId }) => {
+      positions = Object.fromEntries(lastEventId.split(",").map((position) => [position.split("=")[0], position]));
+      tell({ type, data: JSON.parse(data) });
+    });
+  }
+}
+
+function tell(message) {
+  for (const [port, world] of tabs) {
+    const about = message.data?.world;
+    if (about === undefined || about === world) port.postMessage(message);
+  }
+}

@@ -1,0 +1,117 @@
+"""A real browser in front of the page. It comes from the system: `chromium`, or the program that SENDBOX_BROWSER names."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, Final
+from urllib.parse import quote, urlencode
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Locator, Page, Request, sync_playwright
+
+from sendbox.fixture.sandbox import Sandbox
+
+#: What a browser without a screen needs, and what it must not ask of other hosts.
+ARGUMENTS: Final = (
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+)
+#: Real milliseconds that a step of a test waits for the page.
+PATIENCE: Final = 10_000
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """The browser of this process. Without one the tests are skipped, but not in continuous integration."""
+    program = os.environ.get("SENDBOX_BROWSER") or shutil.which("chromium") or shutil.which("google-chrome")
+    if program is None:
+        if os.environ.get("CI"):
+            pytest.fail("no browser is installed; continuous integration needs chromium")
+        pytest.skip("no browser is installed: install chromium, or name a program in SENDBOX_BROWSER")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=program, args=list(ARGUMENTS))
+        yield browser
+        browser.close()
+
+
+@dataclass
+class Tab:
+    """A tab of the browser that shows a world of `sendbox`. What a page must not do is kept in `wrong`."""
+
+    page: Page
+    sendbox: Sandbox
+    wrong: list[str] = field(default_factory=list)
+    fetched: int = 0
+
+    def open(self, view: str | None = None, **fields: str) -> Tab:
+        """Shows a view of the world, and waits until the page is live."""
+        query = {"world": self.sendbox.api_key, **({} if view is None else {"view": view}), **fields}
+        self.page.goto(f"{self.sendbox.origin}/_sandbox/?{urlencode(query, quote_via=quote)}")
+        if "then" not in fields:
+            self.page.locator(".live.live").wait_for(state="attached")
+        return self
+
+    def see(self, text: str, within: str = "main") -> Locator:
+        """Waits until a text is seen; answers the innermost element that has it."""
+        found = self.page.locator(within).get_by_text(text).first
+        found.wait_for()
+        return found
+
+    def press(self, name: str, role: Any = "button", within: str = "body") -> None:
+        """Presses a button (or follows a link) by its name."""
+        self.page.locator(within).get_by_role(role, name=name, exact=True).first.click()
+
+    def fill(self, label: str, text: str) -> None:
+        """Types into a field by its label."""
+        self.page.get_by_label(label, exact=True).first.fill(text)
+
+    def said(self, text: str) -> None:
+        """Waits until the page says something about an act."""
+        self.page.locator("#status").get_by_text(text).wait_for()
+
+    def accessible(self) -> None:
+        """axe finds nothing, in the light and in the dark."""
+        for scheme in ("light", "dark"):
+            self.page.evaluate("scheme => { document.documentElement.dataset.theme = scheme }", scheme)
+            found = Axe().run(self.page).response["violations"]
+            assert not found, f"{scheme}: {json.dumps(found, indent=1)[:6000]}"
+
+
+@pytest.fixture
+def context(browser: Browser) -> Iterator[BrowserContext]:
+    """A fresh profile: nothing of another test is kept."""
+    context = browser.new_context(viewport={"width": 1280, "height": 800}, permissions=["clipboard-read", "clipboard-write"])
+    context.set_default_timeout(PATIENCE)
+    yield context
+    context.close()
+
+
+@pytest.fixture
+def tab(context: BrowserContext, sendbox: Sandbox) -> Iterator[Tab]:
+    """A tab; afterwards nothing was wrong: no error in a script, no breach of the policy, no other host asked."""
+    page = context.new_page()
+    tab = Tab(page, sendbox)
+
+    def console(message: ConsoleMessage) -> None:
+        if message.type == "error" and "the server responded with a status of 4" not in message.text:
+            tab.wrong.append(message.text)
+
+    def request(request: Request) -> None:
+        if not request.url.startswith((sendbox.origin, "data:", "blob:")):
+            tab.wrong.append(f"asked {request.url}")
+
+    page.on("console", console)
+    page.on("pageerror", lambda error: tab.wrong.append(str(error)))
+    page.on("request", request)
+    yield tab
+    assert tab.wrong == []
