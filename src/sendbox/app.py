@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from sendbox import data
-from sendbox.control import checkpoints, coverage, leaning, pending, records, refused, time, worlds
+from sendbox.control import checkpoints, coverage, leaning, pending, records, refused, scenarios, time, worlds
 from sendbox.control.catalog import catalog
 from sendbox.control.export import export
 from sendbox.control.export.rows import OWN
@@ -60,6 +60,7 @@ SERVED: Final = Served(
         partner,
         pending,
         worlds,
+        scenarios,
         account,
         checkpoints,
         refused,
