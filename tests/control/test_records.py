@@ -123,7 +123,7 @@ async def test_the_journal_has_a_canonical_form() -> None:
         assert (await box.get(f"{WORLD}/journal?form=plain")).json == (await box.get(f"{WORLD}/journal")).json
         answer = await box.get(f"{WORLD}/journal?form=short")
         assert answer.status == 400
-        assert answer.json["message"] == 'form: "short" is not known; legal: plain, canonical'
+        assert answer.json["message"] == 'form: "short" is not known; legal: plain, canonical, told'
 
 
 async def test_requests_are_calls_with_findings_and_advice() -> None:
