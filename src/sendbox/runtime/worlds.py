@@ -22,6 +22,7 @@ from sendbox.engine.commands.command import Capture, Checkpoint, Open, Tune
 from sendbox.engine.identity import tag_of
 from sendbox.engine.world import World
 from sendbox.runtime import wall
+from sendbox.runtime.beside import Beside
 from sendbox.runtime.bounds import Bounds, resident
 from sendbox.runtime.coverage import Tried
 from sendbox.runtime.dispatcher import Carrier
@@ -68,6 +69,8 @@ class Runtime:
         self.settings = settings
         self.services = tuple(services)
         self.blueprint = blueprint
+        #: side worlds of the open ones
+        self.beside: Beside[Any] = Beside(self._discard)
         self.senders = Senders(
             settings.callbacks,
             public_url=settings.public_url,
@@ -350,6 +353,7 @@ class Runtime:
 
     def _discard(self, hosted: Hosted, world: World) -> None:
         """Takes a world that is no longer needed apart, once it has no readers (`World.dispose`)."""
+        self.beside.forget(world)
         self._gone.append((hosted, world))
         if self._sweeper is None:
             self._sweeper = self._loop.call_later(SWEEP, self._sweep)
@@ -390,6 +394,7 @@ class Runtime:
             self._drop(hosted)
         self.worlds.clear()
         self._tags.clear()
+        self.beside.forget()
         if self._sweeper is not None:
             self._sweeper.cancel()
         if self.bounds is not None:
