@@ -16,21 +16,29 @@ export class View extends HTMLElement {
   #stale = false;
   #data;
   #listener = ({ detail }) => this.news(detail);
+  #moved = () => this.reload();
 
   connectedCallback() {
     store.addEventListener("news", this.#listener);
+    store.addEventListener("then", this.#moved);
     this.begin();
     this.reload();
   }
 
   disconnectedCallback() {
     store.removeEventListener("news", this.#listener);
+    store.removeEventListener("then", this.#moved);
     this.end();
   }
 
   /** Called once the view is shown, and when it goes. */
   begin() {}
   end() {}
+
+  /** Called when other fields of the address changed. */
+  moved() {
+    this.reload();
+  }
 
   /** A field of the address. */
   field(name) {
