@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from sendbox import data
 from sendbox.control import checkpoints, coverage, leaning, pending, records, refused, scenarios, time, worlds
+from sendbox.control.beside import compare
 from sendbox.control.catalog import catalog
 from sendbox.control.export import export
 from sendbox.control.export.rows import OWN
@@ -55,6 +56,7 @@ SERVED: Final = Served(
         verify,
         coverage,
         leaning,
+        compare,
         records,
         export,
         partner,

@@ -272,7 +272,7 @@ async def test_the_loop_is_not_held(monkeypatch: pytest.MonkeyPatch) -> None:
             await asyncio.sleep(0)
             rounds += 1
             assert rounds < 5 or asked.done() or hosted.controls == 0
-        assert rounds > 50
+        assert rounds > 15
         assert asked.result().status == 200
 
 
