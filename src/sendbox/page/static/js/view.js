@@ -31,6 +31,13 @@ export class View extends HTMLElement {
     this.end();
   }
 
+  /** The view around this one was drawn again: what stands in this one stays, unless it is about something else. */
+  take(next) {
+    const other = JSON.stringify(next.data) !== JSON.stringify(this.data);
+    this.data = next.data;
+    if (other) this.reload();
+  }
+
   /** Called once the view is shown, and when it goes. */
   begin() {}
   end() {}
