@@ -24,6 +24,7 @@ const PATHS = {
   back: "M15 5l-7 7 7 7",
   next: "M9 5l7 7-7 7",
   down: "M6 9l6 6 6-6",
+  more: "M5 12h.01M12 12h.01M19 12h.01",
   play: "M7 4l13 8-13 8z",
   pause: "M8 5v14M16 5v14",
   library: "M4 4h4v16H4zM10 4h4v16h-4zM16.5 5l3.5-1 3 15.5-3.5.7z",
