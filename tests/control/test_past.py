@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 import pytest
 
-from sendbox.app import SERVED
+from sendbox.app import PARTS, SERVED
 from sendbox.control.beside import past
 from sendbox.control.beside.past import Past
 from sendbox.control.operation import Control
@@ -18,8 +18,12 @@ from sendbox.engine.durations import iso
 from sendbox.runtime.beside import OF_ALL, OF_ONE
 from sendbox.runtime.bounds import Bounds
 from sendbox.runtime.policy import Outcome as Answered
-from tests.box import KEY, ORIGIN, START, WORLD, Box, boxed, turns
+from sendbox.runtime.worlds import Runtime
+from sendbox.settings import Settings
+from sendbox.start import make_server
+from tests.box import CONTRACT, KEY, ORIGIN, START, WORLD, Box, boxed, turns
 from tests.control.test_checkpoints import SCENARIO, everything, story
+from tests.scenarios import load
 
 pytestmark = pytest.mark.asyncio
 
@@ -214,15 +218,16 @@ async def test_few_side_worlds_are_kept() -> None:
         await box.post(f"/_sandbox/worlds/{keys[3]}/reset")
         await box.post(f"/_sandbox/worlds/{keys[4]}/checkpoints/here")
         assert len(beside) == OF_ALL - 3
-        async with asyncio.timeout(5):
-            while first.world.parts:
-                await asyncio.sleep(0.01)
+        while box.runtime._gone or box.runtime._sweeper:
+            await asyncio.sleep(0)
+        await turns()
+        assert first.world.parts == {}
         restored = await box.get(f"/_sandbox/worlds/{keys[4]}/journal?then=1")
         assert [entry["kind"] for entry in restored.json["entries"]][:2] == ["opened", "request"]
 
 
 async def test_the_present_is_not_touched() -> None:
-    """No entry, no tick, no command, no other clock; nobody who waits is woken, and nothing is sent."""
+    """No entry, no tick, no command, no other clock; no one who waits is woken, and nothing is sent."""
     called: list[Any] = []
 
     async def deliver(call: Any) -> Answered:
@@ -366,3 +371,15 @@ async def test_explained_in_the_past() -> None:
         last = (await shown(box, ""))["entries"] - 1
         await box.post(f"{WORLD}/messages/{message}/events", {"result": "failed"})
         assert await shown(box, view, last) == was
+
+
+async def test_what_answers_for_the_past_is_handed_in() -> None:
+    """Without an application a runtime says so; with that of a server it is there."""
+    settings = Settings(mode="manual", start=START)
+    runtime = Runtime(settings, load("default"), PARTS)
+    runtime.open(KEY)
+    with pytest.raises(RuntimeError, match="was not handed in"):
+        await Control(runtime, SERVED).perform(ORIGIN, "clock", KEY, {"then": 0})
+    box = Box(runtime, make_server(runtime, CONTRACT, lambda: SERVED))
+    assert (await shown(box, "/clock", 0))["now"] == iso(START)
+    await runtime.aclose()

@@ -3,6 +3,7 @@
 An operation is a coroutine function of (`Call`, keyword arguments). Its row says where HTTP carries it; its signature
 says which arguments are legal: path parameters, then fields of the query (GET, DELETE) or of the JSON body; and, by
 the annotation, of which kind. A trailing underscore of an argument is not part of its public name (`from_` is `from`).
+The module is long because a row, all that is served and how a row is performed know each other.
 """
 
 from __future__ import annotations
@@ -314,9 +315,7 @@ class Control:
             hosted.readers += 1
             try:
                 if then is not None:
-                    from sendbox.control.beside.past import read  # it makes acts again, and so needs this module
-
-                    return await read(call, row, values, then)
+                    return await self.runtime.past(call, row, values, then)
                 return await (self._act(call, row, values) if row.act else row.function(call, **values))
             finally:
                 hosted.controls -= 1

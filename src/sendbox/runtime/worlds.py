@@ -12,7 +12,7 @@ import itertools
 import os
 import re
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
@@ -48,6 +48,10 @@ KEY: Final = re.compile(r"test-[A-Za-z0-9._-]{1,64}")
 def masked(key: str) -> str:
     """The beginning of a key: enough to recognize it, too little to use it."""
     return f"{key[:4]}…" if len(key) > 8 else "…"
+
+
+async def _not_served(*_: Any) -> Any:
+    raise RuntimeError("what answers for the past was not handed in: make_app does it")
 
 
 class Runtime:
@@ -103,6 +107,8 @@ class Runtime:
         self.load_language: Callable[[], Any] = lambda: None
         #: what carries calls out (`services/http/desk.py`), as it is served
         self.desk: Any = None
+        #: what an operation answers for the past (`control/beside/past.py`): (call, its row, its arguments, the place)
+        self.past: Callable[..., Awaitable[Any]] = _not_served
         #: called with one line for the log: (world id, line); and how many of them could not be written
         self.log: Callable[[str, str], None] = lambda world, line: None
         self.watch = Watch()
