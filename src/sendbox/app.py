@@ -16,6 +16,7 @@ from sendbox.control.operation import Served, operations_of
 from sendbox.engine.kinds import own
 from sendbox.engine.kinds.rows import Kinds, Observed
 from sendbox.language import LANGUAGE, SUBJECTS
+from sendbox.playing import control as playing
 from sendbox.server.application import Application
 from sendbox.server.gateway import Emulated
 from sendbox.services.account import control as account
@@ -69,6 +70,7 @@ SERVED: Final = Served(
         time,
         messages,
         phones,
+        playing,
     ),
     routes=rows(),
     webhooks=WEBHOOKS,

@@ -164,6 +164,7 @@ _WITH: Final = {
     "account.control": "worlds",
     "control.checkpoints": "worlds",
     "control.refused": "worlds",
+    "playing.control": "playing",
     "control.messages": "traffic",
     "control.phones": "traffic",
 }

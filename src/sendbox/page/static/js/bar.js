@@ -26,8 +26,8 @@ function draw() {
   const theme = document.documentElement.dataset.theme;
   const names = Object.keys(THEMES);
   const next = names[(names.indexOf(theme) + 1) % names.length];
-  const state = past ? "past" : store.missing ? "none" : store.live ? "live" : "waits";
-  const said = { past: "the past", none: "not open", live: "live", waits: "connecting" }[state];
+  const state = past ? "past" : store.missing ? "none" : store.live ? "on" : "waits";
+  const said = { past: "the past", none: "not open", on: "live", waits: "connecting" }[state];
   show(bar,
     h("a.brand", { href: "/_sandbox/" }, h("img", { src: document.querySelector("link[rel=icon]").href, alt: "", width: 24, height: 24 }), "Sendbox"),
     world !== null && h("button.plain.world", {
