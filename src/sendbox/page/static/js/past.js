@@ -94,8 +94,8 @@ class Past extends View {
   }
 
   problem(error) {
-    return h("section.past", { "aria-label": "Time travel" },
-      h("p.past-words", { role: "alert" }, error.message), this.#back());
+    return h("section.travel", { "aria-label": "Time travel" },
+      h("p.travel-words", { role: "alert" }, error.message), this.#back());
   }
 
   #back() {
@@ -111,21 +111,21 @@ class Past extends View {
       type: "button", "aria-label": label, title: label, disabled: by < 0 ? here <= first : here >= this.#last,
       onclick: () => this.#go(here + by),
     }, icon(name));
-    return h("section.past", { "aria-label": "Time travel" },
-      h("div.past-move",
+    return h("section.travel", { "aria-label": "Time travel" },
+      h("div.travel-move",
         step(-1, "back", "Back one entry"),
         h("button.small", {
           type: "button", "aria-pressed": this.#playing !== null, disabled: here >= this.#last && this.#playing === null,
           onclick: () => { if (this.#playing === null) this.#play(); else { this.#pause(); this.redraw(); } },
         }, icon(this.#playing === null ? "play" : "pause"), this.#playing === null ? "Play" : "Pause"),
         step(1, "next", "Forward one entry"),
-        h("input.past-slider", {
+        h("input.travel-slider", {
           type: "range", min: first, max: this.#last, step: 1, value: String(here),
           "aria-label": "Entry of the journal", "aria-valuetext": `entry ${here} of ${this.#last}: ${words}`,
           oninput: (event) => { this.#pause(); this.#go(Number(event.target.value), { soon: true }); },
         }),
         this.#back()),
-      h("p.past-words", { class: known && entry.tone === "bad" ? "bad" : null },
+      h("p.travel-words", { class: known && entry.tone === "bad" ? "bad" : null },
         h("time", { datetime: at }, known ? when(at) : "…"), " ",
         h("span.quiet", `entry ${here} of ${this.#last}`), " ",
         h("bdi", cut(words, 300))));

@@ -26,7 +26,7 @@ class Compare extends View {
   }
 
   #other() {
-    return h("p", h("a.button", { href: viewOf("compare") }, "Compare with another world"));
+    return h("p", h("a.button.small", { href: viewOf("compare") }, "Compare with another world"));
   }
 
   draw({ answer, search, others, more }) {

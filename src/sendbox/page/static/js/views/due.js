@@ -56,7 +56,7 @@ class Due extends View {
     }[mode];
     return h("div.card.padded.due-lead",
       h("div", h("p.due-count", first ? this.#until(first.at, now) : "idle"),
-        h("p.quiet", first ? h("bdi", cut(first.what)) : "No step is scheduled.", " ", waits)),
+        h("p", first ? h("bdi", cut(first.what)) : "No step is scheduled."), first && h("p.quiet", waits)),
       h("p.quiet", count(scheduled, "step"), " scheduled"));
   }
 
