@@ -79,7 +79,7 @@ class Clock extends View {
     if (!clock) return [];
     const now = presentText();
     const shown = clock.mode === "real" ? `${now.slice(0, 19)}Z` : now;
-    return h("form.clock", { role: "group", "aria-label": "Clock", onsubmit: (event) => { event.preventDefault(); this.#advance(); } },
+    return h("form.clock", { "aria-label": "Clock", onsubmit: (event) => { event.preventDefault(); this.#advance(); } },
       h("time", { datetime: clock.now }, when(shown)),
       h("button.small", { type: "button", title: `${MODES[clock.mode]} Change it.`, "aria-haspopup": "dialog", onclick: () => this.#change() },
         clock.mode === "real" && clock.rate !== 1 ? `real × ${clock.rate}` : clock.mode),
