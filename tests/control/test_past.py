@@ -281,6 +281,22 @@ async def test_the_loop_is_not_held(monkeypatch: pytest.MonkeyPatch) -> None:
         assert asked.result().status == 200
 
 
+async def test_acts_on_one_of_many_messages(monkeypatch: pytest.MonkeyPatch) -> None:
+    """To find it takes long, in the present and in a replay."""
+    monkeypatch.setattr("sendbox.runtime.slot.SLICE_NS", 0)
+    async with boxed() as box:
+        await box.open()
+        await many(box)
+        (message,) = await box.send("420777000801")
+        await box.advance("1h")
+        reply = await box.post(f"{WORLD}/phones/420777000801/reply", {"body": "Yes", "message_id": message})
+        assert reply.status == 201
+        assert (await box.post(f"{WORLD}/phones/420777000801/seen")).status == 409
+        last = (await shown(box, ""))["entries"] - 1
+        for view in ("/phones/420777000801", "/digest"):
+            assert await shown(box, view, last) == await shown(box, view)
+
+
 async def test_a_replay_that_is_given_up_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     """Who waits for the same place makes it again; a world that cannot be made again is not kept either."""
     monkeypatch.setattr("sendbox.runtime.slot.SLICE_NS", 0)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from sendbox.control.operation import Call, ControlError, operation
 from sendbox.control.reading import chosen, each
 from sendbox.services.messaging.channels import FAMILIES, USUAL
-from sendbox.services.messaging.control.messages import legal, message_of, number_of, tried
+from sendbox.services.messaging.control.messages import legal, message_of, named, number_of, tried
 from sendbox.services.messaging.messaging import Messaging
 from sendbox.services.messaging.views import inbound_view, link_view, message_view, phone_view
 from sendbox.services.numbers import written
@@ -72,7 +72,7 @@ async def _latest(call: Call, text: str, message_id: str | None) -> tuple[Phones
     return phones, inbox[-1].message
 
 
-@operation("POST", "/worlds/{id}/phones/{number}/reply", status=201, act=True)
+@operation("POST", "/worlds/{id}/phones/{number}/reply", status=201, act=True, prepare=named)
 async def phone_reply(call: Call, number: str, body: str, message_id: str | None = None) -> Any:
     """The phone answers the newest message that it received, or `message_id`."""
     phones, message = await _latest(call, number, message_id)
@@ -85,14 +85,14 @@ async def phone_write(call: Call, number: str, body: str, channel: str = USUAL, 
     return await inbound(call, channel, number, body, to)
 
 
-@operation("POST", "/worlds/{id}/phones/{number}/click", act=True)
+@operation("POST", "/worlds/{id}/phones/{number}/click", act=True, prepare=named)
 async def phone_click(call: Call, number: str, message_id: str | None = None) -> Any:
     """The phone follows the first working link of the newest message that it received, or of `message_id`."""
     phones, message = await _latest(call, number, message_id)
     return link_view(tried(lambda: phones.click(message)))
 
 
-@operation("POST", "/worlds/{id}/phones/{number}/press", status=201, act=True)
+@operation("POST", "/worlds/{id}/phones/{number}/press", status=201, act=True, prepare=named)
 async def phone_press(call: Call, number: str, button: Any = 0, message_id: str | None = None) -> Any:
     """The phone presses a quick-reply button, by position or title; the service gets its payload, else its title."""
     phones, message = await _latest(call, number, message_id)
@@ -100,7 +100,7 @@ async def phone_press(call: Call, number: str, button: Any = 0, message_id: str 
     return inbound_view(tried(lambda: phones.reply(message, body)))
 
 
-@operation("POST", "/worlds/{id}/phones/{number}/seen", act=True)
+@operation("POST", "/worlds/{id}/phones/{number}/seen", act=True, prepare=named)
 async def phone_seen(call: Call, number: str, message_id: str | None = None) -> Any:
     """The phone's owner opens a message (not on sms)."""
     phones, message = await _latest(call, number, message_id)
