@@ -13,7 +13,7 @@ from sendbox.services.messaging.content.text import text_shown
 from sendbox.services.messaging.events import channel_details, timeline_of
 from sendbox.services.messaging.messaging import Messaging
 from sendbox.services.messaging.results import SEEN, STATES
-from sendbox.services.ports import Phoning, account_of
+from sendbox.services.ports import Phoning, Share, account_of
 
 if TYPE_CHECKING:
     from sendbox.engine.world import World
@@ -118,12 +118,9 @@ def received_view(world: World, attempt: Attempt) -> dict[str, Any]:
     }
 
 
-def phone_view(world: World, number: str) -> dict[str, Any]:
-    """A handset: what it is and its conversation, oldest first; at one instant it receives before it writes."""
+def handset_view(world: World, number: str) -> dict[str, Any]:
+    """What a handset is, without what is on it."""
     phones = Messaging.of(world).phones
-    received = [received_view(world, attempt) for attempt in phones.inbox(number)]
-    written = [{"direction": "out", **inbound_view(inbound)} for inbound in phones.inbound if inbound.sender == number]
-    shares = [part.on_phone(number) for part in world.parts.values() if isinstance(part, Phoning)]
     spec = phones.spec(number)
     channels = None if spec is None else spec.channels
     present = {channel.family for channel in channels_on(Assume.of(world))}
@@ -133,12 +130,33 @@ def phone_view(world: World, number: str) -> dict[str, Any]:
         "online": not phones.is_offline(number),
         "conversation_open": phones.conversation_open(number),
         "opted_out": number in account_of(world).optout,
+    }
+
+
+def phone_view(world: World, number: str) -> dict[str, Any]:
+    """A handset: what it is and its conversation, oldest first; at one instant it receives before it writes."""
+    phones = Messaging.of(world).phones
+    received = [received_view(world, attempt) for attempt in phones.inbox(number)]
+    written = [written_view(inbound) for inbound in phones.inbound if inbound.sender == number]
+    shares = shares_on(world, number)
+    return {
+        **handset_view(world, number),
         "messages": [message.id for message in phones.messages_of(number)],
         "codes": [code for share in shares for code in share.codes],
         "conversation": sorted(
             [*received, *(text for share in shares for text in share.texts), *written], key=lambda entry: entry["at"]
         ),  # all of one length
     }
+
+
+def written_view(inbound: Inbound) -> dict[str, Any]:
+    """One message that a phone wrote, in its conversation."""
+    return {"direction": "out", **inbound_view(inbound)}
+
+
+def shares_on(world: World, number: str) -> list[Share]:
+    """What other services show on a phone."""
+    return [part.on_phone(number) for part in world.parts.values() if isinstance(part, Phoning)]
 
 
 def iso_or_none(at: int | None) -> str | None:
