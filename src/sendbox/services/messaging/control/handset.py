@@ -88,6 +88,6 @@ def entry_view(world: World, found: Entry) -> dict[str, Any]:
         "info": None if state == ACCEPTED else info_of(attempt, state),
         "refused": None if attempt.refused is None else BY_WORD[attempt.refused].says,
         "planned": attempt.planned,
-        "acts": Messaging.of(world).phones.acts_on(message),
+        "acts": Messaging.of(world).phones.acts_on(message) if item in (message, message.shown) else [],
         **shown(attempt.step, account),
     }

@@ -22,25 +22,30 @@ export function bubble(entry, on) {
   const code = own ? undefined : on.codes.get(entry.message_id);
   return h("li.bubble", { key: entry.key, class: own ? "own" : entry.arrived ? "theirs" : "theirs pale" },
     entry.named && h("p.from", h("bdi", entry.named), " ", h("span.channel", entry.channel)),
-    h("div.body",
-      h("span.sr", own ? "The phone wrote: " : entry.arrived ? "Received: " : "Not on the phone: "),
-      header(entry.header),
-      code && codeCard(code),
-      h("p.words", body(entry, on)),
-      entry.footer && h("p.foot", text(entry.footer)),
-      cards(entry, on),
-      buttons(entry.buttons, entry, on),
-      targets(entry),
-      h("p.meta",
-        !own && !entry.arrived && badge(entry.result),
-        entry.attempt > 1 && h("span", `attempt ${entry.attempt}`),
-        h("time", { datetime: entry.at, title: when(entry.at) }, time(entry.at).slice(0, 8)),
-        entry.message_id && h("a", { href: viewOf("messages", { message: entry.message_id }), title: "Its timeline" },
-          "Why?", h("span.sr", ` The timeline of this message`)),
-        !own && mark(entry.result))),
-    !own && !entry.arrived && reason(entry),
-    !own && !on.past && acts(entry, on));
+    h("div.row-of",
+      h("div.body",
+        h("span.sr", own ? "The phone wrote: " : entry.arrived ? "Received: " : "Not on the phone: "),
+        header(entry.header),
+        code && codeCard(code),
+        h("p.words", body(entry, on)),
+        entry.footer && h("p.foot", text(entry.footer)),
+        cards(entry, on),
+        buttons(entry.buttons, entry, on),
+        targets(entry),
+        meta(entry, own)),
+      !own && !on.past && acts(entry, on)),
+    !own && !entry.arrived && reason(entry));
 }
+
+const meta = (entry, own) =>
+  h("p.meta",
+    !own && !entry.arrived && badge(entry.result, entry.result === "accepted" ? "way" : undefined),
+    entry.attempt > 1 && h("span", `attempt ${entry.attempt}`),
+    own && h("span.channel", entry.channel),
+    h("time", { datetime: entry.at, title: when(entry.at) }, time(entry.at).slice(0, 8)),
+    entry.message_id && !own && h("a", { href: viewOf("messages", { message: entry.message_id }), title: "Its timeline" },
+      "Why?", h("span.sr", " The timeline of this message")),
+    !own && entry.arrived && mark(entry.result));
 
 /** The text; its short links are buttons by which the phone follows them. */
 function body(entry, on) {
@@ -78,12 +83,13 @@ function reason({ result, info, refused, planned }) {
   return planned.length > 0 && h("p.reason.way", icon("clock"), `still to come: ${planned.join(", ")}`);
 }
 
+/** What its owner can do with it: small buttons beside the bubble. */
 function acts(entry, on) {
-  const can = (name) => entry.acts.includes(name);
-  const about = { message_id: entry.message_id };
+  const button = (name, picture, label, onclick) =>
+    entry.acts.includes(name) && h("button.plain", { type: "button", title: label, onclick }, icon(picture), h("span.sr", label));
   const list = [
-    can("reply") && h("button.plain.small", { type: "button", onclick: () => on.answer(entry) }, icon("reply"), "Reply"),
-    can("seen") && h("button.plain.small", { type: "button", onclick: () => on.act("seen", about, "The message was opened.") }, icon("checks"), "Mark as seen"),
+    button("reply", "reply", "Reply to this", () => on.answer(entry)),
+    button("seen", "checks", "Mark as seen", () => on.act("seen", { message_id: entry.message_id }, "The message was opened.")),
   ].filter(Boolean);
   return list.length > 0 && h("div.acts", list);
 }

@@ -91,14 +91,14 @@ class Handset extends View {
       h("a.plain.back", { href: viewOf("phones", { search: this.field("search") }), title: "All phones" }, icon("back"), h("span.sr", "All phones")),
       h("div.names",
         h("h1", { id: "handset-number" }, h("bdi", phone.number)),
-        h("p",
-          h("span.state", { class: phone.online ? "on" : "off" }, phone.online ? "online" : "offline"),
-          phone.opted_out && h("span.badge.fair", "opted out"),
-          phone.conversation_open && h("span.badge.good", "conversation open"),
-          h("span.channels", phone.channels.join(", ")))),
+        h("span.state", { class: phone.online ? "on" : "off" }, phone.online ? "online" : "offline")),
       !this.past && h("div.switches",
         phone.online ? button("offline", "Go offline", "The phone is off.") : button("online", "Come online", "The phone is on."),
-        button("opt-out", "Opt out", "The phone opted out.", { disabled: phone.opted_out })));
+        button("opt-out", "Opt out", "The phone opted out.", { disabled: phone.opted_out })),
+      h("p.kinds",
+        h("span", phone.channels.join(", ")),
+        phone.opted_out && h("span.badge.fair", "opted out"),
+        phone.conversation_open && h("span.badge.good", "conversation open")));
   }
 }
 
