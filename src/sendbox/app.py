@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from sendbox import data
 from sendbox.control import checkpoints, coverage, leaning, pending, records, refused, scenarios, time, worlds
 from sendbox.control.catalog import catalog
+from sendbox.control.exchanges import deliveries, requests
 from sendbox.control.export import export
 from sendbox.control.export.rows import OWN
 from sendbox.control.operation import Served, operations_of
@@ -57,6 +58,8 @@ SERVED: Final = Served(
         coverage,
         leaning,
         records,
+        requests,
+        deliveries,
         export,
         partner,
         pending,

@@ -43,7 +43,7 @@ def newest_view(world: World, number: str, most: int) -> Generator[None, None, d
             (absent if at is None else arrived).append(((began, message.ordinal, attempt.number), attempt))
         if place % _LOOKED == 0:
             yield
-    written = [inbound for inbound in phones.inbound if inbound.sender == number]
+    written = phones.written.of(number)
     shares = shares_on(world, number)
     texts = [text for share in shares for text in share.texts]
     codes = [code for share in shares for code in share.codes]
