@@ -39,15 +39,14 @@ class Phones extends View {
       chosen && h("section.detail", { "aria-label": "Phone" }, h("sb-handset", { data: chosen, key: chosen })));
   }
 
-  #row({ number, last, online, opted_out: out, received, sent }, chosen, search) {
+  #row({ number, last, online, opted_out: out }, chosen, search) {
     return h("a.row", { href: viewOf("phones", { search, phone: number }), "aria-current": number === chosen ? "true" : null },
       h("span.line", h("strong", h("bdi", number)),
         !online && h("span.badge.way", "offline"), out && h("span.badge.fair", "opted out"),
         last && h("span.end.quiet", time(last.at).slice(0, 8))),
       h("span.line",
         last?.direction === "out" && h("span.mine", icon("reply"), h("span.sr", "The phone wrote: ")),
-        h("bdi.text", last ? cut(last.body.replaceAll("\n", " ")) || "no text" : h("span.quiet", "nothing has arrived yet")),
-        h("span.end.quiet", { title: `${received} received, ${sent} written` }, `${received + sent}`)));
+        h("bdi.text", last ? cut(last.body.replaceAll("\n", " ")) || "no text" : h("span.quiet", "nothing has arrived yet"))));
   }
 
   #empty() {
