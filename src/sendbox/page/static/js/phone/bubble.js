@@ -30,8 +30,8 @@ export function bubble(entry, on) {
         h("p.words", body(entry, on)),
         entry.footer && h("p.foot", text(entry.footer)),
         cards(entry, on),
-        buttons(entry.buttons, entry, on),
         targets(entry),
+        buttons(entry.buttons, entry, on),
         meta(entry, own)),
       !own && !on.past && acts(entry, on)),
     !own && !entry.arrived && reason(entry));
@@ -89,7 +89,7 @@ function acts(entry, on) {
     entry.acts.includes(name) && h("button.plain", { type: "button", title: label, onclick }, icon(picture), h("span.sr", label));
   const list = [
     button("reply", "reply", "Reply to this", () => on.answer(entry)),
-    button("seen", "checks", "Mark as seen", () => on.act("seen", { message_id: entry.message_id }, "The message was opened.")),
+    button("seen", "eye", "Mark as seen", () => on.act("seen", { message_id: entry.message_id }, "The message was opened.")),
   ].filter(Boolean);
   return list.length > 0 && h("div.acts", list);
 }

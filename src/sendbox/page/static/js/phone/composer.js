@@ -29,7 +29,7 @@ export function composer({ channels, answered, can, turn, send }) {
       h("button.plain.small", { type: "button", onclick: () => turn(true) }, "Write first"))
     : h("div.about", { key: "write" },
       h("label", "Channel ", h("select", { name: "channel" }, channels.map((name) => h("option", { value: name, selected: name === "sms" }, name)))),
-      h("label", "To ", h("input", { name: "to", placeholder: "your number", autocomplete: "off", spellcheck: "false", size: 12 })),
+      h("label", "To ", h("input", { name: "to", placeholder: "your number", autocomplete: "off", spellcheck: "false", size: 10 })),
       can && h("button.plain.small", { type: "button", onclick: () => turn(false) }, "Reply")),
   h("div.line",
     h("textarea", {
