@@ -10,22 +10,24 @@ import { remarks } from "./remarks.js";
 export const LANGUAGES = { curl: "curl", python: "Python", node: "Node" };
 
 /**
- * The answer. `tried` is `{status, text, json, entry, places}`, `messages` those that it made, `code` the request as
- * text in the `language`; `on` has what can be done: `choose(language)`, `move()`.
+ * The answer. `tried` is `{status, text, json, entry}`, `rest` what was remarked on no field, `messages` those that it
+ * made, `code` the request as text in the `language`; `on` has what can be done: `choose(language)`, `move()`.
  */
-export function answer({ tried, messages, code, language, waits }, on) {
-  const { status, entry, places } = tried;
+export function answer({ tried, rest, messages, code, language, waits }, on) {
+  const { status, entry } = tried;
+  const rejected = tried.json?.rejected?.length ?? 0;
   return [
     h("div.line",
-      h("h2", { tabindex: "-1", id: "try-answer" }, status < 300 ? "Accepted" : "Refused"),
+      h("h2", { tabindex: "-1", id: "try-answer" }, status >= 300 ? "Refused" : messages.length ? "Accepted" : "Nothing was accepted"),
       badge(String(status), statusTone(status)),
       entry !== null && h("a", { href: viewOf("requests", { request: entry }) }, "The request")),
-    remarks(places.get("")),
+    remarks(rest),
+    rejected > 0 && h("p", `${count(rejected, "phone")} rejected.`),
     messages.length > 0 && h("ul.try-sent", { "aria-label": "Messages" }, messages.map(sent)),
     waits && h("div.try-waits",
       h("p", "The clock of this world stands still: what follows happens when it is moved."),
       h("button.first", { type: "button", onclick: on.move }, "Let it arrive")),
-    h("details", { open: status >= 300 }, h("summary", "The answer"), json(tried.text || "no content")),
+    h("details", { open: status >= 300 || rejected > 0 }, h("summary", "The answer"), json(tried.text || "no content")),
     code !== null && h("section", { "aria-label": "The request as a client writes it" },
       h("div.try-languages", { role: "group", "aria-label": "Language" },
         Object.entries(LANGUAGES).map(([name, title]) =>

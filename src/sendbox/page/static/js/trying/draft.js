@@ -23,17 +23,17 @@ const variables = (text) => [...new Set([...(text ?? "").matchAll(VARIABLE)].map
 export const templateOf = (templates, title) => templates.find((template) => titleOf(template) === title) ?? templates[0];
 export const titleOf = ({ name, language }) => `${name} (${language})`;
 
-/** What has to be given for a template: `{id, label, of}`, `of` is the field of the step. */
+/** What has to be given for a template: `{id, label, of, at}`; `of` is the field of the step, `at` the position there. */
 export function blanksOf(template) {
   const parts = Object.fromEntries((template?.components ?? []).map((part) => [part.type?.toUpperCase(), part]));
   const names = variables(parts.BODY?.text);
   if (names.every((name) => /^\d+$/.test(name))) names.sort((one, other) => one - other);
-  const blanks = names.map((name) => ({ id: name, label: `{{${name}}}`, of: "params" }));
+  const blanks = names.map((name, at) => ({ id: name, label: `{{${name}}}`, of: "params", at }));
   const header = parts.HEADER;
   if (header && (header.format ?? "TEXT").toUpperCase() !== "TEXT") {
-    blanks.push({ id: "header", label: `Address of the ${header.format.toLowerCase()}`, of: "params_header" });
+    blanks.push({ id: "header", label: `Address of the ${header.format.toLowerCase()}`, of: "params_header", at: 0 });
   } else if (variables(header?.text).length) {
-    blanks.push({ id: "header", label: header.text, of: "params_header" });
+    blanks.push({ id: "header", label: header.text, of: "params_header", at: 0 });
   }
   for (const [at, button] of (parts.BUTTONS?.buttons ?? []).entries()) {
     if (variables(button.url).length || /^(OTP|COPY_CODE)$/i.test(button.type)) {

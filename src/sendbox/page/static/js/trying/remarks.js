@@ -9,17 +9,21 @@ export const remarksOf = (entry) => [
   ...(entry?.advice ?? []).map((advice) => ({ ...advice, tone: "fair" })),
 ];
 
-/** Sorts remarks to fields: each goes to the field with the longest path that begins its own, others to "". */
-export function sorted(remarks, paths) {
-  const places = new Map();
-  for (const remark of remarks) {
-    const fitting = paths.filter((path) => remark.path === path || [".", "["].some((mark) => remark.path?.startsWith(path + mark)));
-    const place = fitting.sort((one, other) => other.length - one.length)[0] ?? "";
-    places.set(place, [...(places.get(place) ?? []), remark]);
+/** Remarks that are handed out once: each field takes its own, in the order in which fields are drawn. */
+export class Remarks {
+  constructor(list = []) {
+    this.rest = list;
   }
-  return places;
+
+  /** Those on a path and what lies under it. */
+  take(path) {
+    const fits = (remark) => [path, `${path}.`, `${path}[`].some((start, exact) => (exact ? remark.path?.startsWith(start) : remark.path === start));
+    const own = this.rest.filter(fits);
+    this.rest = this.rest.filter((remark) => !fits(remark));
+    return own;
+  }
 }
 
-/** The remarks of one field. */
+/** A list of remarks. */
 export const remarks = (list, id = null) =>
-  list?.length > 0 && h("ul.try-remarks", { id }, list.map((remark) => h("li", { class: remark.tone }, text(remark.message, 400))));
+  list.length > 0 && h("ul.try-remarks", { id }, list.map((remark) => h("li", { class: remark.tone }, text(remark.message, 400))));

@@ -7,14 +7,13 @@ import { answer, numbers, preview } from "../trying/answer.js";
 import { ask } from "../trying/client.js";
 import { codeForms } from "../trying/code.js";
 import { bodyOf, draft } from "../trying/draft.js";
-import { fields, pathsOf } from "../trying/fields.js";
-import { remarksOf, sorted } from "../trying/remarks.js";
+import { fields } from "../trying/fields.js";
+import { Remarks, remarksOf } from "../trying/remarks.js";
 import { View, act, say } from "../view.js";
 import { tone } from "../words.js";
 
 /** A number that is delivered, until the person chooses another. */
 const FIRST = "420777000101";
-const VERIFY_PATHS = ["$.phoneNumber", "$.code"];
 
 class Try extends View {
   static kinds = ["transition", "refusal", "fallback", "template", "clock"];
@@ -36,16 +35,16 @@ class Try extends View {
   }
 
   /** Sends a request, and finds what was remarked on it. */
-  async #ask(interfaceName, address, body, paths) {
+  async #ask(interfaceName, address, body) {
     const answered = await ask(interfaceName, address, body, this.world.id);
     const entry = answered.entry === null ? null : await this.world.get(["journal", answered.entry]);
-    return { ...answered, body, places: sorted(remarksOf(entry), paths) };
+    return { ...answered, remarks: remarksOf(entry) };
   }
 
   async #send(templates) {
     if (this.#busy) return;
     this.#busy = true;
-    const sent = await act(() => this.#ask("base_url", "/message", bodyOf(this.#draft, templates), pathsOf(this.#draft)));
+    const sent = await act(() => this.#ask("base_url", "/message", bodyOf(this.#draft, templates)));
     this.#busy = false;
     if (!sent) return;
     this.#tried = sent;
@@ -78,6 +77,8 @@ class Try extends View {
     };
     const clock = store.info?.clock;
     const waits = !this.past && clock?.mode === "manual" && clock.next_due !== null && messages.some(({ result }) => tone(result) === "way" || result === "accepted");
+    const found = new Remarks(this.#tried?.remarks);
+    const form = fields({ draft: this.#draft, templates, found, change });
     return h("div.page",
       h("h1", "Try it"),
       h("p.lead", "Send a request to the emulated service, as a client with the key of this world does."),
@@ -91,12 +92,12 @@ class Try extends View {
             },
           },
           h("h2", "Send a message"),
-          fields({ draft: this.#draft, templates, places: this.#tried?.places, change }),
+          form,
           h("button.first", { type: "submit", disabled: this.past }, "Send")),
           h("div.card.padded", numbers(this.#numbers, (to) => change({ to })))),
         h("div",
           h("section.card.padded", { "aria-label": "Result" }, this.#tried
-            ? answer({ tried: this.#tried, messages, code: this.#code, language: this.#language, waits }, {
+            ? answer({ tried: this.#tried, rest: found.rest, messages, code: this.#code, language: this.#language, waits }, {
               choose: (language) => this.#choose(language),
               move: () => act(() => this.world.post("clock/advance", { until: "idle" }), "Everything that was due has happened."),
             })
@@ -113,12 +114,12 @@ class Try extends View {
       },
       ask: () => this.#verifying(async () => {
         const { number } = state;
-        state.asked = { ...await this.#ask("verify_url", "/v1/validations", { phoneNumber: number }, VERIFY_PATHS), number };
+        state.asked = { ...await this.#ask("verify_url", "/v1/validations", { phoneNumber: number }), number };
         [state.checked, state.code] = [null, ""];
       }),
       check: () => this.#verifying(async () => {
         const { token } = state.asked.json;
-        state.checked = await this.#ask("verify_url", `/v1/validations/${encodeURIComponent(token)}/verify`, { code: state.code }, VERIFY_PATHS);
+        state.checked = await this.#ask("verify_url", `/v1/validations/${encodeURIComponent(token)}/verify`, { code: state.code });
       }),
     });
   }
