@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from sendbox import data
 from sendbox.control import checkpoints, coverage, leaning, pending, records, refused, scenarios, time, worlds
+from sendbox.control.beside import compare, past
 from sendbox.control.catalog import catalog
 from sendbox.control.exchanges import deliveries, requests
 from sendbox.control.export import export
@@ -30,7 +31,7 @@ from sendbox.services.http.openapi import WEBHOOKS
 from sendbox.services.messaging import kinds as messaging_kinds
 from sendbox.services.messaging.channels import SAMPLES
 from sendbox.services.messaging.control import export as messaging_export
-from sendbox.services.messaging.control import messages, phones
+from sendbox.services.messaging.control import messages, phones, story
 from sendbox.services.partner import control as partner
 from sendbox.services.partner import kinds as partner_kinds
 from sendbox.services.verify import control as verify
@@ -57,6 +58,7 @@ SERVED: Final = Served(
         verify,
         coverage,
         leaning,
+        compare,
         records,
         requests,
         deliveries,
@@ -72,6 +74,7 @@ SERVED: Final = Served(
         messages,
         phones,
         playing,
+        story,
     ),
     routes=rows(),
     webhooks=WEBHOOKS,
@@ -102,6 +105,7 @@ def make_app(runtime: Runtime, contract: Contract, served: Served | None = None)
     served = served or SERVED
     runtime.load_language = lambda: served.language
     runtime.desk = desk = Desk(contract, served.routes, served.interfaces, served.uploads, served.links)
+    runtime.past = past.read
     runtime.tried.load = partial(catalog, served)
     runtime.tried.item_of = served.denied
     runtime.logged = served.kinds.logged

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import sys
+from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, Any, get_args
 
@@ -12,7 +13,7 @@ import orjson
 
 from sendbox.control.arguments import flag, one_of, whole
 from sendbox.control.operation import Call, ControlError, operation, out_of_bounds
-from sendbox.control.reading import chosen, each, newest, wait_for
+from sendbox.control.reading import chosen, each, entry_of, newest, wait_for
 from sendbox.engine import ENGINE
 from sendbox.engine.bounds import in_value
 from sendbox.engine.delivery.bodies import body_of, listed
@@ -21,12 +22,14 @@ from sendbox.engine.durations import iso
 from sendbox.engine.expect.verdict import lines, proves, verdict_in_slices
 from sendbox.engine.journal import CODE, Forgotten
 from sendbox.engine.kinds.own import delivery_view
+from sendbox.engine.kinds.narration import Names, Teller
 from sendbox.engine.kinds.rows import Observer
 from sendbox.runtime.policy import Failure, Outcome
 from sendbox.runtime.worlds import Slice
 from sendbox.services.ports import account_of
 
 if TYPE_CHECKING:
+    from sendbox.engine.kinds.narration import Entry
     from sendbox.engine.world import World
 
 #: How many entries an answer holds unless `limit` says otherwise.
@@ -49,10 +52,11 @@ async def journal(
 
     There are 1,000 of them unless `limit` says otherwise, and `more` says that others follow. With `form=canonical`
     they have the form of which the digest is made: equal runs of two worlds have equal entries, and all of them are
-    answered unless `limit` is given.
+    answered unless `limit` is given. With `form=told` they are put into words: `{n, at, kind, who, text, tone}`; `text`
+    is null where other entries tell it, `tone` good, bad, plain or dim.
     """
     if form is not None:
-        one_of(form, "form", ("plain", "canonical"))
+        one_of(form, "form", ("plain", "canonical", "told"))
     kinds: frozenset[str] | None = None
     if kind is not None:
         legal_kinds: set[str] = set()
@@ -94,7 +98,20 @@ async def journal(
         wanted_numbers = frozenset(numbers)
         lines = await Slice().through(canonical_in_slices(world, call.served.kinds))
         return {"form": form, "entries": [line for line in lines if line["n"] in wanted_numbers], **bounds}
-    return {"entries": await each(numbers, Observer(world, call.served.kinds).entry), **bounds}
+    views = await each(numbers, Observer(world, call.served.kinds).entry)
+    if form == "told":
+        teller = Teller(call.served.kinds.told, Names(), views)
+        return {"form": form, "entries": await each(views, partial(_told, teller)), **bounds}
+    return {"entries": views, **bounds}
+
+
+def _told(teller: Teller, entry: Entry) -> dict[str, Any]:
+    """An entry in words."""
+    told = teller.tell(entry)
+    words = {"who": None, "text": None, "tone": "dim"}
+    if told is not None:
+        words = {"who": told.who, "text": told.text, "tone": told.tone}
+    return {"n": entry["n"], "at": entry["at"], "kind": entry["kind"], **words}
 
 
 def bound_of(world: World) -> dict[str, Any]:
@@ -113,9 +130,7 @@ def most_of(limit: Any, form: str | None = None) -> int:
 async def journal_entry(call: Call, n: Any) -> Any:
     """One entry."""
     world = call.here.world
-    number = whole(n, "n")
-    if not 0 <= number < len(world.journal):
-        raise ControlError(404, "no_such_entry", f"{number} is not an entry; the journal has {len(world.journal)}")
+    number = entry_of(world, whole(n, "n"))
     try:
         return Observer(world, call.served.kinds).entry(number)
     except Forgotten as forgotten:
@@ -197,7 +212,7 @@ async def hook_receive(call: Call, raw: Any = None) -> Any:
     return {}
 
 
-@operation("GET", "/worlds/{id}/outbox")
+@operation("GET", "/worlds/{id}/outbox", present="what waits there is to be sent now")
 async def outbox(call: Call, wait: Any = None, during: Any = None, except_: str = "") -> Any:
     """Deliveries that the caller must send; after the first such call deliveries wait here and are not pushed.
 
