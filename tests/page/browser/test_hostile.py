@@ -12,7 +12,7 @@ from tests.page.browser.conftest import Tab
 HARM = (
     "<img src=x onerror=\"document.title='harm'\">",
     "<script>document.title = 'harm'</script>",
-    "\"><svg onload=\"document.title='harm'\">",
+    '"><svg onload="document.title=\'harm\'">',
     "javascript:document.title='harm'",
     "‮}{edoc eht si siht",
     "</textarea><style>main { display: none }</style>",
@@ -41,7 +41,11 @@ SCENARIO = {
     "account": {
         "subkeys": [{"name": HARM[0], "key": "test-sub"}],
         "templates": [
-            {"name": "offer", "language": "en", "components": [{"type": "BODY", "text": f"{HARM[0]} {{{{1}}}} {HARM[4]}"}]}
+            {
+                "name": "offer",
+                "language": "en",
+                "components": [{"type": "BODY", "text": f"{HARM[0]} {{{{1}}}} {HARM[4]}"}],
+            }
         ],
     },
     "expect": [{"that": "messages", "name": HARM[1], "where": {"body": HARM[0]}, "count": 99}],
