@@ -31,6 +31,23 @@ async def coverage(call: Call, format: str = "json", scope: str | None = None) -
     return await _shown(everything, await call.runtime.tried.of_world(hosted, everything), format, wanted)
 
 
+@operation("GET", "/worlds/{id}/coverage/{dimension}")
+async def coverage_of(call: Call, dimension: str, scope: str | None = None) -> Any:
+    """The items of one dimension that are in the scope, those that were never tried first.
+
+    `{name, heading, tried, of, items}`; an item is `{name, count, section, assumed, form, snippet}`, where the snippet
+    says how to try it: a part of a scenario, a request, or a line of Python.
+    """
+    hosted = call.here
+    everything = await loaded(call.served)
+    one_of(dimension, "dimension", everything.headings)
+    wanted = _scope(everything, scope)
+    total = await call.runtime.tried.of_world(hosted, everything)
+    return Report(everything, total.tally, total.leaned, scope=wanted, declared=total.declared).dimension_json(
+        dimension
+    )
+
+
 @operation("GET", "/coverage")
 async def all_coverage(call: Call, format: str = "json", scope: str | None = None) -> Any:
     """The same for all worlds together, with closed ones where the server collects them (`--coverage`)."""
