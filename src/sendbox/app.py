@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from sendbox import data
-from sendbox.control import checkpoints, coverage, leaning, pending, records, refused, time, worlds
+from sendbox.control import checkpoints, coverage, leaning, pending, records, refused, scenarios, time, worlds
 from sendbox.control.catalog import catalog
 from sendbox.control.export import export
 from sendbox.control.export.rows import OWN
@@ -15,6 +15,7 @@ from sendbox.control.operation import Served, operations_of
 from sendbox.engine.kinds import own
 from sendbox.engine.kinds.rows import Kinds, Observed
 from sendbox.language import LANGUAGE, SUBJECTS
+from sendbox.playing import control as playing
 from sendbox.server.application import Application
 from sendbox.server.gateway import Emulated
 from sendbox.services.account import control as account
@@ -60,12 +61,14 @@ SERVED: Final = Served(
         partner,
         pending,
         worlds,
+        scenarios,
         account,
         checkpoints,
         refused,
         time,
         messages,
         phones,
+        playing,
     ),
     routes=rows(),
     webhooks=WEBHOOKS,

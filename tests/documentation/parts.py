@@ -7,7 +7,6 @@ table of all parts is here.
 from __future__ import annotations
 
 import inspect
-import itertools
 from collections.abc import Callable, Iterable
 from dataclasses import MISSING, fields
 from typing import Any, Final
@@ -24,10 +23,9 @@ from sendbox.engine.lifecycle import Table, diagram
 from sendbox.engine.texts import FAKES
 from sendbox.exploring.families.table import FAMILIES, USUAL
 from sendbox.fixture.sandbox import Phone, Sandbox
-from sendbox.language import LANGUAGE, SUBJECTS
+from sendbox.language import SUBJECTS
 from sendbox.scenario import library
 from sendbox.scenario.numbers import magic
-from sendbox.scenario.read import read
 from sendbox.scenario.shape import schema
 from sendbox.services.account.orders import ORDER
 from sendbox.services.advice import ADVICE
@@ -74,20 +72,8 @@ def magic_numbers() -> str:
 
 def scenarios() -> str:
     """The scenario library: name, title, and the story that its comment tells."""
-    rows = []
-    for name in library.names():
-        path = library.path(name)
-        node, _, _ = read(path, LANGUAGE.shape)
-        title = None if node is None else node.get("name")
-        rows.append((code(name), str(title.value) if title is not None else "", _story(path.read_text("utf-8"))))
+    rows = [(code(row.name), row.title, row.summary) for row in library.rows()]
     return table(("name", "title", "what happens"), rows)
-
-
-def _story(text: str) -> str:
-    """The first paragraph of the comment that a scenario begins with."""
-    comment = [line[1:].strip() for line in text.partition("\nsendbox: 1")[0].splitlines() if line.startswith("#")]
-    lines = comment[comment.index("") + 1 :]
-    return " ".join(itertools.takewhile(bool, lines))
 
 
 # --- assumptions and advice
@@ -178,6 +164,7 @@ _WITH: Final = {
     "account.control": "worlds",
     "control.checkpoints": "worlds",
     "control.refused": "worlds",
+    "playing.control": "playing",
     "control.messages": "traffic",
     "control.phones": "traffic",
 }

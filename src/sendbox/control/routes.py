@@ -14,7 +14,7 @@ from starlette.routing import Route
 
 from sendbox import __version__
 from sendbox.control.openapi import document
-from sendbox.control.operation import Control, ControlError, Operation, Text, out_of_bounds
+from sendbox.control.operation import READ, Control, ControlError, Operation, Text, out_of_bounds
 from sendbox.control.worlds import clock_view
 from sendbox.engine import bounds
 from sendbox.engine.kinds.rows import Observer
@@ -155,7 +155,7 @@ async def _perform(control: Control, row: Operation, request: Request) -> Respon
 async def _arguments(request: Request, row: Operation) -> dict[str, Any]:
     arguments: dict[str, Any] = dict(request.query_params)
     if row.method not in ("GET", "DELETE"):
-        longest = BODY_CAP if row.raw or "scenario" in row.takes else LONGEST
+        longest = LONGEST if READ.isdisjoint(row.takes) else BODY_CAP
         raw = await read_body(request.receive, longest)
         if raw is None:
             raise ControlError(413, "too_long", f"the body is longer than {longest} bytes, the most that is read here")

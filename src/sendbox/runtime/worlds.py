@@ -100,6 +100,8 @@ class Runtime:
         self.load_language: Callable[[], Any] = lambda: None
         #: what carries calls out (`services/http/desk.py`), as it is served
         self.desk: Any = None
+        #: what serves calls (`server/application.py`), for those that are made in this process
+        self.application: Any = None
         #: called with one line for the log: (world id, line); and how many of them could not be written
         self.log: Callable[[str, str], None] = lambda world, line: None
         self.watch = Watch()
@@ -338,6 +340,9 @@ class Runtime:
         for ended in hosted.lingering:
             if not ended.done():
                 ended.set_result(None)
+        if hosted.playing is not None:
+            hosted.playing.end()
+            hosted.playing = None
         hosted.outbox.clear()
         hosted.landed.clear()
         hosted.calls.begin()
