@@ -9,7 +9,7 @@ from sendbox.control.arguments import one_of
 from sendbox.control.catalog import loaded
 from sendbox.control.operation import Call, ControlError, Text, operation
 from sendbox.control.report import FORMATS, Report, Scope, scope_of
-from sendbox.services.assumptions import registry
+from sendbox.services.assumptions import CONFIDENCE, registry
 
 if TYPE_CHECKING:
     from sendbox.engine.coverage.tally import Catalog, Sum
@@ -75,7 +75,10 @@ async def _shown(everything: Catalog, total: Sum, form: str, scope: Scope | None
 
 @operation("GET", "/worlds/{id}/assumptions")
 async def assumptions(call: Call) -> Any:
-    """Every assumption of this version, the settings of the world, and the assumptions that its client relied on."""
+    """Every assumption of this version, the settings of the world, and the assumptions that its client relied on.
+
+    `confidence` says what the letters mean.
+    """
     settings: Any = call.here.world.assume
     collected = await call.runtime.tried.present(call.here, await loaded(call.served))
     return {
@@ -86,6 +89,7 @@ async def assumptions(call: Call) -> Any:
             for row in registry()
             if row.id in collected.leaned
         ],
+        "confidence": CONFIDENCE,
         "untold": [{"id": id_, "reason": reason} for id_, reason in call.served.untold.items()],
     }
 
