@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from sendbox import data
 from sendbox.control import checkpoints, coverage, leaning, pending, records, refused, scenarios, time, worlds
+from sendbox.control.beside import compare, past
 from sendbox.control.catalog import catalog
+from sendbox.control.exchanges import deliveries, requests
 from sendbox.control.export import export
 from sendbox.control.export.rows import OWN
 from sendbox.control.operation import Served, operations_of
@@ -56,7 +58,10 @@ SERVED: Final = Served(
         verify,
         coverage,
         leaning,
+        compare,
         records,
+        requests,
+        deliveries,
         export,
         partner,
         pending,
@@ -99,6 +104,7 @@ def make_app(runtime: Runtime, contract: Contract, served: Served | None = None)
     served = served or SERVED
     runtime.load_language = lambda: served.language
     runtime.desk = desk = Desk(contract, served.routes, served.interfaces, served.uploads, served.links)
+    runtime.past = past.read
     runtime.tried.load = partial(catalog, served)
     runtime.tried.item_of = served.denied
     runtime.logged = served.kinds.logged

@@ -165,6 +165,8 @@ _WITH: Final = {
     "control.checkpoints": "worlds",
     "control.refused": "worlds",
     "playing.control": "playing",
+    "exchanges.requests": "records",
+    "exchanges.deliveries": "records",
     "control.messages": "traffic",
     "control.phones": "traffic",
 }

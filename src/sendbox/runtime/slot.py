@@ -93,13 +93,6 @@ class Slice:
                 self.begin()
 
 
-class Playing(Protocol):
-    """What plays the scenario of a world, as far as it was played in this epoch."""
-
-    def end(self) -> object:
-        """The epoch ends: nothing more is sent, and webhooks go to their targets again."""
-
-
 @dataclass(slots=True, eq=False, repr=False, kw_only=True)
 class Changing:
     """Something that changes, and who waits for that."""
@@ -134,6 +127,13 @@ async def change_of(sources: Collection[Changing]) -> None:
     finally:
         for source in sources:
             source.changed.discard(future)
+
+
+class Playing(Protocol):
+    """What plays the scenario of a world, as far as it was played in this epoch."""
+
+    def end(self) -> object:
+        """The epoch ends: nothing more is sent, and webhooks go to their targets again."""
 
 
 @dataclass(slots=True, eq=False, repr=False)
@@ -197,6 +197,8 @@ class Hosted(Changing):
     #: the ids of those calls of the outbox that a client has fetched
     fetched: set[str] = field(default_factory=set)
     checkpoints: dict[str, Record] = field(default_factory=dict)
+    #: held while a side world of it is brought to a place
+    replaying: asyncio.Lock = field(default_factory=asyncio.Lock)
     #: how many of this epoch were held against the contract (tests only)
     checked: int = 0
 

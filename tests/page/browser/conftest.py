@@ -1,4 +1,4 @@
-"""A real browser in front of the page. It comes from the system: `chromium`, or the program that SENDBOX_BROWSER names."""
+"""A real browser in front of the page: the system's `chromium`, or the program that SENDBOX_BROWSER names."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any, Final
 from urllib.parse import quote, urlencode
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
+from axe_playwright_python.sync_playwright import Axe  # type: ignore[import-untyped]  # it has no types
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Locator, Page, Request, sync_playwright
 
 from sendbox.fixture.sandbox import Sandbox
@@ -58,7 +58,7 @@ class Tab:
         query = {"world": self.sendbox.api_key, **({} if view is None else {"view": view}), **fields}
         self.page.goto(f"{self.sendbox.origin}/_sandbox/?{urlencode(query, quote_via=quote)}")
         if "then" not in fields:
-            self.page.locator(".live.live").wait_for(state="attached")
+            self.page.locator(".live.on").wait_for(state="attached")
         return self
 
     def see(self, text: str, within: str = "main") -> Locator:
@@ -90,7 +90,9 @@ class Tab:
 @pytest.fixture
 def context(browser: Browser) -> Iterator[BrowserContext]:
     """A fresh profile: nothing of another test is kept."""
-    context = browser.new_context(viewport={"width": 1280, "height": 800}, permissions=["clipboard-read", "clipboard-write"])
+    context = browser.new_context(
+        viewport={"width": 1280, "height": 800}, permissions=["clipboard-read", "clipboard-write"]
+    )
     context.set_default_timeout(PATIENCE)
     yield context
     context.close()
