@@ -19,6 +19,7 @@ from sendbox.cli.main import sendbox as command_line
 from sendbox.cli.outcome import CODES
 from sendbox.control.catalog import catalog
 from sendbox.control.operation import Operation
+from sendbox.control.stream import STREAMED
 from sendbox.engine.lifecycle import Table, diagram
 from sendbox.engine.texts import FAKES
 from sendbox.exploring.families.table import FAMILIES, USUAL
@@ -141,6 +142,8 @@ def drawn(table: Table) -> str:
 
 # --- control
 
+#: The operations, with those that only HTTP carries.
+_OPERATIONS: Final = (*SERVED.operations, *STREAMED)
 #: Arguments that are no query or body field of their own, by operation.
 _RAW: Final = {
     "load_scenario": "body: YAML or JSON; `name`, `reset`",
@@ -152,7 +155,7 @@ _RAW: Final = {
 
 def control(module: str) -> str:
     """The operations that are described together."""
-    found = [row for row in SERVED.operations if _together(row) == module]
+    found = [row for row in _OPERATIONS if _together(row) == module]
     rows = [(code(f"{row.method} {row.path}"), _does(row.function), _arguments(row)) for row in found]
     return table(("under `/_sandbox`", "does", "takes"), rows)
 
@@ -393,7 +396,7 @@ def render(name: str) -> str:
 
 def names() -> Iterable[str]:
     """The name of every part that must stand in some document."""
-    modules = dict.fromkeys(map(_together, SERVED.operations))
+    modules = dict.fromkeys(map(_together, _OPERATIONS))
     return [
         *PARTS,
         *(f"control {name}" for name in modules),
