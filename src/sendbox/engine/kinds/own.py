@@ -385,7 +385,7 @@ OBSERVED: Final = Observed(
             "request", request_view, _request_lines, _count_request, _tell_request, advice=lambda record: record.advice
         ),
         Kind("delivery", _delivery, nothing),  # its tries tell what was sent
-        Kind("try", _tried, _tried_lines, _count_try, _tell_try),
+        Kind("try", _tried, _tried_lines, _count_try, _tell_try, section="§6"),
         # what an entry of the timeline did has entries of its own, whether a scenario or a tester let it happen
         Kind("timeline", lambda _on, what: {"entry": what}, nothing, tell=_tell_timeline),
         Kind("lapse", _lapse, _lapse_lines, _count_lapse, _tell_lapse),
