@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import ast
 import json
+import re
 from collections.abc import Callable, Iterator
+from html import unescape
 from pathlib import Path
 from typing import Any, Final
 
@@ -130,17 +132,12 @@ def test_a_handle_says_what_there_is(sendbox: Any) -> None:
 
 
 def test_the_page_shows_parcels(sendbox: Any) -> None:
-    """Its view is a table once there is something in it; what stands in it is escaped; messages are not spoken of."""
-    page = f"{sendbox.origin}/_sandbox/?world={sendbox.api_key}"
-    assert "<h2>Parcels</h2>" not in httpx.get(page).text
-    announce(sendbox, locker="<Big>")
-    sendbox.advance("1h")
-    shown = httpx.get(page).text
-    assert "<thead><tr><th>Locker</th><th>Phone</th><th>State</th></tr></thead>" in shown
-    assert f"<tr><td>&lt;Big&gt;</td><td>{ANNA}</td><td>stored</td></tr>" in shown
-    assert "parcelStored" in shown
-    assert "Messages" not in shown
-    assert httpx.get(f"{sendbox.origin}/_sandbox/").is_success
+    """The shell names its list, with the operation that answers it; messages are not served."""
+    shell = httpx.get(f"{sendbox.origin}/_sandbox/?world={sendbox.api_key}").text
+    served = json.loads(unescape(re.findall('data-served="([^"]*)"', shell)[0]))
+    columns = {"Locker": "locker", "Phone": "phone", "State": "state"}
+    assert served["lists"] == [{"title": "Parcels", "path": "parcels", "items": "parcels", "columns": columns}]
+    assert "messages" not in served["operations"]
 
 
 @pytest.mark.asyncio

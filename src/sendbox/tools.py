@@ -9,6 +9,7 @@ from starlette.routing import Route as HttpRoute
 from sendbox import __version__
 from sendbox.control.operation import Control
 from sendbox.control.routes import control_routes
+from sendbox.page.lost import lost
 from sendbox.page.routes import page_routes
 from sendbox.server.links import link_route
 from sendbox.server.origin import origin_of
@@ -34,7 +35,7 @@ def tools(runtime: Runtime, contract: Contract, emulated: Emulated, served: Serv
     return tools_of(
         (
             *(upload_route(runtime, emulated, upload) for upload in served.uploads),
-            *(link_route(runtime, emulated.desk, link) for link in served.links),
+            *(link_route(runtime, emulated.desk, link, lost) for link in served.links),
             HttpRoute("/openapi.json", _openapi(control, contract), methods=["GET"]),
             *control_routes(control),
             *page_routes(control),

@@ -1,4 +1,4 @@
-"""The page over HTTP: `/_sandbox/` is one shell, whose scripts show what control answers; and the files that it needs."""
+"""The page over HTTP: `/_sandbox/` is one shell, whose scripts show what control answers; and the files of the page."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from sendbox.control.addresses import addresses
-from sendbox.control.operation import Control
 from sendbox.control.routes import PREFIX, json_answer, origin_of
 from sendbox.page import answers, lines
 from sendbox.page.assets import assets
@@ -17,6 +16,8 @@ from sendbox.page.signup import signup_routes
 
 if TYPE_CHECKING:
     from starlette.requests import Request
+
+    from sendbox.control.operation import Control
 
 #: A file keeps its address only while it stays the same.
 KEPT: Final = {"cache-control": "public, max-age=31536000, immutable", "x-content-type-options": "nosniff"}

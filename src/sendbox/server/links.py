@@ -10,6 +10,8 @@ from starlette.routing import Route
 from sendbox.server.origin import call_of
 
 if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
     from starlette.requests import Request
 
     from sendbox.runtime.worlds import Runtime
@@ -18,8 +20,10 @@ if TYPE_CHECKING:
     from sendbox.services.http.interfaces import Link
 
 
-def link_route(runtime: Runtime, desk: Desk, link: Link) -> Route:
-    """The route of a kind of links."""
+def link_route(
+    runtime: Runtime, desk: Desk, link: Link, shown: Callable[[int, str], Awaitable[Response]] | None = None
+) -> Route:
+    """The route of a kind of links. A browser that follows one that leads nowhere gets the page that `shown` makes."""
 
     async def follow(request: Request) -> Response:
         """A link is followed."""
@@ -28,11 +32,16 @@ def link_route(runtime: Runtime, desk: Desk, link: Link) -> Route:
         if hosted is not None:
             await hosted.free()
         if hosted is None or hosted.gone or not link.known(hosted.world, code):
-            return response(link.lost)
+            return await answered(request, link.lost)
         runtime.present(hosted)
         answer = desk.follow(hosted.world, call_of(runtime, request.scope, hosted.world.id, b"", ()), link)
         if answer.status < 400:
             runtime.changed(hosted)
+        return await answered(request, answer)
+
+    async def answered(request: Request, answer: Answer) -> Response:
+        if shown is not None and answer.status >= 400 and "text/html" in request.headers.get("accept", ""):
+            return await shown(answer.status, answer.body.decode())
         return response(answer)
 
     return Route(link.path, follow, methods=["GET"])

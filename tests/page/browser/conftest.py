@@ -1,4 +1,4 @@
-"""A real browser in front of the page. It comes from the system: `chromium`, or the program that SENDBOX_BROWSER names."""
+"""A real browser in front of the page: the system's `chromium`, or the program that SENDBOX_BROWSER names."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any, Final
 from urllib.parse import quote, urlencode
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
+from axe_playwright_python.sync_playwright import Axe  # type: ignore[import-untyped]  # it has no types
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Locator, Page, Request, sync_playwright
 
 from sendbox.fixture.sandbox import Sandbox

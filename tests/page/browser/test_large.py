@@ -1,0 +1,56 @@
+"""A world with 50,000 messages: what a browser fetches and keeps is bounded, whatever was sent."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import httpx
+import pytest
+from playwright.sync_api import Response, expect
+
+from tests.page.browser.conftest import Tab
+
+MESSAGES = 50_000
+#: Recipients of one request.
+AT_ONCE = 1_000
+#: The most elements that the page may have, and the most bytes of control's answers, when a view was opened and scrolled.
+ELEMENTS = 1_500
+BYTES = 500_000
+
+
+@pytest.fixture
+def crowd(tab: Tab) -> Tab:
+    """The world of the test with all messages delivered."""
+    sendbox = tab.sendbox
+    with httpx.Client(transport=sendbox.transport, base_url=sendbox.base_url) as client:
+        for first in range(0, MESSAGES, AT_ONCE):
+            to = [{"phone_number": f"420777{number:06d}"} for number in range(first, first + AT_ONCE)]
+            answer = client.post(
+                "/message", json={"to": to, "body": "Hello"}, headers={"x-api-key": sendbox.api_key}, timeout=60
+            )
+            assert answer.status_code == 200, answer.text
+    sendbox.advance("1m")
+    return tab
+
+
+def test_a_large_world_opens_and_scrolls(crowd: Tab) -> None:
+    """Lists have the rows that are seen, and ask for pages as they come near; a live world does not send everything."""
+    fetched: list[int] = []
+
+    def count(response: Response) -> None:
+        if "/_sandbox/worlds" in response.url:
+            fetched.append(int(response.headers.get("content-length") or len(response.body())))
+
+    crowd.page.on("response", count)
+    for view, row in (("messages", "a.row"), ("phones", "a.row"), ("webhooks", "a.row"), ("requests", "a.row")):
+        fetched.clear()
+        crowd.open(view)
+        rows = crowd.page.locator(f"sb-list {row}")
+        rows.first.wait_for()
+        for _ in range(8):
+            crowd.page.locator("sb-list").hover()
+            crowd.page.mouse.wheel(0, 2_000)
+        expect(rows.first).to_be_visible()
+        elements: Any = crowd.page.evaluate("document.querySelectorAll('*').length")
+        assert elements < ELEMENTS, view
+        assert sum(fetched) < BYTES, view
