@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import threading
 from typing import Any
 
@@ -14,10 +13,9 @@ from sendbox.engine.bounds import ESCAPES, PARAMETERS
 from sendbox.runtime.slot import CHECKPOINTS
 from sendbox.scenario.language import Language
 from sendbox.scenario.model import TOLD
-from sendbox.server.asgi import AsgiCall
 from sendbox.server.origin import key_field
 from sendbox.services.http.exchange import BODY_CAP
-from tests.box import KEY, WORLD, Box, boxed, turns
+from tests.box import KEY, WORLD, boxed
 
 pytestmark = pytest.mark.asyncio
 FORM = {"content-type": "application/x-www-form-urlencoded"}
@@ -165,63 +163,3 @@ async def test_what_has_too_many_parameters_is_parsed_nowhere(
         assert answer.status == 400
         assert (await box.get(f"{WORLD}/coverage")).status == 200
         assert max(parsed, default=0) == 0
-
-
-async def streaming(box: Box, sent: list[Any], read: asyncio.Event | None = None) -> None:
-    """A reader of the stream, which takes nothing after the first pieces unless it is let."""
-    call = AsgiCall("GET", "http", ("127.0.0.1", 80), f"{WORLD}/stream", "", [(b"host", b"box:7357")])
-
-    async def send(message: Any) -> None:
-        sent.append(message)
-        if read is not None and len(sent) > 2:
-            await read.wait()
-
-    async def receive() -> Any:
-        await asyncio.Event().wait()
-
-    await box.app(call.scope, receive, send)
-
-
-async def test_a_world_has_so_many_streams() -> None:
-    """A further one ends the oldest, and no other."""
-    async with boxed() as box:
-        await box.open()
-        readers = [asyncio.create_task(streaming(box, [])) for _ in range(routes.STREAMS)]
-        await turns()
-        assert not any(reader.done() for reader in readers)
-        readers.append(asyncio.create_task(streaming(box, [])))
-        await turns(20)
-        assert [reader.done() for reader in readers] == [True] + [False] * routes.STREAMS
-        for reader in readers[1:]:
-            reader.cancel()
-
-
-async def test_a_stream_sends_few_entries_in_a_turn() -> None:
-    """All streams of a world wake in one turn of the loop, so each does little in it."""
-    async with boxed() as box:
-        await box.open()
-        sent: list[Any] = []
-        reader = asyncio.create_task(streaming(box, sent))
-        await turns()
-        for _ in range(20):
-            await box.send()
-        most = 0
-        for _ in range(100):
-            before = len(sent)
-            await asyncio.sleep(0)
-            most = max(most, len(sent) - before)
-        assert sum(b"event: entry" in message.get("body", b"") for message in sent) >= 20
-        assert most <= routes.AT_ONCE + 1
-        reader.cancel()
-
-
-async def test_a_reader_that_does_not_read_is_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is not waited for, and its world is not kept from being taken apart."""
-    monkeypatch.setattr(routes, "UNREAD", 0.0)
-    async with boxed() as box:
-        await box.open()
-        reader = asyncio.create_task(streaming(box, [], asyncio.Event()))
-        await turns()
-        await box.send()
-        await asyncio.wait({reader})
-        assert box.runtime.worlds[KEY].readers == 0

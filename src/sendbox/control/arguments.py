@@ -42,12 +42,13 @@ def milliseconds(value: Any, name: str) -> int:
         raise ControlError(400, "bad_argument", f"{name}: {error}") from None
 
 
-def whole(value: Any, name: str, least: int | None = None) -> int:
-    """A whole number as argument, or a text that writes one, of at least `least`. Raises `ControlError`."""
+def whole(value: Any, name: str, least: int | None = None, most: int | None = None) -> int:
+    """A whole number as argument, or a text that writes one, of `least` to `most`. Raises `ControlError`."""
     number = bounds.whole(value) if isinstance(value, str) else value
     if isinstance(number, int) and not isinstance(number, bool):
-        if least is not None and number < least:
-            raise ControlError(400, "bad_argument", f"{name}: {number} is not legal; legal: {least} and more")
+        if (least is not None and number < least) or (most is not None and number > most):
+            legal = f"{least} and more" if most is None else f"{least} to {most}"
+            raise ControlError(400, "bad_argument", f"{name}: {number} is not legal; legal: {legal}")
         return number
     if isinstance(value, str) and bounds.looks_whole(value):
         raise ControlError(400, "bad_argument", f"{name}: {bounds.too_large(value)}")

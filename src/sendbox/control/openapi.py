@@ -24,15 +24,28 @@ _REFUSED: Final = {
     "description": "It was not done.",
     "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}},
 }
+_RESUMED: Final = {
+    "name": "Last-Event-ID",
+    "in": "header",
+    "description": "The id of the last event that was read; the stream goes on behind it.",
+    "required": False,
+    "schema": {"type": "string"},
+}
 _ANYTHING: Final = {"description": "JSON; what is in it depends on the operation."}
 
 
-def document(rows: Iterable[Operation], *, prefix: str, origin: str, version: str) -> dict[str, Any]:
-    """The document of these operations under `prefix`; `origin` is the address under which they are served."""
+def document(
+    rows: Iterable[Operation], streamed: Iterable[Operation], *, prefix: str, origin: str, version: str
+) -> dict[str, Any]:
+    """The document of these operations, and of those that answer with a stream of events, under `prefix`.
+
+    `origin` is the address under which they are served.
+    """
     paths: dict[str, dict[str, Any]] = {}
     for row in rows:
         paths.setdefault(prefix + row.path, {})[row.method.lower()] = _operation(row)
-    paths[f"{prefix}/worlds/{{id}}/stream"] = {"get": _stream()}
+    for row in streamed:
+        paths[prefix + row.path] = {row.method.lower(): _stream(row)}
     return {
         "openapi": "3.1.0",
         "info": {"title": "Sendbox control", "version": version, "summary": "Worlds, time, phones and what happened"},
@@ -64,17 +77,12 @@ def _operation(row: Operation) -> dict[str, Any]:
     return operation
 
 
-def _stream() -> dict[str, Any]:
-    text = "Server-sent events: `entry` of the journal, `clock`, `reset`"
-    return {
-        "operationId": "stream",
-        "summary": text,
-        "parameters": [_in_path("id")],
-        "responses": {
-            "200": {"description": text, "content": {"text/event-stream": {"schema": {"type": "string"}}}},
-            "4XX": _REFUSED,
-        },
-    }
+def _stream(row: Operation) -> dict[str, Any]:
+    operation = _operation(row)
+    operation.setdefault("parameters", []).append(_RESUMED)
+    text = {"schema": {"type": "string"}}
+    operation["responses"]["200"] = {"description": "Events, as they happen.", "content": {"text/event-stream": text}}
+    return operation
 
 
 def _in_path(name: str) -> dict[str, Any]:

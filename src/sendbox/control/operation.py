@@ -272,7 +272,13 @@ class Control:
         self, origin: str, name: str, world_id: str | None = None, arguments: Mapping[str, Any] = _NONE
     ) -> Any:
         """Performs an operation by its name; `arguments` by public name. Raises `ControlError`."""
-        row, runtime = self.served.by_name[name], self.runtime
+        return await self.do(origin, self.served.by_name[name], world_id, arguments)
+
+    async def do(
+        self, origin: str, row: Operation, world_id: str | None = None, arguments: Mapping[str, Any] = _NONE
+    ) -> Any:
+        """Performs an operation by its row, as `perform` does."""
+        runtime = self.runtime
         values = {row.takes[name].parameter: _legal(row, name, value) for name, value in _known(row, arguments)}
         missing = [
             argument.name for argument in row.takes.values() if argument.required and argument.parameter not in values

@@ -1,4 +1,4 @@
-"""Control over HTTP: every operation as a Starlette route under `/_sandbox`, and the stream for the page."""
+"""Control over HTTP: every operation as a Starlette route under `/_sandbox`, and the streams of what happens."""
 
 from __future__ import annotations
 
@@ -15,9 +15,8 @@ from starlette.routing import Route
 from sendbox import __version__
 from sendbox.control.openapi import document
 from sendbox.control.operation import Control, ControlError, Operation, Text, out_of_bounds
-from sendbox.control.worlds import clock_view
+from sendbox.control.stream import STREAMED, Events
 from sendbox.engine import bounds
-from sendbox.engine.kinds.rows import Observer
 from sendbox.server.origin import origin_of as origin_of
 from sendbox.server.origin import read_body
 from sendbox.services.http.exchange import BODY_CAP
@@ -26,20 +25,12 @@ if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.types import Receive, Scope, Send
 
-    from sendbox.runtime.worlds import Hosted
-
 log = logging.getLogger("sendbox")
 PREFIX = "/_sandbox"
-#: Real seconds between two comments that keep a stream open.
-HEARTBEAT = 15.0
 #: The longest body of an operation that takes no scenario and no part of one, in bytes.
 LONGEST = 64 * 1024
 #: Real seconds in which the reader of a stream must take what was sent.
 UNREAD = 30.0
-#: Streams of one world; a further one ends the oldest.
-STREAMS = 16
-#: Entries that a stream sends in one turn of the loop.
-AT_ONCE = 2
 #: How many items of a list are encoded before other tasks of the loop run.
 PIECE = 50
 
@@ -48,9 +39,8 @@ def control_routes(control: Control) -> list[Route]:
     """All operations as routes."""
     routes = [
         Route(PREFIX + row.path, partial(_perform, control, row), methods=[row.method], name=row.name)
-        for row in control.served.operations
+        for row in (*control.served.operations, *STREAMED)
     ]
-    routes.append(Route(PREFIX + "/worlds/{id}/stream", partial(_stream, control), methods=["GET"], name="stream"))
     routes.append(Route(PREFIX + "/openapi.json", partial(_openapi, control), methods=["GET"], name="control_openapi"))
     return routes
 
@@ -58,7 +48,7 @@ def control_routes(control: Control) -> list[Route]:
 async def _openapi(control: Control, request: Request) -> Response:
     """The contract of control."""
     origin = origin_of(control.runtime, request.scope)
-    return json_answer(document(control.served.operations, prefix=PREFIX, origin=origin, version=__version__))
+    return json_answer(document(control.served.operations, STREAMED, prefix=PREFIX, origin=origin, version=__version__))
 
 
 def json_answer(value: Any, status: int = 200) -> Response:
@@ -141,7 +131,7 @@ async def _perform(control: Control, row: Operation, request: Request) -> Respon
     try:
         arguments = await _arguments(request, row)
         origin = origin_of(control.runtime, request.scope)
-        value = await control.perform(origin, row.name, request.path_params.get("id"), arguments)
+        value = await control.do(origin, row, request.path_params.get("id"), arguments)
     except ControlError as error:
         return json_answer(error.as_json(), error.status)
     except Exception:
@@ -149,6 +139,9 @@ async def _perform(control: Control, row: Operation, request: Request) -> Respon
         return json_answer({"error": "internal", "message": "an error of the sandbox itself, see its log"}, 500)
     if isinstance(value, Text):
         return Response(str(value), row.status, media_type=value.media_type)
+    if isinstance(value, Events):
+        pieces = value.pieces(request.headers.get("last-event-id"))
+        return Streamed(pieces, media_type=value.media_type, endless=value.end)
     return json_answer(value, row.status)
 
 
@@ -199,51 +192,3 @@ def _body(raw: bytes, *, text_allowed: bool) -> Any:
         return raw.decode()
     except UnicodeDecodeError:
         raise ControlError(400, "bad_body", "the body is neither JSON nor UTF-8 text") from None
-
-
-async def _stream(control: Control, request: Request) -> Response:
-    """Server-sent events: each entry of the journal as it is made, and the clock."""
-    hosted = control.runtime.worlds.get(request.path_params["id"])
-    if hosted is None:
-        error = ControlError(404, "no_such_world", f'"{request.path_params["id"]}" is not an open world')
-        return json_answer(error.as_json(), error.status)
-    while len(hosted.streams) >= STREAMS:
-        oldest = hosted.streams.popleft()
-        if not oldest.done():
-            oldest.set_result(None)
-    end: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-    hosted.streams.append(end)
-    return Streamed(_entries(control, hosted), media_type="text/event-stream", endless=end)
-
-
-async def _entries(control: Control, hosted: Hosted) -> AsyncGenerator[bytes, None]:
-    next_entry = len(hosted.world.journal)
-    epoch = hosted.world.epoch
-    clock: tuple[int, str] | None = None
-    yield b": open\n\n"
-    while not hosted.gone:
-        changes = hosted.changes
-        hosted.readers += 1
-        try:
-            world = hosted.world
-            if world.epoch != epoch:
-                next_entry, epoch = world.journal.first, world.epoch
-                yield b"event: reset\ndata: {}\n\n"
-            next_entry = max(next_entry, world.journal.first)  # forgotten entries cannot be shown
-            while hosted.world is world and next_entry < len(world.journal):
-                data = orjson.dumps(Observer(world, control.served.kinds).entry(next_entry))
-                yield b"event: entry\nid: %d\ndata: %s\n\n" % (next_entry, data)
-                next_entry += 1
-                if next_entry % AT_ONCE == 0:  # all streams of a world have their entries in the same turn
-                    await asyncio.sleep(0)
-            if clock != (world.now, world.clock.mode):
-                clock = (world.now, world.clock.mode)
-                yield b"event: clock\ndata: %s\n\n" % orjson.dumps(clock_view(hosted))
-        finally:
-            hosted.readers -= 1
-        try:
-            async with asyncio.timeout(HEARTBEAT):
-                while hosted.changes == changes and not hosted.gone:
-                    await hosted.change()
-        except TimeoutError:
-            yield b": alive\n\n"

@@ -5,20 +5,19 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from operator import attrgetter
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from sendbox.runtime.slot import Hosted
+from sendbox.runtime.slot import Changing, Hosted
 
 _number = attrgetter("number")
 
 
-class Order:
-    """The open worlds, oldest first. Each has a number, higher than those before it."""
+class Order(Changing):
+    """The open worlds, oldest first. Each has a number, higher than those before it. It changes with each of them."""
 
     __slots__ = ("_opened", "_worlds")
 
     def __init__(self) -> None:
+        super().__init__()
         self._worlds: list[Hosted] = []
         self._opened = 0
 
@@ -27,10 +26,12 @@ class Order:
         self._opened += 1
         hosted.number = self._opened
         self._worlds.append(hosted)
+        self.touch()
 
     def remove(self, hosted: Hosted) -> None:
         """A world was closed."""
         del self._worlds[bisect_left(self._worlds, hosted.number, key=_number)]
+        self.touch()
 
     def after(self, number: int) -> Iterator[Hosted]:
         """The worlds with a higher number; those opened or closed meanwhile may be missing."""

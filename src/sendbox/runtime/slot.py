@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Awaitable, Callable, Generator
+from collections.abc import Awaitable, Callable, Collection, Generator
 from dataclasses import field
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 from urllib.parse import quote
@@ -93,8 +93,44 @@ class Slice:
                 self.begin()
 
 
+@dataclass(slots=True, eq=False, repr=False, kw_only=True)
+class Changing:
+    """Something that changes, and who waits for that."""
+
+    #: who waits for something to happen, and how often something did
+    changed: set[asyncio.Future[None]] = field(default_factory=set)
+    changes: int = 0
+    #: the streams of what happens here, oldest first: done where one must end
+    streams: deque[asyncio.Future[None]] = field(default_factory=deque)
+
+    def touch(self) -> None:
+        """Something happened: those who wait for it look again."""
+        self.changes += 1
+        if self.changed:
+            waiting, self.changed = self.changed, set()
+            for future in waiting:
+                if not future.done():
+                    future.set_result(None)
+
+    async def change(self) -> None:
+        """Waits until something happens."""
+        await change_of((self,))
+
+
+async def change_of(sources: Collection[Changing]) -> None:
+    """Waits until something happens at one of these."""
+    future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+    for source in sources:
+        source.changed.add(future)
+    try:
+        await future
+    finally:
+        for source in sources:
+            source.changed.discard(future)
+
+
 @dataclass(slots=True, eq=False, repr=False)
-class Hosted:
+class Hosted(Changing):
     """A world and what the runtime keeps beside it."""
 
     world: World
@@ -139,11 +175,6 @@ class Hosted:
     readers: int = 0
     #: wakes an advance that waits for requests to be answered, or for deliveries to end
     stirred: asyncio.Event | None = None
-    #: who waits for something to happen, and how often something did
-    changed: set[asyncio.Future[None]] = field(default_factory=set)
-    changes: int = 0
-    #: the streams of its journal, oldest first: done where one must end
-    streams: deque[asyncio.Future[None]] = field(default_factory=deque)
     timer: asyncio.TimerHandle | None = None
     busy: bool = False
     tasks: set[asyncio.Task[None]] = field(default_factory=set)
@@ -219,21 +250,3 @@ class Hosted:
                 await self.stirred.wait()
         finally:
             self.stirred = None
-
-    def touch(self) -> None:
-        """Something happened: those who wait for it look again."""
-        self.changes += 1
-        if self.changed:
-            waiting, self.changed = self.changed, set()
-            for future in waiting:
-                if not future.done():
-                    future.set_result(None)
-
-    async def change(self) -> None:
-        """Waits until something happens."""
-        future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self.changed.add(future)
-        try:
-            await future
-        finally:
-            self.changed.discard(future)
