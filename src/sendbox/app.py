@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from sendbox import data
 from sendbox.control import checkpoints, coverage, leaning, pending, records, refused, time, worlds
+from sendbox.control.beside import compare, past
 from sendbox.control.catalog import catalog
 from sendbox.control.export import export
 from sendbox.control.export.rows import OWN
@@ -55,6 +56,7 @@ SERVED: Final = Served(
         verify,
         coverage,
         leaning,
+        compare,
         records,
         export,
         partner,
@@ -96,6 +98,7 @@ def make_app(runtime: Runtime, contract: Contract, served: Served | None = None)
     served = served or SERVED
     runtime.load_language = lambda: served.language
     runtime.desk = desk = Desk(contract, served.routes, served.interfaces, served.uploads, served.links)
+    runtime.past = past.read
     runtime.tried.load = partial(catalog, served)
     runtime.tried.item_of = served.denied
     runtime.logged = served.kinds.logged

@@ -78,8 +78,10 @@ def make_server(runtime: Runtime, contract: Contract, served: Callable[[], Serve
     emulated = Emulated(runtime, desk)
 
     def made() -> Any:
+        from sendbox.control.beside.past import read
         from sendbox.tools import tools
 
+        runtime.past = read
         return tools(runtime, contract, emulated, served())
 
     def tried() -> Catalog:

@@ -277,7 +277,7 @@ def lines(answer: dict[str, Any]) -> list[str]:
     return told if answer["why"] is None else [*told, f"nothing was replayed: {answer['why']}"]
 
 
-@operation("GET", "/worlds/{id}/leaning", words=lines)
+@operation("GET", "/worlds/{id}/leaning", words=lines, present="it makes all that was done again")
 async def leaning(call: Call, longest: Any = None, most: Any = None) -> Any:
     """The assumptions that the client of this world relied on, and what it would have seen under other values of them.
 

@@ -59,7 +59,7 @@ def _operation(row: Operation) -> dict[str, Any]:
     text = inspect.getdoc(row.function) or row.name
     parameters = [_in_path("id")] if row.worldly else []
     parameters += [_in_path(name) for name in row.takes if row.in_path(name)]
-    others = [argument for argument in row.takes.values() if not row.in_path(argument.name) and argument.name != "raw"]
+    others = [argument for argument in row.legal.values() if not row.in_path(argument.name) and argument.name != "raw"]
     operation: dict[str, Any] = {"operationId": row.name, "summary": text.partition("\n")[0], "description": text}
     if row.method in ("GET", "DELETE") or row.raw:
         parameters += [_in_query(argument) for argument in others]

@@ -3,6 +3,7 @@
 An operation is a coroutine function of (`Call`, keyword arguments). Its row says where HTTP carries it; its signature
 says which arguments are legal: path parameters, then fields of the query (GET, DELETE) or of the JSON body; and, by
 the annotation, of which kind. A trailing underscore of an argument is not part of its public name (`from_` is `from`).
+The module is long because a row, all that is served and how a row is performed know each other.
 """
 
 from __future__ import annotations
@@ -111,6 +112,10 @@ class Argument:
     required: bool = False
 
 
+#: Asks what reads a world for a place in its past: the number of an entry of its journal, or an instant.
+THEN: Final = Argument("then", "then")
+
+
 @dataclass(frozen=True, slots=True)
 class Operation:
     """One row: `name` in the clients, `method` and `path` over HTTP (under `/_sandbox`), `status` of a good answer.
@@ -119,7 +124,8 @@ class Operation:
     public name. `early`: it does not begin a world whose start is still open. An `act` is something that a tester does
     to the world, a command: it is done at once, without a pause, and put on record with its arguments, so that it can
     be repeated; `prepare` does beforehand what takes time, and answers the arguments to go on with. It is journaled
-    too, unless it `journals` itself. `words` makes lines for people of its answer.
+    too, unless it `journals` itself. `words` makes lines for people of its answer. What reads a world can be asked for
+    its past (`THEN`), unless `present` says why not.
 
     A row is called with the arguments of its function.
     """
@@ -136,6 +142,7 @@ class Operation:
     prepare: Prepare | None = None
     words: Words = _unsaid
     early: bool = False
+    present: str = ""
 
     def __call__(self, call: Call, *positional: Any, **named: Any) -> Awaitable[Any]:
         """What the function of the row answers."""
@@ -145,6 +152,16 @@ class Operation:
     def worldly(self) -> bool:
         """Whether it works on one world."""
         return self.path.startswith("/worlds/{id}")
+
+    @property
+    def reads(self) -> bool:
+        """Whether it reads one world."""
+        return self.worldly and self.method == "GET"
+
+    @property
+    def legal(self) -> Mapping[str, Argument]:
+        """All arguments by public name: its own, and the one that asks for the past."""
+        return {**self.takes, THEN.name: THEN} if self.reads and not self.present else self.takes
 
     def in_path(self, name: str) -> bool:
         """Whether an argument stands in the path."""
@@ -175,6 +192,7 @@ def operation(
     prepare: Prepare | None = None,
     words: Words = _unsaid,
     early: bool = False,
+    present: str = "",
 ) -> Callable[[Function], Operation]:
     """Makes a function an operation; its name is the function's. Who serves lists its module (`Served`)."""
 
@@ -189,7 +207,9 @@ def operation(
             for name, parameter in list(inspect.signature(function).parameters.items())[1:]
         }
         name = function.__name__
-        return Operation(name, method, path, function, takes, status, raw, act, journals, prepare, words, early)
+        return Operation(
+            name, method, path, function, takes, status, raw, act, journals, prepare, words, early, present
+        )
 
     return register
 
@@ -278,8 +298,7 @@ class Control:
         self, origin: str, row: Operation, world_id: str | None = None, arguments: Mapping[str, Any] = _NONE
     ) -> Any:
         """Performs an operation by its row, as `perform` does."""
-        runtime = self.runtime
-        values = {row.takes[name].parameter: _legal(row, name, value) for name, value in _known(row, arguments)}
+        values = {row.legal[name].parameter: _legal(row, name, value) for name, value in _known(row, arguments)}
         missing = [
             argument.name for argument in row.takes.values() if argument.required and argument.parameter not in values
         ]
@@ -287,29 +306,38 @@ class Control:
             needed = ", ".join(argument.name for argument in row.takes.values() if argument.required)
             raise ControlError(400, "missing_argument", f'"{missing[0]}" is missing; {row.name} needs {needed}')
         call = Call(self, origin)
+        then = values.pop(THEN.parameter, None) if row.reads else None
         try:
             if not row.worldly:
                 return await row.function(call, **values)
-            call.hosted = hosted = runtime.worlds.get(world_id or "")
-            if hosted is None:
-                text = f'"{world_id}" is not an open world; POST /_sandbox/worlds opens one'
-                raise ControlError(404, "no_such_world", text)
-            if not row.early:
-                if hosted.starts is not None:
-                    runtime.start(hosted, *hosted.starts())
-                runtime.present(hosted)
+            call.hosted = hosted = self.world(world_id or "", early=row.early)
             hosted.controls += 1
             hosted.readers += 1
             try:
+                if then is not None:
+                    return await self.runtime.past(call, row, values, then)
                 return await (self._act(call, row, values) if row.act else row.function(call, **values))
             finally:
                 hosted.controls -= 1
                 hosted.readers -= 1
-                runtime.kick(hosted)
+                self.runtime.kick(hosted)
         except Cut as cut:
             raise ControlError(409, "record_cut", str(cut), bound=cut.bound) from None
         except Conflict as conflict:
             raise ControlError(409, conflict.error, conflict.message, **conflict.detail) from None
+
+    def world(self, world_id: str, *, early: bool = False) -> Hosted:
+        """An open world, at the present; `early` where its start may still be open. Raises `ControlError`."""
+        runtime = self.runtime
+        hosted = runtime.worlds.get(world_id)
+        if hosted is None:
+            text = f'"{world_id}" is not an open world; POST /_sandbox/worlds opens one'
+            raise ControlError(404, "no_such_world", text)
+        if not early:
+            if hosted.starts is not None:
+                runtime.start(hosted, *hosted.starts())
+            runtime.present(hosted)
+        return hosted
 
     async def _act(self, call: Call, row: Operation, values: Mapping[str, Any]) -> Any:
         """Carries out an act of a tester, once nothing else works in the world."""
@@ -317,11 +345,16 @@ class Control:
         if row.prepare is not None:
             values = await row.prepare(call, values)
         await hosted.free()
-        if hosted.gone:
-            raise ControlError(404, "no_such_world", f"{hosted.world.id} was closed while this call waited")
+        not_closed(hosted)
         answer = act(call, row, values)
         self.runtime.changed(hosted)
         return answer
+
+
+def not_closed(hosted: Hosted) -> None:
+    """Raises `ControlError` for a world that was closed while a call waited."""
+    if hosted.gone:
+        raise ControlError(404, "no_such_world", f"{hosted.world.id} was closed while this call waited")
 
 
 def act(call: Call, row: Operation, values: Mapping[str, Any]) -> Any:
@@ -350,8 +383,10 @@ def act(call: Call, row: Operation, values: Mapping[str, Any]) -> Any:
 
 def _known(row: Operation, arguments: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     for name, value in arguments.items():
-        if name not in row.takes:
-            legal = [name for name in row.takes if name != "raw" and not row.in_path(name)]
+        if name == THEN.name and row.reads and row.present:
+            raise ControlError(400, "bad_argument", f"then: {row.name} answers for the present only: {row.present}")
+        if name not in row.legal:
+            legal = [name for name in row.legal if name != "raw" and not row.in_path(name)]
             near = nearest(name, legal)
             hint = foreign(name) or (f'; did you mean "{near}"?' if near else "")
             words = ", ".join(legal) or "none"
@@ -369,7 +404,7 @@ def _legal(row: Operation, name: str, value: Any) -> Any:
     outside = None if name in _READ else bounds.in_value(value)
     if outside is not None:
         raise out_of_bounds(outside._replace(place=(name, *outside.place)))
-    kinds = row.takes[name].kinds
+    kinds = row.legal[name].kinds
     number = isinstance(value, int | float) and not isinstance(value, bool)
     if not kinds or (isinstance(value, kinds) and (number or not isinstance(value, bool))):
         return value

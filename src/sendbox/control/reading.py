@@ -8,8 +8,9 @@ from collections.abc import Awaitable, Callable, Generator, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 from sendbox.control.arguments import milliseconds, whole
-from sendbox.control.operation import Call, ControlError
+from sendbox.control.operation import Call, ControlError, not_closed
 from sendbox.control.replaying import Replay
+from sendbox.engine.commands.command import Stamp
 from sendbox.runtime.worlds import Hosted, Slice
 
 if TYPE_CHECKING:
@@ -82,6 +83,13 @@ def page_of(found: list[T], most: int | None, number: Callable[[T], int]) -> Pag
     return Page(found[:most], {"next_cursor": str(number(found[most - 1])) if len(found) > most else None})
 
 
+def entry_of(world: World, number: int) -> int:
+    """The number of an entry that there is, or was. Raises `ControlError`."""
+    if not 0 <= number < len(world.journal):
+        raise ControlError(404, "no_such_entry", f"{number} is not an entry; the journal has {len(world.journal)}")
+    return number
+
+
 async def wait_for(hosted: Hosted, wait: Any, look: Callable[[], Awaitable[Any]]) -> Any:
     """Looks, and while there is nothing, waits until something happens, at most `wait` of real time (a long poll)."""
     longest = None if wait is None else milliseconds(wait, "wait") / 1000
@@ -107,10 +115,12 @@ async def past(call: Call, watch: Callable[[World], Callable[[], bool]]) -> bool
     `watch` is given the world as it was opened, and returns a function that says whether enough was seen. False where
     the record does not reach back.
     """
-    record = call.here.world.record
+    world = call.here.world
+    record = world.record
     if record.cut is not None:
         return False
-    again = Replay(call.control, record.head(len(record)).commands())
+    present = Stamp(world.epoch, world.now, world.ticks)
+    again = Replay(call.control, record.head(len(record)).commands(), present)
     enough = watch(again.world)
     work, pace = again.work(), Slice()
     try:
@@ -136,5 +146,4 @@ async def _change(hosted: Hosted) -> None:
     finally:
         hosted.controls += 1
         hosted.readers += 1
-    if hosted.gone:
-        raise ControlError(404, "no_such_world", f"{hosted.world.id} was closed while this call waited")
+    not_closed(hosted)

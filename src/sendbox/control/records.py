@@ -14,7 +14,7 @@ import orjson
 
 from sendbox.control.arguments import flag, one_of, whole
 from sendbox.control.operation import Call, ControlError, operation, out_of_bounds
-from sendbox.control.reading import Page, chosen, each, newest, page, through, wait_for
+from sendbox.control.reading import Page, chosen, each, entry_of, newest, page, through, wait_for
 from sendbox.engine import ENGINE
 from sendbox.engine.bounds import in_value
 from sendbox.engine.delivery.bodies import body_of, listed
@@ -118,9 +118,7 @@ def _most(limit: Any, form: str | None) -> int:
 async def journal_entry(call: Call, n: Any) -> Any:
     """One entry."""
     world = call.here.world
-    number = whole(n, "n")
-    if not 0 <= number < len(world.journal):
-        raise ControlError(404, "no_such_entry", f"{number} is not an entry; the journal has {len(world.journal)}")
+    number = entry_of(world, whole(n, "n"))
     try:
         return Observer(world, call.served.kinds).entry(number)
     except Forgotten as forgotten:
@@ -269,7 +267,7 @@ async def hook_receive(call: Call, raw: Any = None) -> Any:
     return {}
 
 
-@operation("GET", "/worlds/{id}/outbox")
+@operation("GET", "/worlds/{id}/outbox", present="what waits there is to be sent now")
 async def outbox(call: Call, wait: Any = None, during: Any = None, except_: str = "") -> Any:
     """Deliveries that the caller must send; after the first such call deliveries wait here and are not pushed.
 

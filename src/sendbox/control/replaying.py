@@ -52,7 +52,7 @@ class Replay:
         for stamp, command in self._commands:
             self.goal = stamp, command
             yield from self.reach(stamp)
-            yield from self._carried_out(stamp, command)
+            yield from self.carry_out(stamp, command)
             yield None
         if self._ends is not None:
             self.goal = self._ends, None
@@ -71,7 +71,8 @@ class Replay:
             world: World = end.value
             return world
 
-    def _carried_out(self, stamp: Stamp, command: Command) -> Generator[Callable[[], None] | None, None, None]:
+    def carry_out(self, stamp: Stamp, command: Command) -> Generator[Callable[[], None] | None, None, None]:
+        """Carries out a command at its place, where the world stands. Raises `Diverged`."""
         control, world = self._control, self.world
         match command:
             case Call():

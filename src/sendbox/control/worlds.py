@@ -41,6 +41,7 @@ def world_view(call: Call, hosted: Hosted) -> dict[str, Any]:
         "epoch": world.epoch,
         "started": iso(world.start),
         "clock": clock_view(hosted),
+        "entries": len(world.journal),
         **world.counts,
         "deliveries": "pull" if hosted.pulling else "push",
         "callback_url": f"{call.origin}/_sandbox/worlds/{world.id}/hook",

@@ -146,6 +146,7 @@ class Bounds:
             if self.used < self._memory * RELEASED:
                 self.full = None
             return
+        self._runtime.beside.forget()  # they can be made again
         if self._drops:
             self._giving = self._loop.run_in_executor(None, give_back)
             largest = max(self._runtime.worlds.values(), key=_size, default=None)

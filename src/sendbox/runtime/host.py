@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
+    from sendbox.runtime.beside import Beside
     from sendbox.runtime.senders import Senders
     from sendbox.runtime.slot import Hosted
     from sendbox.runtime.watch import Watch
@@ -22,6 +23,7 @@ class Host(Protocol):
     reading: Callable[[], int]
     log: Callable[[str, str], None]
     watch: Watch
+    beside: Beside[Any]
     violations: list[str]
     check_batch: Callable[[Any], list[str]] | None
 

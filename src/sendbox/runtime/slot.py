@@ -189,6 +189,8 @@ class Hosted(Changing):
     #: the ids of those calls of the outbox that a client has fetched
     fetched: set[str] = field(default_factory=set)
     checkpoints: dict[str, Record] = field(default_factory=dict)
+    #: held while a side world of it is brought to a place
+    replaying: asyncio.Lock = field(default_factory=asyncio.Lock)
     #: how many of this epoch were held against the contract (tests only)
     checked: int = 0
 

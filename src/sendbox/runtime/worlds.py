@@ -12,7 +12,7 @@ import itertools
 import os
 import re
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
@@ -22,6 +22,7 @@ from sendbox.engine.commands.command import Capture, Checkpoint, Open, Tune
 from sendbox.engine.identity import tag_of
 from sendbox.engine.world import World
 from sendbox.runtime import wall
+from sendbox.runtime.beside import Beside
 from sendbox.runtime.bounds import Bounds, resident
 from sendbox.runtime.coverage import Tried
 from sendbox.runtime.dispatcher import Carrier
@@ -49,6 +50,10 @@ def masked(key: str) -> str:
     return f"{key[:4]}…" if len(key) > 8 else "…"
 
 
+async def _not_served(*_: Any) -> Any:
+    raise RuntimeError("what answers for the past was not handed in: make_app does it")
+
+
 class Runtime:
     """All worlds of one process. Made and used on one event loop.
 
@@ -68,6 +73,8 @@ class Runtime:
         self.settings = settings
         self.services = tuple(services)
         self.blueprint = blueprint
+        #: side worlds of the open ones
+        self.beside: Beside[Any] = Beside(self._discard)
         self.senders = Senders(
             settings.callbacks,
             public_url=settings.public_url,
@@ -100,6 +107,8 @@ class Runtime:
         self.load_language: Callable[[], Any] = lambda: None
         #: what carries calls out (`services/http/desk.py`), as it is served
         self.desk: Any = None
+        #: what an operation answers for the past (`control/beside/past.py`): (call, its row, its arguments, the place)
+        self.past: Callable[..., Awaitable[Any]] = _not_served
         #: called with one line for the log: (world id, line); and how many of them could not be written
         self.log: Callable[[str, str], None] = lambda world, line: None
         self.watch = Watch()
@@ -350,6 +359,7 @@ class Runtime:
 
     def _discard(self, hosted: Hosted, world: World) -> None:
         """Takes a world that is no longer needed apart, once it has no readers (`World.dispose`)."""
+        self.beside.forget(world)
         self._gone.append((hosted, world))
         if self._sweeper is None:
             self._sweeper = self._loop.call_later(SWEEP, self._sweep)
@@ -390,6 +400,7 @@ class Runtime:
             self._drop(hosted)
         self.worlds.clear()
         self._tags.clear()
+        self.beside.forget()
         if self._sweeper is not None:
             self._sweeper.cancel()
         if self.bounds is not None:

@@ -1,0 +1,1 @@
+"""What is looked at beside a world: its past, and another world."""

@@ -1,0 +1,111 @@
+"""The operation that compares two open worlds, as `sendbox diff` does."""
+
+from __future__ import annotations
+
+import asyncio
+from bisect import bisect_left, bisect_right
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any
+
+from sendbox.control.arguments import whole
+from sendbox.control.beside import journals
+from sendbox.control.beside.journals import Difference, Entry, Journal
+from sendbox.control.operation import Call, ControlError, operation
+from sendbox.control.reading import each
+from sendbox.engine.digest import canonical_in_slices, digest_in_slices
+from sendbox.engine.kinds.rows import Observer
+from sendbox.runtime.worlds import Slice
+
+if TYPE_CHECKING:
+    from sendbox.engine.kinds.rows import Kinds
+    from sendbox.engine.world import World
+
+
+@operation("GET", "/worlds/{id}/compare", present="it compares two worlds as they are")
+async def compare(call: Call, with_: str, around: Any = 5) -> Any:
+    """The first difference between this world and another open one (`with`), as `sendbox diff` finds it.
+
+    `equal` counts the canonical entries before it. `here` and `there` have so many entries before and after it as
+    `around` says.
+    """
+    most = whole(around, "around", 0)
+    here = call.here.world
+    if with_ == here.id:
+        raise ControlError(400, "bad_argument", f'with: "{with_}" is this world; legal: another open world')
+    other = call.control.world(with_)
+    other.readers += 1
+    try:
+        there, kinds = other.world, call.served.kinds
+        digests = {
+            name: await Slice().through(digest_in_slices(world, kinds))
+            for name, world in (("here", here), ("there", there))
+        }
+        a, b = await _read(here, kinds), await _read(there, kinds)
+        difference = await asyncio.get_running_loop().run_in_executor(None, _difference, a, b)
+        shown = {
+            "same": difference is None,
+            "equal": len(a.entries if difference is None else difference.before),
+            "first": None if difference is None else _first(a, b, difference),
+            "left_out": journals.notes(a, b),
+            "lines": list(journals.as_text(a, b, difference)),
+            "digest": digests,
+        }
+        if difference is None:
+            return {**shown, "here": [], "there": []}
+        return {
+            **shown,
+            "here": await _around(Observer(here, kinds), a, difference.a, difference.only_a, difference.at, most),
+            "there": await _around(Observer(there, kinds), b, difference.b, difference.only_b, difference.at, most),
+        }
+    finally:
+        other.readers -= 1
+        call.runtime.kick(other)
+
+
+async def _read(world: World, kinds: Kinds) -> Journal:
+    entries = await Slice().through(canonical_in_slices(world, kinds))
+    return Journal(world.id, entries, lost=world.journal.first, bound=world.record.cut or "")
+
+
+def _difference(a: Journal, b: Journal) -> Difference | None:
+    return journals.compare(*journals.left(a, b))
+
+
+def _first(a: Journal, b: Journal, difference: Difference) -> dict[str, Any]:
+    return {
+        "n": (difference.a or difference.b or {})["n"],
+        "at": difference.at,
+        "what": journals.headline(a, b, difference),
+        "here": difference.a,
+        "there": difference.b,
+        "fields": [{"path": path, "here": was, "there": now} for path, was, now in difference.fields],
+    }
+
+
+async def _around(
+    on: Observer, journal: Journal, differs: Entry | None, only: list[Entry], at: int, most: int
+) -> list[dict[str, Any]]:
+    """The entries of a world about the one that differs, or about the place where the other world has one."""
+    lines, kept = journal.entries, on.world.journal
+    if differs is not None:
+        middle = differs["n"]
+        last = middle + most + 1
+    else:
+        later = bisect_right(lines, at, key=itemgetter("at"))
+        middle = last = lines[later]["n"] if later < len(lines) else len(kept)
+        last += most
+    apart = {entry["n"] for entry in only}
+
+    def view(number: int) -> dict[str, Any]:
+        entry = on.entry(number)
+        first, end = (bisect_left(lines, edge, key=itemgetter("n")) for edge in (number, number + 1))
+        return {
+            "n": number,
+            "at": entry["at"],
+            "kind": entry["kind"],
+            "words": on.kinds.words(entry),
+            "only": number in apart,
+            "canonical": lines[first:end],
+        }
+
+    return await each(range(max(middle - most, kept.first), min(last, len(kept))), view)

@@ -1,0 +1,184 @@
+"""The past of a world: what reads a world is asked for a place that it has passed (`THEN`).
+
+The world is made again from its record up to that place, in a side world, read only. A side world is kept for a while:
+whoever asks for the same place finds it there, and one that nobody reads can go on to a later place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from sendbox.control.arguments import whole
+from sendbox.control.operation import Call, ControlError, not_closed
+from sendbox.control.reading import entry_of
+from sendbox.control.replaying import CHUNK, Diverged, Replay
+from sendbox.engine import bounds
+from sendbox.engine.commands.command import Stamp
+from sendbox.engine.durations import instant, iso
+from sendbox.runtime.beside import Side
+from sendbox.runtime.slot import Slice
+
+if TYPE_CHECKING:
+    from sendbox.control.operation import Control, Operation
+    from sendbox.engine.commands.command import Command
+    from sendbox.engine.world import World
+
+#: The work of a replay: it pauses at None, and calls any other value off the event loop.
+Steps = Generator[Callable[[], None] | None, None, None]
+
+
+class Place(NamedTuple):
+    """A place in the past: right after the command or tick that made an `entry`; else the end of the instant `at`."""
+
+    at: int
+    entry: int | None = None
+
+
+class Past(Side):
+    """A world as it was: it goes from place to place, forward only. Raises `Cut`."""
+
+    def __init__(self, control: Control, of: World) -> None:
+        self._replay = Replay(control, [next(of.record.commands())])
+        super().__init__(of, self._replay.hosted)
+        self.world = self._replay.world
+        #: how many commands were carried out
+        self.done = 1
+        self._stands: Place | None = None
+        #: how many entries there were before the last command or tick
+        self._before = 0
+
+    def stands_at(self, place: Place) -> bool:
+        """Whether this is the place, or the same command or tick made that entry."""
+        if place.entry is None or self._stands is None or self._stands.entry is None:
+            return place == self._stands and self._ended(place.at)
+        return self._before <= place.entry < len(self.world.journal)
+
+    def _ended(self, at: int) -> bool:
+        """Whether the world, too, has done nothing more up to that instant."""
+        stamp, command = self._coming()
+        return stamp.at > at or (command is None and stamp.ticks == self.world.ticks)
+
+    def leads_to(self, place: Place) -> bool:
+        """Whether the place is still to come."""
+        return self.world.now <= place.at if place.entry is None else len(self.world.journal) <= place.entry
+
+    def go(self, place: Place) -> Steps:
+        """Goes to a place that is still to come. Raises `Diverged`."""
+        if place.entry is None:
+            yield from self._through(place.at)
+        else:
+            yield from self._through(place.at - 1)
+            yield from self._up_to(place.entry)
+        self._stands = place
+
+    def _coming(self) -> tuple[Stamp, Command | None]:
+        """The next command and its place; None at the present of the world."""
+        of, number = self.of, self.done
+        if number < len(of.record):
+            stamp = Stamp(self.world.epoch, of.record.at[number], of.record.ticks[number])
+            return stamp, of.record.command(number)
+        return Stamp(of.epoch, of.now, of.ticks), None
+
+    def _carry_out(self, stamp: Stamp, command: Command) -> Steps:
+        self._before = len(self.world.journal)
+        yield from self._replay.carry_out(stamp, command)
+        self.done += 1
+        yield None
+
+    def _through(self, at: int) -> Steps:
+        """Does all that was done up to an instant, and moves the clock there."""
+        world = self.world
+        if at < world.now:
+            return
+        while (coming := self._coming())[0].at <= at:
+            stamp, command = coming
+            yield from self._replay.reach(stamp)
+            if command is None:
+                return
+            yield from self._carry_out(stamp, command)
+        while world.run(at, CHUNK, settle=False):
+            world.outlets.take()
+            yield None
+
+    def _up_to(self, entry: int) -> Steps:
+        """Carries out commands, and ticks one by one, until one has made an entry."""
+        world = self.world
+        while len(world.journal) <= entry:
+            stamp, command = self._coming()
+            while world.ticks < stamp.ticks and self._tick():
+                if len(world.journal) > entry:
+                    return
+                yield None
+            yield from self._replay.reach(stamp)
+            if command is None:
+                raise Diverged(f"entry {entry} of {self.of.id} was not made again")
+            yield from self._carry_out(stamp, command)
+
+    def _tick(self) -> int:
+        """Does one tick, and leaves the clock at its instant; whether there was one."""
+        world, timeline = self.world, self.world.timeline
+        self._before = len(world.journal)
+        done = world.run(world.now, 1, settle=False)
+        if not done and (due := [heap[0][0] for heap in (timeline.steps, timeline.lapses) if heap]):
+            done = world.run(min(due), 1, settle=False)
+        world.outlets.take()
+        return done
+
+
+async def read(call: Call, row: Operation, values: Mapping[str, Any], then: Any) -> Any:
+    """What an operation answers for a place in the past of its world. Raises `ControlError`, and `Cut`."""
+    if values.get("wait") is not None:
+        raise ControlError(400, "bad_argument", 'wait: nothing more comes in the past; leave out "wait" or "then"')
+    side = await _standing(call, then)
+    try:
+        return await row.function(Call(call.control, call.origin, side.hosted), **values)
+    finally:
+        side.hosted.readers -= 1
+
+
+async def _standing(call: Call, then: Any) -> Past:
+    """A side world at the place, with one reader more. The clock of the world runs on meanwhile."""
+    hosted, beside = call.here, call.runtime.beside
+    hosted.controls -= 1
+    try:
+        await hosted.free()
+        not_closed(hosted)
+        world = hosted.world
+        _ = world.record.opening  # `Cut` where it does not reach back
+        place = place_of(world, then)
+        async with hosted.replaying:
+            kept: list[Past] = beside.of(world)
+            side = next((side for side in kept if side.stands_at(place)), None)
+            arrived = side is not None
+            if side is None:
+                idle = [side for side in kept if not side.hosted.readers and side.leads_to(place)]
+                nearest = max(idle, key=lambda side: (side.done, side.world.ticks), default=None)
+                side = Past(call.control, world) if nearest is None else nearest
+            beside.use(side)
+            side.hosted.readers += 1
+            if not arrived:
+                try:
+                    await Slice().through(side.go(place))
+                except BaseException:
+                    side.hosted.readers -= 1
+                    beside.drop(side)
+                    raise
+            return side
+    finally:
+        hosted.controls += 1
+
+
+def place_of(world: World, then: Any) -> Place:
+    """The place that an argument names. Raises `ControlError`."""
+    if not isinstance(then, str) or bounds.looks_whole(then):
+        entry = entry_of(world, whole(then, "then"))
+        return Place(world.journal.entry(entry)[0], entry)
+    try:
+        at = instant(then)
+    except ValueError as error:
+        raise ControlError(400, "bad_argument", f"then: {error}, and so is the number of an entry") from None
+    if not world.start <= at <= world.now:
+        legal = f"{iso(world.start)} to {iso(world.now)}, and the number of an entry"
+        raise ControlError(400, "bad_argument", f"then: {iso(at)} is not in the past of {world.id}; legal: {legal}")
+    return Place(at)
