@@ -10,6 +10,7 @@ from sendbox import data
 from sendbox.control import checkpoints, coverage, leaning, pending, records, refused, time, worlds
 from sendbox.control.beside import compare, past
 from sendbox.control.catalog import catalog
+from sendbox.control.exchanges import deliveries, requests
 from sendbox.control.export import export
 from sendbox.control.export.rows import OWN
 from sendbox.control.operation import Served, operations_of
@@ -58,6 +59,8 @@ SERVED: Final = Served(
         leaning,
         compare,
         records,
+        requests,
+        deliveries,
         export,
         partner,
         pending,

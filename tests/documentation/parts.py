@@ -178,6 +178,8 @@ _WITH: Final = {
     "account.control": "worlds",
     "control.checkpoints": "worlds",
     "control.refused": "worlds",
+    "exchanges.requests": "records",
+    "exchanges.deliveries": "records",
     "control.messages": "traffic",
     "control.phones": "traffic",
 }

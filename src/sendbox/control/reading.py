@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Awaitable, Callable, Generator, Iterable, Sequence
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, TypeVar
 
-from sendbox.control.arguments import milliseconds, whole
+from sendbox.control.arguments import milliseconds, one_of, whole
 from sendbox.control.operation import Call, ControlError, not_closed
 from sendbox.control.replaying import Replay
 from sendbox.engine.commands.command import Stamp
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 V = TypeVar("V")
+ORDERS: Final = ("oldest", "newest")
 
 
 async def through(work: Generator[None, None, T]) -> T:
@@ -65,21 +66,38 @@ class Page(NamedTuple, Generic[T]):
     cursor: dict[str, str | None]
 
 
+def backwards(order: Any) -> bool:
+    """Whether a list is wanted in the order `newest`. Raises `ControlError`."""
+    one_of(order, "order", ORDERS)
+    return bool(order == "newest")
+
+
 async def page(
-    items: Sequence[T], number: Callable[[T], int], fits: Callable[[T], bool], limit: Any, cursor: Any
+    items: Sequence[T],
+    number: Callable[[T], int],
+    fits: Callable[[T], bool],
+    limit: Any,
+    cursor: Any,
+    order: Any = "oldest",
 ) -> Page[T]:
-    """Those items that fit behind a `cursor`, at most `limit`. Items have rising numbers, by which they are found."""
-    most = None if limit is None else whole(limit, "limit", 1)
-    first = 0 if cursor is None else bisect_right(items, whole(cursor, "cursor", 0), key=number)
-    there = (items[index] for index in range(first, len(items)))
-    found = await chosen(there, fits, None if most is None else most + 1)
-    return page_of(found, most, number)
+    """Those items that fit behind a `cursor`, at most `limit`. Items have rising numbers, by which they are found.
+
+    In the order `newest` those behind it are older.
+    """
+    at = None if cursor is None else whole(cursor, "cursor", 0)
+    if backwards(order):
+        places = range((len(items) if at is None else bisect_left(items, at, key=number)) - 1, -1, -1)
+    else:
+        places = range(0 if at is None else bisect_right(items, at, key=number), len(items))
+    return await page_of((items[place] for place in places), number, fits, limit)
 
 
-def page_of(found: list[T], most: int | None, number: Callable[[T], int]) -> Page[T]:
-    """A page of items of which one more than `most` was looked for; None = all of them."""
-    if most is None:
-        return Page(found, {})
+async def page_of(behind: Iterable[T], number: Callable[[T], object], fits: Callable[[T], bool], limit: Any) -> Page[T]:
+    """A page of what lies behind a cursor."""
+    if limit is None:
+        return Page(await chosen(behind, fits), {})
+    most = whole(limit, "limit", 1)
+    found = await chosen(behind, fits, most + 1)  # one more says that there is more
     return Page(found[:most], {"next_cursor": str(number(found[most - 1])) if len(found) > most else None})
 
 

@@ -1,24 +1,21 @@
-"""Operations that look at what happened: journal, requests, deliveries, built-in receiver, outbox, digest."""
+"""Operations that look at what happened: journal, events, built-in receiver, outbox, advice, digest, verdict."""
 
 from __future__ import annotations
 
 import asyncio
 import base64
 import sys
-from collections.abc import Callable, Mapping
 from itertools import chain
-from operator import attrgetter
 from typing import TYPE_CHECKING, Any, get_args
 
 import orjson
 
 from sendbox.control.arguments import flag, one_of, whole
 from sendbox.control.operation import Call, ControlError, operation, out_of_bounds
-from sendbox.control.reading import Page, chosen, each, entry_of, newest, page, through, wait_for
+from sendbox.control.reading import chosen, each, entry_of, newest, wait_for
 from sendbox.engine import ENGINE
 from sendbox.engine.bounds import in_value
 from sendbox.engine.delivery.bodies import body_of, listed
-from sendbox.engine.delivery.targets import Outlets
 from sendbox.engine.digest import canonical_in_slices, digest_in_slices
 from sendbox.engine.durations import iso
 from sendbox.engine.expect.verdict import lines, proves, verdict_in_slices
@@ -30,12 +27,10 @@ from sendbox.runtime.worlds import Slice
 from sendbox.services.ports import account_of
 
 if TYPE_CHECKING:
-    from sendbox.engine.delivery.batches import Delivery
     from sendbox.engine.world import World
 
 #: How many entries an answer holds unless `limit` says otherwise.
 LIMIT = 1000
-DELIVERY_STATES = ("waiting", "sending", "delivered", "failed", "held", "dropped")
 #: How a call from the outbox may have failed.
 FAILURES = get_args(Failure)
 
@@ -67,7 +62,7 @@ async def journal(
                 one_of(word, "kind", shown)
             legal_kinds |= set(shown.get(word, (word,)))
         kinds = frozenset(legal_kinds)
-    start, most = max(whole(after, "after"), -1), _most(limit, form)
+    start, most = max(whole(after, "after"), -1), most_of(limit, form)
     hosted = call.here
     codes = None if kinds is None else frozenset(CODE[kind] for kind in kinds)
     looked: tuple[World | None, int] = (None, 0)
@@ -107,7 +102,7 @@ def bound_of(world: World) -> dict[str, Any]:
     return {} if world.record.cut is None else {"bound": world.record.cut}
 
 
-def _most(limit: Any, form: str | None) -> int:
+def most_of(limit: Any, form: str | None = None) -> int:
     """How many entries are answered."""
     if limit is not None:
         return whole(limit, "limit", 1)
@@ -123,38 +118,6 @@ async def journal_entry(call: Call, n: Any) -> Any:
         return Observer(world, call.served.kinds).entry(number)
     except Forgotten as forgotten:
         raise ControlError(404, "forgotten", str(forgotten), first=world.journal.first) from None
-
-
-@operation("GET", "/worlds/{id}/requests")
-async def requests(call: Call, after: Any = -1, limit: Any = None, wait: Any = None) -> Any:
-    """Calls of the emulated interfaces, with findings and advice; `limit` and `more` are those of the journal."""
-    answer = await journal(call, "request", after, limit, wait)
-    return {"requests": answer["entries"], "more": answer["more"]}
-
-
-@operation("GET", "/worlds/{id}/deliveries")
-async def deliveries(
-    call: Call, state: str | None = None, last: Any = None, limit: Any = None, cursor: Any = None
-) -> Any:
-    """Webhooks, each with its tries, oldest first; with `last` the newest.
-
-    `limit` asks for so many; `next_cursor` is then the `cursor` that asks for those that follow, null where none do.
-    """
-    if state is not None:
-        one_of(state, "state", DELIVERY_STATES)
-    world = call.here.world
-
-    def fits(delivery: Delivery) -> bool:
-        return state is None or delivery.state == state
-
-    every = world.outlets.deliveries
-    if last is None:
-        found = await page(every, attrgetter("number"), fits, limit, cursor)
-    else:
-        found = Page(await newest(every, fits, last), {})
-    on = Observer(world, call.served.kinds)
-    views = await each(found.items, lambda delivery: delivery_view(on, delivery))
-    return {"deliveries": views, **found.cursor}
 
 
 @operation("GET", "/worlds/{id}/events")
@@ -198,41 +161,6 @@ async def events(call: Call) -> Any:
         ],
         "country": account_of(world).country,
     }
-
-
-def _act(call: Call, name: str, act: Callable[[Outlets, Delivery], bool], done: str) -> Any:
-    """Does something with a delivery and shows it; `done` says what, where its state does not allow that."""
-    world = call.here.world
-    delivery = world.outlets.find(name)
-    if delivery is None:
-        raise ControlError(404, "no_such_delivery", f'"{name}" is not a delivery of this world')
-    if not act(world.outlets, delivery):
-        raise ControlError(409, "wrong_state", f'a delivery in the state "{delivery.state}" cannot be {done}')
-    return delivery_view(Observer(world, call.served.kinds), delivery)
-
-
-async def _named(call: Call, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The ids of all deliveries are made, which takes long for many."""
-    await through(call.here.world.outlets.by_id.read())
-    return arguments
-
-
-@operation("POST", "/worlds/{id}/deliveries/{delivery}/replay", act=True, prepare=_named)
-async def replay_delivery(call: Call, delivery: str) -> Any:
-    """Sends an ended delivery again."""
-    return _act(call, delivery, Outlets.replay, "replayed; wait until it ended")
-
-
-@operation("POST", "/worlds/{id}/deliveries/{delivery}/hold", act=True, prepare=_named)
-async def hold_delivery(call: Call, delivery: str) -> Any:
-    """Stops further tries."""
-    return _act(call, delivery, Outlets.hold, "held")
-
-
-@operation("POST", "/worlds/{id}/deliveries/{delivery}/release", act=True, prepare=_named)
-async def release_delivery(call: Call, delivery: str) -> Any:
-    """Continues a held delivery."""
-    return _act(call, delivery, Outlets.release, "released; only a held one can")
 
 
 @operation("GET", "/worlds/{id}/hook")

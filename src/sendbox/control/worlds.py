@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 from sendbox.control.addresses import addresses
 from sendbox.control.arguments import beside, compiled, flag, json_object, one_of, whole
 from sendbox.control.operation import Call, ControlError, operation, unreadable
-from sendbox.control.reading import Page, chosen, each, page_of
+from sendbox.control.reading import Page, backwards, chosen, each, page_of
 from sendbox.engine import bounds
 from sendbox.engine.blueprint import Blueprint
 from sendbox.engine.bounds import FASTEST, SLOWEST
@@ -175,25 +175,26 @@ def to_instant(value: Any, name: str) -> int:
 
 
 @operation("GET", "/worlds")
-async def worlds(call: Call, last: Any = None, limit: Any = None, cursor: Any = None, prefix: str = "") -> Any:
+async def worlds(
+    call: Call, last: Any = None, limit: Any = None, cursor: Any = None, prefix: str = "", order: str = "oldest"
+) -> Any:
     """Open worlds, in the order in which they were opened; with `last` the newest.
 
     `prefix` asks for those whose id begins so, `limit` for so many; `next_cursor` is then the `cursor` that asks for
-    those that follow, null where none do.
+    those that follow, null where none do. With `order=newest` the newest come first, and older ones follow.
     """
-    order = call.runtime.order
+    opened = call.runtime.order
 
     def fits(hosted: Hosted) -> bool:
         return hosted.world.id.startswith(prefix)
 
     if last is not None:
         count = whole(last, "last", 0)
-        found = Page((await chosen(order.backwards(), fits, count))[::-1] if count else [], {})
+        found = Page((await chosen(opened.backwards(), fits, count))[::-1] if count else [], {})
     else:
-        most = None if limit is None else whole(limit, "limit", 1)
-        after = 0 if cursor is None else whole(cursor, "cursor", 0)
-        following = await chosen(order.after(after), fits, None if most is None else most + 1)
-        found = page_of(following, most, attrgetter("number"))
+        at = None if cursor is None else whole(cursor, "cursor", 0)
+        behind = opened.backwards(at) if backwards(order) else opened.after(at or 0)
+        found = await page_of(behind, attrgetter("number"), fits, limit)
     return {"worlds": await each(found.items, lambda hosted: world_view(call, hosted)), **found.cursor}
 
 

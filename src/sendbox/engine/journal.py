@@ -73,6 +73,13 @@ class Journal:
             yield place + first
             place = self.kind.find(code, place + 1)
 
+    def find_back(self, code: int, before: int) -> Iterator[int]:
+        """The numbers of entries of one kind that are less than `before`, highest first."""
+        place = self.kind.rfind(code, 0, max(before - self.first, 0))
+        while place >= 0:
+            yield place + self.first
+            place = self.kind.rfind(code, 0, place)
+
     def mark(self, number: int) -> None:
         """Marks an entry as order-sensitive."""
         self.order_sensitive.add(number)

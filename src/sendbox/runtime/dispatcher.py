@@ -39,7 +39,7 @@ class Carrier:
         world = hosted.world
         work = Slice()
         for number, delivery in enumerate(batches, 1):
-            call = _encoded(world, delivery)
+            call = encoded(world, delivery)
             self._runtime.keep(hosted, asyncio.create_task(self._deliver(hosted, world, delivery, call)))
             if number % LAUNCH == 0 or work.over:
                 await asyncio.sleep(0)
@@ -185,7 +185,7 @@ def _ahead(delivery: Delivery) -> bool:
     return isinstance(delivery, FaultyDelivery) and delivery.ahead
 
 
-def _encoded(world: World, delivery: Delivery) -> HttpCall:
+def encoded(world: World, delivery: Delivery) -> HttpCall:
     """A delivery as a request, with what a rule of `webhooks:` makes of it."""
     target, batch, name = delivery.outlet.target, body_of(world, delivery), world.outlets.id_of(delivery)
     if not isinstance(delivery, FaultyDelivery):

@@ -40,9 +40,9 @@ class Order(Changing):
             number = hosted.number
             yield hosted
 
-    def backwards(self) -> Iterator[Hosted]:
-        """The worlds, newest first; those closed meanwhile may be missing."""
-        number = self._opened + 1
+    def backwards(self, number: int | None = None) -> Iterator[Hosted]:
+        """The worlds with a lower number, newest first; those closed meanwhile may be missing. None = all of them."""
+        number = self._opened + 1 if number is None else number
         while place := bisect_left(self._worlds, number, key=_number):
             hosted = self._worlds[place - 1]
             number = hosted.number

@@ -26,6 +26,10 @@ if TYPE_CHECKING:
     from sendbox.engine.delivery.batches import Target
 
 FORM: Final = "application/x-www-form-urlencoded"
+#: The header of the signature, how it is made, and of what (A21).
+SIGNATURE: Final = "X-Request-Signature"
+ALGORITHM: Final = "HMAC-SHA256 in lower-case hexadecimal, under the key's default_callback_secret"
+SIGNED: Final = "the body, byte for byte"
 USER_AGENT: Final = f"Sendbox/{__version__}"
 #: Headers of a callback object that are left out: what frames the message, what only the service may say (A01, A21).
 RESERVED: Final = frozenset(
@@ -99,7 +103,7 @@ def encode(
         own.append(("Content-Type", target.content_type))
         if target.secret:
             secret = f"not {target.secret}" if spoilt.bad_signature else target.secret
-            own.append(("X-Request-Signature", sign(secret, body)))
+            own.append((SIGNATURE, sign(secret, body)))
         if spoilt.content_type is not None:
             wrong.append(("Content-Type", spoilt.content_type))
     left_out = {*RESERVED, *(name.lower() for name, _ in wrong)}

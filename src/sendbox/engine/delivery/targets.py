@@ -49,8 +49,16 @@ class Mark(NamedTuple):
         return delivery.number < self.deliveries
 
 
+#: What a tester may do with a delivery, and in which states.
+ACTS: Final = {
+    "hold": ("waiting", "sending"),
+    "release": ("held",),
+    "replay": ("delivered", "failed", "dropped"),
+}
+
+
 def _is_over(delivery: Delivery) -> bool:
-    return delivery.state in ("delivered", "failed", "dropped")
+    return delivery.state in ACTS["replay"]
 
 
 class Outlets:
@@ -327,7 +335,7 @@ class Outlets:
 
     def hold(self, delivery: Delivery) -> bool:
         """Stops further tries until released; False when it has ended."""
-        if delivery.state not in ("waiting", "sending"):
+        if delivery.state not in ACTS["hold"]:
             return False
         if delivery.queued:
             delivery.queued = False
@@ -339,7 +347,7 @@ class Outlets:
 
     def release(self, delivery: Delivery) -> bool:
         """Tries a held batch again, at this instant; False when it is not held."""
-        if delivery.state != "held":
+        if delivery.state not in ACTS["release"]:
             return False
         if delivery.under_way:
             delivery.state = "sending"
@@ -352,7 +360,7 @@ class Outlets:
 
         Should it fail, it is retried as often as the schedule has tries left.
         """
-        if delivery.state not in ("delivered", "failed", "dropped"):
+        if not _is_over(delivery):
             return False
         self.queue(delivery)
         return True

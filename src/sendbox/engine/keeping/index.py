@@ -1,4 +1,4 @@
-"""An index of things by their names, made as far as it is asked for: in most worlds no thing is looked for."""
+"""Indexes of things by their names, made as far as they are asked for: in most worlds no thing is looked for."""
 
 from __future__ import annotations
 
@@ -13,15 +13,14 @@ T = TypeVar("T")
 STEP: Final = 100
 
 
-class Index(Mapping[str, T], Generic[T]):
-    """The items of a list by their names; of those that have one name, the first."""
+class Reading(Generic[T]):
+    """A list that is read as far as it goes, each item once."""
 
-    __slots__ = ("_by_name", "_items", "_name", "_read")
+    __slots__ = ("_items", "_name", "_read")
 
     def __init__(self, items: Kept[T], name: Callable[[T], str]) -> None:
         self._items = items
         self._name = name
-        self._by_name: dict[str, T] = {}
         #: the number of the first item that was not read; some before it may be forgotten
         self._read = 0
 
@@ -36,9 +35,31 @@ class Index(Mapping[str, T], Generic[T]):
         while self._read < items.made:
             first = max(self._read - items.lost, 0)
             for item in items[first : first + STEP]:
-                self._by_name.setdefault(self._name(item), item)
+                self._take(self._name(item), item)
             self._read = items.lost + min(first + STEP, len(items))
             yield
+
+    def read_now(self) -> None:
+        """The same without pauses."""
+        for _ in self.read():
+            pass
+
+    def _take(self, name: str, item: T) -> None:
+        """What becomes of an item that was read."""
+        raise NotImplementedError
+
+
+class Index(Reading[T], Mapping[str, T]):
+    """The items of a list by their names; of those that have one name, the first."""
+
+    __slots__ = ("_by_name",)
+
+    def __init__(self, items: Kept[T], name: Callable[[T], str]) -> None:
+        super().__init__(items, name)
+        self._by_name: dict[str, T] = {}
+
+    def _take(self, name: str, item: T) -> None:
+        self._by_name.setdefault(name, item)
 
     def forget(self, gone: Iterable[T]) -> None:
         """Items that are no longer in the list."""
@@ -60,6 +81,28 @@ class Index(Mapping[str, T], Generic[T]):
 
     @property
     def _whole(self) -> dict[str, T]:
-        for _ in self.read():
-            pass
+        self.read_now()
         return self._by_name
+
+
+class Groups(Reading[T]):
+    """The items of a list in groups, by the name that those of one group have in common."""
+
+    __slots__ = ("_groups",)
+
+    def __init__(self, items: Kept[T], name: Callable[[T], str]) -> None:
+        super().__init__(items, name)
+        self._groups: dict[str, list[T]] = {}
+
+    def _take(self, name: str, item: T) -> None:
+        self._groups.setdefault(name, []).append(item)
+
+    def of(self, name: str) -> list[T]:
+        """The items of a group, in their order."""
+        self.read_now()
+        return self._groups.get(name, [])
+
+    def look_again(self) -> None:
+        """Items were forgotten: those that are left are read anew, when a group is asked for."""
+        self._groups = {}
+        self._read = 0

@@ -40,6 +40,21 @@ def phones_of(world: World, record: RequestRecord) -> tuple[str, ...]:
     return tuple(dict.fromkeys(normalize(raw, country) or raw for raw in named))
 
 
+def tags_of(record: RequestRecord) -> list[str]:
+    """Every tag that a call names, in any message of it."""
+    return [tag for raw in (record.body, record.query) for tag in _tags(_fields(raw))]
+
+
+def _tags(value: Any) -> Iterator[str]:
+    """The tags in a request: of the message that it is, or of each in its list; several stand in one text, too."""
+    for message in value if isinstance(value, list) else [value]:
+        for name in ("tag", "messageTag"):
+            given = message.get(name) if isinstance(message, dict) else None
+            for text in given if isinstance(given, list) else [given]:
+                if isinstance(text, str):
+                    yield from map(str.strip, text.split(","))
+
+
 def _fields(raw: bytes) -> Any:
     """What a body or a query says: JSON, or a form."""
     if raw.lstrip()[:1] in (b"{", b"["):

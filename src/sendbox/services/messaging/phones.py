@@ -1,15 +1,18 @@
 """Phones: the recipients' handsets, what their owners do, and what arrives from them (§6, A66, A68).
 
-A phone exists for every number; a record is kept only for one that did something or is offline.
+A phone exists for every number; a record is kept only for one that did something or is offline. Long because all that
+an owner can do stands here.
 """
 
 from __future__ import annotations
 
 from itertools import chain
-from operator import itemgetter
+from operator import attrgetter, itemgetter
 from typing import TYPE_CHECKING, Final
 
 from sendbox.engine.journal import CODE
+from sendbox.engine.keeping.firsts import Firsts, Source
+from sendbox.engine.keeping.index import Groups
 from sendbox.engine.keeping.kept import Kept
 from sendbox.services import limits
 from sendbox.services.advice import NO_TARGET, advise
@@ -58,8 +61,14 @@ class Phones:
         self.offline: dict[str, bool] = {}
         self._parked: dict[str, list[Attempt]] = {}
         self.inbound: Kept[Inbound] = Kept()
-        self._by_phone: dict[str, list[Message]] = {}
-        self._indexed = 0
+        #: messages by the number they go to, and what phones wrote by the number it came from
+        self.messages: Groups[Message] = Groups(home.messages, attrgetter("phone"))
+        self.written: Groups[Inbound] = Groups(self.inbound, attrgetter("sender"))
+        #: numbers in order of first appearance
+        self.appearances = Firsts(
+            Source(home.messages, attrgetter("accepted_at"), lambda message: message.phone if message.valid else None),
+            Source(self.inbound, attrgetter("at"), attrgetter("sender")),
+        )
 
     # -- what a phone is
 
@@ -114,16 +123,13 @@ class Phones:
 
     def messages_of(self, number: str) -> list[Message]:
         """All messages to a number, oldest first."""
-        messages = self._home.messages
-        for message in messages[max(self._indexed - messages.lost, 0) :]:
-            self._by_phone.setdefault(message.phone, []).append(message)
-        self._indexed = messages.made
-        return self._by_phone.get(number, [])
+        return self.messages.of(number)
 
     def look_again(self) -> None:
         """Messages were forgotten: those that are left are sorted by their numbers anew, when one is asked for."""
-        self._by_phone = {}
-        self._indexed = 0
+        self.messages.look_again()
+        self.written.look_again()
+        self.appearances.look_again()
 
     def inbox(self, number: str) -> list[Attempt]:
         """What arrived on the handset, in the order of arrival."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator, Mapping
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Final
 
 import orjson
@@ -11,9 +13,10 @@ from sendbox.services.assume import Assume
 from sendbox.services.messaging.channels import channels_on
 from sendbox.services.messaging.content.text import text_shown
 from sendbox.services.messaging.events import channel_details, timeline_of
+from sendbox.services.messaging.forgetting.passes import has_ended
 from sendbox.services.messaging.messaging import Messaging
 from sendbox.services.messaging.results import SEEN, STATES
-from sendbox.services.ports import Phoning, account_of
+from sendbox.services.ports import Phoning, Share, account_of
 
 if TYPE_CHECKING:
     from sendbox.engine.world import World
@@ -21,6 +24,10 @@ if TYPE_CHECKING:
 
 #: So many numbers of a list are shown in one entry.
 MOST_LISTED: Final = 100
+#: So many characters of a text are shown in a long list.
+MOST_SHOWN: Final = 160
+#: So many messages of a phone are looked at between two pauses.
+_LOOKED: Final = 64
 
 
 def attempt_view(world: World, attempt: Attempt) -> dict[str, Any]:
@@ -48,8 +55,8 @@ def message_view(world: World, message: Message) -> dict[str, Any]:
         "operation": submission.operation,
         "phone": message.phone,
         "result": message.result,
-        "channel": submission.send.steps[0].channel if shown is None else shown.step.channel,
-        "sender": submission.send.steps[0].sender if shown is None else shown.shown_sender,
+        "channel": channel_of(message, shown),
+        "sender": sender_of(message, shown),
         "body": body_of(world, message, shown),
         "tags": list(submission.send.tags),
         "payload": orjson.loads(submission.send.payload),
@@ -68,6 +75,34 @@ def message_view(world: World, message: Message) -> dict[str, Any]:
             )
         ],
     }
+
+
+def message_short(world: World, message: Message) -> dict[str, Any]:
+    """The same for a long list: what is small. `unsettled` says whether anything may still happen to it by itself."""
+    shown = message.shown
+    return {
+        "message_id": message.id,
+        "phone": message.phone,
+        "result": message.result,
+        "channel": channel_of(message, shown),
+        "sender": sender_of(message, shown),
+        "body": body_of(world, message, shown)[:MOST_SHOWN],
+        "tags": list(message.submission.send.tags),
+        "accepted_at": iso(message.accepted_at),
+        "operation": message.submission.operation,
+        "attempts": len(message.attempts),
+        "unsettled": not has_ended(Messaging.of(world), message),
+    }
+
+
+def channel_of(message: Message, attempt: Attempt | None) -> str:
+    """The channel that a message shows; before the hand-over that of its first step."""
+    return message.submission.send.steps[0].channel if attempt is None else attempt.step.channel
+
+
+def sender_of(message: Message, attempt: Attempt | None) -> str | None:
+    """The sender that the phone shows; before the hand-over the one that was requested."""
+    return message.submission.send.steps[0].sender if attempt is None else attempt.shown_sender
 
 
 def body_of(world: World, message: Message, attempt: Attempt | None) -> str:
@@ -122,8 +157,8 @@ def phone_view(world: World, number: str) -> dict[str, Any]:
     """A handset: what it is and its conversation, oldest first; at one instant it receives before it writes."""
     phones = Messaging.of(world).phones
     received = [received_view(world, attempt) for attempt in phones.inbox(number)]
-    written = [{"direction": "out", **inbound_view(inbound)} for inbound in phones.inbound if inbound.sender == number]
-    shares = [part.on_phone(number) for part in world.parts.values() if isinstance(part, Phoning)]
+    written = [_written_view(inbound) for inbound in phones.written.of(number)]
+    shares = _shares(world, number)
     spec = phones.spec(number)
     channels = None if spec is None else spec.channels
     present = {channel.family for channel in channels_on(Assume.of(world))}
@@ -139,6 +174,47 @@ def phone_view(world: World, number: str) -> dict[str, Any]:
             [*received, *(text for share in shares for text in share.texts), *written], key=lambda entry: entry["at"]
         ),  # all of one length
     }
+
+
+def phone_short(world: World, number: str) -> Generator[None, None, dict[str, Any]]:
+    """The same for a long list: how much of each there is, and the `last` of the conversation; with pauses."""
+    phones = Messaging.of(world).phones
+    received = 0
+    newest: tuple[tuple[int, int, int], Attempt] | None = None
+    for place, message in enumerate(phones.messages_of(number), 1):
+        for attempt in message.attempts:
+            at = attempt.arrived_at
+            if at is not None:
+                received += 1
+                key = at, message.ordinal, attempt.number
+                newest = (key, attempt) if newest is None or key > newest[0] else newest
+        if place % _LOOKED == 0:
+            yield
+    written = phones.written.of(number)
+    texts = [text for share in _shares(world, number) for text in share.texts]
+    ends: list[Mapping[str, Any]] = [] if newest is None else [received_view(world, newest[1])]
+    ends += [*texts, *map(_written_view, written[-1:])]
+    last = max(reversed(ends), key=itemgetter("at"), default=None)
+    return {
+        "number": number,
+        "online": not phones.is_offline(number),
+        "opted_out": number in account_of(world).optout,
+        "conversation_open": phones.conversation_open(number),
+        "received": received + len(texts),
+        "sent": len(written),
+        "last": None
+        if last is None
+        else {**{name: last[name] for name in ("at", "direction", "channel")}, "body": last["body"][:MOST_SHOWN]},
+    }
+
+
+def _written_view(inbound: Inbound) -> dict[str, Any]:
+    return {"direction": "out", **inbound_view(inbound)}
+
+
+def _shares(world: World, number: str) -> list[Share]:
+    """What other services show on a phone."""
+    return [part.on_phone(number) for part in world.parts.values() if isinstance(part, Phoning)]
 
 
 def iso_or_none(at: int | None) -> str | None:

@@ -9,6 +9,7 @@ import re
 from typing import Final
 
 from sendbox.engine.characters import named
+from sendbox.engine.patterns import Pattern
 from sendbox.services.numbers.normal import normalize
 
 LEGAL: Final = "8 to 15 digits with an assigned calling code (A14)"
@@ -42,6 +43,17 @@ def misfit(text: str) -> str | None:
     if end == len(text):
         return None
     return f"is not a phone number: it has {named(text, end)}; a number has {_SEPARATED}"
+
+
+def pattern(text: str, prefix: str) -> Pattern:
+    """A pattern of numbers; a text without wildcards is a number. ValueError for what can be neither.
+
+    A text that has the length of no number stands for itself: a client may write to it so.
+    """
+    wrong = pattern_misfit(text) if wild(text) else misfit(text)
+    if wrong is not None:
+        raise ValueError(f'"{text}" {wrong}')
+    return Pattern(text if wild(text) else normalize(text, prefix) or text, digits=True)
 
 
 def wild(text: str) -> bool:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from sendbox.control.arguments import one_of
 from sendbox.control.operation import Call, ControlError, operation
-from sendbox.control.reading import Page, each, newest, page, past, through, wait_for
+from sendbox.control.reading import Page, backwards, each, newest, page, past, through, wait_for
+from sendbox.control.searching import TEXT, Key, among, patterns, searched, texts, times, words
 from sendbox.services.messaging.channels import CHANNELS, IllegalTransition
 from sendbox.services.messaging.messaging import Messaging
 from sendbox.services.messaging.phones import NoSuchThing
@@ -16,7 +17,7 @@ from sendbox.services.messaging.results import STATES
 from sendbox.services.messaging.rules.explain import Witness
 from sendbox.services.messaging.rules.explain import explain as explain_message
 from sendbox.services.messaging.rules.explained import explained
-from sendbox.services.messaging.views import message_view
+from sendbox.services.messaging.views import body_of, channel_of, message_short, message_view, sender_of
 from sendbox.services.numbers import written
 from sendbox.services.numbers.normal import normalize
 from sendbox.services.ports import account_of
@@ -24,6 +25,9 @@ from sendbox.services.ports import account_of
 if TYPE_CHECKING:
     from sendbox.engine.world import World
     from sendbox.services.messaging.records import Message
+
+#: How the items of a list may be shown.
+FORMS: Final = ("plain", "short")
 
 
 @operation("GET", "/worlds/{id}/messages")
@@ -37,24 +41,37 @@ async def messages(
     last: Any = None,
     limit: Any = None,
     cursor: Any = None,
+    order: str = "oldest",
+    search: str | None = None,
+    form: str = "plain",
 ) -> Any:
     """Messages with attempts, oldest first; `wait` is a long poll until there is one, `last` asks for the newest.
 
     `limit` asks for so many; `next_cursor` is then the `cursor` that asks for those that follow, null where none do.
+    With `order=newest` the newest come first, and older ones follow. `search` asks for those that it finds. With
+    `form=short` each has what a list shows: `attempts` is how many there were, `body` has 160 characters at most,
+    `unsettled` says whether anything may still happen to it by itself.
     """
     legal("channel", channel, CHANNELS)
     legal("result", result, STATES)
+    legal("form", form, FORMS)
+    backwards(order)
     hosted = call.here
-
-    def fits(message: Message) -> bool:
-        return _fits(message, channel, result, tag)
+    searched(search, found_by(hosted.world))
 
     async def look() -> tuple[World, Page[Message]] | None:
         world = hosted.world
+        finds = searched(search, found_by(world))
+
+        def fits(message: Message) -> bool:
+            return _fits(message, channel, result, tag) and finds(message)
+
         messaging = Messaging.of(world)
+        if phone is not None:
+            await through(messaging.phones.messages.read())
         every = messaging.messages if phone is None else messaging.phones.messages_of(number_of(world, phone))
         if last is None:
-            found = await page(every, attrgetter("ordinal"), fits, limit, cursor)
+            found = await page(every, attrgetter("ordinal"), fits, limit, cursor, order)
         else:
             found = Page(await newest(every, fits, last), {})
         return (world, found) if found.items else None
@@ -63,8 +80,24 @@ async def messages(
     if matches is None:
         return {"messages": [], **({} if limit is None else {"next_cursor": None})}
     world, found = matches
-    views = await each(found.items, lambda message: message_view(world, message))
+    view = message_short if form == "short" else message_view
+    views = await each(found.items, lambda message: view(world, message))
     return {"messages": views, **found.cursor}
+
+
+def found_by(world: World) -> dict[str, Key[Message]]:
+    """How messages are found by the keys of a search."""
+    country = account_of(world).country
+    return {
+        "to": lambda value: among(written.pattern(value, country).matches, attrgetter("phone")),
+        "tag": patterns(lambda message: message.submission.send.tags),
+        "channel": words(CHANNELS, lambda message: channel_of(message, message.shown)),
+        "result": words(STATES, attrgetter("result")),
+        **times(world.now, attrgetter("accepted_at")),
+        "from": patterns(lambda message: sender_of(message, message.shown)),
+        "operation": patterns(lambda message: message.submission.operation),
+        TEXT: texts(lambda message: body_of(world, message, message.shown)),
+    }
 
 
 def legal(name: str, word: str | None, words: Sequence[str]) -> None:
@@ -80,8 +113,7 @@ def _fits(message: Message, channel: str | None, result: str | None, tag: str | 
         return False
     if channel is None:
         return True
-    shown = message.shown
-    return (message.submission.send.steps[0] if shown is None else shown.step).channel == channel
+    return channel_of(message, message.shown) == channel
 
 
 def number_of(world: World, text: str) -> str:

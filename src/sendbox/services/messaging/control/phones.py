@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection, Mapping, Sequence
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from sendbox.control.operation import Call, ControlError, operation
-from sendbox.control.reading import chosen, each
+from sendbox.control.reading import backwards, chosen, each, page, through
+from sendbox.control.searching import TEXT, Key, fits_of, holding, terms_of
 from sendbox.services.messaging.channels import FAMILIES, USUAL
-from sendbox.services.messaging.control.messages import legal, message_of, number_of, tried
+from sendbox.services.messaging.control.messages import FORMS, legal, message_of, number_of, tried
 from sendbox.services.messaging.messaging import Messaging
-from sendbox.services.messaging.views import inbound_view, link_view, message_view, phone_view
+from sendbox.services.messaging.views import body_of, inbound_view, link_view, message_view, phone_short, phone_view
 from sendbox.services.numbers import written
 from sendbox.services.ports import Phoning, account_of
 
@@ -42,16 +45,79 @@ def _handset(world: World, text: str) -> str:
 
 
 @operation("GET", "/worlds/{id}/phones")
-async def phones(call: Call) -> Any:
-    """Every phone that was written to or wrote, in order of first appearance."""
+async def phones(
+    call: Call,
+    limit: Any = None,
+    cursor: Any = None,
+    order: str = "oldest",
+    search: str | None = None,
+    form: str = "plain",
+) -> Any:
+    """Every phone that was written to or wrote, in order of first appearance.
+
+    `limit` asks for so many; `next_cursor` is then the `cursor` that asks for those that follow, null where none do.
+    With `order=newest` the phones that appeared last come first. `search` asks for those that it finds, by number and
+    by the texts to and from them. With `form=short` each has how many texts it `received` and `sent`, and the `last` of
+    its conversation.
+    """
+    legal("form", form, FORMS)
     world = call.here.world
-    reached = await chosen(Messaging.of(world).messages[:], lambda message: message.valid)
-    numbers = dict.fromkeys(message.phone for message in reached)
-    numbers.update(dict.fromkeys(entry.sender for entry in Messaging.of(world).phones.inbound))
-    for part in world.parts.values():
-        if isinstance(part, Phoning):
-            numbers.update(dict.fromkeys(part.phones()))
-    return {"phones": await each(numbers, lambda number: phone_view(world, number))}
+    numbers, places = await _appeared(world)
+    at = None
+    if cursor is not None:
+        at = places.get(str(cursor), None if Messaging.of(world).messages.lost else -1)
+        if at == -1:
+            raise ControlError(400, "bad_argument", f'cursor: "{cursor}" is not a phone of this world')
+        if at is None:  # it was forgotten, as were those before it
+            numbers = [] if backwards(order) else numbers
+    fits = await _finding(world, search)
+    found = await page(numbers, places.__getitem__, fits, limit, at, order)
+    following = {} if limit is None else {"next_cursor": found.items[-1] if found.cursor["next_cursor"] else None}
+    if form == "short":
+        views = [await through(phone_short(world, number)) for number in found.items]
+    else:
+        views = await each(found.items, lambda number: phone_view(world, number))
+    return {"phones": views, **following}
+
+
+async def _appeared(world: World) -> tuple[Sequence[str], Mapping[str, int]]:
+    """The numbers of all phones in order of first appearance, and their places; last those of other services alone."""
+    phones = Messaging.of(world).phones
+    for reading in (phones.appearances.read(), phones.messages.read(), phones.written.read()):
+        await through(reading)
+    numbers, places = phones.appearances.names, phones.appearances.places
+    parts = (part for part in world.parts.values() if isinstance(part, Phoning))
+    others = list(dict.fromkeys(chain.from_iterable(part.phones() for part in parts)))
+    alone = [number for number in others if number not in places]
+    if alone:
+        numbers = [*numbers, *alone]
+        places = {**places, **{number: len(places) + place for place, number in enumerate(alone)}}
+    return numbers, places
+
+
+async def _finding(world: World, search: str | None) -> Callable[[str], bool]:
+    """The test that a search makes of numbers. What stands in texts is looked for in all of them, once."""
+    country = account_of(world).country
+    keys: dict[str, Key[str]] = {
+        "to": lambda value: written.pattern(value, country).matches,
+        TEXT: lambda value: lambda number: value in number,
+    }
+    tests = []
+    for term in terms_of(search, keys):
+        fits = fits_of(term, keys)
+        writing = await _writing(world, term.value) if term.key == TEXT else frozenset()
+        tests.append((fits, writing, term.excludes))
+    return lambda number: all(
+        bool(number in writing or fits(number)) is not excludes for fits, writing, excludes in tests
+    )
+
+
+async def _writing(world: World, value: str) -> Collection[str]:
+    """The numbers of the phones that have a word in a text to them, or from them."""
+    messaging, holds = Messaging.of(world), holding(value)
+    sent = await chosen(messaging.messages[:], lambda message: bool(holds(body_of(world, message, message.shown))))
+    heard = await chosen(messaging.phones.inbound[:], lambda inbound: bool(holds(inbound.body)))
+    return {*(message.phone for message in sent), *(inbound.sender for inbound in heard)}
 
 
 @operation("GET", "/worlds/{id}/phones/{number}")

@@ -1,0 +1,209 @@
+"""Operations on webhooks: the list of them, one whole, and what a tester does with one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any
+
+from sendbox.control.arguments import one_of
+from sendbox.control.operation import Call, ControlError, operation
+from sendbox.control.reading import Page, backwards, chosen, each, newest, page, through
+from sendbox.control.searching import TEXT, Key, among, patterns, searched, texts, times, words
+from sendbox.engine.delivery.faults.fault import NOT_SPOILT, FaultyDelivery
+from sendbox.engine.delivery.targets import ACTS, Outlets
+from sendbox.engine.durations import iso, show
+from sendbox.engine.kinds.own import delivery_view
+from sendbox.engine.kinds.rows import Observer
+from sendbox.runtime import policy
+from sendbox.runtime.dispatcher import encoded
+from sendbox.services.numbers import written
+from sendbox.services.ports import account_of
+
+if TYPE_CHECKING:
+    from sendbox.engine.delivery.batches import Delivery, Try
+    from sendbox.engine.world import World
+
+DELIVERY_STATES = ("waiting", "sending", "delivered", "failed", "held", "dropped")
+
+
+@operation("GET", "/worlds/{id}/deliveries")
+async def deliveries(
+    call: Call,
+    state: str | None = None,
+    last: Any = None,
+    limit: Any = None,
+    cursor: Any = None,
+    order: str = "oldest",
+    search: str | None = None,
+    message_id: str | None = None,
+) -> Any:
+    """Webhooks, each with its tries, oldest first; with `last` the newest.
+
+    `limit` asks for so many; `next_cursor` is then the `cursor` that asks for those that follow, null where none do.
+    With `order=newest` the newest come first, and older ones follow. `search` asks for those that it finds,
+    `message_id` for those with an event about that message.
+    """
+    if state is not None:
+        one_of(state, "state", DELIVERY_STATES)
+    backwards(order)
+    world = call.here.world
+    on = Observer(world, call.served.kinds)
+    finds = searched(search, found_by(on))
+
+    def fits(delivery: Delivery) -> bool:
+        if state is not None and delivery.state != state:
+            return False
+        if message_id is not None and message_id not in _messages(delivery):
+            return False
+        return finds(delivery)
+
+    every = world.outlets.deliveries
+    if last is None:
+        found = await page(every, attrgetter("number"), fits, limit, cursor, order)
+    else:
+        found = Page(await newest(every, fits, last), {})
+    views = await each(found.items, lambda delivery: delivery_view(on, delivery))
+    return {"deliveries": views, **found.cursor}
+
+
+def found_by(on: Observer) -> dict[str, Key[Delivery]]:
+    """How deliveries are found by the keys of a search."""
+    country = account_of(on.world).country
+    return {
+        "to": lambda value: among(
+            written.pattern(value, country).matches, lambda delivery: _of_events(on, delivery, "phone", "from")
+        ),
+        "message": patterns(_messages),
+        "event": patterns(lambda delivery: _of_events(on, delivery, "event")),
+        "result": patterns(lambda delivery: _of_events(on, delivery, "result")),
+        "state": words(DELIVERY_STATES, attrgetter("state")),
+        "status": patterns(lambda delivery: [_ended(this_try) for this_try in delivery.tries]),
+        "target": patterns(attrgetter("address")),
+        **times(on.world.now, attrgetter("made_at")),
+        TEXT: texts(lambda delivery: "\n".join((delivery.address, *_of_events(on, delivery)))),
+    }
+
+
+def _messages(delivery: Delivery) -> list[str]:
+    """The ids of the messages that the events of a delivery are about: their results, and replies to them."""
+    about = (event[0] if isinstance(event, tuple) else event for event in delivery.events)
+    return [message.id for each in about if (message := getattr(each, "message", None)) is not None]
+
+
+def _of_events(on: Observer, delivery: Delivery, *names: str) -> list[str]:
+    """What the events of a delivery have in some fields, or in all."""
+    views = (on.event(event) for event in delivery.events)
+    return [
+        value
+        for view in views
+        for name, value in view.items()
+        if (not names or name in names) and isinstance(value, str)
+    ]
+
+
+def _ended(this_try: Try) -> str:
+    """How a try ended: a word, or the status."""
+    return this_try.error or str(this_try.status or "")
+
+
+def _find(world: World, name: str) -> Delivery:
+    """The delivery of an id. Raises `ControlError`."""
+    delivery = world.outlets.find(name)
+    if delivery is None:
+        raise ControlError(404, "no_such_delivery", f'"{name}" is not a delivery of this world')
+    return delivery
+
+
+@operation("GET", "/worlds/{id}/deliveries/{delivery}")
+async def delivery(call: Call, delivery: str) -> Any:
+    """One webhook whole: what the list shows, and the `request` that is or was sent.
+
+    `signature` says how a receiver checks it, null where it is not signed. A try `took` a time of the world.
+    `next_try` is the instant of the next one, where one is due. `acts` are those of `hold`, `release` and `replay` that
+    are legal now.
+    """
+    world = call.here.world
+    await through(world.outlets.by_id.read())
+    found = _find(world, delivery)
+    http = encoded(world, found)
+    shown = delivery_view(Observer(world, call.served.kinds), found)
+    took = world.outlets.took
+    return {
+        **shown,
+        "tries": [
+            {**view, "took": None if not _ended(this_try) else show(took.get(this_try, 0))}
+            for view, this_try in zip(shown["tries"], found.tries, strict=True)
+        ],
+        "request": {
+            "method": http.method,
+            "url": http.url or f"{call.origin}/_sandbox/worlds/{world.id}/hook",
+            "headers": [list(header) for header in http.headers],
+            "body": http.body.decode("utf-8", "replace"),
+        },
+        "signature": _signature(found, http),
+        "next_try": await _next_try(world, found),
+        "acts": [act for act, states in ACTS.items() if found.state in states],
+    }
+
+
+def _signature(delivery: Delivery, http: policy.HttpCall) -> dict[str, Any] | None:
+    """How a receiver checks a request; `right` is false where a rule spoils it."""
+    value = next((value for name, value in http.headers if name == policy.SIGNATURE), None)
+    if value is None:
+        return None
+    spoilt = delivery.rule.fault.spoilt if isinstance(delivery, FaultyDelivery) else NOT_SPOILT
+    return {
+        "header": policy.SIGNATURE,
+        "value": value,
+        "algorithm": policy.ALGORITHM,
+        "signed": policy.SIGNED,
+        "right": not spoilt.bad_signature,
+    }
+
+
+async def _next_try(world: World, delivery: Delivery) -> str | None:
+    """When a delivery that waits is tried; it is tried now where only its turn has to come."""
+    if delivery.state != "waiting":
+        return None
+    if delivery.queued:
+        return iso(world.now)
+
+    def about(step: tuple[Any, ...]) -> bool:
+        return isinstance(step[-1], tuple) and step[-1][:1] == (delivery,)
+
+    steps = await chosen(world.timeline.steps[:], about)
+    return iso(min(step[0] for step in steps)) if steps else None
+
+
+def _act(call: Call, name: str, act: Callable[[Outlets, Delivery], bool], done: str) -> Any:
+    """Does something with a delivery and shows it; `done` says what, where its state does not allow that."""
+    world = call.here.world
+    delivery = _find(world, name)
+    if not act(world.outlets, delivery):
+        raise ControlError(409, "wrong_state", f'a delivery in the state "{delivery.state}" cannot be {done}')
+    return delivery_view(Observer(world, call.served.kinds), delivery)
+
+
+async def _named(call: Call, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The ids of all deliveries are made, which takes long for many."""
+    await through(call.here.world.outlets.by_id.read())
+    return arguments
+
+
+@operation("POST", "/worlds/{id}/deliveries/{delivery}/replay", act=True, prepare=_named)
+async def replay_delivery(call: Call, delivery: str) -> Any:
+    """Sends an ended delivery again."""
+    return _act(call, delivery, Outlets.replay, "replayed; wait until it ended")
+
+
+@operation("POST", "/worlds/{id}/deliveries/{delivery}/hold", act=True, prepare=_named)
+async def hold_delivery(call: Call, delivery: str) -> Any:
+    """Stops further tries."""
+    return _act(call, delivery, Outlets.hold, "held")
+
+
+@operation("POST", "/worlds/{id}/deliveries/{delivery}/release", act=True, prepare=_named)
+async def release_delivery(call: Call, delivery: str) -> Any:
+    """Continues a held delivery."""
+    return _act(call, delivery, Outlets.release, "released; only a held one can")

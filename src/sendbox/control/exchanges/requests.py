@@ -1,0 +1,102 @@
+"""Operations on the calls of the emulated interfaces."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, Final
+
+from sendbox.control.arguments import whole
+from sendbox.control.operation import Call, operation
+from sendbox.control.reading import backwards, chosen, each, wait_for
+from sendbox.control.records import most_of
+from sendbox.control.searching import TEXT, Fits, Key, among, patterns, searched, texts, times
+from sendbox.engine.journal import CODE
+from sendbox.engine.kinds.rows import Observer
+from sendbox.engine.patterns import Pattern
+from sendbox.services.http.addressee import phones_of, tags_of
+from sendbox.services.numbers import written
+from sendbox.services.ports import account_of
+
+if TYPE_CHECKING:
+    from sendbox.engine.commands.requests import RequestRecord
+    from sendbox.engine.world import World
+
+    #: A call and its instant.
+    Called = tuple[int, RequestRecord]
+
+_STATUS: Final = re.compile(r"[0-9*?]{1,3}")
+
+
+@operation("GET", "/worlds/{id}/requests")
+async def requests(
+    call: Call,
+    after: Any = -1,
+    limit: Any = None,
+    wait: Any = None,
+    cursor: Any = None,
+    order: str = "oldest",
+    search: str | None = None,
+) -> Any:
+    """Calls of the emulated interfaces, with findings and advice; `limit` and `more` are those of the journal.
+
+    `next_cursor` is the `cursor` that asks for those that follow, null where none do. With `order=newest` the newest
+    come first, and older ones follow. `search` asks for those that it finds.
+    """
+    start, most = max(whole(after, "after"), -1), most_of(limit)
+    at, newest = None if cursor is None else whole(cursor, "cursor", 0), backwards(order)
+    if at is not None and not newest:
+        start = max(start, at)
+    hosted, code = call.here, CODE["request"]
+    searched(search, found_by(hosted.world))
+    looked: tuple[World | None, int] = (None, 0)
+
+    async def look() -> tuple[World, list[int]] | None:
+        nonlocal looked
+        world = hosted.world
+        journal, finds = world.journal, searched(search, found_by(world))
+
+        def fits(number: int) -> bool:
+            instant, _, record = journal.entry(number)
+            return number > start and finds((instant, record))
+
+        if newest:
+            numbers: Iterator[int] = journal.find_back(code, len(journal) if at is None else at)
+        else:
+            numbers = journal.find(code, looked[1] if looked[0] is world else start + 1)
+        length = len(journal)
+        found = await chosen(numbers, fits, most + 1)  # one more says that there is more
+        looked = (world, length)  # entries are only added, so none is read twice
+        return (world, found) if found else None
+
+    found = await wait_for(hosted, wait, look)
+    if found is None:
+        return {"requests": [], "more": False, "next_cursor": None}
+    world, numbers = found
+    more, numbers = len(numbers) > most, numbers[:most]
+    views = await each(numbers, Observer(world, call.served.kinds).entry)
+    return {"requests": views, "more": more, "next_cursor": str(numbers[-1]) if more else None}
+
+
+def found_by(world: World) -> dict[str, Key[Called]]:
+    """How calls are found by the keys of a search."""
+    country = account_of(world).country
+    return {
+        "to": lambda value: among(written.pattern(value, country).matches, lambda called: phones_of(world, called[1])),
+        "tag": patterns(lambda called: tags_of(called[1])),
+        "operation": patterns(lambda called: called[1].operation),
+        "status": _status,
+        "method": patterns(lambda called: called[1].method),
+        "path": patterns(lambda called: called[1].path),
+        "key": patterns(lambda called: called[1].key),
+        **times(world.now, lambda called: called[0]),
+        TEXT: texts(lambda called: called[1].body.decode("utf-8", "replace")),
+    }
+
+
+def _status(value: str) -> Fits[Called]:
+    """The status of the answer; 0 where nothing was answered."""
+    if not _STATUS.fullmatch(value):
+        raise ValueError(f'"{value}" is not a status; legal: 200, 4?? or 4* (a call without an answer has 0)')
+    matches = Pattern(value, digits=True).matches
+    return lambda called: matches(str(called[1].status))
