@@ -117,15 +117,15 @@ def json_of(raw: bytes) -> Any:
 # -- webhooks
 
 
-def delivery_view(on: Observer, delivery: Delivery) -> View:
-    """One delivery with each try."""
+def delivery_view(on: Observer, delivery: Delivery, most: int | None = None) -> View:
+    """One delivery with each try, and its events, or so many of them."""
     return {
         "id": on.world.outlets.id_of(delivery),
         "target": delivery.address,
         "method": delivery.outlet.target.method,
         "at": iso(delivery.made_at),
         "state": delivery.state,
-        "events": [on.event(event) for event in delivery.events],
+        "events": [on.event(event) for event in delivery.events[:most]],
         "tries": [_try_view(this_try) for this_try in delivery.tries],
         **(
             {"rule": delivery.rule.title, "fault": delivery.rule.fault.text}

@@ -36,7 +36,7 @@ class Message extends View {
       ]),
       h("p.quiet.mono", message.message_id),
       picture(story),
-      this.#hand(story),
+      this.#hand(message),
       h("h3", "Steps"),
       steps(story),
       this.#texts(message),
@@ -49,7 +49,7 @@ class Message extends View {
   #texts(message) {
     return [h("h3", "Texts"),
       message.attempts.length ? null : text(message.body),
-      h("ol.story-texts", message.attempts.map(({ number, channel, sender, body, content, refused }) => h("li", { key: number },
+      h("ol.story-texts", message.attempts.map(({ number, channel, from: sender, body, content, refused }) => h("li", { key: number },
         h("p", h("span.channel", `${number} · ${channel}`), sender && [" from ", h("bdi", sender)],
           refused && [" ", badge("refused", "bad"), h("span.quiet", " This is what would have been shown.")]),
         h("div.story-text", text(body)),
@@ -64,13 +64,13 @@ class Message extends View {
   }
 
   /** What may be reported next, by hand. */
-  #hand({ message, legal = [] }) {
+  #hand({ message_id: id, legal }) {
     if (this.past || !legal.length) return null;
     return h("div.actions", { role: "group", "aria-label": "Move by hand" }, h("span.quiet", "Move by hand to"),
       legal.map((result) => h("button.small", {
         type: "button", key: result,
         onclick: async () => {
-          await act(() => this.world.post(["messages", message.message_id, "events"], { result }), `The message is ${result}.`);
+          await act(() => this.world.post(["messages", id, "events"], { result }), `The message is ${result}.`);
           this.reload();
         },
       }, result)));

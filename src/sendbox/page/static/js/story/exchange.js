@@ -13,11 +13,9 @@ const FORMS = { curl: "curl", python: "Python", node: "Node", pytest: "pytest", 
 /** How a call was answered, as a mark. */
 export const answered = ({ status }) => badge(status ? String(status) : "no answer", statusTone(status || null));
 
-/** How many remarks a call has, as marks. */
-export function remarked(entry) {
-  return [[entry.findings, "finding", "bad"], [entry.advice, "remark", "fair"]]
-    .filter(([remarks]) => remarks.length).map(([remarks, noun, tone]) => badge(count(remarks.length, noun), tone));
-}
+/** How many remarks a call has, in the short form, as marks. */
+export const remarked = ({ findings, advice }) =>
+  [findings > 0 && badge(count(findings, "finding"), "bad"), advice > 0 && badge(`${advice} advice`, "fair")];
 
 /** A call: `entry` is its entry of the journal, `world` its world; `messages` are those that it made, the first at least. */
 export function exchange(entry, world, messages = [], more = false) {
@@ -27,7 +25,7 @@ export function exchange(entry, world, messages = [], more = false) {
       h("span.quiet", ` ${when(entry.at)} · entry ${entry.n}`)),
     entry.fault && h("p", badge("fault", "bad"), " ", text(JSON.stringify(entry.fault)),
       !entry.processed && h("span.quiet", " The call had no effect.")),
-    serves("request_export") && h("div.actions", { role: "group", "aria-label": "Copy this call" }, h("span.quiet", "Copy as"),
+    serves("export_request") && h("div.actions", { role: "group", "aria-label": "Copy this call" }, h("span.quiet", "Copy as"),
       Object.entries(FORMS).map(([as, name]) =>
         copy(async () => (await world.get(["requests", String(entry.n), "export"], { as })).text, name))),
     heading(remarksOf(entry).length ? "Asked, with what was remarked" : "Asked"),

@@ -18,7 +18,7 @@ class Hook extends View {
   static kinds = ["delivery", "try"];
 
   async load() {
-    const { deliveries } = await this.world.get("deliveries", { search: OF_HOOK, order: "newest", limit: NEWEST });
+    const { deliveries } = await this.world.get("deliveries", { search: OF_HOOK, order: "newest", limit: NEWEST, form: "short" });
     return Promise.all(deliveries.map(({ id }) => this.world.get(["deliveries", id])));
   }
 

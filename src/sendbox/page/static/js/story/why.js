@@ -26,7 +26,7 @@ function attemptOf({ kind, attempt, message_id: id }, { explain, message }) {
   return explain.attempts.findLast(({ decided_by: rules }) => rules.length);
 }
 
-function decided({ rules, checks = [], why: refused, said, outage }, kind) {
+function decided({ rules, checks = [], why: refused, undecided, outage }, kind) {
   const failed = checks.filter(({ passed }) => !passed);
   const chosen = kind === "refusal" ? [] : rules.filter(({ outcome }) => outcome === "decided");
   return [
@@ -34,7 +34,7 @@ function decided({ rules, checks = [], why: refused, said, outage }, kind) {
     failed.length > 0 && h("ul", failed.map(({ check, why: reason }) => h("li", badge(check, "bad"), " ", h("bdi", reason)))),
     chosen.length > 0 && h("ul", chosen.map((rule) =>
       h("li", "The rule ", named(rule), rule.decides.length > 0 && ` decided ${rule.decides.join(", ")}`))),
-    said && h("p", said),
+    undecided && h("p", undecided),
     outage && h("p", h("bdi", outage)),
   ];
 }

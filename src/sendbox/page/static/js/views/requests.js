@@ -42,7 +42,8 @@ class Requests extends View {
           of: search, height: 68, label: "Requests", key: ({ n }) => n, kinds: ["request"],
           empty: search ? "No call fits." : "The client has not called yet.",
           fetch: async (cursor) => {
-            const { requests, next_cursor: next } = await this.world.get("requests", { order: "newest", limit: 50, search, cursor });
+            const query = { order: "newest", limit: 50, form: "short", search, cursor };
+            const { requests, next_cursor: next } = await this.world.get("requests", query);
             return { items: requests, next };
           },
           row: (entry) => this.#row(entry, chosen),

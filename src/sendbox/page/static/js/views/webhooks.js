@@ -44,7 +44,7 @@ class Webhooks extends View {
           kinds: ["delivery", "try", "webhook_fault", "control"],
           empty: search || state ? "No webhook fits." : "No webhook yet. They come when a message moves.",
           fetch: async (cursor) => {
-            const query = { order: "newest", limit: 50, search, state, cursor };
+            const query = { order: "newest", limit: 50, form: "short", search, state, cursor };
             const { deliveries, next_cursor: next } = await this.world.get("deliveries", query);
             return { items: deliveries, next };
           },
@@ -55,11 +55,12 @@ class Webhooks extends View {
         hook ? h("sb-hook", { key: "hook" }) : h("sb-delivery", { data: chosen, key: chosen })));
   }
 
-  #row({ id, at, state, target, events, tries, rule }, chosen) {
+  #row({ id, at, state, target, events, carries, tries, rule }, chosen) {
+    const more = carries > events.length ? ` and ${carries - events.length} more` : "";
     return h("a.row", { href: this.#at({ delivery: id }), "aria-current": id === chosen ? "true" : null },
       h("span.line", badge(state), h("bdi.text", target === "hook" ? "built-in receiver" : target), h("span.end.quiet", time(at))),
-      h("span.line", h("bdi.text", cut(events.map(short).join(", "))),
-        h("span.end.quiet", [tries.length > 1 && count(tries.length, "try", "tries"), rule && "changed"].filter(Boolean).join(", "))));
+      h("span.line", h("bdi.text", cut(events.map(short).join(", ")), more),
+        h("span.end.quiet", [tries > 1 && count(tries, "try", "tries"), rule && "changed"].filter(Boolean).join(", "))));
   }
 }
 
