@@ -30,7 +30,7 @@ from sendbox.services.http.openapi import WEBHOOKS
 from sendbox.services.messaging import kinds as messaging_kinds
 from sendbox.services.messaging.channels import SAMPLES
 from sendbox.services.messaging.control import export as messaging_export
-from sendbox.services.messaging.control import messages, phones
+from sendbox.services.messaging.control import messages, phones, story
 from sendbox.services.partner import control as partner
 from sendbox.services.partner import kinds as partner_kinds
 from sendbox.services.verify import control as verify
@@ -71,6 +71,7 @@ SERVED: Final = Served(
         time,
         messages,
         phones,
+        story,
     ),
     routes=rows(),
     webhooks=WEBHOOKS,

@@ -1,4 +1,4 @@
-"""What a picture of a message says of each step: the entry in words, what it rests on, and the texts of all attempts."""
+"""What a picture of a message says of each step: its words, what it rests on, and the texts of all attempts."""
 
 from __future__ import annotations
 

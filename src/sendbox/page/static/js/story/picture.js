@@ -14,16 +14,21 @@ const ACTS = { inbound: "reply", click: "click", opt_out: "opt-out" };
 
 /** The lanes of a story: `{name, note, marks: [{at, word, tone}]}`. */
 export function lanesOf({ message, entries, deliveries }) {
-  const attempts = message.attempts.map(({ number, channel, timeline, planned, refused }) => ({
+  const attempts = message.attempts.map(({ number, channel, timeline, planned }) => ({
     name: channel,
     note: `attempt ${number}`,
-    marks: timeline.map(({ at, result }) => ({ at, word: result, tone: tone(result) })),
-    planned: refused ? [] : planned,
+    marks: [
+      ...timeline.map(({ at, result }) => ({ at, word: result, tone: tone(result) })),
+      // where a bad result made the flow move on, the result says so already
+      ...fallbacks(entries).filter(({ at, attempt, why }) => attempt === number && !timeline.some((each) => each.at === at && each.result === why))
+        .map(({ at, why }) => ({ at, word: why, tone: "fair" })),
+    ],
+    planned,
   }));
   const acts = entries.filter(({ kind }) => kind in ACTS).map(({ at, kind }) => ({ at, word: ACTS[kind], tone: "way" }));
   const tries = deliveries.flatMap((delivery) => delivery.tries.map(({ at, status, error }, index) => ({
     at,
-    word: `${status ?? error ?? "under way"}${index ? ` (try ${index + 1})` : ""}`,
+    word: `${index ? `${index + 1} · ` : ""}${status ?? error ?? "under way"}`,
     tone: status === null && error === null ? "way" : statusTone(status),
   })));
   return [
@@ -34,17 +39,18 @@ export function lanesOf({ message, entries, deliveries }) {
   ];
 }
 
+const fallbacks = (entries) => entries.filter(({ kind }) => kind === "fallback");
+
 /** The picture. The list of steps says the same in words. */
 export function picture(story) {
   const lanes = lanesOf(story);
-  const every = [...new Set([...lanes.flatMap(({ marks }) => marks.map(({ at }) => at)), ...story.entries
-    .filter(({ kind }) => kind === "fallback").map(({ at }) => at)])].sort();
+  const every = [...new Set(lanes.flatMap(({ marks }) => marks.map(({ at }) => at)))].sort();
   const instants = every.slice(0, MOST);
   const start = story.message.accepted_at;
   const column = new Map(instants.map((at, index) => [at, index + 2]));
   const wide = instants.map((at, index) => {
     const gap = index + 1 < instants.length ? Date.parse(instants[index + 1]) - Date.parse(at) : 0;
-    return `minmax(max-content, ${(1 + Math.log10(1 + gap / 1000)).toFixed(2)}fr)`;
+    return `minmax(${(4 + 1.3 * Math.log10(1 + gap / 1000)).toFixed(1)}rem, max-content)`;
   });
   const cell = (row, place, ...content) => h("span.story-cell", { style: { "grid-row": String(row), "grid-column": String(place) } }, ...content);
   return h("div.story-picture.scroll", { tabindex: "0", role: "group", "aria-label": "Timeline" },
@@ -55,7 +61,7 @@ export function picture(story) {
     h("span.story-axis", { style: { "grid-row": "1", "grid-column": "1" } }),
     instants.map((at) => h("span.story-axis", { style: { "grid-row": "1", "grid-column": String(column.get(at)) }, title: when(at) }, since(at, start))),
     lanes.map((lane, index) => drawn(lane, index + 2, column, cell)),
-    falls(story, lanes.length, column)),
+    falls(story, column)),
     every.length > MOST && h("p.quiet", `${count(every.length - MOST, "more instant")}: see the steps.`));
 }
 
@@ -85,12 +91,8 @@ function grouped(marks, column) {
 }
 
 /** Where the flow moved on to the next channel. */
-function falls({ entries }, lanes, column) {
-  return entries.filter(({ kind, at }) => kind === "fallback" && column.has(at)).map(({ at, attempt, why }) => {
+function falls({ entries }, column) {
+  return fallbacks(entries).filter(({ at }) => column.has(at)).map(({ at, attempt }) =>
     // the lane of the client stands above those of the attempts, and the axis above all
-    const row = attempt + 2;
-    return row + 1 <= lanes + 1 && h("span.story-fall", {
-      style: { "grid-row": `${row} / ${row + 2}`, "grid-column": String(column.get(at)) },
-    }, h("span", why));
-  });
+    h("span.story-fall", { style: { "grid-row": `${attempt + 2} / ${attempt + 4}`, "grid-column": String(column.get(at)) } }));
 }

@@ -14,7 +14,7 @@ export function steps(story) {
   return [
     h("ol.story-steps", told.slice(0, MOST).map((entry) => h("li", { key: entry.n },
       h("time.quiet", { datetime: entry.at, title: when(entry.at) }, since(entry.at, story.message.accepted_at)),
-      h("div.story-step", h("p", line(entry)), why(entry, story))))),
+      h("p", line(entry)), why(entry, story)))),
     told.length > MOST && h("p.quiet", `and ${told.length - MOST} more`),
   ];
 }
