@@ -182,6 +182,7 @@ _WITH: Final = {
     "exchanges.deliveries": "records",
     "control.messages": "traffic",
     "control.phones": "traffic",
+    "control.story": "traffic",
 }
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-import shlex
 from typing import Final
+
+from sendbox.control.export.request import curl
 
 #: A number that is delivered, by the magic numbers of the default scenario.
 DELIVERED: Final = "420777000101"
@@ -29,4 +30,4 @@ def open_line(control_url: str) -> str:
 
 
 def _curl(*arguments: str, body: object) -> str:
-    return shlex.join(("curl", *arguments, "-d", json.dumps(body)))
+    return curl(*arguments, "-d", json.dumps(body))

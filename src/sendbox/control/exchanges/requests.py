@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from sendbox.control.arguments import whole
-from sendbox.control.operation import Call, operation
+from sendbox.control.arguments import one_of, whole
+from sendbox.control.export.request import FORMS, request_text
+from sendbox.control.export.script import Called
+from sendbox.control.operation import Call, ControlError, operation
 from sendbox.control.reading import backwards, chosen, each, shortened, wait_for
-from sendbox.control.records import most_of
+from sendbox.control.records import journal_entry, most_of
 from sendbox.control.searching import TEXT, Fits, Key, among, patterns, searched, texts, times
 from sendbox.engine.durations import iso
 from sendbox.engine.journal import CODE
@@ -26,7 +29,7 @@ if TYPE_CHECKING:
     from sendbox.engine.world import World
 
     #: A call and its instant.
-    Called = tuple[int, RequestRecord]
+    Timed = tuple[int, RequestRecord]
 
 _STATUS: Final = re.compile(r"[0-9*?]{1,3}")
 
@@ -100,7 +103,33 @@ def _short(world: World, number: int) -> dict[str, Any]:
     }
 
 
-def found_by(world: World) -> dict[str, Key[Called]]:
+@operation("GET", "/worlds/{id}/requests/{n}/export")
+async def export_request(call: Call, n: Any, as_: Any = "curl") -> Any:
+    """One call as text that makes it again: `as` curl, python (httpx), node (fetch), pytest, or scenario (`traffic`).
+
+    A key is written as it came. 409 `not_expressible` where that form cannot say it.
+    """
+    one_of(as_, "as", FORMS)
+    world, number = call.here.world, whole(n, "n")
+    entry = await journal_entry(call, number)
+    if entry["kind"] != "request":
+        raise ControlError(404, "no_such_request", f"{number} is not a call; its entry is of the kind {entry['kind']}")
+    at, _, record = world.journal.entry(number)
+    step = Called(number, at, record, record.call)
+    if step.call.body is None:
+        raise ControlError(409, "not_expressible", "the body was too long to be read, and is not kept")
+
+    def write() -> str:
+        return request_text(lambda: call.runtime.language, world, call.origin, step, as_)
+
+    try:
+        text = await asyncio.get_running_loop().run_in_executor(None, write)
+    except ValueError as error:
+        raise ControlError(409, "not_expressible", str(error)) from None
+    return {"as": as_, "text": text}
+
+
+def found_by(world: World) -> dict[str, Key[Timed]]:
     """How calls are found by the keys of a search."""
     country = account_of(world).country
     return {
@@ -122,7 +151,7 @@ def _remarks(record: RequestRecord) -> list[str]:
     return [*(finding.rule for finding in record.findings), *(advice.code for advice in record.advice)]
 
 
-def _status(value: str) -> Fits[Called]:
+def _status(value: str) -> Fits[Timed]:
     """The status of the answer; 0 where nothing was answered."""
     if not _STATUS.fullmatch(value):
         raise ValueError(f'"{value}" is not a status; legal: 200, 4?? or 4* (a call without an answer has 0)')

@@ -41,6 +41,12 @@ def pytest_file(world: World, script: Script, about: About, exported: Mapping[st
     return _File(world, script, about, exported).text()
 
 
+def pytest_call(world: World, step: Called) -> str:
+    """One call as a test of its own."""
+    file = _File(world, Script([step]), About("", "", 0, ""), {})
+    return file.alone(step)
+
+
 class _File:
     def __init__(self, world: World, script: Script, about: About, exported: Mapping[str, Exported]) -> None:
         self._world = world
@@ -112,12 +118,24 @@ class _File:
             )
         if self._script.delivers:
             lines.append("    sendbox.deliver_to(Recorded(OUTCOMES))")
+        lines += self._client(body)
+        return [*lines, body, f'    assert sendbox.digest == "{about.digest}"']
+
+    def _client(self, body: str) -> list[str]:
+        """What its calls need."""
         late = any(isinstance(step, Called) and step.record.fault is not None for step in self._script.steps)
         patient = ", timeout=None" if late else ""  # only what never comes is a timeout then
-        lines.append(f"    client = httpx.Client(transport=sendbox.transport, base_url=sendbox.origin{patient})")
+        lines = [f"    client = httpx.Client(transport=sendbox.transport, base_url=sendbox.origin{patient})"]
         if "headers=key" in body:
             lines.append('    key = {"x-api-key": sendbox.api_key}')
-        return [*lines, body, f'    assert sendbox.digest == "{about.digest}"']
+        return lines
+
+    def alone(self, step: Called) -> str:
+        """One call without the others."""
+        self._call(step)
+        body = "\n".join(f"    {line}" for line in self._lines)
+        imports = ["import httpx", *(["import pytest"] if step.broken else []), "", ""]
+        return "\n".join([*imports, "def test_call(sendbox):", *self._client(body), body]) + "\n"
 
     # -- one method for each kind of step
 

@@ -94,6 +94,15 @@ def _in_front(value: Any, path: tuple[str, ...], rules: list[dict[str, Any]]) ->
     return {**(value or {}), path[0]: _in_front((value or {}).get(path[0]), path[1:], rules)}
 
 
+def entry_of_call(language: Language, world: World, step: Called) -> dict[str, Any]:
+    """The entry of traffic that makes a call. ValueError where none can, with the reason."""
+    writer = _Writer(language, world, Script([step]), {}, {})
+    writer.read()
+    if writer.left_out:
+        raise ValueError(writer.left_out[0])
+    return writer.traffic[-1]
+
+
 class _Unsaid(Exception):
     """An entry of traffic cannot express this of a call; the text says what."""
 

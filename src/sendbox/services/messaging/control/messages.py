@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
@@ -135,6 +135,18 @@ def number_of(world: World, text: str) -> str:
 async def message_of(world: World, message_id: str) -> Message:
     """The message of an id. Raises `ControlError`."""
     await through(Messaging.of(world).by_id.read())
+    return message_named(world, message_id)
+
+
+async def named(call: Call, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The ids of all messages are made before an act that names one, which takes long for many."""
+    if arguments.get("message_id") is not None:
+        await through(Messaging.of(call.here.world).by_id.read())
+    return arguments
+
+
+def message_named(world: World, message_id: str) -> Message:
+    """The message of an id, at once. Raises `ControlError`."""
     messaging = Messaging.of(world)
     message = messaging.by_id.get(message_id)
     if message is None and messaging.past is not None and message_id in messaging.past:
@@ -172,11 +184,11 @@ async def explain(call: Call, message_id: str) -> Any:
     return explain_message(world, message, witness.seen)
 
 
-@operation("POST", "/worlds/{id}/messages/{message_id}/events", act=True, journals=True)
+@operation("POST", "/worlds/{id}/messages/{message_id}/events", act=True, journals=True, prepare=named)
 async def move_message(call: Call, message_id: str, result: str, info: str | None = None) -> Any:
     """Moves a message's current attempt by hand; the rest of its plan is dropped."""
     world = call.here.world
-    message = await message_of(world, message_id)
+    message = message_named(world, message_id)
     legal("result", result, STATES[1:])
     tried(lambda: Messaging.of(world).simulator.move_by_hand(message, result, info))
     world.control("event", {"message_id": message_id, "result": result, **({} if info is None else {"info": info})})

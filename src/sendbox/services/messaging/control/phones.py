@@ -10,7 +10,7 @@ from sendbox.control.operation import Call, ControlError, operation
 from sendbox.control.reading import backwards, chosen, each, page, shortened, through
 from sendbox.control.searching import TEXT, Key, fits_of, holding, terms_of
 from sendbox.services.messaging.channels import FAMILIES, USUAL
-from sendbox.services.messaging.control.messages import legal, message_of, number_of, tried
+from sendbox.services.messaging.control.messages import legal, message_named, named, number_of, tried
 from sendbox.services.messaging.messaging import Messaging
 from sendbox.services.messaging.views import body_of, inbound_view, link_view, message_view, phone_short, phone_view
 from sendbox.services.numbers import written
@@ -126,22 +126,22 @@ async def phone(call: Call, number: str) -> Any:
     return phone_view(call.here.world, number_of(call.here.world, number))
 
 
-async def _latest(call: Call, text: str, message_id: str | None) -> tuple[Phones, Message]:
+def _latest(call: Call, text: str, message_id: str | None) -> tuple[Phones, Message]:
     """The phones of a world, and the message an act is about: the one named, else the newest that arrived."""
     world = call.here.world
     number, phones = _handset(world, text), Messaging.of(world).phones
     if message_id is not None:
-        return phones, await message_of(world, message_id)
+        return phones, message_named(world, message_id)
     inbox = phones.inbox(number)
     if not inbox:
         raise ControlError(404, "no_such_message", f"nothing has arrived on {number} yet; advance the clock first")
     return phones, inbox[-1].message
 
 
-@operation("POST", "/worlds/{id}/phones/{number}/reply", status=201, act=True)
+@operation("POST", "/worlds/{id}/phones/{number}/reply", status=201, act=True, prepare=named)
 async def phone_reply(call: Call, number: str, body: str, message_id: str | None = None) -> Any:
     """The phone answers the newest message that it received, or `message_id`."""
-    phones, message = await _latest(call, number, message_id)
+    phones, message = _latest(call, number, message_id)
     return inbound_view(tried(lambda: phones.reply(message, body)))
 
 
@@ -151,25 +151,25 @@ async def phone_write(call: Call, number: str, body: str, channel: str = USUAL, 
     return await inbound(call, channel, number, body, to)
 
 
-@operation("POST", "/worlds/{id}/phones/{number}/click", act=True)
+@operation("POST", "/worlds/{id}/phones/{number}/click", act=True, prepare=named)
 async def phone_click(call: Call, number: str, message_id: str | None = None) -> Any:
     """The phone follows the first working link of the newest message that it received, or of `message_id`."""
-    phones, message = await _latest(call, number, message_id)
+    phones, message = _latest(call, number, message_id)
     return link_view(tried(lambda: phones.click(message)))
 
 
-@operation("POST", "/worlds/{id}/phones/{number}/press", status=201, act=True)
+@operation("POST", "/worlds/{id}/phones/{number}/press", status=201, act=True, prepare=named)
 async def phone_press(call: Call, number: str, button: Any = 0, message_id: str | None = None) -> Any:
     """The phone presses a quick-reply button, by position or title; the service gets its payload, else its title."""
-    phones, message = await _latest(call, number, message_id)
+    phones, message = _latest(call, number, message_id)
     body = tried(lambda: phones.pressed(message, button))
     return inbound_view(tried(lambda: phones.reply(message, body)))
 
 
-@operation("POST", "/worlds/{id}/phones/{number}/seen", act=True)
+@operation("POST", "/worlds/{id}/phones/{number}/seen", act=True, prepare=named)
 async def phone_seen(call: Call, number: str, message_id: str | None = None) -> Any:
     """The phone's owner opens a message (not on sms)."""
-    phones, message = await _latest(call, number, message_id)
+    phones, message = _latest(call, number, message_id)
     tried(lambda: phones.see(message))
     return message_view(call.here.world, message)
 
