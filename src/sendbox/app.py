@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from sendbox import data
-from sendbox.control import checkpoints, coverage, leaning, pending, records, refused, time, worlds
+from sendbox.control import checkpoints, coverage, leaning, pending, records, refused, scenarios, time, worlds
 from sendbox.control.beside import compare, past
 from sendbox.control.catalog import catalog
 from sendbox.control.exchanges import deliveries, requests
@@ -17,6 +17,7 @@ from sendbox.control.operation import Served, operations_of
 from sendbox.engine.kinds import own
 from sendbox.engine.kinds.rows import Kinds, Observed
 from sendbox.language import LANGUAGE, SUBJECTS
+from sendbox.playing import control as playing
 from sendbox.server.application import Application
 from sendbox.server.gateway import Emulated
 from sendbox.services.account import control as account
@@ -65,12 +66,14 @@ SERVED: Final = Served(
         partner,
         pending,
         worlds,
+        scenarios,
         account,
         checkpoints,
         refused,
         time,
         messages,
         phones,
+        playing,
         story,
     ),
     routes=rows(),

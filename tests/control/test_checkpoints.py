@@ -341,3 +341,16 @@ async def test_a_record_that_was_cut() -> None:
             assert "--max-journal=20 cut it" in answer.json["message"]
         shown = await restored(box)
         assert (shown["messages"], shown["clock"]["now"]) == (1, "2026-03-01T09:00:00.000Z")
+
+
+async def test_a_world_names_its_checkpoints() -> None:
+    """Each with the instant at which it was last taken."""
+    async with boxed() as box:
+        await box.open()
+        assert (await box.get(WORLD)).json["checkpoints"] == []
+        first = (await box.put(HERE)).json
+        await box.advance("1m")
+        second = (await box.put(f"{WORLD}/checkpoints/there")).json
+        assert (await box.get(WORLD)).json["checkpoints"] == [first, second]
+        again = (await box.put(HERE)).json
+        assert (await box.get(WORLD)).json["checkpoints"] == [again, second]

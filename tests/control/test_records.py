@@ -123,7 +123,23 @@ async def test_the_journal_has_a_canonical_form() -> None:
         assert (await box.get(f"{WORLD}/journal?form=plain")).json == (await box.get(f"{WORLD}/journal")).json
         answer = await box.get(f"{WORLD}/journal?form=short")
         assert answer.status == 400
-        assert answer.json["message"] == 'form: "short" is not known; legal: plain, canonical'
+        assert answer.json["message"] == 'form: "short" is not known; legal: plain, canonical, told'
+
+
+async def test_the_journal_can_be_told() -> None:
+    """Each entry in words; one that others tell has none."""
+    async with boxed() as box:
+        await box.send("420777000105")
+        await box.advance("1s")
+        told = (await box.get(f"{WORLD}/journal?form=told")).json
+        plain = (await box.get(f"{WORLD}/journal")).json
+        assert [(each["n"], each["at"], each["kind"]) for each in told["entries"]] == [
+            (each["n"], each["at"], each["kind"]) for each in plain["entries"]
+        ]
+        assert (told["form"], told["length"], told["more"]) == ("told", plain["length"], False)
+        words = {(each["who"], each["text"], each["tone"]) for each in told["entries"]}
+        assert ("client", "POST /v2/message -> 200 sendMessage", "plain") in words
+        assert (None, None, "dim") in words
 
 
 async def test_requests_are_calls_with_findings_and_advice() -> None:

@@ -204,18 +204,23 @@ async def test_arguments_that_are_not_legal(query: str) -> None:
 
 async def test_ids_of_every_form() -> None:
     """With `--any-key` an id may hold what separates ids and positions."""
-    names = ["a,b=c", "x y/ž%2C", "0.1"]
+    names = ["a,b=c", "x y/ž%2C", "0.1", "a!*'()"]
     async with boxed(any_key=True) as box:
         worlds = opened(box, *names)
         async with streaming(box, several(*names)) as events:
-            clocks = await begun(events, open=3, worlds=3)
+            clocks = await begun(events, open=4, worlds=4)
             assert [clock["world"] for clock in clocks] == names
             happens(box, worlds[1])
             assert (await events.next()).data["world"] == names[1]
             last = events.ids[-1]
-        assert [item.partition("=")[0] for item in last.split(",")] == ["a%2Cb%3Dc", "x%20y%2F%C5%BE%252C", "0.1"]
+        assert [item.partition("=")[0] for item in last.split(",")] == [
+            "a%2Cb%3Dc",
+            "x%20y%2F%C5%BE%252C",
+            "0.1",
+            "a!*'()",
+        ]
         async with streaming(box, several(*names), last) as events:
-            assert [name for name, _ in await events.told(4)] == ["worlds", "clock", "clock", "clock"]
+            assert [name for name, _ in await events.told(5)] == ["worlds", *["clock"] * 4]
 
 
 async def test_entries_are_skipped_if_too_many_wait() -> None:

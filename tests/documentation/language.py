@@ -78,7 +78,7 @@ def _pattern(form: str) -> str:
 
 def _controlled() -> list[str]:
     """The operations of control that traffic may have: those that change a world or look at it."""
-    but = ("outbox", "record", "export")  # these hand over deliveries, or make a file
+    but = ("outbox", "record", "export", "compare")  # deliveries that are handed over, files, and another world
     rows = [row for row in SERVED.operations if row.worldly and row.name not in but]
     return [*(row.name for row in rows if row.act or row.method == "GET"), "advance"]
 

@@ -7,7 +7,6 @@ table of all parts is here.
 from __future__ import annotations
 
 import inspect
-import itertools
 from collections.abc import Callable, Iterable
 from dataclasses import MISSING, fields
 from typing import Any, Final
@@ -20,14 +19,14 @@ from sendbox.cli.main import sendbox as command_line
 from sendbox.cli.outcome import CODES
 from sendbox.control.catalog import catalog
 from sendbox.control.operation import Operation
+from sendbox.control.stream import STREAMED
 from sendbox.engine.lifecycle import Table, diagram
 from sendbox.engine.texts import FAKES
 from sendbox.exploring.families.table import FAMILIES, USUAL
 from sendbox.fixture.sandbox import Phone, Sandbox
-from sendbox.language import LANGUAGE, SUBJECTS
+from sendbox.language import SUBJECTS
 from sendbox.scenario import library
 from sendbox.scenario.numbers import magic
-from sendbox.scenario.read import read
 from sendbox.scenario.shape import schema
 from sendbox.services.account.orders import ORDER
 from sendbox.services.advice import ADVICE
@@ -74,20 +73,8 @@ def magic_numbers() -> str:
 
 def scenarios() -> str:
     """The scenario library: name, title, and the story that its comment tells."""
-    rows = []
-    for name in library.names():
-        path = library.path(name)
-        node, _, _ = read(path, LANGUAGE.shape)
-        title = None if node is None else node.get("name")
-        rows.append((code(name), str(title.value) if title is not None else "", _story(path.read_text("utf-8"))))
+    rows = [(code(row.name), row.title, row.summary) for row in library.rows()]
     return table(("name", "title", "what happens"), rows)
-
-
-def _story(text: str) -> str:
-    """The first paragraph of the comment that a scenario begins with."""
-    comment = [line[1:].strip() for line in text.partition("\nsendbox: 1")[0].splitlines() if line.startswith("#")]
-    lines = comment[comment.index("") + 1 :]
-    return " ".join(itertools.takewhile(bool, lines))
 
 
 # --- assumptions and advice
@@ -155,6 +142,8 @@ def drawn(table: Table) -> str:
 
 # --- control
 
+#: The operations, with those that only HTTP carries.
+_OPERATIONS: Final = (*SERVED.operations, *STREAMED)
 #: Arguments that are no query or body field of their own, by operation.
 _RAW: Final = {
     "load_scenario": "body: YAML or JSON; `name`, `reset`",
@@ -166,7 +155,7 @@ _RAW: Final = {
 
 def control(module: str) -> str:
     """The operations that are described together."""
-    found = [row for row in SERVED.operations if _together(row) == module]
+    found = [row for row in _OPERATIONS if _together(row) == module]
     rows = [(code(f"{row.method} {row.path}"), _does(row.function), _arguments(row)) for row in found]
     return table(("under `/_sandbox`", "does", "takes"), rows)
 
@@ -178,6 +167,7 @@ _WITH: Final = {
     "account.control": "worlds",
     "control.checkpoints": "worlds",
     "control.refused": "worlds",
+    "playing.control": "playing",
     "exchanges.requests": "records",
     "exchanges.deliveries": "records",
     "control.messages": "traffic",
@@ -407,7 +397,7 @@ def render(name: str) -> str:
 
 def names() -> Iterable[str]:
     """The name of every part that must stand in some document."""
-    modules = dict.fromkeys(map(_together, SERVED.operations))
+    modules = dict.fromkeys(map(_together, _OPERATIONS))
     return [
         *PARTS,
         *(f"control {name}" for name in modules),

@@ -9,7 +9,7 @@ import pytest
 
 from sendbox.engine.durations import DAY
 from sendbox.engine.traffic import Traffic
-from sendbox.playing import Asked, play, player
+from sendbox.playing import Asked, play, steps
 from sendbox.playing.objects import objects
 from sendbox.playing.player import START, aplay
 from sendbox.playing.text import text
@@ -271,7 +271,7 @@ def faulty(monkeypatch: pytest.MonkeyPatch, answer: Answering) -> Any:
         return answer
 
     monkeypatch.setattr("sendbox.app.make_app", app)
-    monkeypatch.setattr(player, "PATIENCE", 0.01)
+    monkeypatch.setattr(steps, "PATIENCE", 0.01)
     return play(scenario({"at": 0, "request": SEND, "expect": {"status": "none"}}))
 
 

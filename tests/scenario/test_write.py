@@ -15,9 +15,9 @@ from tests.scenarios import check, load
 
 
 def meaning(value: Any) -> Any:
-    """A blueprint without the places at which its parts were written, and without its source."""
+    """A blueprint without the places at which its parts were written, and without its text."""
     if isinstance(value, Blueprint):
-        value = replace(value, source=None)
+        value = replace(value, source=None, written=None)
     if is_dataclass(value) and not isinstance(value, type):
         return {each.name: meaning(getattr(value, each.name)) for each in fields(value) if each.name != "place"}
     if isinstance(value, dict):

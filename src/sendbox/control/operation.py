@@ -176,7 +176,7 @@ _KINDS: Final[dict[str, tuple[type, ...]]] = {
     "dict[str, Any] | None": (dict, NoneType),
 }
 #: Arguments that hold a scenario or a part of one.
-_READ: Final = frozenset({"scenario", "raw"})
+READ: Final = frozenset({"scenario", "text", "raw"})
 _NONE: Final[Mapping[str, Any]] = {}
 _WORDS: Final = {str: "text", int: "a whole number", dict: "an object", NoneType: "null"}
 
@@ -401,7 +401,7 @@ def _legal(row: Operation, name: str, value: Any) -> Any:
 
     A scenario, or a part of one, is held to the bounds where it is read, which says the place of each problem.
     """
-    outside = None if name in _READ else bounds.in_value(value)
+    outside = None if name in READ else bounds.in_value(value)
     if outside is not None:
         raise out_of_bounds(outside._replace(place=(name, *outside.place)))
     kinds = row.legal[name].kinds

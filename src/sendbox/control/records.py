@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import sys
+from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, Any, get_args
 
@@ -21,12 +22,14 @@ from sendbox.engine.durations import iso
 from sendbox.engine.expect.verdict import lines, proves, verdict_in_slices
 from sendbox.engine.journal import CODE
 from sendbox.engine.kinds.own import delivery_view
+from sendbox.engine.kinds.narration import Names, Teller
 from sendbox.engine.kinds.rows import Observer
 from sendbox.runtime.policy import Failure, Outcome
 from sendbox.runtime.worlds import Slice
 from sendbox.services.ports import account_of
 
 if TYPE_CHECKING:
+    from sendbox.engine.kinds.narration import Entry
     from sendbox.engine.world import World
 
 #: How many entries an answer holds unless `limit` says otherwise.
@@ -49,10 +52,11 @@ async def journal(
 
     There are 1,000 of them unless `limit` says otherwise, and `more` says that others follow. With `form=canonical`
     they have the form of which the digest is made: equal runs of two worlds have equal entries, and all of them are
-    answered unless `limit` is given.
+    answered unless `limit` is given. With `form=told` they are put into words: `{n, at, kind, who, text, tone}`; `text`
+    is null where other entries tell it, `tone` good, bad, plain or dim.
     """
     if form is not None:
-        one_of(form, "form", ("plain", "canonical"))
+        one_of(form, "form", ("plain", "canonical", "told"))
     kinds: frozenset[str] | None = None
     if kind is not None:
         legal_kinds: set[str] = set()
@@ -94,7 +98,20 @@ async def journal(
         wanted_numbers = frozenset(numbers)
         lines = await Slice().through(canonical_in_slices(world, call.served.kinds))
         return {"form": form, "entries": [line for line in lines if line["n"] in wanted_numbers], **bounds}
-    return {"entries": await each(numbers, Observer(world, call.served.kinds).entry), **bounds}
+    views = await each(numbers, Observer(world, call.served.kinds).entry)
+    if form == "told":
+        teller = Teller(call.served.kinds.told, Names(), views)
+        return {"form": form, "entries": await each(views, partial(_told, teller)), **bounds}
+    return {"entries": views, **bounds}
+
+
+def _told(teller: Teller, entry: Entry) -> dict[str, Any]:
+    """An entry in words."""
+    told = teller.tell(entry)
+    words = {"who": None, "text": None, "tone": "dim"}
+    if told is not None:
+        words = {"who": told.who, "text": told.text, "tone": told.tone}
+    return {"n": entry["n"], "at": entry["at"], "kind": entry["kind"], **words}
 
 
 def bound_of(world: World) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from starlette.routing import Route
 
 from sendbox import __version__
 from sendbox.control.openapi import document
-from sendbox.control.operation import Control, ControlError, Operation, Text, out_of_bounds
+from sendbox.control.operation import READ, Control, ControlError, Operation, Text, out_of_bounds
 from sendbox.control.stream import STREAMED, Events
 from sendbox.engine import bounds
 from sendbox.server.origin import origin_of as origin_of
@@ -148,7 +148,7 @@ async def _perform(control: Control, row: Operation, request: Request) -> Respon
 async def _arguments(request: Request, row: Operation) -> dict[str, Any]:
     arguments: dict[str, Any] = dict(request.query_params)
     if row.method not in ("GET", "DELETE"):
-        longest = BODY_CAP if row.raw or "scenario" in row.takes else LONGEST
+        longest = LONGEST if READ.isdisjoint(row.takes) else BODY_CAP
         raw = await read_body(request.receive, longest)
         if raw is None:
             raise ControlError(413, "too_long", f"the body is longer than {longest} bytes, the most that is read here")

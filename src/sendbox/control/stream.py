@@ -29,7 +29,9 @@ HEARTBEAT = 15.0
 STREAMS = 16
 SEVERAL = 256
 #: Worlds of one stream.
-WORLDS: Final = 32
+WORLDS: Final = 64
+#: What is not percent-encoded in names beside letters, digits and `-._~`: as `encodeURIComponent` does it in browsers.
+PLAIN: Final = "!*'()"
 #: Events that a stream sends in one turn of the loop.
 AT_ONCE = 2
 #: Real seconds in which a stream tells at most `most` entries of a world, and its clock once.
@@ -99,7 +101,7 @@ class _Reader:
     def __str__(self) -> str:
         """The position, as ids of events have it."""
         place = ".".join(str(part) for part in self.position if part is not None)
-        return f"{quote(self.name, safe='')}={place}"
+        return f"{quote(self.name, safe=PLAIN)}={place}"
 
     def begin(self, position: Position | None) -> None:
         """Goes to a position; None is the present end."""
@@ -339,7 +341,7 @@ async def stream(call: Call, most: Any = None) -> Any:
 async def stream_worlds(call: Call, worlds: str = "", since: str = "", most: Any = WAITING) -> Any:
     """What happens in several worlds, as server-sent events: `entry`, `skipped`, `clock`, `reset`, `closed`, `opened`.
 
-    `worlds` has the ids, percent-encoded, with commas between, at most 32; the event `worlds` says how many are open.
+    `worlds` has the ids, percent-encoded, with commas between, at most 64; the event `worlds` says how many are open.
     Each event has an id, the positions in these worlds, as `test-a=0.15.5e4f3a21`: epoch, next entry, and which opening
     of the world it is, which may be left out. The header `Last-Event-ID`, and else `since`, takes such positions. A
     world without one begins at its present end. If more than `most` entries (1 to 1000, else 100) of a world wait for

@@ -200,8 +200,9 @@ async def worlds(
 
 @operation("GET", "/worlds/{id}")
 async def world(call: Call) -> Any:
-    """One world."""
-    return world_view(call, call.here)
+    """One world. `checkpoints` are `{name, at}`, in the order in which their names were first taken."""
+    taken = [{"name": name, "at": iso(record.at[-1])} for name, record in call.here.checkpoints.items()]
+    return {**world_view(call, call.here), "checkpoints": taken}
 
 
 @operation("POST", "/worlds/{id}/start", early=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sendbox.engine.chooser.plan import NO_PLAN, Plan
 from sendbox.engine.classes import dataclass
@@ -50,6 +50,14 @@ class TimelineEntry:
             timeline.at(at, -1, handler, later)
 
 
+class Written(NamedTuple):
+    """The text of a scenario as it was given; `file` is what places in it begin with, which may be only a name."""
+
+    file: str
+    text: str
+    is_file: bool
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Blueprint:
     """All that a scenario settles. `start` in virtual milliseconds, None = the present second when a world opens.
@@ -80,6 +88,8 @@ class Blueprint:
     plan: Plan = NO_PLAN
     #: the scenario as it stands in files, merged with all that it builds on; None where it never was one
     source: dict[str, Any] | None = field(default=None, compare=False, repr=False)
+    #: its own text; None for one of the library, an object, and several together
+    written: Written | None = field(default=None, compare=False, repr=False)
 
     def of(self, key: str) -> Any:
         """What a key of the language settles, whether a service brought it or not."""

@@ -289,6 +289,11 @@ class World:
         return {**books, "api": self.api, "webhooks": self.outlets.faults}
 
     @property
+    def lists(self) -> dict[str, Rulebook[Any]]:
+        """The same with those whose rules stay as the scenario has them, by their places in the language."""
+        return {name: book for part in self.parts.values() for name, book in part.lists.items()} | self.rulebooks
+
+    @property
     def counts(self) -> dict[str, int]:
         """How many things of its services there are, by name."""
         return {name: count for part in self.parts.values() for name, count in part.counts.items()}

@@ -33,8 +33,10 @@ def page_routes(control: Control) -> list[Route]:
             "version": health["version"],
             "origin": origin,
             "addresses": addresses(origin),
-            "send_line": lines.send_line(f"{origin}/v2", "test-demo"),
-            "open_line": lines.open_line(f"{origin}{PREFIX}"),
+            "lines": {
+                "Open a world": lines.open_line(f"{origin}{PREFIX}"),
+                "Send a first message": lines.send_line(f"{origin}/v2", "test-demo"),
+            },
             "served": {
                 "operations": sorted(control.served.by_name),
                 "lists": [

@@ -6,7 +6,7 @@ import asyncio
 from collections import deque
 from collections.abc import Awaitable, Callable, Collection, Generator
 from dataclasses import field
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 from urllib.parse import quote
 
 from sendbox.engine.classes import dataclass
@@ -129,6 +129,13 @@ async def change_of(sources: Collection[Changing]) -> None:
             source.changed.discard(future)
 
 
+class Playing(Protocol):
+    """What plays the scenario of a world, as far as it was played in this epoch."""
+
+    def end(self) -> object:
+        """The epoch ends: nothing more is sent, and webhooks go to their targets again."""
+
+
 @dataclass(slots=True, eq=False, repr=False)
 class Hosted(Changing):
     """A world and what the runtime keeps beside it."""
@@ -179,6 +186,7 @@ class Hosted(Changing):
     busy: bool = False
     tasks: set[asyncio.Task[None]] = field(default_factory=set)
     deliverer: Deliverer | None = None
+    playing: Playing | None = None
     #: where this world's webhooks may go (None: where those of all may), and the targets that the log named so far
     callbacks: Callbacks | None = None
     not_allowed: set[str] = field(default_factory=set)

@@ -109,6 +109,8 @@ class Runtime:
         self.desk: Any = None
         #: what an operation answers for the past (`control/beside/past.py`): (call, its row, its arguments, the place)
         self.past: Callable[..., Awaitable[Any]] = _not_served
+        #: what serves calls (`server/application.py`), for those that are made in this process
+        self.application: Any = None
         #: called with one line for the log: (world id, line); and how many of them could not be written
         self.log: Callable[[str, str], None] = lambda world, line: None
         self.watch = Watch()
@@ -347,6 +349,9 @@ class Runtime:
         for ended in hosted.lingering:
             if not ended.done():
                 ended.set_result(None)
+        if hosted.playing is not None:
+            hosted.playing.end()
+            hosted.playing = None
         hosted.outbox.clear()
         hosted.landed.clear()
         hosted.calls.begin()

@@ -11,7 +11,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
-from sendbox.engine.blueprint import Blueprint
+from sendbox.engine.blueprint import Blueprint, Written
 from sendbox.scenario import library
 from sendbox.scenario.keys.api import compile_api_rule
 from sendbox.scenario.keys.expect import NOT, compile_expectation
@@ -221,6 +221,8 @@ class Language:
             **self._facts,
         )
         blueprint = self._blueprint(node, reader, name, origin)
+        if isinstance(source, list | tuple) and len(source) > 1:
+            blueprint = replace(blueprint, written=None)
         if lint or blueprint.expect:
             from sendbox.scenario.lint import reach
             from sendbox.scenario.lint.linter import Linter
@@ -264,6 +266,7 @@ class Language:
             digest_ignore=() if ignored is None else tuple(dict.fromkeys(str(item.value) for item in ignored.items())),
             coverage=reader.operations(covered, reader.emulated, "not an operation of an emulated interface") or (),
             source=standalone(node),
+            written=_written(node.source),
             **compiled,
         )
 
@@ -280,6 +283,13 @@ class Language:
         reach.find(linter, [key.name for key in keys if key.rules is not None], self._subjects)
         lengths.find(linter, {key.name: key.times for key in keys if key.times is not None})
         spelling.find(linter, self.shape)
+
+
+def _written(source: Source) -> Written | None:
+    """The text of a scenario; that of the library need not be kept."""
+    if source.text is None or source.folder == library.folder():
+        return None
+    return Written(source.file, source.text, source.folder is not None and Path(source.file).is_file())
 
 
 def _raise_any(problems: list[Problem]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import fields
+from dataclasses import field, fields
 from pathlib import Path
 from typing import Any, Final, Literal
 
@@ -29,11 +29,13 @@ Severity = Literal["error", "warning"]
 class Source:
     """Where a scenario came from: `file` as messages name it, `folder` against which its `extends` is resolved.
 
-    `folder` None means that it may extend the library only (a scenario that came over the network).
+    `folder` None means that it may extend the library only (a scenario that came over the network). `text` is all of
+    it, None where it is an object.
     """
 
     file: str
     folder: Path | None = None
+    text: str | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(slots=True, eq=False)

@@ -77,6 +77,13 @@ def parse(text: str, source: Source) -> tuple[Node | None, list[Problem]]:
     return reader.root, []
 
 
+def begun(text: str, source: Source) -> Node | None:
+    """The nodes of a text that may be unfinished: as far as it can be read, None where that is nothing."""
+    reader = _parsed(text, source)
+    reader.end()
+    return reader.root
+
+
 def _parsed(text: str, source: Source) -> _Reader:
     """The reader of a text, which has its nodes and problems."""
     reader = _Reader(source)
@@ -211,6 +218,15 @@ class _Reader:
                     self._complain(event, "document", "a second document begins here; a file holds one scenario")
                     raise _Stop
         self.problems += self._unused.values()
+
+    def end(self) -> None:
+        """Ends every mapping and list that is still open; a key without a value gets an empty one."""
+        while self._frames:
+            frame = self._frames[-1]
+            if frame.key is not None:
+                self._put(Node(None, self._source, self._next_path()), 1)
+            self._frames.pop()
+            self._put(frame.node, frame.size, as_key=frame.as_key)
 
     def _scalar(self, event: yaml.ScalarEvent) -> None:
         node = self._node(event, event.value)

@@ -340,7 +340,7 @@ def _text(text: str, source: Source, shape: Shape, env: Mapping[str, str], refus
     if len(text) > LONGEST:
         top = Node(None, source, "$", 1, 1)
         return None, [problem(top, "size", f"{len(text)} characters are too many; at most {LONGEST} are legal")]
-    node, problems = parse.parse(text, source)
+    node, problems = parse.parse(text, replace(source, text=text))
     node, problems = _checked(node, problems, shape, env, refused, fills=environment.MARK in text)
     return node, repair.commented(problems, text)
 

@@ -15,7 +15,7 @@ rules of meaning can check everything else and no problem hides another.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
@@ -105,25 +105,67 @@ class Shape:
 
     def _explained(self, error: Error, root: Node, errors: list[Error]) -> list[Problem]:
         """What an error says, with fewer legal keys where another key decides about them."""
-        only = error.schema.get("x-only") if error.validator == "additionalProperties" else None
-        if only is not None:
-            path = list(error.absolute_path)
-            around = [step for end in range(len(path)) if (step := _along(root, path[:end]).get(only)) is not None]
-            legal = self._legal.get(str(around[-1].value)) if around else None
-            if legal is not None:
-                node = _at(root, error)
-                properties = {key: item for key, item in error.schema["properties"].items() if key in legal}
-                return [_unknown(node, key, {**error.schema, "properties": properties}) for key in _surplus(error)]
+        if error.validator == "additionalProperties":
+            properties = self._properties(error.schema, root, list(error.absolute_path))
+            node, schema_node = _at(root, error), {**error.schema, "properties": properties}
+            return [_unknown(node, key, schema_node) for key in _surplus(error)]
         return _explain(error, root, errors)
+
+    def _properties(self, schema_node: dict[str, Any], root: Node, path: Sequence[Any]) -> dict[str, Any]:
+        """The legal keys of the mapping at a path, by name: fewer where a key of a mapping around it decides."""
+        properties: dict[str, Any] = schema_node.get("properties", {})
+        if "x-only" not in schema_node:
+            return properties
+        words = (_along(root, path[:end]).get(schema_node["x-only"]) for end in range(len(path)))
+        around = [word for word in words if word is not None]
+        legal = self._legal.get(str(around[-1].value)) if around else None
+        return properties if legal is None else {key: item for key, item in properties.items() if key in legal}
+
+    def at(self, path: Iterable[Any]) -> list[dict[str, Any]]:
+        """The parts of the schema for what stands at a path of a scenario; none where nothing may."""
+        found = [self.schema]
+        for step in path:
+            around = self.branches(found)
+            if isinstance(step, int):
+                found = [branch["items"] for branch in around if "items" in branch]
+            else:
+                found = [inner for branch in around if (inner := property_of(branch, step)) is not None]
+        return self.branches(found)
+
+    def keys(self, root: Node, path: Sequence[Any]) -> list[dict[str, Any]]:
+        """The keys that are legal in the mapping at a path, `{key, means, says, required, example}`.
+
+        `root` is the scenario as far as it is written; `example` is left out where the schema has none.
+        """
+        found: dict[str, dict[str, Any]] = {}
+        for branch in self.at(path):
+            for key, item in self._properties(branch, root, path).items():
+                row: dict[str, Any] = {
+                    "key": key,
+                    "means": self._said(item, "description"),
+                    "says": self._said(item, "x-says"),
+                }
+                row["required"] = key in branch.get("required", ())
+                examples = [each for inner in self.branches([item]) for each in inner.get("examples", ())]
+                found.setdefault(key, row | ({"example": examples[0]} if examples else {}))
+        return list(found.values())
+
+    def _said(self, schema_node: dict[str, Any], word: str) -> str:
+        """What a part of the schema says about itself, else the one that it refers to."""
+        return str(schema_node[word] if word in schema_node else self._target(schema_node)[word])
+
+    def _target(self, schema_node: dict[str, Any]) -> dict[str, Any]:
+        """What a part of the schema refers to at last, itself where it refers to nothing."""
+        while "$ref" in schema_node:
+            ref = schema_node["$ref"]
+            schema_node = self.schema if ref == "#" else self.schema["$defs"][ref.rpartition("/")[2]]
+        return schema_node
 
     def branches(self, schema_nodes: list[dict[str, Any]]) -> list[dict[str, Any]]:
         """Parts of the schema with their references resolved, and unions as their branches."""
         resolved = []
         for schema_node in schema_nodes:
-            target = schema_node
-            while "$ref" in target:
-                ref = target["$ref"]
-                target = self.schema if ref == "#" else self.schema["$defs"][ref.rpartition("/")[2]]
+            target = self._target(schema_node)
             unions = [branch for branch in target.get("anyOf", ()) if branch.keys() != {"required"}]
             resolved += self.branches(unions) if unions else [target]
         return resolved
@@ -291,8 +333,6 @@ def _is_covered(error: Error, root: Node, errors: list[Error]) -> bool:
 def _explain(error: Error, root: Node, errors: list[Error]) -> list[Problem]:
     node = _at(root, error)
     rule = str(error.validator)
-    if rule == "additionalProperties":
-        return [_unknown(node, key, error.schema) for key in _surplus(error)]
     if rule in ("required", "anyOf"):
         # a misspelt key is reported already; that the key is missing adds nothing
         beside = [

@@ -37,6 +37,7 @@ class Application:
         self._settings = runtime.settings
         self._health = runtime.health
         self._later = later
+        runtime.application = self
 
     def quick(self, scope: Scope, body: bytes) -> Answer | None:
         """The answer to a request that came whole, where nothing has to be waited for; None where it must be served."""

@@ -58,7 +58,7 @@ class Tab:
         query = {"world": self.sendbox.api_key, **({} if view is None else {"view": view}), **fields}
         self.page.goto(f"{self.sendbox.origin}/_sandbox/?{urlencode(query, quote_via=quote)}")
         if "then" not in fields:
-            self.page.locator(".live.live").wait_for(state="attached")
+            self.page.locator(".live.on").wait_for(state="attached")
         return self
 
     def see(self, text: str, within: str = "main") -> Locator:

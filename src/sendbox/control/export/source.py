@@ -25,9 +25,16 @@ def name_or_text(language: Language, blueprint: Blueprint) -> str:
 
 def of_the_library(language: Language, blueprint: Blueprint) -> bool:
     """Whether it is the scenario of its name in the library."""
-    if blueprint.name not in library.names():
-        return False
-    in_library = language.load(blueprint.name)
+    return blueprint.name in library.names() and _is(language.load(blueprint.name), blueprint)
+
+
+def library_name(language: Language, blueprint: Blueprint) -> str | None:
+    """The name of a scenario of the library, which may have another title; None for any other scenario."""
+    named = (row.name for row in library.rows() if blueprint.name in (row.name, row.title))
+    return next((name for name in named if _is(language.load(name), blueprint)), None)
+
+
+def _is(in_library: Blueprint, blueprint: Blueprint) -> bool:
     return in_library is blueprint or (in_library.source is not None and in_library.source == blueprint.source)
 
 

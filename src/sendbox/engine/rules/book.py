@@ -54,8 +54,8 @@ class Rulebook(Generic[R]):
         #: how many rules were put in front so far, and how many cases came
         self._put = 0
         self._came = 0
-        #: the rules that decided something, by what they count by
-        self.fired: set[str] = set()
+        #: how often each rule decided something, by what it counts by
+        self.fired: dict[str, int] = {}
 
     @property
     def from_scenario(self) -> tuple[R, ...]:
@@ -138,7 +138,8 @@ class Rulebook(Generic[R]):
                     self.memory.series(USED, *counter(rule, matched)).place(matched.ordinal)
             decided = undecided if decided is None else decided | undecided
             decisions.append((rule, undecided, matched, drawn))
-            self.fired.add(rule.id or rule.key)
+            name = rule.id or rule.key
+            self.fired[name] = self.fired.get(name, 0) + 1
         return decisions, order_sensitive
 
     def _comes(self, rule: R, case: Case, *, takes: bool) -> tuple[bool, Drawn | None, bool]:

@@ -19,7 +19,7 @@ const ALL = [
   ]],
   ["Services", [["verify", "Verify", "codes"], ["partner", "Partner", "partner"], ["account", "Account", "account"]]],
   ["Lists", lists.map(({ name, title }) => [name, title, null])],
-  ["Story", [["try", "Try it", "messages"], ["scenario", "Scenario", "world"], ["compare", "Compare", "world"]]],
+  ["Story", [["try", "Try it", "messages"], ["scenario", "Scenario", "world"], ["library", "Library", "scenarios"], ["compare", "Compare", "compare"]]],
   ["Report", [["verdict", "Verdict", "verdict"], ["coverage", "Coverage", "coverage"], ["assumptions", "Assumptions", "assumptions"]]],
 ];
 const GROUPS = ALL.map(([title, views]) => [title, views.filter(([, , needs]) => needs === null || serves(needs))])
@@ -31,9 +31,15 @@ const main = document.getElementById("main");
 const nav = document.getElementById("views");
 let shown = null;
 let world;
+let then = null;
+let rest = null;
 
-/** The view that the address names: without a world the list of worlds. */
-const named = () => (place().has("world") ? (TITLES.has(place().get("view")) ? place().get("view") : FIRST) : "worlds");
+/** The view that the address names; without a world the list of worlds, or the library. */
+function named() {
+  const view = place().get("view");
+  if (!place().has("world")) return view === "library" ? view : "worlds";
+  return TITLES.has(view) ? view : FIRST;
+}
 
 function drawViews() {
   const here = place().get("world");
@@ -56,10 +62,14 @@ async function draw() {
   drawViews();
   const name = named();
   document.title = [TITLES.get(name) ?? "Worlds", here, "Sendbox"].filter(Boolean).join(" · ");
+  const same = `${name} ${here}`;
+  const [moment, fields] = [place().get("then"), address({ then: null })];
+  const [travelled, changed] = [moment !== then, fields !== rest];
+  [then, rest] = [moment, fields];
+  if (travelled) store.travel();
   // within a view only some fields of the address change: the view itself looks at them
-  const same = `${name} ${here} ${place().get("then")}`;
-  if (same === shown && main.firstElementChild?.moved) {
-    main.firstElementChild.moved();
+  if (same === shown && main.firstElementChild?.localName.startsWith("sb-")) {
+    if (changed) main.firstElementChild.moved();
     return;
   }
   shown = same;

@@ -1,9 +1,12 @@
-/** The bar on top: where one is, whether the page is live, the clock of the world, the theme. */
+/** The bar on top: where one is, whether the page is live, the clock of the world or its past, the theme. */
 
 import "./clock.js";
 import { h, show } from "./dom.js";
 import { icon } from "./icons.js";
-import { address, follow, place, viewOf } from "./route.js";
+import { manage } from "./manage.js";
+import "./past.js";
+import "./player.js";
+import { address, follow, place } from "./route.js";
 import { store } from "./store.js";
 
 const THEMES = { auto: "as the system", light: "light", dark: "dark" };
@@ -19,22 +22,27 @@ function themed(theme) {
 
 function draw() {
   const world = place().get("world");
+  const past = place().has("then");
   const theme = document.documentElement.dataset.theme;
   const names = Object.keys(THEMES);
   const next = names[(names.indexOf(theme) + 1) % names.length];
-  const state = place().has("then") ? "past" : store.missing ? "none" : store.live ? "live" : "waits";
-  const said = { past: "the past", none: "not open", live: "live", waits: "connecting" }[state];
+  const state = past ? "past" : store.missing ? "none" : store.live ? "on" : "waits";
+  const said = { past: "the past", none: "not open", on: "live", waits: "connecting" }[state];
   show(bar,
     h("a.brand", { href: "/_sandbox/" }, h("img", { src: document.querySelector("link[rel=icon]").href, alt: "", width: 24, height: 24 }), "Sendbox"),
-    world !== null && h("a.world", { href: viewOf(null), title: "The world that is shown" }, h("bdi", world)),
+    world !== null && h("button.plain.world", {
+      type: "button", "aria-haspopup": "dialog", title: "This world: checkpoints, reset, close", onclick: () => manage(world),
+    }, h("bdi", world), icon("down")),
     h("span.live", { class: state }, said),
-    world !== null && h("sb-clock"),
+    world !== null && !past && h("sb-clock"),
     h("span.tools",
-      world !== null && h("a.plain", { href: address({}, []) }, icon("worlds"), "Worlds"),
+      location.search && h("a.plain", { href: address({}, []) }, icon("worlds"), "Worlds"),
       h("button.plain", {
         type: "button", onclick: () => themed(next), title: `Colours: ${THEMES[theme]}; switch to ${THEMES[next]}`,
         "aria-label": `Colours: ${THEMES[theme]}`,
-      }, icon("theme"))));
+      }, icon("theme"))),
+    world !== null && past && h("sb-past"),
+    world !== null && !past && place().has("play") && h("sb-player"));
 }
 
 try {

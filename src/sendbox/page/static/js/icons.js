@@ -23,6 +23,11 @@ const PATHS = {
   close: "M6 6l12 12M18 6L6 18",
   back: "M15 5l-7 7 7 7",
   next: "M9 5l7 7-7 7",
+  down: "M6 9l6 6 6-6",
+  more: "M5 12h.01M12 12h.01M19 12h.01",
+  play: "M7 4l13 8-13 8z",
+  pause: "M8 5v14M16 5v14",
+  library: "M4 4h4v16H4zM10 4h4v16h-4zM16.5 5l3.5-1 3 15.5-3.5.7z",
   search: "M10.5 4a6.5 6.5 0 1 0 0 13 6.5 6.5 0 0 0 0-13zM15.5 15.5L21 21",
   theme: "M12 4a8 8 0 1 0 0 16zM12 4v16",
 };

@@ -27,14 +27,18 @@ class List extends HTMLElement {
     if (!kinds || detail.has("*") || kinds.some((kind) => detail.has(kind))) this.refresh();
   };
 
+  #then = () => this.refresh({ anew: true });
+
   connectedCallback() {
     this.#ready();
     store.addEventListener("news", this.#news);
+    store.addEventListener("then", this.#then);
     this.refresh();
   }
 
   disconnectedCallback() {
     store.removeEventListener("news", this.#news);
+    store.removeEventListener("then", this.#then);
   }
 
   #ready() {
@@ -55,10 +59,14 @@ class List extends HTMLElement {
     this.refresh();
   }
 
-  /** Asks again for the newest, and for those that are seen. */
-  refresh() {
+  /** Asks again for the newest, and for those that are seen; `anew` where others may be older too. */
+  refresh({ anew = false } = {}) {
     return this.#ask(async () => {
       const { key } = this.data;
+      if (anew) {
+        this.#items = [];
+        this.#cursors.clear();
+      }
       const head = await this.#page(null);
       const last = head.items.length ? key(head.items.at(-1)) : null;
       const meets = this.#items.findIndex((item) => key(item) === last);

@@ -17,7 +17,7 @@ export function address(changes, only = null) {
 }
 
 /** The address of a view of the present world, with fields of its own. */
-export const viewOf = (view, fields = {}) => address({ view, ...fields }, ["world", "then"]);
+export const viewOf = (view, fields = {}) => address({ view, ...fields }, ["world", "then", "play"]);
 
 /** Goes to an address; with `replace` the history keeps no step. */
 export function go(target, { replace = false } = {}) {

@@ -11,5 +11,8 @@ export const lists = given.map((list) => ({ ...list, name: `list-${list.path.rep
 /** The addresses of the emulated interfaces, by name. */
 export const addresses = JSON.parse(document.body.dataset.addresses);
 
+/** The first lines to copy, by what they do. */
+export const lines = JSON.parse(document.body.dataset.lines);
+
 /** The origin at which the server says it is. */
 export const { origin, version } = document.body.dataset;

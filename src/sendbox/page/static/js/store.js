@@ -69,6 +69,11 @@ class Store extends EventTarget {
     }
   }
 
+  /** Another moment of the world is shown: all that is shown is asked for again. */
+  travel() {
+    this.#tell("then");
+  }
+
   /** Something of this kind happened; `*`: anything may have. */
   news(kind) {
     this.#kinds.add(kind);

@@ -16,21 +16,36 @@ export class View extends HTMLElement {
   #stale = false;
   #data;
   #listener = ({ detail }) => this.news(detail);
+  #moved = () => this.reload();
 
   connectedCallback() {
     store.addEventListener("news", this.#listener);
+    store.addEventListener("then", this.#moved);
     this.begin();
     this.reload();
   }
 
   disconnectedCallback() {
     store.removeEventListener("news", this.#listener);
+    store.removeEventListener("then", this.#moved);
     this.end();
+  }
+
+  /** The view around this one was drawn again: what stands in this one stays, unless it is about something else. */
+  take(next) {
+    const other = JSON.stringify(next.data) !== JSON.stringify(this.data);
+    this.data = next.data;
+    if (other) this.reload();
   }
 
   /** Called once the view is shown, and when it goes. */
   begin() {}
   end() {}
+
+  /** Called when other fields of the address changed. */
+  moved() {
+    this.reload();
+  }
 
   /** A field of the address. */
   field(name) {

@@ -1,0 +1,165 @@
+"""Operations on scenarios as texts: check one, read those of the library, and that of a world with its rules."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from sendbox.control.arguments import whole
+from sendbox.control.export.source import library_name, source_of
+from sendbox.control.operation import Call, ControlError, operation
+from sendbox.control.reading import each
+from sendbox.control.worlds import blueprint_differences, clock_view
+from sendbox.engine.durations import iso
+from sendbox.scenario import cursor, library, parse, write
+from sendbox.scenario.model import Source, errors, listed
+
+if TYPE_CHECKING:
+    from sendbox.engine.blueprint import Blueprint
+    from sendbox.engine.rules.rule import Rule
+    from sendbox.scenario.language import Language
+
+#: Whose a rule is, where it is of no other file.
+OWN: Final = "scenario"
+PUT: Final = "control"
+
+
+@operation("POST", "/check")
+async def check(call: Call, text: str, line: Any = None, column: Any = None) -> Any:
+    """What is wrong with a scenario as YAML, and what may be written at the cursor; nothing is opened or changed.
+
+    `{ok, problems, place, keys, values, examples}`: `problems` as in the answer 422 to a scenario, with warnings, which
+    leave it `ok`. With `line` and `column`, which count from 1 (the end of the line unless `column` is given), `place`
+    is the path at the cursor, null where it is not known; `keys` are `{key, means, says, required, example}` of the
+    keys that are legal there and not yet used, `values` the legal words, `examples` further values. The text may be
+    unfinished.
+    """
+    row = None if line is None else whole(line, "line", 1)
+    at = None if column is None else whole(column, "column", 1)
+    return await asyncio.get_running_loop().run_in_executor(None, _checked, call.served.language, text, row, at)
+
+
+def _checked(language: Language, text: str, line: int | None, column: int | None) -> dict[str, Any]:
+    problems = language.check(text if "\n" in text else f"{text}\n", paths=False)  # one line could be a name
+    legal = cursor.NOWHERE if line is None else cursor.legal(text, line, column, language.shape)
+    return {"ok": not errors(problems), "problems": [each.as_json() for each in problems], **legal.as_json()}
+
+
+@operation("GET", "/scenarios")
+async def scenarios(call: Call) -> Any:
+    """The scenarios of the library: `{name, title, summary, traffic}` of each.
+
+    `traffic` says whether it has requests of its own; others are played with a message for each of their rules.
+    """
+    rows = await asyncio.get_running_loop().run_in_executor(None, library.rows)
+    return {"scenarios": [row._asdict() for row in rows]}
+
+
+@operation("GET", "/scenarios/{name}")
+async def library_scenario(call: Call, name: str) -> Any:
+    """The text of a scenario of the library."""
+    if name not in library.names():
+        legal = listed(library.names())
+        raise ControlError(404, "no_such_scenario", f'"{name}" is not a scenario of the library; legal: {legal}')
+    return {"name": name, "text": library.text(name)}
+
+
+class _Text(NamedTuple):
+    """The text of a scenario, how it was given, and what places in it begin with (None: it was written here)."""
+
+    text: str
+    given: str
+    file: str | None
+
+
+@operation("GET", "/worlds/{id}/scenario")
+async def scenario(call: Call) -> Any:
+    """The scenario of a world as text, and its rules in the order in which they are tried.
+
+    `{name, text, given, rules, at_reset, settings}`. `given` is `library`, `text`, `file` or `object`; only an object,
+    and what was joined of several, is written anew in `text`. A rule is `{in, rule, id, place, line, of, fired}`:
+    `line` is that in `text`, null where it stands elsewhere; `of` is `scenario`, `control` (then it has an `id`), or
+    the name of another scenario or its file; `fired` is how often it decided something in this epoch. Rules of one
+    name, and those without a name that are the same, are counted together. `at_reset` lists the parts that hold only
+    from the next reset on. `settings` are `{seed, salt, started, clock}`.
+    """
+    hosted, language = call.here, call.served.language
+    blueprint = hosted.next_blueprint or hosted.blueprint
+    beside = asyncio.get_running_loop().run_in_executor
+    shown = await beside(None, _shown, language, blueprint)
+    written = await beside(None, _lines, language, shown.text) if shown.file is None else {}
+    world = hosted.world
+    lines: dict[int, int | None] = {}
+    for name, book in world.lists.items():
+        if hosted.next_blueprint is not None and name not in world.rulebooks:
+            continue  # the rules there are still those of the scenario before
+        rules = book.from_scenario
+        places = written.get(name, []) if shown.file is None else [_line(rule, shown.file) for rule in rules]
+        if len(places) == len(rules):
+            lines.update(zip(map(id, rules), places, strict=True))
+
+    def row(found: tuple[str, Rule, dict[str, int]]) -> dict[str, Any]:
+        name, rule, fired = found
+        return {
+            "in": name,
+            "rule": rule.title,
+            "id": rule.id,
+            "place": rule.place,
+            "line": lines.get(id(rule)),
+            "of": _of(rule, shown.file),
+            "fired": fired.get(rule.id or rule.key, 0),
+        }
+
+    standing = [(name, rule, book.fired) for name, book in world.lists.items() for rule in book.rules]
+    return {
+        "name": blueprint.name,
+        "text": shown.text,
+        "given": shown.given,
+        "rules": await each(standing, row),
+        "at_reset": blueprint_differences(language, hosted.blueprint, blueprint),
+        "settings": {
+            "seed": world.seed_given,
+            "salt": world.salt,
+            "started": iso(world.start),
+            "clock": clock_view(hosted),
+        },
+    }
+
+
+def _shown(language: Language, blueprint: Blueprint) -> _Text:
+    written = blueprint.written
+    if written is not None:
+        return _Text(written.text, "file" if written.is_file else "text", written.file)
+    name = library_name(language, blueprint)
+    if name is not None:
+        return _Text(library.text(name), "library", str(library.path(name)))
+    return _Text(write.dump(source_of(blueprint)), "object", None)
+
+
+def _lines(language: Language, text: str) -> dict[str, list[int | None]]:
+    """The lines of the rules in a text that stands alone, by the names of their lists."""
+    root, _ = parse.parse(text, Source(OWN))
+    assert root is not None
+    found = {}
+    for key in language.keys.values():
+        for rules in key.lists:
+            name = key.name if key.rules is not None else ".".join(rules.path)
+            found[name] = [node.line for node in write.items(root, rules.path)]
+    return found
+
+
+def _line(rule: Rule, file: str) -> int | None:
+    """The line of a rule that stands in a file."""
+    where, _, line = (rule.place or "").rpartition(":")
+    return int(line) if where == file else None
+
+
+def _of(rule: Rule, file: str | None) -> str:
+    """Where a rule stands."""
+    where = (rule.place or "").rpartition(":")[0]
+    if rule.id is not None:
+        return PUT
+    if where in ("", file):
+        return OWN
+    return Path(where).stem if Path(where).parent == library.folder() else where

@@ -1,0 +1,25 @@
+/** What moves the clock of a world, and says how far it came. */
+
+import { act } from "./view.js";
+import { count, span, when } from "./words.js";
+
+/** Steps that are offered. */
+export const STEPS = ["1s", "10s", "1m", "10m", "1h", "1d"];
+
+/** Advances the clock: `{by}`, `{to}`, `{next}` or `{until}`, as control takes it. */
+export const advance = (world, how) => act(() => world.post("clock/advance", how), said);
+
+/** What a person typed: a duration, or an instant in the world's time (`2026-03-01 09:30` is UTC). */
+export function typed(text) {
+  if (!/^\d{4}-\d\d-\d\d/.test(text)) return { by: text };
+  const [, day, time = "00:00:00", zone = "Z"] = /^(.{10})[T ]?([\d:.]+)?(.*)$/.exec(text);
+  return { to: `${day}T${time.length === 5 ? `${time}:00` : time}${zone.trim() || "Z"}` };
+}
+
+function said(moved) {
+  const far = span(Date.parse(moved.to) - Date.parse(moved.from));
+  const done = [moved.fired && count(moved.fired, "step"), moved.deliveries && count(moved.deliveries, "webhook")];
+  const failed = moved.failed ? `, ${moved.failed} not delivered` : "";
+  const what = done.filter(Boolean).join(", ") || "nothing was due";
+  return `${far} passed, to ${when(moved.to)}: ${what}${failed}${moved.idle ? "; nothing more is due" : ""}.`;
+}

@@ -1,0 +1,118 @@
+/** What is still to come: steps, webhooks, codes, entries of lists; and the way to each of them. */
+
+import { path } from "../api.js";
+import { h } from "../dom.js";
+import { badge, text } from "../parts.js";
+import { advance } from "../moving.js";
+import { presentText, run } from "../present.js";
+import { viewOf } from "../route.js";
+import { store } from "../store.js";
+import { View } from "../view.js";
+import { count, cut, span, when } from "../words.js";
+
+/** The most of each that are shown. */
+const SHOWN = 50;
+
+class Due extends View {
+  #stop = null;
+
+  begin() {
+    this.#stop = run(() => this.redraw());
+  }
+
+  end() {
+    this.#stop();
+  }
+
+  load() {
+    return this.world.get("pending", { limit: SHOWN });
+  }
+
+  /** How long it is until an instant: `in 3s`. */
+  #until(at, now) {
+    const rest = Date.parse(at) - Date.parse(now);
+    return rest <= 0 ? "now" : `in ${span(rest < 1000 ? rest : Math.round(rest / 1000) * 1000)}`;
+  }
+
+  draw(due) {
+    const now = this.past ? due.now : (presentText() ?? due.now);
+    const nothing = !due.steps.length && !due.deliveries.length && !due.codes.length && !due.lists.length;
+    return h("div.page.due",
+      h("h1", "Due next"),
+      this.#lead(due, now),
+      nothing ? h("p.card.empty", "Nothing is to come.") : [
+        this.#steps(due, now), this.#deliveries(due), this.#codes(due, now), this.#lists(due, now)]);
+  }
+
+  /** A countdown to what comes first, and what makes it come. */
+  #lead({ steps, scheduled }, now) {
+    const [first] = steps;
+    const mode = this.past ? "past" : store.info?.clock.mode;
+    const waits = {
+      past: "It was so at this moment.",
+      manual: "Time stands still: it waits until you move the clock.",
+      auto: "Time jumps there as soon as nothing is under way.",
+      real: "Time passes by itself.",
+    }[mode];
+    return h("div.card.padded.due-lead",
+      h("div", h("p.due-count", first ? this.#until(first.at, now) : "idle"),
+        h("p", first ? h("bdi", cut(first.what)) : "No step is scheduled."), first && h("p.quiet", waits)),
+      h("p.quiet", count(scheduled, "step"), " scheduled"));
+  }
+
+  #steps({ steps, scheduled }, now) {
+    if (!steps.length) return null;
+    const instants = Map.groupBy(steps, ({ at }) => at);
+    const more = scheduled - steps.length;
+    return [h("h2", "Steps"),
+      h("ol.card.due-steps", { "aria-label": "Steps" }, [...instants].map(([at, there]) =>
+        h("li", { key: at },
+          h("div.due-when", h("time", { datetime: at }, when(at)), h("span.quiet", this.#until(at, now))),
+          h("ul", there.map(({ what, phone }) =>
+            h("li", h("bdi", cut(what, 300)), phone && [" ", h("a", { href: viewOf("phones", { phone }) }, h("bdi", phone))]))),
+          !this.past && h("button.small", {
+            type: "button", "aria-label": `Advance to ${when(at)}`, onclick: () => advance(this.world, { to: at }),
+          }, "Advance to here")))),
+      more > 0 && this.#more(`Up to ${count(more, "further step")}`)];
+  }
+
+  #deliveries({ deliveries }) {
+    if (!deliveries.length) return null;
+    return [h("h2", "Webhooks not delivered"),
+      h("div.card.scroll", { tabindex: 0, role: "group", "aria-label": "Webhooks not delivered" }, h("table",
+        h("thead", h("tr", ["Since", "State", "To", "Events", "Tries"].map((name) => h("th", { scope: "col" }, name)))),
+        h("tbody", deliveries.map((delivery) => h("tr", { key: delivery.id },
+          h("td.nowrap", h("a", { href: viewOf("webhooks", { delivery: delivery.id }) }, when(delivery.at))),
+          h("td", badge(delivery.state)), h("td", h("bdi", cut(delivery.target))),
+          h("td", String(delivery.events.length)), h("td", this.#tries(delivery))))))),
+      deliveries.length === SHOWN && this.#more(`The first ${SHOWN} are shown; there may be more`)];
+  }
+
+  #tries({ tries }) {
+    const last = tries.at(-1);
+    return last ? `${tries.length}, the last ${last.status ?? last.error} at ${when(last.at)}` : "none yet";
+  }
+
+  #codes({ codes }, now) {
+    if (!codes.length) return null;
+    return [h("h2", "Open codes"),
+      h("ul.card.due-rows", { "aria-label": "Open codes" }, codes.map((code) => h("li", { key: code.token },
+        h("a", { href: viewOf("verify", { search: code.phone }) }, h("bdi", code.phone)), h("strong.mono", h("bdi", code.code)), badge(code.state),
+        h("span.quiet", `expires ${this.#until(code.expires_at, now)}, at ${when(code.expires_at)}`)))),
+      codes.length === SHOWN && this.#more(`The first ${SHOWN} are shown; there may be more`)];
+  }
+
+  #lists({ lists }, now) {
+    if (!lists.length) return null;
+    return [h("h2", "Entries of lists, not in force"),
+      h("ul.card.due-rows", { "aria-label": "Entries of lists" }, lists.map((entry) => h("li",
+        badge(entry.list, "way"), text(entry.phone), h("span.quiet", `in force ${this.#until(entry.in_force, now)}, at ${when(entry.in_force)}`)))),
+      lists.length === SHOWN && this.#more(`The first ${SHOWN} are shown; there may be more`)];
+  }
+
+  #more(said) {
+    return h("p.quiet", said, ": ", h("a", { href: `${path("worlds", this.field("world"), "pending")}?limit=1000` }, "as JSON"), ".");
+  }
+}
+
+customElements.define("sb-due", Due);

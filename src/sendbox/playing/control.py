@@ -1,0 +1,114 @@
+"""The operation of control that plays the scenario of a world step by step."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from sendbox.control.arguments import whole
+from sendbox.control.operation import Call, ControlError, operation
+from sendbox.control.worlds import clock_view
+from sendbox.engine.durations import iso
+from sendbox.playing.steps import Player, Step
+from sendbox.runtime.worlds import Conflict
+
+if TYPE_CHECKING:
+    from sendbox.engine.blueprint import Blueprint
+    from sendbox.runtime.worlds import Hosted
+
+#: The most steps of one call.
+STEPS: Final = 1_000
+
+
+class _Play:
+    """A scenario that is played in a world: how far it is, and whether a call takes a step right now."""
+
+    def __init__(self, player: Player, hosted: Hosted) -> None:
+        self.player = player
+        self.busy = False
+        self._hosted = hosted
+        self._played = _present(hosted)
+
+    @property
+    def holds(self) -> bool:
+        """Whether the world still has the scenario that is played."""
+        return self._played is _present(self._hosted)
+
+    async def step(self) -> Step:
+        """The next step. Raises `Conflict` where the world began anew meanwhile."""
+        step = await self.player.step()
+        if self._hosted.playing is not self:
+            raise Conflict("began_anew", f"{self._hosted.world.id} began anew, or was closed, while it was played")
+        self._played = _present(self._hosted)  # its own traffic may load another scenario
+        return step
+
+    def end(self) -> None:
+        """The epoch ends."""
+        self.player.end()
+
+
+def _present(hosted: Hosted) -> Blueprint:
+    return hosted.next_blueprint or hosted.blueprint
+
+
+@operation("POST", "/worlds/{id}/play")
+async def play(call: Call, steps: Any = 1) -> Any:
+    """Carries out the next steps of the scenario, as `sendbox play` does: `{did, clock, left, done}`.
+
+    Each of `did` has a `step` and the instant `at` after it: `sent` the next request of the traffic, at its instant,
+    with `operation`, `name`, `status`, `error` and `n`, its entry in the journal; or `moved` the clock to the next
+    instant at which something is due, where that comes before; or `ended`, when nothing is left. `left` counts the
+    requests to come, `done` says that nothing is. A scenario without traffic is played with a message for each of its
+    rules. Meanwhile webhooks are answered as the `receiver` of the scenario says, 200 without one, unless the world has
+    a receiver of its own. Reset the world, or load another scenario, to begin again. 409 `not_manual` unless the clock
+    is manual; 409 `playing` or `advancing` while another call moves the world.
+    """
+    count = whole(steps, "steps", 1)
+    if count > STEPS:
+        raise ControlError(400, "bad_argument", f"steps: {count} is not legal; legal: 1 to {STEPS}")
+    hosted, runtime = call.here, call.runtime
+    world = hosted.world
+    if world.clock.mode != "manual":
+        text = f'{world.id} has a clock that is {world.clock.mode}; send PATCH …/clock with {{"mode": "manual"}} first'
+        raise ControlError(409, "not_manual", text, mode=world.clock.mode)
+    runtime.not_advancing(hosted)
+    play = hosted.playing
+    if isinstance(play, _Play) and play.busy:
+        raise ControlError(409, "playing", f"{world.id} is being played; wait until that call has answered")
+    if not isinstance(play, _Play) or not play.holds:
+        if play is not None:
+            play.end()
+            runtime.deliver_to(hosted, hosted.deliverer)
+        app = runtime.application
+        player = Player(runtime, hosted, _present(hosted), call.served, app=app, origin=call.origin)
+        hosted.playing = play = _Play(player, hosted)
+    play.busy = True
+    did: list[Step] = []
+    try:
+        while len(did) < count:
+            did.append(await play.step())
+            if did[-1].did == "ended":
+                break
+        if play.player.done:
+            play.end()
+            runtime.deliver_to(hosted, hosted.deliverer)
+    finally:
+        play.busy = False
+    return {
+        "did": [_step_view(step) for step in did],
+        "clock": clock_view(hosted),
+        "left": play.player.left,
+        "done": play.player.done,
+    }
+
+
+def _step_view(step: Step) -> dict[str, Any]:
+    """A step as it is answered; what a request does not have is left out."""
+    view = {"step": step.did, "at": iso(step.at)}
+    if step.asked is None:
+        return view
+    asked = step.asked
+    more = {"name": asked.traffic.name, "n": asked.number, "status": asked.status, "error": asked.error}
+    return view | {
+        "operation": asked.traffic.operation,
+        **{name: value for name, value in more.items() if value is not None},
+    }

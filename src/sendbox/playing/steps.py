@@ -1,0 +1,206 @@
+"""The sample client of one world: it carries a scenario out step by step, by its traffic and by what is due.
+
+A step sends the next request at its instant, or moves the clock to the next instant at which something is due, where
+that comes before. `sendbox play` takes all steps at once, control as many as it is asked for.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, cast
+
+from sendbox.engine.clock import Goal
+from sendbox.engine.durations import DAY
+from sendbox.playing.played import Asked, Played
+
+if TYPE_CHECKING:
+    from sendbox.control.operation import Served
+    from sendbox.engine.blueprint import Blueprint
+    from sendbox.engine.traffic import Reception, Traffic
+    from sendbox.engine.world import World
+    from sendbox.runtime.policy import Failure, HttpCall, Outcome
+    from sendbox.runtime.worlds import Hosted, Runtime
+
+#: Virtual milliseconds after the last entry of traffic and timeline at which playing ends, unless `until` is given; so
+#: far the clock moves at once.
+LONGEST: Final = 30 * DAY
+#: Real seconds that an answer may take while the clock stands; a later answer needs the world's time to pass.
+PATIENCE: Final = 1.0
+
+
+class Step(NamedTuple):
+    """What a step did, the instant of the world after it, and the request that was sent."""
+
+    did: Literal["sent", "moved", "ended"]
+    at: int
+    asked: Asked | None = None
+
+
+class Player:
+    """Sends the traffic of one world, and moves it.
+
+    `app` answers its calls. `end` is the instant at which playing ends; None = when all that the scenario sends and
+    does has had its time.
+    """
+
+    def __init__(
+        self,
+        runtime: Runtime,
+        hosted: Hosted,
+        blueprint: Blueprint,
+        served: Served,
+        *,
+        app: Any,
+        origin: str,
+        end: int | None = None,
+    ) -> None:
+        from sendbox.control.operation import Control
+        from sendbox.playing.calls import Caller
+        from sendbox.playing.sample import sample
+
+        self._runtime = runtime
+        self._hosted = hosted
+        world = hosted.world
+        self._end = _end(blueprint, world.start) if end is None else end
+        self._caller = Caller(app, Control(runtime, served), world, origin)
+        # an empty list says that no client sends anything
+        sampled = not blueprint.traffic and (blueprint.source or {}).get("traffic") is None
+        self.played = Played(blueprint, world, sampled, served)
+        self._left = deque(_in_order(sample(blueprint) if sampled else blueprint.traffic, world.start))
+        #: whether webhooks of the last request were sent, at its instant
+        self._settled = False
+        self._open: list[asyncio.Task[None]] = []
+        self._receiver = None
+        if hosted.deliverer is None and not hosted.pulling:
+            # the built-in receiver stays, unless the scenario has one; other targets are answered here
+            hosted.deliverer = self._receiver = _Receiver(blueprint.receiver, world).received
+            if blueprint.receiver:
+                runtime.deliver_to(hosted, hosted.deliverer)
+
+    @property
+    def left(self) -> int:
+        """How many requests are still to be sent."""
+        return len(self._left)
+
+    @property
+    def done(self) -> bool:
+        """Whether nothing is left to do."""
+        return not self._left and self._settled and self._due() is None
+
+    async def step(self) -> Step:
+        """Does what comes next."""
+        world, played = self._hosted.world, self.played
+        if self._left and self._left[0][0] > self._end:
+            played.stopped = True
+            self._left.clear()
+        if self._left:
+            at, entry = self._left[0]
+            # at one instant the scenario's steps come before requests, at the start too
+            if at > world.now or (not played.asked and _due_now(world)):
+                due = world.timeline.next_due()
+                if due is not None and due < at:
+                    return await self._next(due)
+                await self.move(at)
+            self._left.popleft()
+            return Step("sent", world.now, await self._send(entry))
+        if not self._settled:
+            await self.move(world.now)
+            self._settled = True
+        due = self._due()
+        if due is not None:
+            return await self._next(due)
+        played.stopped = played.stopped or world.timeline.next_due() is not None
+        return Step("ended", world.now)
+
+    async def move(self, at: int) -> None:
+        """Moves the world to an instant."""
+        await self._near(at)
+        await self._move(Goal("to", at))
+
+    def end(self) -> list[asyncio.Task[None]]:
+        """Ends what is under way; webhooks go to their targets again. Returns what must be waited for."""
+        for task in self._open:
+            task.cancel()
+        if self._receiver is not None and self._hosted.deliverer == self._receiver:
+            self._hosted.deliverer = None
+        return self._open
+
+    def _due(self) -> int | None:
+        """The next instant at which something is due, before the end."""
+        due = self._hosted.world.timeline.next_due()
+        return None if due is None or due > self._end else due
+
+    async def _next(self, due: int) -> Step:
+        await self._near(due)
+        await self._move(Goal("next", 1))
+        return Step("moved", self._hosted.world.now)
+
+    async def _near(self, at: int) -> None:
+        """Moves the world in pieces until an instant is near enough for one more."""
+        world = self._hosted.world
+        while at - world.now > LONGEST:
+            await self._move(Goal("to", world.now + LONGEST))
+
+    async def _move(self, goal: Goal) -> None:
+        """Moves the world. Its clock stands afterwards, whatever mode the scenario's timeline sets."""
+        await self._runtime.advance(self._hosted, goal)
+        if self._hosted.world.clock.mode != "manual":
+            self._hosted.world.clock.switch("manual")
+            self._runtime.kick(self._hosted)
+
+    async def _send(self, entry: Traffic) -> Asked:
+        request = Asked(entry, self._hosted.world.now)
+        self.played.asked.append(request)
+        task = asyncio.ensure_future(self._caller.send(request))
+        # a fault may delay an answer until time passes, or for ever: then the world goes on
+        finished, _ = await asyncio.wait({task}, timeout=PATIENCE)
+        if not finished:
+            request.error = "no answer"
+            self._open.append(task)
+        return request
+
+
+def _end(blueprint: Blueprint, start: int) -> int:
+    """The instant at which playing ends: when all that the scenario sends and does has had its time."""
+    sent = [at for at, _ in _in_order(blueprint.traffic, start)]
+    happening = [
+        entry.due(start) if entry.until is None else entry.until.instant(start) for entry in blueprint.timeline
+    ]
+    return max([start, *sent, *happening]) + LONGEST
+
+
+def _in_order(traffic: tuple[Traffic, ...], start: int) -> list[tuple[int, Traffic]]:
+    """Each request with its instant: in the order of the list, where none is sent several times."""
+    timed = [(at, entry) for entry in traffic for at in entry.instants(start)]
+    return timed if len(timed) == len(traffic) else sorted(timed, key=lambda sent: sent[0])
+
+
+def _due_now(world: World) -> bool:
+    due = world.timeline.next_due()
+    return due is not None and due <= world.now
+
+
+class _Receiver:
+    """Answers the webhooks of a world as its scenario says, and 200 without it."""
+
+    def __init__(self, receptions: tuple[Reception, ...], world: World) -> None:
+        self._outlets = world.outlets
+        self._ends = {reception.webhook: reception.ends for reception in receptions}
+        #: by the id of a webhook, which its copies share: the outcomes of its further tries
+        self._left: dict[str, list[int | str]] = {}
+
+    async def received(self, call: HttpCall) -> Outcome:
+        """One try."""
+        from sendbox.runtime.policy import Outcome
+
+        name = next((value for header, value in call.headers if header.lower() == "x-request-id"), "")
+        if name not in self._left:
+            delivery = self._outlets.find(name)
+            number = None if delivery is None else delivery.number
+            self._left[name] = list(self._ends.get(number, self._ends.get(None, ())))
+        remaining = self._left[name]
+        end = remaining.pop(0) if remaining else 200
+        if isinstance(end, str):
+            return Outcome(None, cast("Failure", end))
+        return Outcome(end, "redirect" if 300 <= end < 400 else None)

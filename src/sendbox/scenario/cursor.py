@@ -1,0 +1,130 @@
+"""What may be written at a place of a scenario that is being written: keys and words, by the schema of the language.
+
+A mark is put where the cursor stands, and the text is read as far as it can be read. Where that does not reach the
+mark, the lines before and after it are reduced to their keys, by indentation, and read again.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from sendbox.scenario import parse
+from sendbox.scenario.model import Node, Source
+
+if TYPE_CHECKING:
+    from sendbox.scenario.shape import Shape
+
+#: Stands for the word at the cursor; its first character is of no script.
+MARK: Final = "\ue000cursor"
+_MARKED: Final = f'"{MARK}"'
+#: The word before the cursor, and after it; what may stand before the first word of a line; a key of a line.
+_BEFORE: Final = re.compile(r"[^\s,:{}\[\]]*$")
+_AFTER: Final = re.compile(r"[^\s,:{}\[\]]*")
+_START: Final = re.compile(r"\s*(?:-\s+)*")
+_KEY: Final = re.compile(r"(\s*(?:-\s+)*(?:[\w.-]+|\"[^\"]*\"|'[^']*')\s*:)(?:\s|$)")
+
+
+class Legal(NamedTuple):
+    """What is legal at a cursor: keys as `Shape.keys` has them, without those that stand there, words, and examples.
+
+    `place` is the path of the mapping or the value, empty for the scenario itself, None where it is not known.
+    """
+
+    place: str | None
+    keys: list[dict[str, Any]]
+    values: list[Any]
+    examples: list[Any]
+
+    def as_json(self) -> dict[str, Any]:
+        """The same as control answers it."""
+        return self._asdict()
+
+
+#: At no place.
+NOWHERE: Final = Legal(None, [], [], [])
+
+
+class _Found(NamedTuple):
+    """The node at the mark, and the steps to it. A mapping has the mark as a key."""
+
+    node: Node
+    steps: tuple[Any, ...]
+
+
+def legal(text: str, line: int, column: int | None, shape: Shape) -> Legal:
+    """What is legal where the cursor stands: before a column of a line, which count from 1; None is its end."""
+    lines = [*text.splitlines(), ""]
+    at = min(line, len(lines)) - 1
+    shown = lines[at] if column is None else lines[at].ljust(column - 1)
+    before, after = (shown, "") if column is None else (shown[: column - 1], shown[column - 1 :])
+    head = _BEFORE.sub("", before)
+    word, first = before[len(head) :], _START.fullmatch(head) is not None
+    if (first and word == "-") or before.endswith(":"):  # a blank is still to come
+        head, word = f"{before} ", ""
+        first = not before.endswith(":")
+    rest = after[len(_AFTER.match(after)[0]) :]  # type: ignore[index] # it matches the empty text too
+    as_key = first and not rest.lstrip().startswith(":")
+    lines[at] = f"{head}{_MARKED}{':' * as_key}{rest}"
+    for written in (lines, _outline(lines, at)):
+        root = parse.begun("\n".join(written), Source("scenario"))
+        found = None if root is None else next(_marked(root, ()), None)
+        if root is not None and found is not None:
+            return _legal(root, found, shape, begun=bool(word), whole=as_key)
+    return NOWHERE
+
+
+def _legal(root: Node, found: _Found, shape: Shape, *, begun: bool, whole: bool) -> Legal:
+    """What is legal at the mark; `begun` says that a word stands there, `whole` that it can be all of the value."""
+    present = found.node.entries()
+    keys = [] if begun and not present else shape.keys(root, found.steps)
+    values, examples = [], []
+    if not present or (whole and len(present) == 1):
+        for branch in shape.at(found.steps):
+            values += branch.get("enum", [True, False] if branch.get("type") == "boolean" else ())
+            examples += branch.get("examples", ())
+    place = found.node.path.removeprefix("$").removeprefix(".")
+    return Legal(
+        place,
+        [row for row in keys if row["key"] not in present],
+        list(dict.fromkeys(values)),
+        [example for at, example in enumerate(examples) if example not in examples[:at]],
+    )
+
+
+def _marked(node: Node, steps: tuple[Any, ...]) -> Iterator[_Found]:
+    if MARK in node.entries() or (isinstance(node.value, str) and MARK in node.value):
+        yield _Found(node, steps)
+    for key, inner in node.entries().items():
+        yield from _marked(inner, (*steps, key))
+    for at, inner in enumerate(node.items()):
+        yield from _marked(inner, (*steps, at))
+
+
+def _outline(lines: list[str], at: int) -> list[str]:
+    """The marked line with what can be told by indentation: keys and items around it, and keys beside it."""
+    above = []
+    depth = _indent(lines[at])
+    for line in reversed(lines[:at]):
+        if line.strip() and _indent(line) <= depth and (reduced := _reduced(line)):
+            above.append(reduced)
+            depth = _indent(line)
+    below = []
+    depth = len(_START.match(lines[at])[0])  # type: ignore[index] # it matches the empty text too
+    for line in lines[at + 1 :]:
+        if line.strip() and _indent(line) < depth:
+            break
+        if _indent(line) == depth and (key := _KEY.match(line)):
+            below.append(key[1])
+    return [*reversed(above), lines[at], *below]
+
+
+def _reduced(line: str) -> str:
+    """The dashes of a line and its key, where it has any; a comment has none."""
+    key = _KEY.match(line) or _START.match(line)
+    return key[0].rstrip() if key else ""
+
+
+def _indent(line: str) -> int:
+    return len(line) - len(line.lstrip())
