@@ -96,7 +96,7 @@ async def test_templates_show_all_their_parts() -> None:
 
 
 async def test_rich_messages_show_their_parts() -> None:
-    """Buttons of a rich message; buttons and cards of RCS, whose replies have the positions by which they are pressed."""
+    """Buttons of a rich message; buttons and cards of RCS, whose replies have positions by which they are pressed."""
     async with boxed({"sendbox": 1, "extends": "default", "assume": {"rcs": True}}) as box:
         button = {"title": "Open", "url": "https://a.example"}
         await box.send(PHONE, flow=[{"richmsg": {"sender": "Acme", "body": "Rich", "buttons": [button]}}])
