@@ -8,6 +8,7 @@ import httpx
 import pytest
 from playwright.sync_api import Locator, expect
 
+from sendbox.fixture.views import Message
 from tests.page.browser.conftest import Tab
 
 PHONE = "420777000101"
@@ -34,6 +35,11 @@ def send(tab: Tab, *numbers: str, **fields: Any) -> None:
     assert answer.json()["rejected"] == []
 
 
+def advance(tab: Tab, by: str = "1m") -> None:
+    """The clock moves."""
+    tab.apart(lambda: tab.sendbox.advance(by))
+
+
 def bubble(tab: Tab, text: str) -> Locator:
     """The bubble with a text."""
     return tab.page.locator(".bubble").filter(has_text=text)
@@ -49,9 +55,13 @@ def write(tab: Tab, label: str, text: str) -> None:
 def test_the_owner_answers_clicks_presses_and_opens(tab: Tab) -> None:
     """Each act is done on a bubble, reaches the client, and shows at once."""
     sendbox = tab.sendbox
+
+    def opened() -> Message:
+        return tab.apart(lambda: sendbox.message(phone=PHONE, channel="chatapp_template"))
+
     send(tab, body="Look: https://example.com/a and https://example.com/b", params={"_url": {}})
     send(tab, flow=[{"chatapp_template": ORDER}])
-    sendbox.advance("1m")
+    advance(tab)
     tab.open("phones", phone=PHONE)
     parcel, order = bubble(tab, "Look:"), bubble(tab, "Your order A-17 will arrive on Friday.")
     expect(parcel.get_by_text("delivered", exact=True)).to_be_attached()
@@ -60,11 +70,11 @@ def test_the_owner_answers_clicks_presses_and_opens(tab: Tab) -> None:
     parcel.get_by_role("button", name="/s/").nth(1).click()
     tab.said("The phone opened https://example.com/b")
     expect(parcel).to_contain_text("clicked 1 time")
-    assert [len(link.clicks) for link in sendbox.phone(PHONE).inbox[0].links] == [0, 1]
+    assert tab.apart(lambda: [len(link.clicks) for link in sendbox.phone(PHONE).inbox[0].links]) == [0, 1]
 
     order.get_by_role("button", name="Mark as seen").click()
     expect(order.get_by_text("seen", exact=True)).to_be_attached()
-    assert sendbox.message(phone=PHONE, channel="chatapp_template").result == "seen"
+    assert opened().result == "seen"
 
     order.get_by_role("button", name="Change the day").click()
     tab.said("The phone answered: Change the day")
@@ -77,8 +87,8 @@ def test_the_owner_answers_clicks_presses_and_opens(tab: Tab) -> None:
     write(tab, "Reply", "Thank you")
     expect(tab.page.locator(".composer textarea")).to_be_focused()
     expect(bubble(tab, "Thank you")).to_be_visible()
-    sendbox.advance("0s")
-    replies = [event for event in sendbox.events if event["type"] == "incoming"]
+    advance(tab, "0s")
+    replies = [event for event in tab.apart(lambda: sendbox.events) if event["type"] == "incoming"]
     assert [(event["gateway"], event["body"]) for event in replies] == [
         ("chatapp", "Change the day"),
         ("chatapp", "On Monday, please"),
@@ -86,8 +96,7 @@ def test_the_owner_answers_clicks_presses_and_opens(tab: Tab) -> None:
     ]
     order.get_by_role("link", name="Why?").click()
     expect(tab.page).to_have_url(
-        f"{sendbox.origin}/_sandbox/?world={sendbox.api_key}&view=messages&message="
-        f"{sendbox.message(phone=PHONE, channel='chatapp_template').id}"
+        f"{sendbox.origin}/_sandbox/?world={sendbox.api_key}&view=messages&message={opened().message_id}"
     )
 
 
@@ -103,7 +112,7 @@ def test_the_owner_writes_first(tab: Tab) -> None:
     write(tab, "Message", "And now?")
     expect(bubble(tab, "And now?")).to_contain_text("chatapp")
     tab.see("conversation open")
-    written = tab.sendbox.phone("420777000199").state.conversation
+    written = tab.apart(lambda: tab.sendbox.phone("420777000199").state.conversation)
     assert [(text.channel, text.to, text.body) for text in written] == [
         ("sms", "420900000000", "Where is it?"),
         ("chatapp", SENDER, "And now?"),
@@ -114,36 +123,36 @@ def test_a_phone_goes_offline_and_opts_out(tab: Tab) -> None:
     """What is sent meanwhile is pale, with what is still to come, and arrives when the phone is back."""
     sendbox = tab.sendbox
     send(tab, body="Hello")
-    sendbox.advance("1m")
+    advance(tab)
     tab.open("phones", phone=PHONE)
     tab.press("Go offline")
     expect(tab.page.locator(".handset .state")).to_have_text("offline")
     expect(tab.page.locator("sb-list a.row")).to_contain_text("offline")
     send(tab, body="Are you there?")
-    sendbox.advance("1m")
+    advance(tab)
     late = bubble(tab, "Are you there?")
     expect(late).to_have_class("bubble theirs pale")
     expect(late).to_contain_text("still to come: delivered")
-    assert len(sendbox.phone(PHONE).inbox) == 1
+    assert len(tab.apart(lambda: sendbox.phone(PHONE).inbox)) == 1
     tab.press("Come online")
-    sendbox.advance("0s")
+    advance(tab, "0s")
     expect(late).to_have_class("bubble theirs")
-    assert len(sendbox.phone(PHONE).inbox) == 2
+    assert len(tab.apart(lambda: sendbox.phone(PHONE).inbox)) == 2
     tab.press("Opt out")
     tab.said("The phone opted out.")
     expect(tab.page.get_by_role("button", name="Opt out")).to_be_disabled()
-    assert sendbox.phone(PHONE).state.opted_out
+    assert tab.apart(lambda: sendbox.phone(PHONE).state.opted_out)
     tab.page.locator("header.who").get_by_text("opted out").wait_for()
 
 
 def test_what_did_not_arrive_is_told_with_its_reason(tab: Tab) -> None:
     """A fallback shows both texts; a failure and a refusal say why; what was just accepted waits."""
     sendbox = tab.sendbox
-    sendbox.rule(when={"channel": "richmsg"}, then="undelivered")
+    tab.apart(lambda: sendbox.rule(when={"channel": "richmsg"}, then="undelivered"))
     send(tab, flow=[{"richmsg": {"sender": "Acme", "body": "Rich first"}}, {"sms": {"body": "Then by SMS"}}])
-    sendbox.advance("5m")
+    advance(tab, "5m")
     send(tab, flow=[{"chatapp_text": {"sender": SENDER, "body": "Free text"}}])
-    sendbox.advance("1m")
+    advance(tab)
     send(tab, body="Just sent")
     tab.open("phones", phone=PHONE)
     expect(bubble(tab, "Rich first")).to_contain_text("[1] Undelivered")
@@ -163,10 +172,10 @@ def test_templates_codes_and_rich_messages(tab: Tab) -> None:
     send(tab, flow=[{"chatapp_template": step}])
     button = {"title": "Open the shop", "url": "https://acme.example/shop"}
     send(tab, flow=[{"richmsg": {"sender": "Acme", "body": "Rich", "buttons": [button]}}])
-    sendbox.advance("1d")
+    advance(tab, "1d")
     with httpx.Client(transport=sendbox.transport, headers={"x-api-key": sendbox.api_key}) as client:
         client.post(f"{sendbox.verify_url}/v1/validations", json={"phoneNumber": PHONE})
-    sendbox.advance("1m")
+    advance(tab)
     tab.open("phones", phone=PHONE)
     welcome = bubble(tab, "Welcome Jana, Acme has a gift for you.")
     expect(welcome.locator("figure")).to_contain_text("https://acme.example/hello.png")
@@ -174,7 +183,7 @@ def test_templates_codes_and_rich_messages(tab: Tab) -> None:
     expect(bubble(tab, "1234 is your verification code.")).to_contain_text("It is valid for ten minutes.")
     expect(bubble(tab, "Rich")).to_contain_text("Open the shop")
     expect(tab.page.locator(".day")).to_have_count(2)
-    (code,) = sendbox.codes(phone=PHONE)
+    (code,) = tab.apart(lambda: sendbox.codes(phone=PHONE))
     expect(tab.page.get_by_role("group", name="Verify code").locator("output")).to_have_text(code.code)
     tab.press("Copy code")
     tab.said("Copied.")
@@ -191,7 +200,7 @@ def test_cards_and_their_replies(tab: Tab) -> None:
         {"type": "video", "title": "A chair", "file": "https://acme.example/chair.mp4", "buttons": [reply]},
     ]
     send(tab, flow=[{"rcs": {"sender": "acme", "carousel": cards}}])
-    tab.sendbox.advance("1m")
+    advance(tab)
     tab.open("phones", phone=PHONE)
     expect(tab.page.locator(".cards")).to_contain_text("https://acme.example/lamp.png")
     tab.page.locator(".cards").get_by_role("button", name="Take it").click()
@@ -206,7 +215,7 @@ def test_a_long_conversation_begins_with_its_end(tab: Tab) -> None:
         with httpx.Client(transport=tab.sendbox.transport, headers={"x-api-key": tab.sendbox.api_key}) as client:
             items = [{"to": [{"phone_number": PHONE}], "body": f"Text {first + at}."} for at in range(10)]
             assert client.post(f"{tab.sendbox.base_url}/messages", json=items).status_code == 200
-    tab.sendbox.advance("1m")
+    advance(tab)
     tab.open("phones", phone=PHONE)
     bubbles = tab.page.locator(".bubble")
     expect(bubbles).to_have_count(60)
@@ -218,7 +227,7 @@ def test_a_long_conversation_begins_with_its_end(tab: Tab) -> None:
     tab.press("Show older")
     expect(bubbles).to_have_count(150)
     expect(tab.page.get_by_role("button", name="Show older")).to_have_count(0)
-    tab.sendbox.phone(PHONE).write("‮" + "long " * 5_000)
+    tab.apart(lambda: tab.sendbox.phone(PHONE).write("‮" + "long " * 5_000))
     folded = tab.page.locator(".bubble.own details")
     expect(folded).to_contain_text("25,001 characters")
     folded.locator("summary").click()
@@ -233,7 +242,7 @@ def test_the_list_of_phones_and_a_narrow_page(tab: Tab) -> None:
     tab.press("Try it: send a message", "link")
     tab.page.get_by_role("heading", name="Try it", level=1).wait_for()
     send(tab, PHONE, OTHER, body="w" * 400)
-    tab.sendbox.advance("1m")
+    advance(tab)
     tab.open("phones")
     rows = tab.page.locator("sb-list a.row")
     expect(rows).to_have_count(2)
@@ -253,7 +262,7 @@ def test_the_list_of_phones_and_a_narrow_page(tab: Tab) -> None:
 def test_the_past_is_only_looked_at(tab: Tab) -> None:
     """As it was: what arrived later is not there, and nothing can be done."""
     send(tab, body="Hello")
-    tab.sendbox.advance("2s")
+    advance(tab, "2s")
     tab.open("phones", phone=PHONE, then="1")
     expect(bubble(tab, "Hello")).to_have_class("bubble theirs pale")
     tab.see("The past can only be looked at.")
