@@ -40,7 +40,7 @@ async def told(call: Call, message: Message, numbers: Sequence[int]) -> list[dic
         _, code, _ = world.journal.entry(view["n"])
         return {
             **view,
-            "told": None if words is None else {"who": words.who, "text": words.text, "tone": words.tone},
+            "told": None if words is None else words.as_json(),
             "section": kinds.by_code[code].section,
             "assumed": [
                 {name: getattr(rows[id_], name) for name in ("id", "section", "title", "default")}
