@@ -38,7 +38,7 @@ async def chosen(items: Iterable[T], fits: Callable[[T], bool], most: int | None
             fitting.append(item)
             if len(fitting) == most:
                 break
-        if number % 64 == 63:
+        if number % 8 == 7:
             await work.pause()
     return fitting
 

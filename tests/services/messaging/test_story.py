@@ -6,8 +6,10 @@ from typing import Any
 
 import pytest
 
+from sendbox.services.messaging.bulk import Line
 from sendbox.services.messaging.control import story as story_module
-from tests.box import WORLD, Box, boxed
+from sendbox.services.messaging.messaging import Messaging
+from tests.box import KEY, WORLD, Box, boxed
 
 pytestmark = pytest.mark.asyncio
 PHONE, OTHER = "420777100111", "420777100112"
@@ -94,6 +96,18 @@ async def test_a_long_journal_is_not_read_to_its_end(monkeypatch: pytest.MonkeyP
         await box.advance("1m")
         shown = await story(box, message_id)
         assert (shown["whole"], len(shown["entries"]) <= 2) == (False, True)
+
+
+async def test_the_line_of_a_file_that_sent_it_is_part_of_it() -> None:
+    """By the id of the request that it became."""
+    async with boxed() as box:
+        await box.send(PHONE)
+        (sent,) = Messaging.of(box.runtime.worlds[KEY].world).messages
+        line: Any = Line.__new__(Line)
+        line.request_id = sent.submission.request_id
+        assert story_module.concerns(line, sent)
+        line.request_id = None
+        assert not story_module.concerns(line, sent)
 
 
 async def test_each_step_is_told_with_what_it_rests_on() -> None:

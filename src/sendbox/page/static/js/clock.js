@@ -99,11 +99,11 @@ class Clock extends View {
         h("button", {
           type: "button", title: "Until nothing is due any more (Alt+I)", "aria-keyshortcuts": "Alt+I",
           onclick: () => advance(this.world, { until: "idle" }),
-        }, "Until idle")),
-      h("button.plain", {
-        type: "button", "aria-label": "Time travel", title: "Time travel: look at the past of this world",
-        onclick: () => go(address({ then: Math.max(0, store.entries - 1) })),
-      }, icon("past")));
+        }, "Until idle"),
+        h("button.plain", {
+          type: "button", "aria-label": "Time travel", title: "Time travel: look at the past of this world",
+          onclick: () => go(address({ then: Math.max(0, store.entries - 1) })),
+        }, icon("past"))));
   }
 
   #change() {
