@@ -107,8 +107,8 @@ PARTS: Final = (
     ),
     part(
         "fixture",
-        "app contract control control.operation engine exploring runtime runtime.wall scenario server server.loop "
-        "services.numbers settings",
+        "app contract control control.catalog control.operation engine exploring runtime runtime.wall scenario server "
+        "server.loop services.numbers settings",
         "the pytest side: it drives a sandbox as any client of control does, reads numbers as control does, and runs "
         "the tests that are explored",
     ),
