@@ -21,8 +21,8 @@ from sendbox.engine.digest import canonical_in_slices, digest_in_slices
 from sendbox.engine.durations import iso
 from sendbox.engine.expect.verdict import lines, proves, verdict_in_slices
 from sendbox.engine.journal import CODE, Forgotten
-from sendbox.engine.kinds.own import delivery_view
 from sendbox.engine.kinds.narration import Names, Teller
+from sendbox.engine.kinds.own import delivery_view
 from sendbox.engine.kinds.rows import Observer
 from sendbox.runtime.policy import Failure, Outcome
 from sendbox.runtime.worlds import Slice
