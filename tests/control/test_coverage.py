@@ -250,7 +250,7 @@ async def test_formats() -> None:
     async with boxed() as box:
         await box.send()
         plain = await box.get(f"{WORLD}/coverage")
-        assert plain.json.keys() == {"sendbox", "engine", "scope", "total", "items", "leaned"}
+        assert plain.json.keys() == {"sendbox", "engine", "scope", "total", "dimensions", "items", "leaned"}
         assert list(plain.json["items"]) == list(DIMENSIONS)
         text = await box.get(f"{WORLD}/coverage?format=text")
         assert text.headers["content-type"] == "text/plain; charset=utf-8"
@@ -277,6 +277,8 @@ async def test_the_total_is_of_a_scope() -> None:
         assert scoped["items"] == everything["items"]
         used = (await box.get("/_sandbox/coverage?scope=used")).json
         assert (used["scope"], used["total"]["tried"]) == (["sendMessage"], everything["total"]["tried"])
+        assert used["dimensions"][0] == {"name": "operations", "heading": "Operations", "tried": 1, "of": 2}
+        assert sum(each["of"] for each in used["dimensions"]) == used["total"]["of"]
         wrong = await box.get(f"{WORLD}/coverage?scope=sendMesage")
         assert (wrong.status, wrong.json["message"]) == (
             400,
@@ -286,6 +288,23 @@ async def test_the_total_is_of_a_scope() -> None:
         assert wrong.json["message"] == (
             'scope: "everything" is not an operation; legal: used, or names such as sendMessage'
         )
+
+
+@pytest.mark.asyncio
+async def test_the_items_of_a_dimension() -> None:
+    """Each with how often it was tried, or how to try it; what was never tried comes first."""
+    async with boxed() as box:
+        await box.send()
+        shown = (await box.get(f"{WORLD}/coverage/operations?scope=used")).json
+        assert (shown["heading"], shown["tried"], shown["of"]) == ("Operations", 1, 2)
+        assert [(row["name"], row["count"]) for row in shown["items"]] == [
+            ("sendMessage refused", 0),
+            ("sendMessage accepted", 1),
+        ]
+        assert shown["items"][0]["snippet"].startswith("POST /v2/message ")
+        wrong = await box.get(f"{WORLD}/coverage/opera")
+        assert (wrong.status, wrong.json["error"]) == (400, "bad_argument")
+        assert "legal: operations, results" in wrong.json["message"]
 
 
 @pytest.mark.asyncio

@@ -49,7 +49,12 @@ async def test_a_signup_step_by_step() -> None:
         assert done["state"] == "completed"
         assert (await box.get(path)).json == done
         shown = (await box.get(f"{WORLD}/partner")).json
+        page = shown["signups"][0].pop("page")
         assert shown["signups"] == [done]
+        assert (done["legal"], page.partition("?")[0]) == ([], f"/signup/{done['signup']}")
+        assert (await box.get(page)).status == 200
+        await box.advance("1h")
+        assert (await box.get(f"{WORLD}/partner")).json["signups"][0]["page"] is None
         assert shown["accounts"][0]["chatapp_id"] == done["chatapp_id"]
         await box.advance("0s")
         assert [each["number"] for each in (await box.get(f"{WORLD}/phones")).json["phones"]] == ["420777000555"]
@@ -60,6 +65,7 @@ async def test_a_signup_at_once_or_not_at_all() -> None:
     async with boxed() as box:
         await box.open()
         path = f"{WORLD}/signups/{await begin(box)}"
+        assert (await box.get(path)).json["legal"] == ["complete", "fail"]
         refused = await box.post(f"{path}/complete", {"phone_number": "42077700*"})
         assert (refused.status, refused.json["error"]) == (400, "bad_argument")
         assert (await box.post(f"{path}/complete", {"phone_number": "420777000555"})).json["state"] == "completed"

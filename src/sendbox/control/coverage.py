@@ -9,7 +9,7 @@ from sendbox.control.arguments import one_of
 from sendbox.control.catalog import loaded
 from sendbox.control.operation import Call, ControlError, Text, operation
 from sendbox.control.report import FORMATS, Report, Scope, scope_of
-from sendbox.services.assumptions import registry
+from sendbox.services.assumptions import CONFIDENCE, registry
 
 if TYPE_CHECKING:
     from sendbox.engine.coverage.tally import Catalog, Sum
@@ -29,6 +29,23 @@ async def coverage(call: Call, format: str = "json", scope: str | None = None) -
     everything = await loaded(call.served)
     wanted = _scope(everything, scope)
     return await _shown(everything, await call.runtime.tried.of_world(hosted, everything), format, wanted)
+
+
+@operation("GET", "/worlds/{id}/coverage/{dimension}")
+async def coverage_of(call: Call, dimension: str, scope: str | None = None) -> Any:
+    """The items of one dimension that are in the scope, those that were never tried first.
+
+    `{name, heading, tried, of, items}`; an item is `{name, count, section, assumed, form, snippet}`, where the snippet
+    says how to try it: a part of a scenario, a request, or a line of Python.
+    """
+    hosted = call.here
+    everything = await loaded(call.served)
+    one_of(dimension, "dimension", everything.headings)
+    wanted = _scope(everything, scope)
+    total = await call.runtime.tried.of_world(hosted, everything)
+    return Report(everything, total.tally, total.leaned, scope=wanted, declared=total.declared).dimension_json(
+        dimension
+    )
 
 
 @operation("GET", "/coverage")
@@ -58,7 +75,10 @@ async def _shown(everything: Catalog, total: Sum, form: str, scope: Scope | None
 
 @operation("GET", "/worlds/{id}/assumptions")
 async def assumptions(call: Call) -> Any:
-    """Every assumption of this version, the settings of the world, and the assumptions that its client relied on."""
+    """Every assumption of this version, the settings of the world, and the assumptions that its client relied on.
+
+    `confidence` says what the letters mean.
+    """
     settings: Any = call.here.world.assume
     collected = await call.runtime.tried.present(call.here, await loaded(call.served))
     return {
@@ -69,6 +89,7 @@ async def assumptions(call: Call) -> Any:
             for row in registry()
             if row.id in collected.leaned
         ],
+        "confidence": CONFIDENCE,
         "untold": [{"id": id_, "reason": reason} for id_, reason in call.served.untold.items()],
     }
 

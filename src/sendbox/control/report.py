@@ -155,9 +155,34 @@ class Report(Sum):
             "sendbox": __version__,
             "engine": ENGINE,
             "scope": self.scope,
-            "total": dict(zip(("tried", "of"), self.figures(), strict=True)),
+            "total": self._shares(None),
+            "dimensions": [
+                {"name": name, "heading": heading, **self._shares(name)} for name, heading in self.headings.items()
+            ],
             "items": self.catalog.named(self.tally),
             "leaned": {row.id: self.leaned[row.id] for row in registry() if row.id in self.leaned},
+        }
+
+    def _shares(self, dimension: str | None) -> dict[str, int]:
+        return dict(zip(("tried", "of"), self.figures(dimension), strict=True))
+
+    def dimension_json(self, name: str) -> dict[str, Any]:
+        """One dimension as plain values: its items that are in the scope, those that were never tried first."""
+        return {
+            "name": name,
+            "heading": self.catalog.headings[name],
+            **self._shares(name),
+            "items": [
+                {
+                    "name": item.name,
+                    "count": count,
+                    "section": item.section,
+                    "assumed": item.assumed,
+                    "form": item.form,
+                    "snippet": item.snippet,
+                }
+                for item, count in self.items(name)
+            ],
         }
 
     def text(self, most: int | None = None) -> str:

@@ -31,6 +31,10 @@ class Lifecycle(dict[str, Mapping[str, str]]):
             raise IllegalMove(self, state, event)
         return self[state][event]
 
+    def following(self, state: str) -> tuple[str, ...]:
+        """The states that may follow a state, each once."""
+        return tuple(dict.fromkeys(self[state].values()))
+
     def to(self, state: str, wanted: str) -> str:
         """The state `wanted`, if an event leads there from `state`. Raises `IllegalMove`."""
         if wanted not in self[state].values():
@@ -44,7 +48,7 @@ class IllegalMove(Exception):
     def __init__(self, lifecycle: Lifecycle, state: str, wanted: str) -> None:
         self.state = state
         self.wanted = wanted
-        self.legal = tuple(dict.fromkeys(lifecycle[state].values()))
+        self.legal = lifecycle.following(state)
         legal = ", ".join(self.legal) or "none, it is an end"
         super().__init__(
             f'"{wanted}" does not follow "{state}" of {lifecycle.kind}; legal: {legal} ({lifecycle.source})'

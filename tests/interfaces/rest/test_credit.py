@@ -52,6 +52,8 @@ async def test_a31_an_assigned_number_is_charged_and_usable() -> None:
         assert (order["status"], order["subject"][:3]) == ("active", "420")
         assert await credit(box) == 965
         assert await senders(box) == [("sms", order["subject"])]
+        (shown,) = (await box.get(f"{WORLD}/account")).json["orders"]
+        assert (shown["subject"], shown["state"], shown["fee"]) == (order["subject"], "active", 35)
         (sent,) = await box.send(sender=order["subject"])
         await box.advance()
         assert (await box.results(sent))[-1] == "delivered"

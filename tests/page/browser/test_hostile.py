@@ -1,8 +1,9 @@
-"""Texts of clients on every view: markup, scripts, marks that turn the direction, very long ones. None does anything."""
+"""Texts of clients on every view: markup, scripts, marks that turn the direction, very long ones. None acts."""
 
 from __future__ import annotations
 
 import json
+from functools import partial
 
 import pytest
 
@@ -37,9 +38,9 @@ VIEWS = (
 SCENARIO = {
     "sendbox": 1,
     "extends": "default",
-    "attempts": [{"name": HARM[0], "when": {"body": HARM[1]}, "then": {"failed": {"info": HARM[2]}}}],
+    "attempts": [{"name": HARM[0], "when": {"body": HARM[1]}, "then": ["sending", {"failed": {"info": HARM[2]}}]}],
     "account": {
-        "subkeys": [{"name": HARM[0], "key": "test-sub"}],
+        "subkeys": [{"name": "shop", "note": HARM[0]}],
         "templates": [
             {
                 "name": "offer",
@@ -68,10 +69,10 @@ def harm(tab: Tab) -> None:
         tab.page.request.post(f"{sendbox.base_url}/message", headers=headers, data={"to": text, text[:100]: text})
     validation = {"phoneNumber": "420777000101", "payload": {"harm": HARM[0]}}
     tab.page.request.post(f"{sendbox.verify_url}/v1/validations", headers=headers, data=validation)
-    sendbox.advance("1m")
+    tab.apart(lambda: sendbox.advance("1m"))
     for text in (*HARM, LONG):
-        sendbox.phone("420777000101").write(text, channel="sms", to="420900000001")
-    sendbox.advance("1m")
+        tab.apart(partial(sendbox.phone("420777000101").write, text, channel="sms", to="420900000001"))
+    tab.apart(lambda: sendbox.advance("1m"))
 
 
 @pytest.mark.sendbox(scenario=SCENARIO)
@@ -79,7 +80,7 @@ def test_texts_of_clients_stay_texts(tab: Tab) -> None:
     """On every view: nothing of a client is an element, a script or an address; nothing is wider than the page."""
     harm(tab)
     tab.page.set_viewport_size({"width": 360, "height": 740})
-    messages = [message.id for message in tab.sendbox.messages]
+    messages = [message.message_id for message in tab.sendbox.messages()]
     places = [{"view": view} for view in VIEWS]
     places += [{"view": "messages", "message": messages[0]}, {"view": "messages", "message": messages[-1]}]
     places += [{"view": "phones", "phone": "420777000101"}, {"view": "phones", "phone": "420777004101"}]

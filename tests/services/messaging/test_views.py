@@ -240,6 +240,7 @@ def test_the_account_in_units_of_money() -> None:
         "blacklist": ["6", "7"],
         "stop_words": ["STOP"],
         "subkeys": [],
+        "orders": [],
     }
     assert account_view(make_world())["senders"] == "any"
 

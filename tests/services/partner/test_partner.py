@@ -267,6 +267,7 @@ def test_the_scenario_delays_and_fails_signups() -> None:
     for signup in (bad, slow, drawn):
         Partner.of(world).complete(signup, OWN)
     assert (bad.state, bad.reason, slow.state, slow.finishing) == ("failed", "refused", "number_verified", True)
+    assert (bad.legal, slow.legal) == ([], ["fail"])
     with pytest.raises(Failure, match="the signup is being finished"):
         Partner.of(world).finish(slow)
     with pytest.raises(Failure, match="the signup is being finished already"):
@@ -299,6 +300,7 @@ def test_accounts_that_are_there_from_the_start() -> None:
                 "name": "Spare",
                 "status": "OFFLINE",
                 "quality": "UNKNOWN",
+                "legal": ["CONNECTED"],
             }
         ],
     }

@@ -18,11 +18,12 @@ from sendbox.services.account.account import Account
 if TYPE_CHECKING:
     from sendbox.engine.world import World
     from sendbox.services.account.keys import Key
+    from sendbox.services.account.orders import Order
 
 
 @operation("GET", "/worlds/{id}/account")
 async def account(call: Call) -> Any:
-    """The present account."""
+    """The present account: credit, senders, lists, templates as names, sub-keys, orders of services."""
     return account_view(call.here.world)
 
 
@@ -92,6 +93,7 @@ def account_view(world: World) -> dict[str, Any]:
         "blacklist": sorted(account.blacklist),
         "stop_words": sorted(account.stop_words),
         "subkeys": [_subkey_view(account, key) for key in account.subkeys.children],
+        "orders": [_order_view(order) for order in account.orders.placed],
     }
 
 
@@ -107,6 +109,20 @@ def _subkey_view(account: Account, key: Key) -> dict[str, Any]:
         "currency": billing.currency,
         "credit": billing.balance / 1_000_000,
         "default_callback_url": key.default_callback_url,
+    }
+
+
+def _order_view(order: Order) -> dict[str, Any]:
+    return {
+        "order": order.id,
+        "service": order.service,
+        "subject": order.subject,
+        "period": order.period,
+        "state": order.state,
+        "fee": order.fee / 1_000_000,
+        "currency": order.billing.currency,
+        "subid": order.billing.subid,
+        "placed_at": iso(order.at),
     }
 
 

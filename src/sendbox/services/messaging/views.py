@@ -139,16 +139,23 @@ def inbound_view(inbound: Inbound) -> dict[str, Any]:
 def received_view(world: World, attempt: Attempt) -> dict[str, Any]:
     """One message as it arrived on a handset."""
     message = attempt.message
-    content = attempt.step.content
     return {
         "at": iso_or_none(attempt.arrived_at),
         "direction": "in",
         "channel": attempt.step.channel,
         "message_id": message.id,
-        "from": attempt.shown_sender,
-        "body": text_shown(attempt, account_of(world)),
+        **shown_view(world, attempt),
         "links": [link_view(link) for link in (message.links or {}).get(attempt.number, ())],
         "seen": attempt.reached(SEEN) is not None,
+    }
+
+
+def shown_view(world: World, attempt: Attempt) -> dict[str, Any]:
+    """What a handset shows of an attempt, or would show."""
+    content = attempt.step.content
+    return {
+        "from": attempt.shown_sender,
+        "body": text_shown(attempt, account_of(world)),
         **({} if content is None else {"content": content}),
     }
 

@@ -34,11 +34,17 @@ async def _load_tokens(_call: Call, given: Mapping[str, Any]) -> Mapping[str, An
 
 @operation("GET", "/worlds/{id}/partner")
 async def partner(call: Call) -> Any:
-    """Signups, business accounts with their numbers, and templates."""
+    """Signups, business accounts with their numbers, and templates.
+
+    `legal` are the statuses that may follow, and what can be done to a signup; its `page` is the path of the hosted
+    page, while its token is valid.
+    """
     world = call.here.world
     part = Partner.of(world)
+    if part.signups:
+        await asyncio.get_running_loop().run_in_executor(None, tokens.preload)
     return {
-        "signups": await each(list(part.signups.values()), lambda signup: signup_view(world, signup)),
+        "signups": await each(list(part.signups.values()), lambda signup: _signup_view(world, signup)),
         "accounts": await each(list(part.accounts.values()), lambda account: business_view(world, account)),
         "templates": await each(account_of(world).templates, lambda record: template_view(world, record)),
     }
@@ -156,6 +162,13 @@ def _signup(call: Call, signup_id: str, token: str | None = None) -> Signup:
         if bearer is not signup:
             raise ControlError(401, "bad_token", "the token is not the token of this signup (§4.3)")
     return signup
+
+
+def _signup_view(world: World, signup: Signup) -> dict[str, Any]:
+    """A signup with the path of its hosted page, None where the token does not open it."""
+    is_open = Partner.of(world).valid(signup)
+    page = f"/signup/{signup.id}?token={tokens.issue(world, signup)}" if is_open else None
+    return {**signup_view(world, signup), "page": page}
 
 
 def _step(call: Call, signup_id: str, token: str | None, step: Callable[..., None], *values: Any) -> Any:

@@ -74,6 +74,11 @@ class Signup:
         """Whether it is completed, failed or expired."""
         return self.state in ("completed", "failed", "expired")
 
+    @property
+    def legal(self) -> list[str]:
+        """What can be done to it by hand: `complete` all remaining steps, or let it `fail`."""
+        return [] if self.ended else ["fail"] if self.finishing else ["complete", "fail"]
+
 
 @dataclass(slots=True, eq=False)
 class BusinessAccount:

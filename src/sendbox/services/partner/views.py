@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from sendbox.engine.durations import iso
 from sendbox.services.partner.partner import Partner
+from sendbox.services.partner.states import NUMBER, TEMPLATE
 
 if TYPE_CHECKING:
     from sendbox.engine.world import World
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def signup_view(world: World, signup: Signup) -> dict[str, Any]:
-    """A signup: its state, the code that its number waits for, and its result."""
+    """A signup: its state, the code that its number waits for, its result, and what can be done to it (`legal`)."""
     return {
         "signup": signup.id,
         "partner_client_id": signup.client_id,
@@ -29,6 +30,7 @@ def signup_view(world: World, signup: Signup) -> dict[str, Any]:
         "token_valid": Partner.of(world).valid(signup),
         "chatapp_id": None if signup.account is None else signup.account.id,
         "phone_number_id": None if signup.number is None else signup.number.id,
+        "legal": signup.legal,
     }
 
 
@@ -46,7 +48,7 @@ def business_view(world: World, account: BusinessAccount) -> dict[str, Any]:
 
 
 def number_view(number: BusinessNumber) -> dict[str, Any]:
-    """A business number."""
+    """A business number; `legal` are the statuses that may follow."""
     return {
         "phone_number_id": number.id,
         "chatapp_id": number.account_id,
@@ -54,11 +56,15 @@ def number_view(number: BusinessNumber) -> dict[str, Any]:
         "name": number.name,
         "status": number.status,
         "quality": number.quality,
+        "legal": list(NUMBER.following(number.status)),
     }
 
 
 def template_view(world: World, record: dict[str, Any]) -> dict[str, Any]:
-    """A template with its id, its account (None: the whole account shares it), and why it has its status."""
+    """A template with its id, its account (None: the whole account shares it), and why it has its status.
+
+    `legal` are the statuses that may follow.
+    """
     templates = Partner.of(world).templates
     template_id = templates.id_of(record)
     return {
@@ -68,6 +74,7 @@ def template_view(world: World, record: dict[str, Any]) -> dict[str, Any]:
         "language": record["language"],
         "category": record["category"],
         "status": templates.status(record),
+        "legal": list(TEMPLATE.following(templates.status(record))),
         "reason": templates.reasons.get(template_id),
         "components": record["components"],
     }

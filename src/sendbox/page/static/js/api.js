@@ -56,6 +56,13 @@ export class World {
     return call("GET", path("worlds", this.id, ...list(parts)), { query: { ...query, ...past }, ...options });
   }
 
+  /** The address of a read, for a link to its JSON. */
+  address(parts, query = {}) {
+    const past = this.then === null ? {} : { then: this.then };
+    const given = new URLSearchParams({ ...query, ...past }).toString();
+    return `${path("worlds", this.id, ...list(parts))}${given && `?${given}`}`;
+  }
+
   post(parts, body = {}) {
     return this.#act("POST", parts, body);
   }

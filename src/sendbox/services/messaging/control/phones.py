@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from sendbox.control.arguments import whole
 from sendbox.control.operation import Call, ControlError, operation
-from sendbox.control.reading import backwards, chosen, each, page, through
+from sendbox.control.reading import backwards, chosen, each, page, shortened, through
 from sendbox.control.searching import TEXT, Key, fits_of, holding, terms_of
 from sendbox.services.messaging.channels import FAMILIES, USUAL
 from sendbox.services.messaging.control.handset import newest_view
-from sendbox.services.messaging.control.messages import FORMS, legal, message_named, named, number_of, tried
+from sendbox.services.messaging.control.messages import legal, message_named, named, number_of, tried
 from sendbox.services.messaging.messaging import Messaging
 from sendbox.services.messaging.views import body_of, inbound_view, link_view, message_view, phone_short, phone_view
 from sendbox.services.numbers import written
@@ -62,7 +62,7 @@ async def phones(
     by the texts to and from them. With `form=short` each has how many texts it `received` and `sent`, and the `last` of
     its conversation.
     """
-    legal("form", form, FORMS)
+    short = shortened(form)
     world = call.here.world
     numbers, places = await _appeared(world)
     at = None
@@ -75,7 +75,7 @@ async def phones(
     fits = await _finding(world, search)
     found = await page(numbers, places.__getitem__, fits, limit, at, order)
     following = {} if limit is None else {"next_cursor": found.items[-1] if found.cursor["next_cursor"] else None}
-    if form == "short":
+    if short:
         views = [await through(phone_short(world, number)) for number in found.items]
     else:
         views = await each(found.items, lambda number: phone_view(world, number))
