@@ -124,6 +124,7 @@ OBSERVERS: Final = (
     "engine.expect.verdict",
     "engine.kinds",
     "services.coverage",
+    "services.messaging.control.story",
     *(f"services.{name}.{half}" for name in SERVICES for half in ("kinds", "subjects", "upcoming")),
 )
 #: So many modules a folder of the package may hold.

@@ -135,7 +135,6 @@ REFUSED: Final = (
     ("messages?then=1&wait=1s", 400, "bad_argument", "wait: nothing more comes in the past; leave out "),
     ("outbox?then=1", 400, "bad_argument", "then: outbox answers for the present only: what waits there is to be sent"),
     ("record?then=1", 400, "bad_argument", "then: record answers for the present only: it has all that was done"),
-    ("export?then=1", 400, "bad_argument", "then: export answers for the present only: it has all that was done"),
     ("leaning?then=1", 400, "bad_argument", "then: leaning answers for the present only: it makes all that was done "),
     ("clock?them=1", 400, "unknown_argument", '"them" is not an argument of clock; legal: then; did you mean "then"?'),
 )
@@ -281,6 +280,22 @@ async def test_the_loop_is_not_held(monkeypatch: pytest.MonkeyPatch) -> None:
         assert asked.result().status == 200
 
 
+async def test_acts_on_one_of_many_messages(monkeypatch: pytest.MonkeyPatch) -> None:
+    """To find it takes long, in the present and in a replay."""
+    monkeypatch.setattr("sendbox.runtime.slot.SLICE_NS", 0)
+    async with boxed() as box:
+        await box.open()
+        await many(box)
+        (message,) = await box.send("420777000801")
+        await box.advance("1h")
+        reply = await box.post(f"{WORLD}/phones/420777000801/reply", {"body": "Yes", "message_id": message})
+        assert reply.status == 201
+        assert (await box.post(f"{WORLD}/phones/420777000801/seen")).status == 409
+        last = (await shown(box, ""))["entries"] - 1
+        for view in ("/phones/420777000801", "/digest"):
+            assert await shown(box, view, last) == await shown(box, view)
+
+
 async def test_a_replay_that_is_given_up_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     """Who waits for the same place makes it again; a world that cannot be made again is not kept either."""
     monkeypatch.setattr("sendbox.runtime.slot.SLICE_NS", 0)
@@ -307,7 +322,7 @@ async def test_a_replay_that_is_given_up_is_not_kept(monkeypatch: pytest.MonkeyP
 async def test_a_world_that_is_closed_meanwhile() -> None:
     """404 for who waits until a command has ended."""
     async with boxed() as box:
-        hosted = await box.open()
+        await box.open()
         hosted = box.runtime.worlds[KEY]
         hosted.working = asyncio.get_running_loop().create_future()
         asked = asyncio.ensure_future(box.get(f"{WORLD}/clock?then=0"))
@@ -334,17 +349,16 @@ async def test_a_record_that_was_cut_has_no_past() -> None:
 
 async def test_memory_comes_first() -> None:
     """At the bound of the memory no side world is kept."""
-    used = 0
+    used = [0, 0, 1000]
     async with boxed() as box:
         box.runtime.settings = replace(box.runtime.settings, max_memory=1000)
-        bounds = Bounds(box.runtime, lambda: used)
+        bounds = Bounds(box.runtime, lambda: used.pop(0))
+        bounds.close()
         await box.open()
         await shown(box, "/clock", 0)
         bounds.look()
         assert len(box.runtime.beside) == 1
-        used = 1000
         bounds.look()
-        bounds.close()
         assert len(box.runtime.beside) == 0
 
 

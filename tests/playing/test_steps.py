@@ -9,8 +9,9 @@ import pytest
 
 from sendbox.engine.durations import iso
 from sendbox.engine.traffic import WORLD as KEY
-from sendbox.playing import play, steps
+from sendbox.playing import play
 from sendbox.playing.player import SALT, START
+from sendbox.playing.steps import Player, Step
 from tests.box import Answer, Box, boxed
 
 pytestmark = pytest.mark.asyncio
@@ -18,9 +19,9 @@ WORLD = f"/_sandbox/worlds/{KEY}"
 PHONE = "420777000101"
 SEND = {"operation": "sendMessage", "body": {"body": "Hello", "to": [{"phone_number": PHONE}]}}
 #: Two requests, of which the second refers to the first, and steps between them.
-TRAFFIC = [
+TRAFFIC: list[dict[str, Any]] = [
     {"at": 0, "name": "first", "request": SEND},
-    {"at": "1h", "request": {"operation": "getMessage", "params": {"message_id": "$first.accepted.0.message_id"}}},
+    {"at": "1h", "request": {"operation": "getMessage", "query": {"id": "$first.accepted.0.message_id"}}},
 ]
 
 
@@ -87,7 +88,7 @@ async def test_one_step_is_a_request_or_the_next_instant() -> None:
         await opened(box, scenario(*TRAFFIC))
         first = (await played(box)).json
         assert first["did"] == [
-            {"step": "sent", "at": iso(START), "operation": "sendMessage", "name": "first", "n": 0, "status": 200}
+            {"step": "sent", "at": iso(START), "operation": "sendMessage", "name": "first", "n": 1, "status": 200}
         ]
         assert (first["left"], first["done"], first["clock"]["now"]) == (1, False, iso(START))
         second = (await played(box)).json
@@ -124,18 +125,22 @@ async def test_a_scenario_that_its_own_traffic_loads_goes_on() -> None:
 
 async def test_webhooks_are_answered_as_the_receiver_says_while_it_plays() -> None:
     """Afterwards, and after a reset, they go to their targets again; a receiver of the world's own stays."""
-    given = scenario(*TRAFFIC, receiver=[{"webhook": 1, "ends": [503, 200]}])
+    given = scenario(*TRAFFIC, receiver=[{"webhook": 0, "ends": [503, 200]}])
     async with boxed() as box:
         await opened(box, given)
         hosted = box.runtime.worlds[KEY]
+
+        def receiver() -> object:
+            return hosted.deliverer
+
         await played(box)
-        assert hosted.deliverer is not None
+        assert receiver() is not None
         await box.post(f"{WORLD}/reset")
-        assert (hosted.deliverer, hosted.playing) == (None, None)
+        assert (receiver(), hosted.playing) == (None, None)
         await ended(box)
-        assert hosted.deliverer is None
-        statuses = {delivery["status"] for delivery in (await box.get(f"{WORLD}/deliveries")).json["deliveries"]}
-        assert statuses
+        assert receiver() is None
+        first = (await box.get(f"{WORLD}/deliveries")).json["deliveries"][0]
+        assert [each["status"] for each in first["tries"]] == [503, 200]
         await box.delete(WORLD)
         await opened(box, given, deliveries="pull")
         await played(box)
@@ -162,29 +167,31 @@ async def test_steps_are_a_number() -> None:
 
 
 async def test_one_call_at_a_time_plays(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Another one is refused, also while the world advances; what is reset or closed meanwhile is told."""
-    monkeypatch.setattr(steps, "PATIENCE", 60)
-    timeout = [{"when": {"operation": "sendMessage"}, "fault": {"delay": "1h"}}]
+    """Another one is refused, also while the world advances; what is reset meanwhile is told."""
     async with boxed() as box:
-        await opened(box, scenario(*TRAFFIC, api=timeout))
-        playing = asyncio.create_task(played(box))
-        while not box.runtime.worlds[KEY].playing or not box.runtime.worlds[KEY].open:
-            await asyncio.sleep(0)
-        assert (await played(box)).json["error"] == "playing"
-        await box.post(f"{WORLD}/reset")
-        assert (await playing).json["error"] == "began_anew"
+        await opened(box, scenario(*TRAFFIC))
+        step, answers = Player.step, []
+
+        async def interrupted(player: Player) -> Step:
+            answers.append((await played(box)).json["error"])
+            done = await step(player)
+            await box.post(f"{WORLD}/reset")
+            return done
+
+        monkeypatch.setattr(Player, "step", interrupted)
+        answer = await played(box)
+        assert (answer.status, answer.json["error"], answers) == (409, "began_anew", ["playing"])
+        monkeypatch.undo()
         box.runtime.worlds[KEY].advancing = True
         assert (await played(box)).json["error"] == "advancing"
         box.runtime.worlds[KEY].advancing = False
 
 
-async def test_a_late_answer_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The step says so, and the next ones go on."""
-    monkeypatch.setattr(steps, "PATIENCE", 0.01)
-    late = [{"when": {"operation": "sendMessage"}, "fault": {"delay": "1h"}}]
+async def test_a_request_without_an_answer_is_told() -> None:
+    """The step has the error and no status, and the next ones go on."""
     async with boxed() as box:
-        await opened(box, scenario(*TRAFFIC, api=late))
+        await opened(box, scenario(*TRAFFIC, api=[{"when": {"operation": "sendMessage"}, "fault": "timeout"}]))
         first = (await played(box)).json["did"][0]
-        assert first["error"] == "no answer"
+        assert first["error"] == "The read operation timed out"
         assert "status" not in first
         await ended(box)

@@ -9,7 +9,7 @@ The module is long because a row, all that is served and how a row is performed 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from types import ModuleType, NoneType
@@ -20,6 +20,7 @@ from sendbox.engine import bounds
 from sendbox.engine.characters import foreign, nearest
 from sendbox.engine.commands.command import Act
 from sendbox.engine.commands.record import Cut
+from sendbox.engine.digest import finished
 from sendbox.runtime.worlds import Conflict, Hosted
 
 if TYPE_CHECKING:
@@ -358,14 +359,23 @@ def not_closed(hosted: Hosted) -> None:
 
 
 def act(call: Call, row: Operation, values: Mapping[str, Any]) -> Any:
-    """Carries out the command `Act`: what a tester does, by the names of parameters. Raises `ControlError`."""
+    """Carries out the command `Act`: what a tester does, by the names of parameters. Raises `ControlError`.
+
+    It is done in one go. What of it takes long belongs in its `prepare`.
+    """
+    return finished(acting(call, row, values))
+
+
+def acting(call: Call, row: Operation, values: Mapping[str, Any]) -> Generator[None, None, Any]:
+    """The same with its pauses, for a world into which nothing else comes."""
     hosted = call.here
     world = hosted.world
     arguments = {name.removesuffix("_"): value for name, value in values.items() if value is not None}
     entries = len(world.journal)
     step = row.function(call, **values).__await__()
     try:
-        next(step)
+        while next(step) is None:  # a pause, and nothing that it waits for
+            yield
     except StopIteration as returned:
         answer = returned.value
     except ControlError:
@@ -373,7 +383,7 @@ def act(call: Call, row: Operation, values: Mapping[str, Any]) -> Any:
             world.record.add(world.now, world.ticks, Act(row.name, arguments, refused=True))
         raise
     else:
-        raise RuntimeError(f"the act {row.name} paused: what takes time belongs in its prepare")
+        raise RuntimeError(f"the act {row.name} waited: what it waits for belongs in its prepare")
     if hosted.world is world:  # else the world began anew, and its record too
         world.record.add(world.now, world.ticks, Act(row.name, arguments))
         if not row.journals:

@@ -11,6 +11,7 @@ from sendbox.control.arguments import milliseconds, one_of, whole
 from sendbox.control.operation import Call, ControlError, not_closed
 from sendbox.control.replaying import Replay
 from sendbox.engine.commands.command import Stamp
+from sendbox.engine.journal import Forgotten
 from sendbox.runtime.worlds import Hosted, Slice
 
 if TYPE_CHECKING:
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 V = TypeVar("V")
 ORDERS: Final = ("oldest", "newest")
+#: How the items of a list may be shown.
+FORMS: Final = ("plain", "short")
 
 
 async def through(work: Generator[None, None, T]) -> T:
@@ -35,7 +38,7 @@ async def chosen(items: Iterable[T], fits: Callable[[T], bool], most: int | None
             fitting.append(item)
             if len(fitting) == most:
                 break
-        if number % 64 == 63:
+        if number % 8 == 7:
             await work.pause()
     return fitting
 
@@ -72,6 +75,12 @@ def backwards(order: Any) -> bool:
     return bool(order == "newest")
 
 
+def shortened(form: Any) -> bool:
+    """Whether the items of a list are wanted in the form `short`. Raises `ControlError`."""
+    one_of(form, "form", FORMS)
+    return bool(form == "short")
+
+
 async def page(
     items: Sequence[T],
     number: Callable[[T], int],
@@ -106,6 +115,14 @@ def entry_of(world: World, number: int) -> int:
     if not 0 <= number < len(world.journal):
         raise ControlError(404, "no_such_entry", f"{number} is not an entry; the journal has {len(world.journal)}")
     return number
+
+
+def remembered(world: World, number: int) -> tuple[int, int, Any]:
+    """An entry of the journal: its instant, its kind, what it is about. Raises `ControlError`."""
+    try:
+        return world.journal.entry(entry_of(world, number))
+    except Forgotten as forgotten:
+        raise ControlError(404, "forgotten", str(forgotten), first=world.journal.first) from None
 
 
 async def wait_for(hosted: Hosted, wait: Any, look: Callable[[], Awaitable[Any]]) -> Any:

@@ -13,14 +13,14 @@ import orjson
 
 from sendbox.control.arguments import flag, one_of, whole
 from sendbox.control.operation import Call, ControlError, operation, out_of_bounds
-from sendbox.control.reading import chosen, each, entry_of, newest, wait_for
+from sendbox.control.reading import chosen, each, newest, remembered, wait_for
 from sendbox.engine import ENGINE
 from sendbox.engine.bounds import in_value
 from sendbox.engine.delivery.bodies import body_of, listed
 from sendbox.engine.digest import canonical_in_slices, digest_in_slices
 from sendbox.engine.durations import iso
 from sendbox.engine.expect.verdict import lines, proves, verdict_in_slices
-from sendbox.engine.journal import CODE, Forgotten
+from sendbox.engine.journal import CODE
 from sendbox.engine.kinds.own import delivery_view
 from sendbox.engine.kinds.narration import Names, Teller
 from sendbox.engine.kinds.rows import Observer
@@ -129,12 +129,9 @@ def most_of(limit: Any, form: str | None = None) -> int:
 @operation("GET", "/worlds/{id}/journal/{n}")
 async def journal_entry(call: Call, n: Any) -> Any:
     """One entry."""
-    world = call.here.world
-    number = entry_of(world, whole(n, "n"))
-    try:
-        return Observer(world, call.served.kinds).entry(number)
-    except Forgotten as forgotten:
-        raise ControlError(404, "forgotten", str(forgotten), first=world.journal.first) from None
+    world, number = call.here.world, whole(n, "n")
+    remembered(world, number)
+    return Observer(world, call.served.kinds).entry(number)
 
 
 @operation("GET", "/worlds/{id}/events")

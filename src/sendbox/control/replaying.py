@@ -10,7 +10,7 @@ from collections.abc import Callable, Generator, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from sendbox.control.operation import Call as Calling
-from sendbox.control.operation import ControlError, act
+from sendbox.control.operation import ControlError, acting
 from sendbox.engine.commands.command import Act, Call, Move, Open, Outcome, Stamp
 from sendbox.engine.durations import iso
 from sendbox.engine.world import World
@@ -87,7 +87,7 @@ class Replay:
             case Act(name, arguments, refused):
                 row = self._act_of(stamp, name, arguments)
                 try:
-                    act(
+                    yield from acting(
                         self._calling,
                         row,
                         {row.takes[argument].parameter: value for argument, value in arguments.items()},

@@ -1,4 +1,7 @@
-"""Operations on scenarios as texts: check one, read those of the library, and that of a world with its rules."""
+"""Operations on scenarios as texts: check one, read those of the library, and that of a world with its rules.
+
+Also the magic numbers, which the default scenario holds.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +17,7 @@ from sendbox.control.worlds import blueprint_differences, clock_view
 from sendbox.engine.durations import iso
 from sendbox.scenario import cursor, library, parse, write
 from sendbox.scenario.model import Source, errors, listed
+from sendbox.scenario.numbers import magic
 
 if TYPE_CHECKING:
     from sendbox.engine.blueprint import Blueprint
@@ -63,6 +67,13 @@ async def library_scenario(call: Call, name: str) -> Any:
         legal = listed(library.names())
         raise ControlError(404, "no_such_scenario", f'"{name}" is not a scenario of the library; legal: {legal}')
     return {"name": name, "text": library.text(name)}
+
+
+@operation("GET", "/numbers")
+async def numbers(call: Call) -> Any:
+    """The magic numbers of the default scenario: `{ends, example, meaning}` of each, in order of their ends."""
+    rows = await asyncio.get_running_loop().run_in_executor(None, magic)
+    return {"numbers": [row._asdict() for row in rows]}
 
 
 class _Text(NamedTuple):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Final
 
-from sendbox.control.export.request import curl
+from sendbox.control.export.curl import curl
 
 #: A number that is delivered, by the magic numbers of the default scenario.
 DELIVERED: Final = "420777000101"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Final
+from typing import Final, NamedTuple
 
 from sendbox.scenario import library
 from sendbox.scenario.model import Source
@@ -13,8 +13,16 @@ _MAGIC: Final = re.compile(r"(420777)\?{4}([0-9]{2})")
 _FREE: Final = "0001"
 
 
-def magic() -> list[tuple[str, str, str]]:
-    """Suffix, example and meaning of each magic number, in order of the suffix.
+class Magic(NamedTuple):
+    """The digits that a magic number ends in, an example, and what happens to a message to it."""
+
+    ends: str
+    example: str
+    meaning: str
+
+
+def magic() -> list[Magic]:
+    """Each magic number, in order of its ends.
 
     They are the entries of the default scenario that have a name and a number 420777????NN.
     """
@@ -28,5 +36,5 @@ def magic() -> list[tuple[str, str, str]]:
         number = conditions.get("phone") or conditions.get("number")
         match = _MAGIC.fullmatch(str(number.value)) if number is not None else None
         if match and name is not None:
-            rows.append((match[2], f"{match[1]}{_FREE}{match[2]}", str(name.value)))
+            rows.append(Magic(match[2], f"{match[1]}{_FREE}{match[2]}", str(name.value)))
     return sorted(rows)

@@ -11,6 +11,7 @@ from sendbox.engine.keeping.firsts import Firsts, Source
 from sendbox.engine.keeping.kept import Kept
 from sendbox.services.messaging.control import messages
 from sendbox.services.messaging.messaging import Messaging
+from sendbox.services.verify.verify import Verify
 from tests.box import KEY, WORLD, Box, boxed
 from tests.runtime.scenes import fill
 
@@ -110,6 +111,17 @@ async def test_phones_appear_when_they_are_written_to_or_write() -> None:
         assert ([phone["number"] for phone in found["phones"]], found["next_cursor"]) == ([PHONES[2]], None)
         answer = await box.get(f"{WORLD}/phones?limit=2&cursor=420777100119")
         assert (answer.status, answer.json["message"]) == (400, 'cursor: "420777100119" is not a phone of this world')
+
+
+@pytest.mark.asyncio
+async def test_phones_that_only_another_service_knows_come_last(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those that have appeared already are not there twice."""
+    monkeypatch.setattr(Verify, "phones", lambda _self: (PHONES[4], PHONES[0], PHONES[4]))
+    async with boxed() as box:
+        await box.send(PHONES[0], PHONES[1])
+        for order, wanted in (("oldest", [0, 1, 4]), ("newest", [4, 1, 0])):
+            found = await pages(box, f"{WORLD}/phones", "phones", "number", limit=1, order=order)
+            assert found == [[PHONES[place]] for place in wanted]
 
 
 @pytest.mark.asyncio

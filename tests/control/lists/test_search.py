@@ -229,6 +229,25 @@ async def test_deliveries_are_searched() -> None:
 
 
 @pytest.mark.asyncio
+@pytest.mark.parametrize(
+    ("search", "message"),
+    [
+        ("to:abc", 'search, at place 4: "abc" is not a phone number: it has "a"'),
+        ("to:+420*", 'search, at place 4: "+420*" is not a phone pattern: it has "+"'),
+        ("result:deliverd", 'search, at place 8: "deliverd" is not known; legal: accepted'),
+        ("channel:smss", 'search, at place 9: "smss" is not known; legal: '),
+    ],
+)
+async def test_what_a_search_of_messages_refuses(search: str, message: str) -> None:
+    """Numbers that are none, and words that there are not."""
+    async with boxed() as box:
+        await box.open()
+        answer = await box.get(f"{WORLD}/messages?search={quote(search)}")
+        assert (answer.status, answer.json["error"]) == (400, "bad_argument")
+        assert answer.json["message"].startswith(message)
+
+
+@pytest.mark.asyncio
 async def test_a_search_that_finds_nothing_lets_others_run() -> None:
     """Many messages are read in slices."""
     async with boxed(check_answers=False) as box:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 from urllib.parse import quote, urlencode
 
 import pytest
@@ -16,6 +17,7 @@ from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Locator
 
 from sendbox.fixture.sandbox import Sandbox
 
+T = TypeVar("T")
 #: What a browser without a screen needs, and what it must not ask of other hosts.
 ARGUMENTS: Final = (
     "--no-sandbox",
@@ -60,6 +62,11 @@ class Tab:
         if "then" not in fields:
             self.page.locator(".live.on").wait_for(state="attached")
         return self
+
+    def apart(self, act: Callable[[], T]) -> T:
+        """What an act of `sendbox` answers. Playwright runs a loop in this thread, so the handle cannot wait here."""
+        with ThreadPoolExecutor(1) as thread:
+            return thread.submit(act).result()
 
     def see(self, text: str, within: str = "main") -> Locator:
         """Waits until a text is seen; answers the innermost element that has it."""

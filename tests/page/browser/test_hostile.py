@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 
 import pytest
 
@@ -12,7 +13,7 @@ from tests.page.browser.conftest import Tab
 HARM = (
     "<img src=x onerror=\"document.title='harm'\">",
     "<script>document.title = 'harm'</script>",
-    "\"><svg onload=\"document.title='harm'\">",
+    '"><svg onload="document.title=\'harm\'">',
     "javascript:document.title='harm'",
     "‮}{edoc eht si siht",
     "</textarea><style>main { display: none }</style>",
@@ -37,11 +38,15 @@ VIEWS = (
 SCENARIO = {
     "sendbox": 1,
     "extends": "default",
-    "attempts": [{"name": HARM[0], "when": {"body": HARM[1]}, "then": {"failed": {"info": HARM[2]}}}],
+    "attempts": [{"name": HARM[0], "when": {"body": HARM[1]}, "then": ["sending", {"failed": {"info": HARM[2]}}]}],
     "account": {
-        "subkeys": [{"name": HARM[0], "key": "test-sub"}],
+        "subkeys": [{"name": "shop", "note": HARM[0]}],
         "templates": [
-            {"name": "offer", "language": "en", "components": [{"type": "BODY", "text": f"{HARM[0]} {{{{1}}}} {HARM[4]}"}]}
+            {
+                "name": "offer",
+                "language": "en",
+                "components": [{"type": "BODY", "text": f"{HARM[0]} {{{{1}}}} {HARM[4]}"}],
+            }
         ],
     },
     "expect": [{"that": "messages", "name": HARM[1], "where": {"body": HARM[0]}, "count": 99}],
@@ -64,10 +69,10 @@ def harm(tab: Tab) -> None:
         tab.page.request.post(f"{sendbox.base_url}/message", headers=headers, data={"to": text, text[:100]: text})
     validation = {"phoneNumber": "420777000101", "payload": {"harm": HARM[0]}}
     tab.page.request.post(f"{sendbox.verify_url}/v1/validations", headers=headers, data=validation)
-    sendbox.advance("1m")
+    tab.apart(lambda: sendbox.advance("1m"))
     for text in (*HARM, LONG):
-        sendbox.phone("420777000101").write(text, channel="sms", to="420900000001")
-    sendbox.advance("1m")
+        tab.apart(partial(sendbox.phone("420777000101").write, text, channel="sms", to="420900000001"))
+    tab.apart(lambda: sendbox.advance("1m"))
 
 
 @pytest.mark.sendbox(scenario=SCENARIO)

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 from sendbox.control.arguments import one_of
 from sendbox.control.operation import Call, ControlError, operation
-from sendbox.control.reading import Page, backwards, chosen, each, newest, page, through
+from sendbox.control.reading import Page, backwards, chosen, each, newest, page, shortened, through
 from sendbox.control.searching import TEXT, Key, among, patterns, searched, texts, times, words
 from sendbox.engine.delivery.faults.fault import NOT_SPOILT, FaultyDelivery
 from sendbox.engine.delivery.targets import ACTS, Outlets
 from sendbox.engine.durations import iso, show
+from sendbox.engine.kinds.narration import EVENTS, cut
 from sendbox.engine.kinds.own import delivery_view
 from sendbox.engine.kinds.rows import Observer
 from sendbox.runtime import policy
@@ -37,13 +38,16 @@ async def deliveries(
     order: str = "oldest",
     search: str | None = None,
     message_id: str | None = None,
+    form: str = "plain",
 ) -> Any:
     """Webhooks, each with its tries, oldest first; with `last` the newest.
 
     `limit` asks for so many; `next_cursor` is then the `cursor` that asks for those that follow, null where none do.
     With `order=newest` the newest come first, and older ones follow. `search` asks for those that it finds,
-    `message_id` for those with an event about that message.
+    `message_id` for those with an event about that message. With `form=short` each has what a list shows: the first of
+    its `events`, how many it `carries`, and how many `tries` there were.
     """
+    short = shortened(form)
     if state is not None:
         one_of(state, "state", DELIVERY_STATES)
     backwards(order)
@@ -63,8 +67,19 @@ async def deliveries(
         found = await page(every, attrgetter("number"), fits, limit, cursor, order)
     else:
         found = Page(await newest(every, fits, last), {})
-    views = await each(found.items, lambda delivery: delivery_view(on, delivery))
+    view = _short if short else delivery_view
+    views = await each(found.items, lambda delivery: view(on, delivery))
     return {"deliveries": views, **found.cursor}
+
+
+def _short(on: Observer, delivery: Delivery) -> dict[str, Any]:
+    """What a list shows of a webhook."""
+    shown = delivery_view(on, delivery, EVENTS)
+    events = [
+        {name: cut(value) if isinstance(value, str) else value for name, value in event.items()}
+        for event in shown["events"]
+    ]
+    return {**shown, "events": events, "carries": len(delivery.events), "tries": len(delivery.tries)}
 
 
 def found_by(on: Observer) -> dict[str, Key[Delivery]]:

@@ -5,16 +5,19 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Iterator
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from sendbox.control.arguments import one_of, whole
 from sendbox.control.export.request import FORMS, request_text
 from sendbox.control.export.script import Called
 from sendbox.control.operation import Call, ControlError, operation
-from sendbox.control.reading import backwards, chosen, each, wait_for
+from sendbox.control.reading import backwards, chosen, each, shortened, wait_for
 from sendbox.control.records import journal_entry, most_of
 from sendbox.control.searching import TEXT, Fits, Key, among, patterns, searched, texts, times
+from sendbox.engine.durations import iso
 from sendbox.engine.journal import CODE
+from sendbox.engine.kinds.narration import SHOWN, cut
 from sendbox.engine.kinds.rows import Observer
 from sendbox.engine.patterns import Pattern
 from sendbox.services.http.addressee import phones_of, tags_of
@@ -40,12 +43,15 @@ async def requests(
     cursor: Any = None,
     order: str = "oldest",
     search: str | None = None,
+    form: str = "plain",
 ) -> Any:
     """Calls of the emulated interfaces, with findings and advice; `limit` and `more` are those of the journal.
 
     `next_cursor` is the `cursor` that asks for those that follow, null where none do. With `order=newest` the newest
-    come first, and older ones follow. `search` asks for those that it finds.
+    come first, and older ones follow. `search` asks for those that it finds. With `form=short` each has what a list
+    shows: without body and answer, `findings` and `advice` are how many there are.
     """
+    short = shortened(form)
     start, most = max(whole(after, "after"), -1), most_of(limit)
     at, newest = None if cursor is None else whole(cursor, "cursor", 0), backwards(order)
     if at is not None and not newest:
@@ -77,8 +83,24 @@ async def requests(
         return {"requests": [], "more": False, "next_cursor": None}
     world, numbers = found
     more, numbers = len(numbers) > most, numbers[:most]
-    views = await each(numbers, Observer(world, call.served.kinds).entry)
+    views = await each(numbers, partial(_short, world) if short else Observer(world, call.served.kinds).entry)
     return {"requests": views, "more": more, "next_cursor": str(numbers[-1]) if more else None}
+
+
+def _short(world: World, number: int) -> dict[str, Any]:
+    """What a list shows of a call: not what was sent and answered, and how much was remarked about it."""
+    at, _, record = world.journal.entry(number)
+    return {
+        "n": number,
+        "at": iso(at),
+        "operation": record.operation,
+        "method": record.method,
+        "path": cut(record.path, 2 * SHOWN),
+        "status": record.status,
+        "findings": len(record.findings),
+        "advice": len(record.advice),
+        **({} if record.fault is None else {"fault": record.fault.shown}),
+    }
 
 
 @operation("GET", "/worlds/{id}/requests/{n}/export")
@@ -118,9 +140,15 @@ def found_by(world: World) -> dict[str, Key[Timed]]:
         "method": patterns(lambda called: called[1].method),
         "path": patterns(lambda called: called[1].path),
         "key": patterns(lambda called: called[1].key),
+        "remark": patterns(lambda called: _remarks(called[1])),
         **times(world.now, lambda called: called[0]),
         TEXT: texts(lambda called: called[1].body.decode("utf-8", "replace")),
     }
+
+
+def _remarks(record: RequestRecord) -> list[str]:
+    """The rules that a call broke, and the codes of the advice on it."""
+    return [*(finding.rule for finding in record.findings), *(advice.code for advice in record.advice)]
 
 
 def _status(value: str) -> Fits[Timed]:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-import shlex
 from base64 import b64encode
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
 
+from sendbox.control.export.curl import curl
 from sendbox.control.export.pytest import pytest_call
 from sendbox.control.export.scenario import entry_of_call
 from sendbox.scenario.write import dump
@@ -23,11 +23,6 @@ if TYPE_CHECKING:
 _PATH: Final = "/%:@!$&'()*+,;=~"
 #: Methods with which fetch sends no body.
 _BARE: Final = ("GET", "HEAD")
-
-
-def curl(*arguments: str) -> str:
-    """A command line of curl, as a shell reads it."""
-    return shlex.join(("curl", *arguments))
 
 
 def _url(origin: str, step: Called) -> str:

@@ -46,7 +46,6 @@ class Reading(Generic[T]):
 
     def _take(self, name: str, item: T) -> None:
         """What becomes of an item that was read."""
-        raise NotImplementedError
 
 
 class Index(Reading[T], Mapping[str, T]):

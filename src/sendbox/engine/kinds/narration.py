@@ -15,6 +15,7 @@ RECEIVER: Final = "receiver"
 #: How much of a text is shown, and how many events of one webhook.
 SHOWN: Final = 60
 EVENTS: Final = 4
+_NONE: Final[Mapping[str, str]] = {}
 #: The id of a message, as it stands in an answer.
 _ID: Final = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 #: What every entry has, and ids that say nothing to people.
@@ -45,10 +46,10 @@ class Told(NamedTuple):
 
 
 class Names:
-    """What messages are called: m1, m2, … in the order in which they are met."""
+    """What messages are called: m1, m2, … in the order in which they are met, unless a name of it is `known`."""
 
-    def __init__(self) -> None:
-        self._names: dict[str, str] = {}
+    def __init__(self, known: Mapping[str, str] = _NONE) -> None:
+        self._names = dict(known)
 
     def of(self, message_id: str | None) -> str:
         """The short name of a message."""

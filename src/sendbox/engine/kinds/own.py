@@ -117,15 +117,15 @@ def json_of(raw: bytes) -> Any:
 # -- webhooks
 
 
-def delivery_view(on: Observer, delivery: Delivery) -> View:
-    """One delivery with each try."""
+def delivery_view(on: Observer, delivery: Delivery, most: int | None = None) -> View:
+    """One delivery with each try, and its events, or so many of them."""
     return {
         "id": on.world.outlets.id_of(delivery),
         "target": delivery.address,
         "method": delivery.outlet.target.method,
         "at": iso(delivery.made_at),
         "state": delivery.state,
-        "events": [on.event(event) for event in delivery.events],
+        "events": [on.event(event) for event in delivery.events[:most]],
         "tries": [_try_view(this_try) for this_try in delivery.tries],
         **(
             {"rule": delivery.rule.title, "fault": delivery.rule.fault.text}
@@ -385,7 +385,7 @@ OBSERVED: Final = Observed(
             "request", request_view, _request_lines, _count_request, _tell_request, advice=lambda record: record.advice
         ),
         Kind("delivery", _delivery, nothing),  # its tries tell what was sent
-        Kind("try", _tried, _tried_lines, _count_try, _tell_try),
+        Kind("try", _tried, _tried_lines, _count_try, _tell_try, section="§6"),
         # what an entry of the timeline did has entries of its own, whether a scenario or a tester let it happen
         Kind("timeline", lambda _on, what: {"entry": what}, nothing, tell=_tell_timeline),
         Kind("lapse", _lapse, _lapse_lines, _count_lapse, _tell_lapse),

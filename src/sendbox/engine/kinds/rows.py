@@ -43,6 +43,7 @@ class Kind:
     - `log` has the lines for a server's log.
     - `shown` is the kind as views name it, where several are one.
     - `advice` are the remarks that an entry carries.
+    - `section` is where the specification has what it is about.
     """
 
     name: str
@@ -53,6 +54,7 @@ class Kind:
     shown: str = ""
     log: Callable[[Any, Any], Iterable[str]] | None = None
     advice: Callable[[Any], Iterable[Advice]] | None = None
+    section: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -347,6 +347,7 @@ OBSERVED: Final = Observed(
                 partial(_count_transition, code) if code != ACCEPTED else None,
                 _tell_transition,
                 shown="transition",
+                section="§3.1, §7.3",
             )
             for code, state in enumerate(STATES)
         ),
@@ -359,8 +360,9 @@ OBSERVED: Final = Observed(
                 entry["phone"], f"{teller.attempt(entry)} is refused: {entry['why']}", "bad", None
             ),
             log=LOGGED["refusal"],
+            section="§7.3",
         ),
-        Kind("fallback", partial(_word, "why"), _word_lines, _count_fallback, _tell_fallback),
+        Kind("fallback", partial(_word, "why"), _word_lines, _count_fallback, _tell_fallback, section="§2.2"),
         Kind(
             "postponed",
             _postponed,
@@ -369,6 +371,7 @@ OBSERVED: Final = Observed(
             lambda teller, entry: Told(
                 entry["phone"], f"{teller.message(entry)} waits until {time(entry['until'])}", to=None
             ),
+            section="§2.1",
         ),
         Kind(
             "illegal",
@@ -378,6 +381,7 @@ OBSERVED: Final = Observed(
             lambda teller, entry: Told(
                 entry["phone"], f"{teller.attempt(entry)} cannot become {entry['wanted']}", "dim", None
             ),
+            section="§3.1",
         ),
         Kind(
             "no_target",
@@ -385,6 +389,7 @@ OBSERVED: Final = Observed(
             _no_target_lines,
             _once("webhooks", "no target"),
             lambda teller, entry: Told(RECEIVER, f"{teller.message(entry)}: no callback asks for this event", "dim"),
+            section="§6",
         ),
         Kind(
             "inbound",
@@ -392,6 +397,7 @@ OBSERVED: Final = Observed(
             lambda canon, inbound: (_inbound_line(canon, inbound),),
             _count_inbound,
             _tell_inbound,
+            section="§6",
         ),
         Kind(
             "click",
@@ -399,6 +405,7 @@ OBSERVED: Final = Observed(
             lambda canon, link: (_link_line(canon, link),),
             _once("phones", "follows a short link"),
             lambda teller, entry: Told(entry["phone"], f"opens the link of {teller.message(entry)}"),
+            section="§2.1",
         ),
         Kind(
             "phone",
@@ -413,6 +420,7 @@ OBSERVED: Final = Observed(
             lambda _canon, subject: ({"phone": subject[0]},),
             _once("phones", "opts out"),
             lambda _teller, entry: Told(entry["phone"], "opts out"),
+            section="§2.1",
         ),
         Kind("bulk", _bulk, _bulk_lines, _count_bulk, _tell_bulk),
         Kind(

@@ -189,6 +189,16 @@ class Phones:
         titles = ", ".join(texts) or "none"
         raise NoSuchThing(f'"{button}" is not a quick reply of this message; there are: {titles}')
 
+    def acts_on(self, message: Message) -> list[str]:
+        """What the owner can do with a message now."""
+        attempt = message.shown
+        legal = {
+            "reply": attempt is not None and attempt.state in _HAD,
+            "seen": any(LEGAL[attempt.step.channel][attempt.state][SEEN] for attempt in message.attempts),
+            "click": self._working_link(message) is not None,
+        }
+        return [act for act, is_legal in legal.items() if is_legal]
+
     def _newest(self, family: str, number: str, to: str | None) -> tuple[Message | None, bool]:
         """The message handed over last for the phone on that channel, if it came from `to` (A68).
 
@@ -352,11 +362,15 @@ class Phones:
             link.message.clicked_at = now
         self._world.journal.add(now, CODE["click"], link)
 
-    def click(self, message: Message) -> Link:
-        """The owner follows the first link of a message that still works. Raises `NoSuchThing` if none does."""
-        link = self._working_link(message)
+    def click(self, message: Message, number: int | None = None) -> Link:
+        """The owner follows a link of a message by its number, from 1, or the first that still works.
+
+        Raises `NoSuchThing` if it does not work.
+        """
+        link = self._working_link(message, number)
         if link is None:
-            raise NoSuchThing(f'"{message.id}" holds no short link that works now')
+            which = "short link" if number is None else f"short link {number}"
+            raise NoSuchThing(f'"{message.id}" holds no {which} that works now')
         self.clicked(link)
         return link
 
@@ -369,10 +383,10 @@ class Phones:
             return None
         return links[number - 1]
 
-    def _working_link(self, message: Message) -> Link | None:
+    def _working_link(self, message: Message, number: int | None = None) -> Link | None:
         now = self._world.clock.now
-        every = chain.from_iterable((message.links or {}).values())
-        return next((link for link in every if now < link.expires_at), None)
+        every = enumerate(chain.from_iterable((message.links or {}).values()), 1)
+        return next((link for at, link in every if number in (None, at) and now < link.expires_at), None)
 
     # -- steps
 

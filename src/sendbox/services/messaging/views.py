@@ -139,26 +139,30 @@ def inbound_view(inbound: Inbound) -> dict[str, Any]:
 def received_view(world: World, attempt: Attempt) -> dict[str, Any]:
     """One message as it arrived on a handset."""
     message = attempt.message
-    content = attempt.step.content
     return {
         "at": iso_or_none(attempt.arrived_at),
         "direction": "in",
         "channel": attempt.step.channel,
         "message_id": message.id,
-        "from": attempt.shown_sender,
-        "body": text_shown(attempt, account_of(world)),
+        **shown_view(world, attempt),
         "links": [link_view(link) for link in (message.links or {}).get(attempt.number, ())],
         "seen": attempt.reached(SEEN) is not None,
+    }
+
+
+def shown_view(world: World, attempt: Attempt) -> dict[str, Any]:
+    """What a handset shows of an attempt, or would show."""
+    content = attempt.step.content
+    return {
+        "from": attempt.shown_sender,
+        "body": text_shown(attempt, account_of(world)),
         **({} if content is None else {"content": content}),
     }
 
 
-def phone_view(world: World, number: str) -> dict[str, Any]:
-    """A handset: what it is and its conversation, oldest first; at one instant it receives before it writes."""
+def handset_view(world: World, number: str) -> dict[str, Any]:
+    """What a handset is, without what is on it."""
     phones = Messaging.of(world).phones
-    received = [received_view(world, attempt) for attempt in phones.inbox(number)]
-    written = [_written_view(inbound) for inbound in phones.written.of(number)]
-    shares = _shares(world, number)
     spec = phones.spec(number)
     channels = None if spec is None else spec.channels
     present = {channel.family for channel in channels_on(Assume.of(world))}
@@ -168,6 +172,17 @@ def phone_view(world: World, number: str) -> dict[str, Any]:
         "online": not phones.is_offline(number),
         "conversation_open": phones.conversation_open(number),
         "opted_out": number in account_of(world).optout,
+    }
+
+
+def phone_view(world: World, number: str) -> dict[str, Any]:
+    """A handset: what it is and its conversation, oldest first; at one instant it receives before it writes."""
+    phones = Messaging.of(world).phones
+    received = [received_view(world, attempt) for attempt in phones.inbox(number)]
+    written = [written_view(inbound) for inbound in phones.written.of(number)]
+    shares = shares_on(world, number)
+    return {
+        **handset_view(world, number),
         "messages": [message.id for message in phones.messages_of(number)],
         "codes": [code for share in shares for code in share.codes],
         "conversation": sorted(
@@ -191,9 +206,9 @@ def phone_short(world: World, number: str) -> Generator[None, None, dict[str, An
         if place % _LOOKED == 0:
             yield
     written = phones.written.of(number)
-    texts = [text for share in _shares(world, number) for text in share.texts]
+    texts = [text for share in shares_on(world, number) for text in share.texts]
     ends: list[Mapping[str, Any]] = [] if newest is None else [received_view(world, newest[1])]
-    ends += [*texts, *map(_written_view, written[-1:])]
+    ends += [*texts, *map(written_view, written[-1:])]
     last = max(reversed(ends), key=itemgetter("at"), default=None)
     return {
         "number": number,
@@ -208,11 +223,12 @@ def phone_short(world: World, number: str) -> Generator[None, None, dict[str, An
     }
 
 
-def _written_view(inbound: Inbound) -> dict[str, Any]:
+def written_view(inbound: Inbound) -> dict[str, Any]:
+    """One message that a phone wrote, in its conversation."""
     return {"direction": "out", **inbound_view(inbound)}
 
 
-def _shares(world: World, number: str) -> list[Share]:
+def shares_on(world: World, number: str) -> list[Share]:
     """What other services show on a phone."""
     return [part.on_phone(number) for part in world.parts.values() if isinstance(part, Phoning)]
 

@@ -46,12 +46,16 @@ def misfit(path: str, rule: str, text: str) -> Problem:
 
 @dataclass(frozen=True, slots=True)
 class Button:
-    """A button of a template: `keys` its parameter may have (empty: static), `required` whether it must be given."""
+    """A button of a template: `keys` its parameter may have (empty: static), `required` whether it must be given.
+
+    `leads` is the address, with its variable, or the phone number that it leads to.
+    """
 
     type: str
     text: str
     keys: tuple[str, ...] = ()
     required: bool = False
+    leads: str = ""
 
 
 def compile_button(record: dict[str, Any]) -> Button:
@@ -61,7 +65,9 @@ def compile_button(record: dict[str, Any]) -> Button:
     if kind == "URL" and VARIABLE.search(str(record.get("url") or "")):
         keys = ("url",)
     # A quick reply without a payload answers with its title (A68), so its payload may be left out.
-    return Button(kind, str(record.get("text") or ""), keys, required=bool(keys) and kind != "QUICK_REPLY")
+    required = bool(keys) and kind != "QUICK_REPLY"
+    leads = str(record.get("url") or record.get("phone_number") or "")
+    return Button(kind, str(record.get("text") or ""), keys, required, leads)
 
 
 def check_button(button: Button, value: Any, path: str) -> Iterator[Problem]:

@@ -57,7 +57,8 @@ class Template:
     """A compiled template (§2.5).
 
     `variables` in the order in which values are given, `named` when they are not numbers. `header` is the kind of
-    header that takes a parameter (`image`, `text` only when it has a variable), else None. `cards` is the number of
+    header that takes a parameter (`image`, `text` only when it has a variable), else None; `heading` the text of a text
+    header. `cards` is the number of
     carousel cards, None without a carousel. `timed` says whether a limited-time offer wants its expiry.
     """
 
@@ -70,6 +71,7 @@ class Template:
     named: bool = False
     header: str | None = None
     header_variable: str = ""
+    heading: str = ""
     footer: str = ""
     buttons: tuple[Button, ...] = ()
     cards: int | None = None
@@ -91,7 +93,7 @@ def compile_template(record: dict[str, Any]) -> Template:
         parts.setdefault(str(component.get("type", "")).upper(), component)
     body = str(parts.get("BODY", {}).get("text") or "")
     variables, named = _variables(body)
-    header, header_variable = _header_of(parts.get("HEADER"))
+    header, header_variable, heading = _header_of(parts.get("HEADER"))
     carousel = parts.get("CAROUSEL")
     return Template(
         name=str(record.get("name", "")),
@@ -103,6 +105,7 @@ def compile_template(record: dict[str, Any]) -> Template:
         named=named,
         header=header,
         header_variable=header_variable,
+        heading=heading,
         footer=str(parts.get("FOOTER", {}).get("text") or ""),
         buttons=tuple(compile_button(button) for button in parts.get("BUTTONS", {}).get("buttons") or ()),
         cards=None if carousel is None else len(carousel.get("cards") or ()),
@@ -146,14 +149,15 @@ def _variables(text: str) -> tuple[tuple[str, ...], bool]:
     return names, True
 
 
-def _header_of(component: dict[str, Any] | None) -> tuple[str | None, str]:
+def _header_of(component: dict[str, Any] | None) -> tuple[str | None, str, str]:
     if component is None:
-        return None, ""
+        return None, "", ""
     kind = str(component.get("format") or "TEXT").lower()
     if kind != "text":
-        return (kind if kind in _HEADERS else None), ""
-    names, _ = _variables(str(component.get("text") or ""))
-    return ("text", names[0]) if names else (None, "")
+        return (kind if kind in _HEADERS else None), "", ""
+    text = str(component.get("text") or "")
+    names, _ = _variables(text)
+    return ("text", names[0], text) if names else (None, "", text)
 
 
 def _timed(component: dict[str, Any] | None) -> bool:
@@ -194,7 +198,7 @@ def _check_header(template: Template, values: list[Any]) -> Iterator[Problem]:
 
 
 def _check_header_value(template: Template, kind: str, value: Any) -> Iterator[Problem]:
-    path, key = "params_header[0]", _kind(value) if isinstance(value, str) else next(iter(value))
+    path, key = "params_header[0]", kind_of(value) if isinstance(value, str) else next(iter(value))
     if key != kind:
         shown = show(value if isinstance(value, str) else key)
         text = f"{shown} is a value of kind {key}, but the header of {template.title} is of kind {kind}"
@@ -212,7 +216,7 @@ def _check_fields(template: Template, kind: str, fields: dict[str, str], path: s
         link = fields["link"]
         if not _is_url(link):
             yield misfit(f"{path}.link", "url", f"{show(link)} is not an http or https address")
-        elif (named := _kind(link.partition("#")[0].partition("?")[0])) not in ("text", kind):
+        elif (named := kind_of(link.partition("#")[0].partition("?")[0])) not in ("text", kind):
             yield misfit(f"{path}.link", "kind", f"{show(link)} has an extension of kind {named}, not of kind {kind}")
 
 
@@ -266,7 +270,7 @@ def _is_url(text: str) -> bool:
     return text.lower().startswith(("http://", "https://"))
 
 
-def _kind(text: str) -> str:
+def kind_of(text: str) -> str:
     """The kind of header that a string is: by its extension if it is an address, else text (§2.2, A76)."""
     if _is_url(text):
         return _EXTENSIONS.get("." + text.rpartition(".")[2].lower(), "text")

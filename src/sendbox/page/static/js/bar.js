@@ -36,7 +36,7 @@ function draw() {
     h("span.live", { class: state }, said),
     world !== null && !past && h("sb-clock"),
     h("span.tools",
-      location.search && h("a.plain", { href: address({}, []) }, icon("worlds"), "Worlds"),
+      location.search && h("a.plain", { href: address({}, []) }, icon("worlds"), h("span.label", "Worlds")),
       h("button.plain", {
         type: "button", onclick: () => themed(next), title: `Colours: ${THEMES[theme]}; switch to ${THEMES[next]}`,
         "aria-label": `Colours: ${THEMES[theme]}`,

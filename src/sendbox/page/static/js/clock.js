@@ -79,7 +79,7 @@ class Clock extends View {
     if (!clock) return [];
     const now = presentText();
     const shown = clock.mode === "real" ? `${now.slice(0, 19)}Z` : now;
-    return h("form.clock", { role: "group", "aria-label": "Clock", onsubmit: (event) => { event.preventDefault(); this.#advance(); } },
+    return h("form.clock", { "aria-label": "Clock", onsubmit: (event) => { event.preventDefault(); this.#advance(); } },
       h("time", { datetime: clock.now }, when(shown)),
       h("button.small", { type: "button", title: `${MODES[clock.mode]} Change it.`, "aria-haspopup": "dialog", onclick: () => this.#change() },
         clock.mode === "real" && clock.rate !== 1 ? `real × ${clock.rate}` : clock.mode),
@@ -99,11 +99,11 @@ class Clock extends View {
         h("button", {
           type: "button", title: "Until nothing is due any more (Alt+I)", "aria-keyshortcuts": "Alt+I",
           onclick: () => advance(this.world, { until: "idle" }),
-        }, "Until idle")),
-      h("button.plain", {
-        type: "button", "aria-label": "Time travel", title: "Time travel: look at the past of this world",
-        onclick: () => go(address({ then: Math.max(0, store.entries - 1) })),
-      }, icon("past")));
+        }, "Until idle"),
+        h("button.plain", {
+          type: "button", "aria-label": "Time travel", title: "Time travel: look at the past of this world",
+          onclick: () => go(address({ then: Math.max(0, store.entries - 1) })),
+        }, icon("past"))));
   }
 
   #change() {

@@ -72,7 +72,8 @@ export function searchBox({ value, label, hint, search }) {
     type: "search", name: "search", value, placeholder: hint, title: hint, "aria-label": label, autocomplete: "off", spellcheck: "false",
     oninput: (event) => {
       clearTimeout(timer);
-      timer = setTimeout(() => search(event.target.value.trim()), 300);
+      // not where the person has gone elsewhere meanwhile
+      timer = setTimeout(() => event.target.isConnected && search(event.target.value.trim()), 300);
     },
   }));
 }

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
-from sendbox.control.arguments import one_of
+from sendbox.control.arguments import one_of, whole
 from sendbox.control.operation import Call, ControlError, operation
-from sendbox.control.reading import Page, backwards, each, newest, page, past, through, wait_for
+from sendbox.control.reading import Page, backwards, each, newest, page, past, remembered, shortened, through, wait_for
 from sendbox.control.searching import TEXT, Key, among, patterns, searched, texts, times, words
 from sendbox.services.messaging.channels import CHANNELS, IllegalTransition
 from sendbox.services.messaging.messaging import Messaging
@@ -26,9 +26,6 @@ if TYPE_CHECKING:
     from sendbox.engine.world import World
     from sendbox.services.messaging.records import Message
 
-#: How the items of a list may be shown.
-FORMS: Final = ("plain", "short")
-
 
 @operation("GET", "/worlds/{id}/messages")
 async def messages(
@@ -44,26 +41,32 @@ async def messages(
     order: str = "oldest",
     search: str | None = None,
     form: str = "plain",
+    request: Any = None,
 ) -> Any:
     """Messages with attempts, oldest first; `wait` is a long poll until there is one, `last` asks for the newest.
 
     `limit` asks for so many; `next_cursor` is then the `cursor` that asks for those that follow, null where none do.
     With `order=newest` the newest come first, and older ones follow. `search` asks for those that it finds. With
     `form=short` each has what a list shows: `attempts` is how many there were, `body` has 160 characters at most,
-    `unsettled` says whether anything may still happen to it by itself.
+    `unsettled` says whether anything may still happen to it by itself. `request` asks for those that one call sent, by
+    the number of its entry.
     """
     legal("channel", channel, CHANNELS)
     legal("result", result, STATES)
-    legal("form", form, FORMS)
+    short = shortened(form)
     backwards(order)
     hosted = call.here
     searched(search, found_by(hosted.world))
+    wanted = None if request is None else whole(request, "request")
 
     async def look() -> tuple[World, Page[Message]] | None:
         world = hosted.world
         finds = searched(search, found_by(world))
+        source = None if wanted is None else remembered(world, wanted)[2]
 
         def fits(message: Message) -> bool:
+            if source is not None and message.submission.source is not source:
+                return False
             return _fits(message, channel, result, tag) and finds(message)
 
         messaging = Messaging.of(world)
@@ -80,7 +83,7 @@ async def messages(
     if matches is None:
         return {"messages": [], **({} if limit is None else {"next_cursor": None})}
     world, found = matches
-    view = message_short if form == "short" else message_view
+    view = message_short if short else message_view
     views = await each(found.items, lambda message: view(world, message))
     return {"messages": views, **found.cursor}
 

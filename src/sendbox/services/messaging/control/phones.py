@@ -6,11 +6,13 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
+from sendbox.control.arguments import whole
 from sendbox.control.operation import Call, ControlError, operation
-from sendbox.control.reading import backwards, chosen, each, page, through
+from sendbox.control.reading import backwards, chosen, each, page, shortened, through
 from sendbox.control.searching import TEXT, Key, fits_of, holding, terms_of
 from sendbox.services.messaging.channels import FAMILIES, USUAL
-from sendbox.services.messaging.control.messages import FORMS, legal, message_named, named, number_of, tried
+from sendbox.services.messaging.control.handset import newest_view
+from sendbox.services.messaging.control.messages import legal, message_named, named, number_of, tried
 from sendbox.services.messaging.messaging import Messaging
 from sendbox.services.messaging.views import body_of, inbound_view, link_view, message_view, phone_short, phone_view
 from sendbox.services.numbers import written
@@ -60,7 +62,7 @@ async def phones(
     by the texts to and from them. With `form=short` each has how many texts it `received` and `sent`, and the `last` of
     its conversation.
     """
-    legal("form", form, FORMS)
+    short = shortened(form)
     world = call.here.world
     numbers, places = await _appeared(world)
     at = None
@@ -73,7 +75,7 @@ async def phones(
     fits = await _finding(world, search)
     found = await page(numbers, places.__getitem__, fits, limit, at, order)
     following = {} if limit is None else {"next_cursor": found.items[-1] if found.cursor["next_cursor"] else None}
-    if form == "short":
+    if short:
         views = [await through(phone_short(world, number)) for number in found.items]
     else:
         views = await each(found.items, lambda number: phone_view(world, number))
@@ -121,9 +123,21 @@ async def _writing(world: World, value: str) -> Collection[str]:
 
 
 @operation("GET", "/worlds/{id}/phones/{number}")
-async def phone(call: Call, number: str) -> Any:
-    """One handset: its conversation, links and state."""
-    return phone_view(call.here.world, number_of(call.here.world, number))
+async def phone(call: Call, number: str, last: Any = None) -> Any:
+    """One handset: its conversation, links and state.
+
+    With `last` it has so many of the newest of each list, and `earlier` says whether there is more. `not_arrived` are
+    then the messages that are not on the phone, as it would show them. What the client sent has a `result`, its `info`
+    and why it was `refused`; what is still `planned`; the `acts` that its owner can do with it; and what stands beside
+    its text: `header`, `footer`, `buttons`, `cards`.
+    """
+    world = call.here.world
+    if last is None:
+        return phone_view(world, number_of(world, number))
+    most, phones = whole(last, "last", 1), Messaging.of(world).phones
+    for reading in (phones.messages.read(), phones.written.read()):
+        await through(reading)
+    return await through(newest_view(world, number_of(world, number), most))
 
 
 def _latest(call: Call, text: str, message_id: str | None) -> tuple[Phones, Message]:
@@ -152,10 +166,14 @@ async def phone_write(call: Call, number: str, body: str, channel: str = USUAL, 
 
 
 @operation("POST", "/worlds/{id}/phones/{number}/click", act=True, prepare=named)
-async def phone_click(call: Call, number: str, message_id: str | None = None) -> Any:
-    """The phone follows the first working link of the newest message that it received, or of `message_id`."""
+async def phone_click(call: Call, number: str, message_id: str | None = None, link: Any = None) -> Any:
+    """The phone follows a link of the newest message that it received, or of `message_id`.
+
+    `link` is its number among the links of the message, from 1; else it is the first one that works.
+    """
+    which = None if link is None else whole(link, "link", 1)
     phones, message = _latest(call, number, message_id)
-    return link_view(tried(lambda: phones.click(message)))
+    return link_view(tried(lambda: phones.click(message, which)))
 
 
 @operation("POST", "/worlds/{id}/phones/{number}/press", status=201, act=True, prepare=named)

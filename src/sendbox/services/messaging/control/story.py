@@ -15,8 +15,9 @@ from sendbox.engine.kinds.rows import Observer
 from sendbox.services.messaging.bulk import Line
 from sendbox.services.messaging.control import messages
 from sendbox.services.messaging.control.messages import message_of
+from sendbox.services.messaging.control.telling import told, whole
 from sendbox.services.messaging.records import Inbound
-from sendbox.services.messaging.views import inbound_view, message_view
+from sendbox.services.messaging.views import inbound_view
 
 if TYPE_CHECKING:
     from sendbox.services.messaging.records import Message
@@ -39,20 +40,19 @@ async def story(call: Call, message_id: str, explain: Any = True) -> Any:
     journal, on = world.journal, Observer(world, call.served.kinds)
     first = bisect_left(journal.at, message.accepted_at) + journal.first
     until = min(len(journal), first + LOOKED_AT)
-    whole = until == len(journal)
     numbers = await chosen(range(first, until), lambda number: concerns(journal.entry(number)[2], message))
     subjects = [journal.entry(number)[2] for number in numbers]
     source = message.submission.source
     calls = [number for number, subject in zip(numbers, subjects, strict=True) if subject is source]
     sent = [subject for subject in subjects if isinstance(subject, Delivery)]
     return {
-        "message": message_view(world, message),
+        "message": whole(world, message),
         "request": on.entry(calls[0]) if calls else None,
-        "entries": await each(numbers, on.entry),
+        "entries": await told(call, message, numbers),
         "deliveries": await each(sent, lambda delivery: _delivery(on, delivery, message)),
         "inbound": [inbound_view(subject) for subject in subjects if isinstance(subject, Inbound)],
         "explain": await messages.explain(call, message_id) if explained else None,
-        "whole": whole,
+        "whole": until == len(journal),
     }
 
 

@@ -118,8 +118,20 @@ def _attempt(world: World, attempt: Attempt, seen: Seen | None) -> dict[str, Any
         **({} if seen is None else {"checks": seen.checks}),
         "rules": _rules(world, attempt, then=False) if seen is None else seen.rules,
         "decided_by": [] if fate is None else list(fate.rules),
+        "undecided": _undecided(attempt),
         "outage": Messaging.of(world).outages.says(attempt),
         "order_sensitive": fate is not None and fate.order_sensitive,
         "timeline": timeline_of(attempt),
         "planned": attempt.planned,
     }
+
+
+def _undecided(attempt: Attempt) -> str | None:
+    """Why no rule decided about an attempt; None where one did."""
+    if attempt.refused not in (None, "credit"):
+        return "no rule was asked: checks come before rules"
+    return (
+        None
+        if attempt.fate is not None and attempt.fate.rules
+        else "no rule decided: it goes the usual way to delivered"
+    )

@@ -58,10 +58,8 @@ def _attempt(attempt: dict[str, Any]) -> list[str]:
         text += [*(f"  check refused, {line}" for line in refused), f"  check passed: {passed}"]
     if attempt["rules"]:
         text += _indented(_rules(attempt["rules"]))
-    if attempt["refused"] and attempt["refused"] != "credit":
-        text.append("  no rule was asked: checks come before rules")
-    elif not attempt["decided_by"]:
-        text.append("  no rule decided: it goes the usual way to delivered")
+    if attempt["undecided"]:
+        text.append(f"  {attempt['undecided']}")
     if attempt["outage"]:
         text.append(f"  {attempt['outage']}")
     if attempt["order_sensitive"]:

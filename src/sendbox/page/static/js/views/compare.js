@@ -12,6 +12,9 @@ const AROUND = 6;
 const OFFERED = 20;
 
 class Compare extends View {
+  /** Not at each entry: a comparison reads all of both worlds. */
+  static kinds = [];
+
   async load() {
     const [search, other] = [this.field("search") ?? "", this.field("with")];
     if (other !== null) return { answer: await this.world.get("compare", { with: other, around: AROUND }) };
@@ -62,7 +65,7 @@ class Compare extends View {
       !same && this.#fields(first.fields),
       !same && h("div.compare-runs",
         this.#run(mine, here, first.here), this.#run(other, there, first.there)),
-      h("div.actions", this.#other().firstChild, copy(lines.join("\n"), "Copy as text")),
+      h("div.actions", h("button.small", { type: "button", onclick: () => this.reload() }, "Compare again"), this.#other().firstChild, copy(lines.join("\n"), "Copy as text")),
     ];
   }
 
@@ -79,11 +82,11 @@ class Compare extends View {
     return h("section", { "aria-label": world },
       h("h2", h("a", { href: `?${new URLSearchParams({ world, view: "messages" })}` }, h("bdi", world))),
       entries.length ? h("ol.card.compare-entries", entries.map((entry) => {
-        const marked = entry.only || entry.n === differs?.n;
-        return h("li", { key: entry.n, class: marked ? "differs" : null },
+        const first = entry.n === differs?.n;
+        return h("li", { key: entry.n, class: first ? "differs" : null },
           h("details", h("summary",
             h("time", when(entry.at)), " ", h("bdi", entry.words || entry.kind),
-            marked && h("span.badge.bad", entry.only ? "only here" : "differs")),
+            first ? h("span.badge.bad", "first difference") : entry.only && h("span.badge.fair", "only here")),
           json(entry.canonical.length === 1 ? entry.canonical[0] : entry.canonical)));
       })) : h("p.card.empty", "Nothing there."));
   }

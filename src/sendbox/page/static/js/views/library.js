@@ -10,7 +10,7 @@ import { View } from "../view.js";
 import { count } from "../words.js";
 
 /** The first sentences of a summary, and the others. */
-const BEGINNING = /^(.{90,260}?[.:])\s+(.+)$/s;
+const BEGINNING = /^(.{60,260}?\.)\s+([A-Z“].+)$/s;
 
 /** Text with code between backticks. */
 const prose = (text) => text.split("`").map((part, index) => (index % 2 ? h("code", part) : part));

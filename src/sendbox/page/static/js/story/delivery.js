@@ -1,0 +1,88 @@
+/** The chosen webhook: what was sent and how it was answered, and what can be done with it. `data` is its id. */
+
+import { h } from "../dom.js";
+import { badge, copy, facts, json, text } from "../parts.js";
+import { viewOf } from "../route.js";
+import { View, act } from "../view.js";
+import { since, statusTone, when } from "../words.js";
+
+/** The acts of control, and what is said when they are done. */
+const DONE = { hold: "The webhook is held.", release: "The webhook is released.", replay: "The webhook is sent again." };
+/** So many events are listed. */
+const MOST = 20;
+
+/** An event of a webhook in a few words. */
+export const short = ({ event, result, phone, from, body, ...rest }) =>
+  [result ?? event, phone ?? from, body ?? (phone || from ? null : Object.values(rest).find((value) => typeof value === "string"))]
+    .filter(Boolean).join(" ");
+
+/** How a try was answered. */
+const answer = ({ status, error }) =>
+  badge(String(status ?? error ?? "under way"), status === null && error === null ? "way" : statusTone(status));
+
+class Delivery extends View {
+  static kinds = ["delivery", "try", "webhook_fault", "control", "clock"];
+
+  load() {
+    return this.world.get(["deliveries", this.data]);
+  }
+
+  draw(delivery) {
+    const { at, state, method, target, events, tries, rule, fault, request, next_try: next } = delivery;
+    return h("article.story", { "aria-labelledby": "story-title" },
+      h("h2", { id: "story-title" }, "Webhook ", badge(state)),
+      facts([
+        ["to", target === "hook" ? "the built-in receiver" : h("bdi", `${method} ${target}`)], ["made", when(at)],
+        ["next try", next && `${when(next)} (${since(next, at)})`],
+      ]),
+      rule && h("p", badge("changed", "fair"), " by the rule ", h("strong", h("bdi", rule)), ": ", h("bdi", fault)),
+      this.#acts(delivery),
+      h("h3", "Events"),
+      h("ul.story-links", events.slice(0, MOST).map((event) => h("li", event.message_id
+        ? h("a", { href: viewOf("messages", { message: event.message_id }) }, h("bdi", short(event)))
+        : h("bdi", short(event)), h("span.quiet", ` ${event.event}`)))),
+      events.length > MOST && h("p.quiet", `and ${events.length - MOST} more in the body`),
+      h("h3", "Tries"),
+      tries.length ? this.#tries(tries, at) : h("p.quiet", "Not sent yet."),
+      h("h3", "Request"),
+      h("p.story-call", h("code", h("strong", request.method), " ", h("bdi", request.url))),
+      this.#headers(request.headers),
+      this.#signature(delivery.signature),
+      h("div.actions", copy(request.body, "Copy the body")),
+      request.body ? json(request.body) : h("p.quiet", "Without a body: the events are in the address."));
+  }
+
+  #acts({ id, acts }) {
+    if (this.past || !acts.length) return null;
+    return h("div.actions", { role: "group", "aria-label": "Acts" }, acts.map((name) => h("button", {
+      type: "button", key: name,
+      onclick: async () => {
+        await act(() => this.world.post(["deliveries", id, name]), DONE[name]);
+        this.reload();
+      },
+    }, name[0].toUpperCase() + name.slice(1))));
+  }
+
+  #tries(tries, made) {
+    return h("div.scroll", { tabindex: "0", role: "group", "aria-label": "Tries" }, h("table",
+      h("thead", h("tr", ["Try", "At", "After", "Answer", "Took", ""].map((title) => h("th", { scope: "col" }, title)))),
+      h("tbody", tries.map((each, index) => h("tr", { key: index },
+        h("td", index + 1), h("td.nowrap", when(each.at)), h("td.nowrap", since(each.at, made)), h("td", answer(each)),
+        h("td", each.took ?? ""), h("td", each.rule && ["by the rule ", h("bdi", each.rule)]))))));
+  }
+
+  #headers(headers) {
+    return h("div.scroll", { tabindex: "0", role: "group", "aria-label": "Headers" }, h("table.story-headers",
+      h("tbody", headers.map(([name, value], index) => h("tr", { key: index }, h("th", { scope: "row" }, h("bdi", name)), h("td", text(value, 400)))))));
+  }
+
+  #signature(signature) {
+    if (!signature) return h("p.quiet", "This request is not signed: the key has no default_callback_secret.");
+    const { header, algorithm, signed, right } = signature;
+    return h("div.card.padded.story-signed",
+      h("p", h("strong", "Signature"), " ", badge(right ? "right" : "spoilt by a rule", right ? "good" : "bad")),
+      h("p", "The header ", h("code", header), " is ", algorithm, ", over ", signed, "."));
+  }
+}
+
+customElements.define("sb-delivery", Delivery);

@@ -1,0 +1,28 @@
+/** The chosen call of the client. `data` is the number of its entry of the journal. */
+
+import { h } from "../dom.js";
+import { View } from "../view.js";
+import { exchange } from "./exchange.js";
+
+/** So many of its messages are linked. */
+const MOST = 20;
+
+class Request extends View {
+  static kinds = ["transition", "refusal"];
+
+  async load() {
+    const [request, made] = await Promise.all([
+      this.world.get(["journal", this.data]),
+      this.world.get("messages", { request: this.data, limit: MOST, form: "short" }),
+    ]);
+    return { request, ...made };
+  }
+
+  draw({ request, messages, next_cursor: more }) {
+    return h("article.story", { "aria-labelledby": "story-title" },
+      h("h2", { id: "story-title" }, h("bdi", request.operation)),
+      exchange(request, this.world, messages, more !== null));
+  }
+}
+
+customElements.define("sb-request", Request);

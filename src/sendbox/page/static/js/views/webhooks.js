@@ -1,0 +1,67 @@
+/** Webhooks: a list to search, the one that is chosen, and the built-in receiver. */
+
+import { h } from "../dom.js";
+import { icon } from "../icons.js";
+import { badge, searchBox } from "../parts.js";
+import { go, viewOf } from "../route.js";
+import { short } from "../story/delivery.js";
+import "../story/hook.js";
+import { View } from "../view.js";
+import { count, cut, time } from "../words.js";
+
+const STATES = ["waiting", "sending", "delivered", "failed", "held", "dropped"];
+
+class Webhooks extends View {
+  static kinds = [];
+
+  moved() {
+    this.redraw();
+  }
+
+  /** The address of this view, with some fields changed. */
+  #at(fields) {
+    return viewOf("webhooks", { search: this.field("search"), state: this.field("state"), ...fields });
+  }
+
+  draw() {
+    const [search, state, chosen] = [this.field("search") ?? "", this.field("state") ?? "", this.field("delivery")];
+    const hook = chosen === null && this.field("hook") !== null;
+    return h("div.split", { class: (chosen || hook) && "chosen" },
+      h("section.list", { "aria-label": "Webhooks" },
+        h("h1", "Webhooks"),
+        h("div.story-filter",
+          searchBox({
+            value: search, label: "Search webhooks", hint: "to:420777* event:sentMessage result:failed status:5* before:10m",
+            search: (text) => go(this.#at({ search: text })),
+          }),
+          h("p.actions",
+            h("label", "State ", h("select", { onchange: (event) => go(this.#at({ state: event.target.value })) },
+              h("option", { value: "", selected: state === "" }, "any"),
+              STATES.map((word) => h("option", { value: word, selected: word === state }, word)))),
+            h("a", { href: this.#at({ hook: "1" }), "aria-current": hook ? "true" : null }, "Built-in receiver"))),
+        h("sb-list", { data: {
+          of: `${state} ${search}`, height: 68, label: "Webhooks", key: ({ id }) => id,
+          kinds: ["delivery", "try", "webhook_fault", "control"],
+          empty: search || state ? "No webhook fits." : "No webhook yet. They come when a message moves.",
+          fetch: async (cursor) => {
+            const query = { order: "newest", limit: 50, form: "short", search, state, cursor };
+            const { deliveries, next_cursor: next } = await this.world.get("deliveries", query);
+            return { items: deliveries, next };
+          },
+          row: (delivery) => this.#row(delivery, chosen),
+        } })),
+      (chosen || hook) && h("section.detail", { "aria-label": hook ? "Built-in receiver" : "Webhook" },
+        h("a.button.back", { href: this.#at({}) }, icon("back"), "Webhooks"),
+        hook ? h("sb-hook", { key: "hook" }) : h("sb-delivery", { data: chosen, key: chosen })));
+  }
+
+  #row({ id, at, state, target, events, carries, tries, rule }, chosen) {
+    const more = carries > events.length ? ` and ${carries - events.length} more` : "";
+    return h("a.row", { href: this.#at({ delivery: id }), "aria-current": id === chosen ? "true" : null },
+      h("span.line", badge(state), h("bdi.text", target === "hook" ? "built-in receiver" : target), h("span.end.quiet", time(at))),
+      h("span.line", h("bdi.text", cut(events.map(short).join(", ")), more),
+        h("span.end.quiet", [tries > 1 && count(tries, "try", "tries"), rule && "changed"].filter(Boolean).join(", "))));
+  }
+}
+
+customElements.define("sb-webhooks", Webhooks);

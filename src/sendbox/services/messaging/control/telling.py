@@ -1,0 +1,68 @@
+"""What a picture of a message says of each step: its words, what it rests on, and the texts of all attempts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from sendbox.control.catalog import loaded
+from sendbox.control.reading import each
+from sendbox.engine.coverage.collector import Collector
+from sendbox.engine.kinds.narration import Names, Teller
+from sendbox.services.assumptions import registry
+from sendbox.services.messaging.channels import legal_next
+from sendbox.services.messaging.results import STATES
+from sendbox.services.messaging.views import message_view, shown_view
+
+if TYPE_CHECKING:
+    from sendbox.control.operation import Call
+    from sendbox.engine.world import World
+    from sendbox.services.messaging.records import Message
+
+
+async def told(call: Call, message: Message, numbers: Sequence[int]) -> list[dict[str, Any]]:
+    """The entries of these numbers, which are about one message, as their views.
+
+    Beside it `told` is `{who, text, tone}`, null where other entries tell it; `section` is the place in the
+    specification, "" where there is none; `assumed` has the assumptions that it rests on where that is silent:
+    `{id, section, title, default}`.
+    """
+    world, kinds = call.here.world, call.served.kinds
+    reasons = Collector(world, await loaded(call.served))
+    rows = {row.id: row for row in registry()}
+    views = await each(numbers, reasons.entry)
+    teller = Teller(kinds.told, Names({message.id: "the message"}), views)
+
+    def entry(view: dict[str, Any]) -> dict[str, Any]:
+        reasons.leaned.clear()
+        reasons.look(view["n"], counting=True)
+        words = teller.tell(view)
+        _, code, _ = world.journal.entry(view["n"])
+        return {
+            **view,
+            "told": None if words is None else {"who": words.who, "text": words.text, "tone": words.tone},
+            "section": kinds.by_code[code].section,
+            "assumed": [
+                {name: getattr(rows[id_], name) for name in ("id", "section", "title", "default")}
+                for id_ in sorted(reasons.leaned)
+            ],
+        }
+
+    return await each(views, entry)
+
+
+def whole(world: World, message: Message) -> dict[str, Any]:
+    """A message as its view, whose attempts have what the phone shows, or would show: `from`, `body`, `content`.
+
+    `legal` are the results to which it can be moved by hand now.
+    """
+    view = message_view(world, message)
+    attempts = message.attempts
+    last = attempts[-1] if attempts else None
+    return {
+        **view,
+        "attempts": [
+            {**shown, **shown_view(world, attempt)} for shown, attempt in zip(view["attempts"], attempts, strict=True)
+        ],
+        "legal": [] if last is None else list(legal_next(last.step.channel, STATES[last.state])),
+    }

@@ -1,0 +1,189 @@
+"""Time in a browser: the clock and what moves it, what is due next, the past, two runs compared."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.page.browser.conftest import Tab
+from tests.page.browser.test_frame import send
+
+START = "2026-03-01 09:00:00"
+STARTED = pytest.mark.sendbox(clock={"start": "2026-03-01T09:00:00Z"})
+
+
+def advance(tab: Tab, by: str) -> None:
+    """The clock moves. The handle of the world cannot wait here: Playwright runs a loop in this thread."""
+    world = f"{tab.sendbox.origin}/_sandbox/worlds/{tab.sendbox.api_key}"
+    assert tab.page.request.post(f"{world}/clock/advance", data={"by": by}).ok
+
+
+@STARTED
+def test_the_clock_moves_as_far_as_a_person_says(tab: Tab) -> None:
+    """By a duration, to an instant, to what is next, until nothing is due; by buttons and by keys."""
+    send(tab)
+    tab.open("due")
+    field = tab.page.get_by_label("Advance by a duration, or to an instant")
+    time = tab.page.locator("#bar .clock time")
+    expect(time).to_have_text(START)
+    tab.press("Next")
+    expect(tab.page.locator(".clock-next")).to_have_text("next +1s")
+    field.fill("90s")
+    field.press("Enter")
+    expect(time).to_have_text("2026-03-01 09:01:30")
+    tab.said("1m 30s passed, to 2026-03-01 09:01:30")
+    field.fill("2026-03-01 10:00")
+    tab.press("Advance")
+    expect(time).to_have_text("2026-03-01 10:00:00")
+    field.fill("tomorrow")
+    tab.press("Advance")
+    tab.said("tomorrow")
+    send(tab, "420777000108")
+    tab.page.keyboard.press("Alt+n")
+    tab.said("1 step")
+    tab.page.keyboard.press("Alt+i")
+    expect(tab.page.locator(".clock-next")).to_have_text("nothing is due")
+    field.fill("1h")
+    tab.page.locator("h1").click()
+    before = tab.sendbox.clock.now
+    tab.page.keyboard.press("Alt+a")
+    tab.said("1h passed")
+    assert (tab.sendbox.clock.now - before).total_seconds() == 3600
+
+
+@STARTED
+def test_a_person_changes_how_time_passes(tab: Tab) -> None:
+    """The mode and the rate, in a dialog; the time of a `real` clock runs on between its events."""
+    tab.open("due")
+    tab.press("manual")
+    tab.accessible()
+    tab.page.get_by_role("radio", name=re.compile("^real")).check()
+    rate = tab.page.get_by_role("spinbutton")
+    rate.fill("0")
+    tab.press("Set the clock")
+    tab.said("legal:")
+    rate.fill("600")
+    tab.press("Set the clock")
+    tab.press("real × 600")
+    tab.page.keyboard.press("Escape")
+    expect(tab.page.get_by_role("dialog")).to_have_count(0)
+    expect(tab.page.get_by_role("button", name="real × 600")).to_be_focused()
+    assert (tab.sendbox.clock.mode, tab.sendbox.clock.rate) == ("real", 600)
+    expect(tab.page.locator("#bar .clock time")).to_have_text(re.compile("09:1[0-9]:"))
+
+
+@STARTED
+def test_what_is_due_next_can_be_gone_to(tab: Tab) -> None:
+    """Steps with their instants, webhooks, codes; each step has a way to it."""
+    tab.page.request.post(
+        f"{tab.sendbox.verify_url}/v1/validations",
+        headers={"x-api-key": tab.sendbox.api_key},
+        data={"phoneNumber": "420777000103"},
+    )
+    send(tab, "420777000105")
+    tab.open("due")
+    tab.see("hand-over of sendMessage")
+    tab.see("expires in 10m")
+    tab.accessible()
+    tab.press(f"Advance to {START}")
+    steps = tab.page.get_by_role("list", name="Steps")
+    expect(steps).to_contain_text("sms sent")
+    expect(steps).to_contain_text("in 1s")
+    expect(tab.page.locator(".due-count")).to_have_text("in 1s")
+    tab.press("Advance to 2026-03-01 09:00:01")
+    expect(tab.page.locator("#bar .clock time")).to_have_text("2026-03-01 09:00:01")
+    assert tab.sendbox.messages()[-1].result == "sent"
+    tab.press("Until idle")
+    expect(tab.page.locator(".due-count")).to_have_text("idle")
+
+
+@STARTED
+def test_the_past_is_shown_as_it_was(tab: Tab) -> None:
+    """The slider goes to any entry, views follow it, and nothing can be done there; the present comes back."""
+    send(tab, "420777000101", "As it was")
+    advance(tab, "1h")
+    last = len(tab.sendbox.journal) - 1
+    tab.open("messages")
+    badge = tab.page.locator("sb-list .row .badge")
+    expect(badge).to_have_text("delivered")
+    tab.press("Time travel")
+    slider = tab.page.get_by_label("Entry of the journal")
+    expect(slider).to_have_value(str(last))
+    expect(tab.page.locator(".live")).to_have_text("the past")
+    expect(tab.page.get_by_role("button", name="Forward one entry")).to_be_disabled()
+    tab.accessible()
+    slider.fill("1")
+    expect(tab.page).to_have_url(re.compile("then=1$"))
+    expect(badge).to_have_text("accepted")
+    expect(tab.page.locator(".travel-words")).to_contain_text(f"{START} entry 1 of {last} client: POST /v2/message")
+    slider.press("ArrowLeft")
+    expect(tab.page.get_by_text("No message yet.")).to_be_visible()
+    tab.press("Forward one entry")
+    expect(badge).to_have_text("accepted")
+    send(tab, "420777000102", "Later")
+    expect(slider).to_have_attribute("max", str(len(tab.sendbox.journal) - 1))
+    expect(badge).to_have_count(1)
+    tab.press("Due next", "link", "#views")
+    tab.see("hand-over of sendMessage")
+    expect(tab.page.get_by_role("button", name="Advance")).to_have_count(0)
+    tab.press("Play")
+    expect(slider).not_to_have_value("1")
+    tab.press("Pause")
+    tab.press("Return to the present")
+    expect(tab.page.locator("#bar .clock time")).to_have_text("2026-03-01 10:00:00")
+    tab.press("Messages", "link", "#views")
+    expect(badge).to_have_count(2)
+
+
+@STARTED
+def test_the_past_at_an_instant_and_where_there_is_none(tab: Tab) -> None:
+    """A link may name an instant; a place that is not there says what is legal, and the way back."""
+    send(tab)
+    advance(tab, "1h")
+    tab.page.set_viewport_size({"width": 360, "height": 740})
+    tab.open("messages", then="2026-03-01T09:00:01Z")
+    expect(tab.page.locator("sb-list .row .badge")).to_have_text("sent")
+    expect(tab.page.locator(".travel-words time")).to_have_text("2026-03-01 09:00:01")
+    assert tab.page.evaluate("document.documentElement.scrollWidth") == 360
+    tab.open("messages", then="999")
+    expect(tab.page.locator(".travel-words")).to_contain_text("999 is not an entry")
+    tab.press("Return to the present")
+    expect(tab.page.locator("#bar .clock time")).to_be_visible()
+
+
+@STARTED
+def test_two_runs_are_compared(tab: Tab) -> None:
+    """Another world is searched and chosen; equal runs are equal, and of others the first difference is marked."""
+    sendbox, post = tab.sendbox, tab.page.request.post
+    other = f"{sendbox.api_key}-other"
+    clock = {"mode": "manual", "start": "2026-03-01T09:00:00Z"}
+    post(f"{sendbox.origin}/_sandbox/worlds", data={"id": other, "seed": 0, "clock": clock})
+
+    def both(*bodies: str) -> None:
+        for key, body in zip((sendbox.api_key, other), bodies, strict=True):
+            data = {"to": [{"phone_number": "420777000101"}], "body": body}
+            assert post(f"{sendbox.base_url}/message", headers={"x-api-key": key}, data=data).ok
+            post(f"{sendbox.origin}/_sandbox/worlds/{key}/clock/advance", data={"by": "1m"})
+
+    both("Hello", "Hello")
+    tab.open("compare")
+    tab.accessible()
+    tab.fill("Search worlds", other)
+    tab.page.get_by_role("list", name="Other worlds").get_by_role("link", name=other).click()
+    expect(tab.page.locator(".compare-word")).to_have_text("Equal")
+    both("One", "Two")
+    tab.press("Compare again")
+    expect(tab.page.locator(".compare-word")).to_have_text("Different")
+    expect(tab.page.get_by_role("group", name="What differs")).to_contain_text("One")
+    for world in (sendbox.api_key, other):
+        run = tab.page.get_by_role("region", name=world, exact=True)
+        expect(run.locator(".differs")).to_have_count(1)
+    tab.accessible()
+    tab.page.set_viewport_size({"width": 360, "height": 740})
+    assert tab.page.evaluate("document.documentElement.scrollWidth") == 360
+    tab.page.goto(tab.page.url.replace(other, "test-nowhere"))
+    expect(tab.page.get_by_role("alert")).to_contain_text("is not an open world")
+    tab.press("Compare with another world", "link")
+    expect(tab.page.get_by_role("list", name="Other worlds")).to_be_visible()
