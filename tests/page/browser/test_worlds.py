@@ -64,7 +64,9 @@ def test_the_list_has_thousands_of_worlds(tab: Tab) -> None:
     key = tab.sendbox.api_key
     with httpx.Client(transport=tab.sendbox.transport, base_url=tab.sendbox.origin) as client:
         for number in range(MANY):
-            answer = client.post("/_sandbox/worlds", json={"id": f"{key[:40]}-{number:04}", "clock": {"mode": "manual"}})
+            answer = client.post(
+                "/_sandbox/worlds", json={"id": f"{key[:40]}-{number:04}", "clock": {"mode": "manual"}}
+            )
             assert answer.status_code == 201, answer.text
     rows = worlds(tab).page.locator("sb-list a.row")
     expect(rows.first).to_contain_text(f"-{MANY - 1:04}")

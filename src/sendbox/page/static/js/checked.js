@@ -102,7 +102,8 @@ class Checked extends HTMLElement {
     const said = [errors && count(errors, "problem"), problems.length - errors && count(problems.length - errors, "warning")]
       .filter(Boolean).join(", ") || "No problem";
     return h("section.card.padded", { "aria-label": "Check" },
-      h("h2.checked-sum", { id: "checked-sum", role: "status", class: ok ? "good" : "bad" }, this.#refused ? `Refused: ${said}` : said),
+      h("h2", "Check"),
+      h("p.checked-sum", { id: "checked-sum", role: "status", class: ok ? "good" : "bad" }, this.#refused ? `Refused: ${said}` : said),
       problems.length > 0 && h("ol.checked-problems", problems.slice(0, SHOWN).map((each) => this.#problem(each))),
       problems.length > SHOWN && h("p.quiet", `and ${problems.length - SHOWN} more`));
   }
