@@ -239,7 +239,7 @@ def test_the_list_of_phones_and_a_narrow_page(tab: Tab) -> None:
     """A person searches, chooses a phone, and comes back; nothing is wider than a phone; without messages: Try it."""
     tab.page.set_viewport_size({"width": 360, "height": 740})
     tab.open("phones")
-    tab.press("Try it: send a message", "link")
+    tab.press("Send a message", "link")
     tab.page.get_by_role("heading", name="Try it", level=1).wait_for()
     send(tab, PHONE, OTHER, body="w" * 400)
     advance(tab)

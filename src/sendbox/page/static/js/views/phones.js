@@ -50,7 +50,11 @@ class Phones extends View {
   }
 
   #empty() {
-    return [h("span", "No phone yet. One appears with the first message to it. "), h("a", { href: viewOf("try") }, "Try it: send a message")];
+    return h("span.phones-first",
+      icon("phones"),
+      h("strong", "No phone yet"),
+      h("span", "A phone appears with the first message to it, or when it writes first."),
+      h("a.button.first", { href: viewOf("try") }, "Send a message"));
   }
 
   #none(search) {
