@@ -20,7 +20,7 @@ const mark = (result) =>
 export function bubble(entry, on) {
   const own = entry.direction === "out";
   const code = own ? undefined : on.codes.get(entry.message_id);
-  return h("li.bubble", { key: entry.key, class: own ? "own" : entry.arrived ? "theirs" : "theirs pale" },
+  return h("li.bubble", { key: entry.key, class: [own ? "own" : entry.arrived ? "theirs" : "theirs pale", entry.fresh && "fresh"].filter(Boolean).join(" ") },
     entry.named && h("p.from", h("bdi", entry.named), " ", h("span.channel", entry.channel)),
     h("div.row-of",
       h("div.body",
