@@ -23,6 +23,8 @@ class Handset extends View {
   #first = false;
   #answered = null;
   #follow = true;
+  #shown = null;
+  #newest = "";
 
   load() {
     return this.world.get(["phones", this.data], { last: this.#most });
@@ -56,6 +58,10 @@ class Handset extends View {
 
   draw(phone) {
     const entries = entriesOf(phone, this.#most);
+    // what came since the last look moves in
+    for (const entry of entries) entry.fresh = this.#shown !== null && !this.#shown.has(entry.key) && entry.at >= this.#newest;
+    this.#newest = entries.at(-1)?.at ?? "";
+    this.#shown = new Set(entries.map(({ key }) => key));
     const more = phone.earlier || phone.conversation.length + phone.not_arrived.length > entries.length;
     const newest = entries.findLast((entry) => entry.acts.includes("reply") && entry.arrived) ?? null;
     const on = {

@@ -98,7 +98,7 @@ class Try extends View {
           h("h2", "Send a message"),
           form,
           h("button.first", { type: "submit", disabled: this.past }, "Send")),
-          h("div.card.padded", numbers(this.#numbers, (to) => change({ to })))),
+          h("div.card.padded.after", numbers(this.#numbers, (to) => change({ to })))),
         h("div",
           h("section.card.padded", { "aria-label": "Result" }, this.#tried
             ? answer({ tried: this.#tried, rest: found.rest, messages, code: this.#code, language: this.#language, waits }, {
