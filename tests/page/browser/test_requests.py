@@ -74,7 +74,7 @@ def test_calls_with_remarks_only(tab: Tab) -> None:
     assert "remarked=1" in tab.page.url
     expect(tab.page.locator(".detail .story-links a")).to_have_text(["420777000101"])
     tab.press("420777000101", "link", ".detail")
-    expect(tab.page.locator(".story > h2")).to_have_text("To 420777000101 delivered")
+    expect(tab.page.locator(".story > h1")).to_have_text("To 420777000101 delivered")
 
 
 def test_a_form_and_a_body_that_cannot_be_read(tab: Tab) -> None:

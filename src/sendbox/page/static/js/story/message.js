@@ -26,7 +26,7 @@ class Message extends View {
     const { message, request, deliveries } = story;
     return h("article.story", { "aria-labelledby": "story-title" },
       h("a.button.back", { href: address({ message: null }) }, icon("back"), "Messages"),
-      h("h2", { id: "story-title" }, "To ", h("bdi", message.phone), " ", badge(message.result)),
+      h("h1", { id: "story-title" }, "To ", h("bdi", message.phone), " ", badge(message.result)),
       facts([
         ["accepted", when(message.accepted_at)], ["channel", message.channel], ["sender", message.sender && text(message.sender)],
         ["tags", message.tags.length > 0 && text(message.tags.join(", "))],
@@ -35,11 +35,11 @@ class Message extends View {
       h("p.quiet.mono", message.message_id),
       picture(story),
       this.#hand(message),
-      h("h3", "Steps"),
+      h("h2", "Steps"),
       steps(story),
       this.#texts(message),
       deliveries.length > 0 && this.#webhooks(deliveries),
-      request && [h("h3", "The call that made it"),
+      request && [h("h2", "The call that made it"),
         h("p", h("a", { href: viewOf("requests", { request: request.n }) }, `Entry ${request.n} of the requests`)),
         exchange(request, this.world)]);
   }
@@ -47,18 +47,18 @@ class Message extends View {
   /** The texts of all attempts, as the phone shows them; nothing can be pressed here. */
   #texts({ attempts, body, payload }) {
     const shows = { past: true };
-    return [h("h3", "Texts"),
+    return [h("h2", "Texts"),
       attempts.length ? h("ol.story-texts", attempts.map((attempt) => h("li", { key: attempt.number },
         h("p", h("span.channel", `${attempt.number} · ${attempt.channel}`), " from ", h("bdi", attempt.from),
           attempt.refused && [" ", badge("refused", "bad"), h("span.quiet", " It was never sent.")]),
         h("div.bubble", h("div.body", header(attempt.header), h("p.words", text(attempt.body)),
           attempt.footer && h("p.foot", text(attempt.footer)), cards(attempt, shows), buttons(attempt.buttons, attempt, shows))),
         attempt.raw && json(attempt.raw)))) : h("div.story-text", text(body)),
-      Object.keys(payload).length > 0 && [h("h3", "Payload"), json(payload)]];
+      Object.keys(payload).length > 0 && [h("h2", "Payload"), json(payload)]];
   }
 
   #webhooks(deliveries) {
-    return [h("h3", "Webhooks"), h("ul.story-links", deliveries.slice(0, MOST).map((delivery) => h("li",
+    return [h("h2", "Webhooks"), h("ul.story-links", deliveries.slice(0, MOST).map((delivery) => h("li",
       h("a", { href: viewOf("webhooks", { delivery: delivery.id }) }, time(delivery.at), " to ", receiver(delivery)), " ",
       badge(delivery.state), delivery.tries.length > 1 && h("span.quiet", ` ${delivery.tries.length} tries`)))),
     deliveries.length > MOST && h("p.quiet", `and ${deliveries.length - MOST} more`)];

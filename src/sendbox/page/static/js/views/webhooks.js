@@ -28,7 +28,7 @@ class Webhooks extends View {
     const hook = chosen === null && this.field("hook") !== null;
     return h("div.split", { class: (chosen || hook) && "chosen" },
       h("section.list", { "aria-label": "Webhooks" },
-        h("h1", "Webhooks"),
+        h(chosen || hook ? "h2.title" : "h1.title", "Webhooks"),
         h("div.story-filter",
           searchBox({
             value: search, label: "Search webhooks", hint: "to:420777* event:sentMessage result:failed status:5* before:10m",
