@@ -45,6 +45,18 @@ export function copy(what, label = "Copy") {
   }, label);
 }
 
+/** A button that saves a text as a file. */
+export function save(content, name, label) {
+  return h("button.small", {
+    type: "button",
+    onclick: () => {
+      const url = URL.createObjectURL(new Blob([content], { type: "text/plain" }));
+      h("a", { href: url, download: name }).click();
+      URL.revokeObjectURL(url);
+    },
+  }, label);
+}
+
 /** A field to search by; it searches when a person has stopped typing for a moment, or at Enter. */
 export function searchBox({ value, label, hint, search }) {
   let timer = null;
