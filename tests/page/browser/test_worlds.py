@@ -75,6 +75,10 @@ def test_the_list_has_thousands_of_worlds(tab: Tab) -> None:
     tab.page.mouse.wheel(0, 3000)
     expect(tab.page.locator("sb-list").get_by_text("-0360")).to_be_attached()
     assert rows.count() < 60
+    # a list with further pages is left at once
+    tab.press("The library", "link")
+    expect(tab.page.get_by_role("heading", name="The library")).to_be_visible(timeout=3000)
+    tab.page.go_back()
     tab.fill("Search worlds", f"{key[:40]}-0007")
     expect(rows).to_have_count(1)
     tab.page.request.post(f"{tab.sendbox.origin}/_sandbox/worlds", data={"id": f"{key[:40]}-0007b"})

@@ -30,10 +30,10 @@ function indented(value) {
   }
 }
 
-/** A button that copies a text, or what a function answers. */
-export function copy(what, label = "Copy") {
+/** A button that copies a text, or what a function answers; `about` is its whole name where there are several. */
+export function copy(what, label = "Copy", about = null) {
   return h("button.small", {
-    type: "button",
+    type: "button", "aria-label": about,
     onclick: async () => {
       try {
         await navigator.clipboard.writeText(typeof what === "function" ? await what() : what);

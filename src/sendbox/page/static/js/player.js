@@ -52,6 +52,7 @@ class Player extends View {
 
   async #step() {
     if (this.#busy) return;
+    if (this.past) return this.#stop();
     this.#busy = true;
     const { world } = this;
     try {
