@@ -83,7 +83,7 @@ def test_coverage_says_what_was_not_tried(tab: Tab, tmp_path: Path) -> None:
     tab.open("coverage")
     total = tab.apart(lambda: tab.sendbox.coverage).total
     tab.see(f"{total.tried} of {total.of} items tried")
-    tab.press("Operations that were called", "link")
+    tab.press("Called operations", "link")
     tab.see("In the scope of")
     head = tab.page.get_by_role("button", name="Operations 1 of 2")
     head.click()

@@ -50,6 +50,7 @@ class Editor extends HTMLElement {
 
   #begin() {
     this.#area.value = this.data.text;
+    this.#area.setSelectionRange(0, 0);
     this.#count();
     this.#dress();
     if (this.data.line) this.goto(this.data.line, 1, { focus: false });
