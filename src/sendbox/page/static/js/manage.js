@@ -80,7 +80,12 @@ function drawn(id, world, { refresh, close }) {
 
 /** A form that opens a world; `opened` is called with its id. */
 export function opening(opened) {
-  const field = (label, input, hint) => h("label.field", label, input, hint && h("span.quiet", hint));
+  const field = (label, input, hint) => {
+    const id = `opening-${input.name}`;
+    input.id = id;
+    if (hint) input.setAttribute("aria-describedby", `${id}-hint`);
+    return h("div.field", h("label", { for: id }, label), input, hint && h("span.quiet", { id: `${id}-hint` }, hint));
+  };
   dialog("Open a world", (close) => h("form", {
     onsubmit: async (event) => {
       event.preventDefault();

@@ -77,8 +77,8 @@ class Player extends View {
     if (this.#problem) return this.#problem.message;
     const did = this.#last;
     if (!did) return "Ready to play the scenario of this world.";
+    if (this.#answer.done) return `The story has ended, at ${when(this.#answer.clock.now)}.`;
     if (did.step === "moved") return `The clock moved to ${when(did.at)}.`;
-    if (did.step === "ended") return "The story has ended.";
     const name = did.name ? ` “${did.name}”` : "";
     return `${did.operation}${name} sent: ${did.status ?? did.error}.`;
   }

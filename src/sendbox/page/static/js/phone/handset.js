@@ -24,11 +24,6 @@ class Handset extends View {
   #answered = null;
   #follow = true;
 
-  take(next) {
-    this.data = next.data;
-    this.redraw();
-  }
-
   load() {
     return this.world.get(["phones", this.data], { last: this.#most });
   }
@@ -75,7 +70,7 @@ class Handset extends View {
       this.#head(phone),
       h("div.talk", { tabindex: "0", role: "log", "aria-label": "Conversation" },
         more && h("button.small.older", { type: "button", onclick: () => { this.#most += PAGE; this.reload(); } }, "Show older"),
-        entries.length ? h("ol.bubbles", bubbles(entries, on)) : h("p.empty", "Nothing was sent to this phone, and it wrote nothing yet.")),
+        entries.length ? h("ol.bubbles", bubbles(entries, on)) : h("p.empty", "Nothing was sent to this phone, and it wrote nothing yet. ", h("a", { href: viewOf("try", { to: phone.number }) }, "Send it a message"))),
       this.past
         ? h("p.past", "The past can only be looked at.")
         : composer({

@@ -16,6 +16,9 @@ export const short = ({ event, result, phone, from, body, ...rest }) =>
   [result ?? event, phone ?? from, body ?? (phone || from ? null : Object.values(rest).find((value) => typeof value === "string"))]
     .filter(Boolean).join(" ");
 
+/** Where a webhook goes; the built-in receiver has a name of its own. */
+export const receiver = ({ target, method }) => (target === "hook" ? "the built-in receiver" : h("bdi", `${method} ${target}`));
+
 /** How a try was answered. */
 const answer = ({ status, error }) =>
   badge(String(status ?? error ?? "under way"), status === null && error === null ? "way" : statusTone(status));
@@ -28,11 +31,11 @@ class Delivery extends View {
   }
 
   draw(delivery) {
-    const { at, state, method, target, events, tries, rule, fault, request, next_try: next } = delivery;
+    const { at, state, events, tries, rule, fault, request, next_try: next } = delivery;
     return h("article.story", { "aria-labelledby": "story-title" },
       h("h2", { id: "story-title" }, "Webhook ", badge(state)),
       facts([
-        ["to", target === "hook" ? "the built-in receiver" : h("bdi", `${method} ${target}`)], ["made", when(at)],
+        ["to", receiver(delivery)], ["made", when(at)],
         ["next try", next && `${when(next)} (${since(next, at)})`],
       ]),
       rule && h("p", badge("changed", "fair"), " by the rule ", h("strong", h("bdi", rule)), ": ", h("bdi", fault)),
@@ -65,10 +68,10 @@ class Delivery extends View {
 
   #tries(tries, made) {
     return h("div.scroll", { tabindex: "0", role: "group", "aria-label": "Tries" }, h("table",
-      h("thead", h("tr", ["Try", "At", "After", "Answer", "Took", ""].map((title) => h("th", { scope: "col" }, title)))),
+      h("thead", h("tr", ["Try", "At", "After", "Answer", "Took", "Answered by"].map((title) => h("th", { scope: "col" }, title)))),
       h("tbody", tries.map((each, index) => h("tr", { key: index },
         h("td", index + 1), h("td.nowrap", when(each.at)), h("td.nowrap", since(each.at, made)), h("td", answer(each)),
-        h("td", each.took ?? ""), h("td", each.rule && ["by the rule ", h("bdi", each.rule)]))))));
+        h("td", each.took ?? ""), h("td", each.rule && ["the rule ", h("bdi", each.rule)]))))));
   }
 
   #headers(headers) {

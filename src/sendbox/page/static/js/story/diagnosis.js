@@ -16,7 +16,7 @@ export const remarksOf = (entry) => [
 /** What a rule rests on: a section of the specification, and an assumption where that is silent. */
 export function source({ section, assumed }) {
   const named = assumed && (serves("assumptions")
-    ? h("a", { href: viewOf("assumptions", { assumption: assumed }) }, assumed)
+    ? h("a", { href: viewOf("assumptions", { search: assumed }) }, assumed)
     : assumed);
   return h("span.story-source.quiet", section, section && assumed && " · ", assumed && ["assumption ", named]);
 }

@@ -1,6 +1,6 @@
 /** Messages: a list to search, and the one that is chosen. */
 
-import "../message.js";
+import "../story/message.js";
 import { h } from "../dom.js";
 import { go, viewOf } from "../route.js";
 import { View } from "../view.js";

@@ -4,7 +4,7 @@ import { h } from "../dom.js";
 import { icon } from "../icons.js";
 import { badge, searchBox } from "../parts.js";
 import { go, viewOf } from "../route.js";
-import { short } from "../story/delivery.js";
+import { receiver, short } from "../story/delivery.js";
 import "../story/hook.js";
 import { View } from "../view.js";
 import { count, cut, time } from "../words.js";
@@ -55,10 +55,11 @@ class Webhooks extends View {
         hook ? h("sb-hook", { key: "hook" }) : h("sb-delivery", { data: chosen, key: chosen })));
   }
 
-  #row({ id, at, state, target, events, carries, tries, rule }, chosen) {
+  #row(delivery, chosen) {
+    const { id, at, state, events, carries, tries, rule } = delivery;
     const more = carries > events.length ? ` and ${carries - events.length} more` : "";
     return h("a.row", { href: this.#at({ delivery: id }), "aria-current": id === chosen ? "true" : null },
-      h("span.line", badge(state), h("bdi.text", target === "hook" ? "built-in receiver" : target), h("span.end.quiet", time(at))),
+      h("span.line", badge(state), h("span.text", receiver(delivery)), h("span.end.quiet", time(at))),
       h("span.line", h("bdi.text", cut(events.map(short).join(", ")), more),
         h("span.end.quiet", [tries > 1 && count(tries, "try", "tries"), rule && "changed"].filter(Boolean).join(", "))));
   }

@@ -1,24 +1,22 @@
 /** One message: its timeline as a picture and in words, its texts, and the call that it came from. */
 
-import { h } from "./dom.js";
-import { badge, facts, json, text } from "./parts.js";
-import { viewOf } from "./route.js";
-import { exchange } from "./story/exchange.js";
-import { picture } from "./story/picture.js";
-import { steps } from "./story/steps.js";
-import { View, act } from "./view.js";
-import { icon } from "./icons.js";
-import { when } from "./words.js";
+import { h } from "../dom.js";
+import { icon } from "../icons.js";
+import { badge, facts, json, text } from "../parts.js";
+import { buttons, cards, header } from "../phone/shown.js";
+import { address, viewOf } from "../route.js";
+import { View, act } from "../view.js";
+import { time, when } from "../words.js";
+import { receiver } from "./delivery.js";
+import { exchange } from "./exchange.js";
+import { picture } from "./picture.js";
+import { steps } from "./steps.js";
+
+/** So many webhooks are linked. */
+const MOST = 50;
 
 class Message extends View {
   static kinds = ["transition", "fallback", "refusal", "inbound", "click", "opt_out", "postponed", "try", "delivery", "control"];
-
-  /** The view shows another message. */
-  take(next) {
-    const other = this.data !== next.data;
-    this.data = next.data;
-    if (other) this.reload();
-  }
 
   load() {
     return this.world.get(["messages", this.data, "story"]);
@@ -27,7 +25,7 @@ class Message extends View {
   draw(story) {
     const { message, request, deliveries } = story;
     return h("article.story", { "aria-labelledby": "story-title" },
-      h("a.button.back", { href: viewOf("messages") }, icon("back"), "Messages"),
+      h("a.button.back", { href: address({ message: null }) }, icon("back"), "Messages"),
       h("h2", { id: "story-title" }, "To ", h("bdi", message.phone), " ", badge(message.result)),
       facts([
         ["accepted", when(message.accepted_at)], ["channel", message.channel], ["sender", message.sender && text(message.sender)],
@@ -46,21 +44,24 @@ class Message extends View {
         exchange(request, this.world)]);
   }
 
-  #texts(message) {
+  /** The texts of all attempts, as the phone shows them; nothing can be pressed here. */
+  #texts({ attempts, body, payload }) {
+    const shows = { past: true };
     return [h("h3", "Texts"),
-      message.attempts.length ? null : text(message.body),
-      h("ol.story-texts", message.attempts.map(({ number, channel, from: sender, body, content, refused }) => h("li", { key: number },
-        h("p", h("span.channel", `${number} · ${channel}`), sender && [" from ", h("bdi", sender)],
-          refused && [" ", badge("refused", "bad"), h("span.quiet", " This is what would have been shown.")]),
-        h("div.story-text", text(body)),
-        content && json(content)))),
-      Object.keys(message.payload).length > 0 && [h("h3", "Payload"), json(message.payload)]];
+      attempts.length ? h("ol.story-texts", attempts.map((attempt) => h("li", { key: attempt.number },
+        h("p", h("span.channel", `${attempt.number} · ${attempt.channel}`), " from ", h("bdi", attempt.from),
+          attempt.refused && [" ", badge("refused", "bad"), h("span.quiet", " It was never sent.")]),
+        h("div.bubble", h("div.body", header(attempt.header), h("p.words", text(attempt.body)),
+          attempt.footer && h("p.foot", text(attempt.footer)), cards(attempt, shows), buttons(attempt.buttons, attempt, shows))),
+        attempt.raw && json(attempt.raw)))) : h("div.story-text", text(body)),
+      Object.keys(payload).length > 0 && [h("h3", "Payload"), json(payload)]];
   }
 
   #webhooks(deliveries) {
-    return [h("h3", "Webhooks"), h("ul.story-links", deliveries.map(({ id, target, state, tries, method }) => h("li",
-      h("a", { href: viewOf("webhooks", { delivery: id }) }, `${method} `, h("bdi", target)), " ", badge(state),
-      tries.length > 1 && h("span.quiet", ` ${tries.length} tries`))))];
+    return [h("h3", "Webhooks"), h("ul.story-links", deliveries.slice(0, MOST).map((delivery) => h("li",
+      h("a", { href: viewOf("webhooks", { delivery: delivery.id }) }, time(delivery.at), " to ", receiver(delivery)), " ",
+      badge(delivery.state), delivery.tries.length > 1 && h("span.quiet", ` ${delivery.tries.length} tries`)))),
+    deliveries.length > MOST && h("p.quiet", `and ${deliveries.length - MOST} more`)];
   }
 
   /** What may be reported next, by hand. */
