@@ -1,6 +1,6 @@
 /** Forms by which a person moves something to another state: what is legal says control. */
 
-import { h } from "./dom.js";
+import { h } from "../dom.js";
 
 /** Words for states that one brings about; others are named as they are. */
 const WORDS = {
