@@ -88,7 +88,7 @@ def test_texts_of_clients_stay_texts(tab: Tab) -> None:
     places += [{"view": "requests", "request": "2"}]
     for place in places:
         tab.open(**place)
-        tab.page.locator("main h1").first.wait_for()
+        tab.page.locator("main :is(h1, h2):visible").first.wait_for()
         expect(tab.page.locator("main")).not_to_contain_text("Loading …")
         assert "harm" not in tab.page.title(), place
         elements = tab.page.evaluate(
