@@ -83,7 +83,7 @@ def test_coverage_says_what_was_not_tried(tab: Tab, tmp_path: Path) -> None:
     tab.open("coverage")
     total = tab.apart(lambda: tab.sendbox.coverage).total
     tab.see(f"{total.tried} of {total.of} items tried")
-    tab.press("Operations that were called", "link")
+    tab.press("Called operations", "link")
     tab.see("In the scope of")
     head = tab.page.get_by_role("button", name="Operations 1 of 2")
     head.click()
@@ -94,16 +94,16 @@ def test_coverage_says_what_was_not_tried(tab: Tab, tmp_path: Path) -> None:
     tab.page.reload()
     expect(items).to_contain_text("sendMessage accepted")
     tab.press("Everything", "link")
-    tab.page.get_by_role("button", name="Fields of requests").click()
-    rows = tab.page.get_by_role("group", name="Fields of requests").get_by_role("row")
+    tab.page.get_by_role("button", name="Transitions of each channel").click()
+    rows = tab.page.get_by_role("group", name="Transitions of each channel").get_by_role("row")
     expect(rows).to_have_count(41)
-    tab.page.get_by_role("button", name="Show all 517").click()
-    expect(rows).to_have_count(len(tab.apart(lambda: tab.sendbox.coverage).items_["fields"]) + 1)
+    tab.page.get_by_role("button", name="Show all 53").click()
+    expect(rows).to_have_count(len(tab.apart(lambda: tab.sendbox.coverage).items_["transitions"]) + 1)
     with tab.page.expect_download() as saved:
         tab.press("Save as JSON", "link")
     saved.value.save_as(tmp_path / "coverage.json")
     assert json.loads((tmp_path / "coverage.json").read_text())["total"] == total.json
-    tab.page.get_by_role("button", name="Fields of requests").click()
+    tab.page.get_by_role("button", name="Transitions of each channel").click()
     tab.accessible()
     narrow(tab)
 
@@ -119,9 +119,9 @@ def test_assumptions_that_the_client_relied_on_come_first(tab: Tab) -> None:
     expect(row.get_by_role("link", name="entry 1", exact=True)).to_be_visible()
     tab.press("What would other values have shown?")
     expect(relied.filter(has_text="With other values")).not_to_have_count(0)
-    tab.accessible()
     tab.fill("Search assumptions", "A14")
     expect(tab.page.locator(".assumed > li")).to_have_count(1)
+    tab.accessible()
     narrow(tab)
 
 

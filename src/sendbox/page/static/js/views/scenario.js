@@ -1,13 +1,13 @@
 /** The scenario of a world: the file in effect and what its rules did, and an editor that changes it. */
 
-import "../checked.js";
-import "../editor.js";
+import "../scenario/checked.js";
+import "../scenario/editor.js";
 import { call, path } from "../api.js";
 import { sure } from "../dialog.js";
 import { h } from "../dom.js";
 import { badge, copy, facts, save, text } from "../parts.js";
 import { go, viewOf } from "../route.js";
-import { marks, table } from "../rules.js";
+import { marks, table } from "../scenario/rules.js";
 import { View, act, say } from "../view.js";
 import { count, when } from "../words.js";
 

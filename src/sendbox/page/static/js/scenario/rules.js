@@ -1,9 +1,9 @@
 /** Rules of a scenario: how often each decided something, as a table and as marks of lines. */
 
-import { h } from "./dom.js";
-import { text } from "./parts.js";
-import { viewOf } from "./route.js";
-import { count } from "./words.js";
+import { h } from "../dom.js";
+import { text } from "../parts.js";
+import { viewOf } from "../route.js";
+import { count } from "../words.js";
 
 /** So many rules of one origin are shown. */
 const SHOWN = 200;

@@ -4,7 +4,7 @@
  * map from lines to `{note, tone, title}`; `changed(text)` and `moved()` are called where a person types and moves.
  */
 
-import { h, show } from "./dom.js";
+import { h, show } from "../dom.js";
 
 /** The height of a line, and the space above the first, as in `css/scenario.css`. */
 const HEIGHT = 20;
@@ -50,6 +50,7 @@ class Editor extends HTMLElement {
 
   #begin() {
     this.#area.value = this.data.text;
+    this.#area.setSelectionRange(0, 0);
     this.#count();
     this.#dress();
     if (this.data.line) this.goto(this.data.line, 1, { focus: false });

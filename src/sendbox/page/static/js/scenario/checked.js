@@ -4,10 +4,10 @@
  */
 
 import "./editor.js";
-import { call, path } from "./api.js";
-import { h, show } from "./dom.js";
-import { text } from "./parts.js";
-import { count, cut } from "./words.js";
+import { call, path } from "../api.js";
+import { h, show } from "../dom.js";
+import { text } from "../parts.js";
+import { count, cut } from "../words.js";
 
 /** Milliseconds without a key after which the text is checked. */
 const PAUSE = 250;
