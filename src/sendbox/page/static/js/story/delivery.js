@@ -68,9 +68,9 @@ class Delivery extends View {
 
   #tries(tries, made) {
     return h("div.scroll", { tabindex: "0", role: "group", "aria-label": "Tries" }, h("table",
-      h("thead", h("tr", ["Try", "At", "After", "Answer", "Took", "Answered by"].map((title) => h("th", { scope: "col" }, title)))),
+      h("thead", h("tr", ["Try", "Answer", "After", "At", "Took", "Answered by"].map((title) => h("th", { scope: "col" }, title)))),
       h("tbody", tries.map((each, index) => h("tr", { key: index },
-        h("td", index + 1), h("td.nowrap", when(each.at)), h("td.nowrap", since(each.at, made)), h("td", answer(each)),
+        h("td", index + 1), h("td", answer(each)), h("td.nowrap", since(each.at, made)), h("td.nowrap", when(each.at)),
         h("td", each.took ?? ""), h("td", each.rule && ["the rule ", h("bdi", each.rule)]))))));
   }
 
