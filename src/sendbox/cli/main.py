@@ -29,7 +29,7 @@ from sendbox.engine import bounds
 from sendbox.engine import durations as spans
 from sendbox.runtime.callbacks import Callbacks
 from sendbox.services.messaging.channels import CHANNELS
-from sendbox.settings import PORT, Settings, assumed, hosts_of, keys_of, size_of
+from sendbox.settings import PORT, Settings, assumed, hosts_of, keys_of, size_of, ttl_of
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -265,6 +265,14 @@ def sendbox(context: click.Context) -> None:
     "--ca-port", type=PORTS, help="With --tls self: plain port that gives out the authority.  [default: --port + 1]"
 )
 @setting("--max-worlds", type=Whole(1), default=10_000, show_default=True, help="Worlds open at once.")
+@setting(
+    "--world-ttl",
+    metavar="DURATION",
+    callback=reading(ttl_of),
+    default="24h",
+    show_default=True,
+    help="Real time without use after which a world ends and is forgotten; off: never.",
+)
 @setting(
     "--max-journal",
     type=Whole(1),

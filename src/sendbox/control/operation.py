@@ -126,7 +126,7 @@ class Operation:
     to the world, a command: it is done at once, without a pause, and put on record with its arguments, so that it can
     be repeated; `prepare` does beforehand what takes time, and answers the arguments to go on with. It is journaled
     too, unless it `journals` itself. `words` makes lines for people of its answer. What reads a world can be asked for
-    its past (`THEN`), unless `present` says why not.
+    its past (`THEN`), unless `present` says why not. What only `watches` a world is not a use of it.
 
     A row is called with the arguments of its function.
     """
@@ -144,6 +144,7 @@ class Operation:
     words: Words = _unsaid
     early: bool = False
     present: str = ""
+    watches: bool = False
 
     def __call__(self, call: Call, *positional: Any, **named: Any) -> Awaitable[Any]:
         """What the function of the row answers."""
@@ -194,6 +195,7 @@ def operation(
     words: Words = _unsaid,
     early: bool = False,
     present: str = "",
+    watches: bool = False,
 ) -> Callable[[Function], Operation]:
     """Makes a function an operation; its name is the function's. Who serves lists its module (`Served`)."""
 
@@ -209,7 +211,7 @@ def operation(
         }
         name = function.__name__
         return Operation(
-            name, method, path, function, takes, status, raw, act, journals, prepare, words, early, present
+            name, method, path, function, takes, status, raw, act, journals, prepare, words, early, present, watches
         )
 
     return register
@@ -314,6 +316,7 @@ class Control:
             call.hosted = hosted = self.world(world_id or "", early=row.early)
             hosted.controls += 1
             hosted.readers += 1
+            self._used(row, hosted)
             try:
                 if then is not None:
                     return await self.runtime.past(call, row, values, then)
@@ -321,24 +324,30 @@ class Control:
             finally:
                 hosted.controls -= 1
                 hosted.readers -= 1
+                self._used(row, hosted)
                 self.runtime.kick(hosted)
         except Cut as cut:
             raise ControlError(409, "record_cut", str(cut), bound=cut.bound) from None
         except Conflict as conflict:
-            raise ControlError(409, conflict.error, conflict.message, **conflict.detail) from None
+            raise ControlError(conflict.status, conflict.error, conflict.message, **conflict.detail) from None
 
     def world(self, world_id: str, *, early: bool = False) -> Hosted:
         """An open world, at the present; `early` where its start may still be open. Raises `ControlError`."""
         runtime = self.runtime
         hosted = runtime.worlds.get(world_id)
         if hosted is None:
-            text = f'"{world_id}" is not an open world; POST /_sandbox/worlds opens one'
+            why = runtime.closed.why(world_id)
+            text = f'"{world_id}" is not an open world{f": {why}" if why else ""}; POST /_sandbox/worlds opens one'
             raise ControlError(404, "no_such_world", text)
         if not early:
             if hosted.starts is not None:
                 runtime.start(hosted, *hosted.starts())
             runtime.present(hosted)
         return hosted
+
+    def _used(self, row: Operation, hosted: Hosted) -> None:
+        if not row.watches:
+            hosted.used = self.runtime.reading()
 
     async def _act(self, call: Call, row: Operation, values: Mapping[str, Any]) -> Any:
         """Carries out an act of a tester, once nothing else works in the world."""

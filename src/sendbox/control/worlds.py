@@ -16,12 +16,13 @@ from sendbox.engine import bounds
 from sendbox.engine.blueprint import Blueprint
 from sendbox.engine.bounds import FASTEST, SLOWEST
 from sendbox.engine.durations import instant, iso, shown
+from sendbox.runtime import wall
+from sendbox.runtime.worlds import Hosted, Slice
 from sendbox.scenario.keys.texts import invents
 from sendbox.scenario.model import ScenarioError
 from sendbox.services.ports import account_of
 
 if TYPE_CHECKING:
-    from sendbox.runtime.worlds import Hosted
     from sendbox.scenario.language import Language
 
 #: The longest text that names are derived from, or draws.
@@ -46,6 +47,7 @@ def world_view(call: Call, hosted: Hosted) -> dict[str, Any]:
         "deliveries": "pull" if hosted.pulling else "push",
         "callback_url": f"{call.origin}/_sandbox/worlds/{world.id}/hook",
         "addresses": addresses(call.origin),
+        **({} if hosted.before is None else {"before": hosted.before}),
         **({} if call.runtime.bounds is None else {"bounds": call.runtime.bounds.of_world(hosted)}),
     }
 
@@ -181,7 +183,8 @@ async def worlds(
     """Open worlds, in the order in which they were opened; with `last` the newest.
 
     `prefix` asks for those whose id begins so, `limit` for so many; `next_cursor` is then the `cursor` that asks for
-    those that follow, null where none do. With `order=newest` the newest come first, and older ones follow.
+    those that follow, null where none do. With `order=newest` the newest come first, and older ones follow. Each says
+    since when no client has used it (`idle_since`, real time); a list is not a use.
     """
     opened = call.runtime.order
 
@@ -195,7 +198,12 @@ async def worlds(
         at = None if cursor is None else whole(cursor, "cursor", 0)
         behind = opened.backwards(at) if backwards(order) else opened.after(at or 0)
         found = await page_of(behind, attrgetter("number"), fits, limit)
-    return {"worlds": await each(found.items, lambda hosted: world_view(call, hosted)), **found.cursor}
+    present = wall.now_ms() * 1_000_000 - call.runtime.reading()
+
+    def view(hosted: Hosted) -> dict[str, Any]:
+        return {**world_view(call, hosted), "idle_since": iso((present + hosted.used) // 1_000_000)}
+
+    return {"worlds": await each(found.items, view), **found.cursor}
 
 
 @operation("GET", "/worlds/{id}")
@@ -221,6 +229,23 @@ async def close_world(call: Call) -> Any:
     await call.here.free()
     call.runtime.close(call.here)
     return {"closed": world_id}
+
+
+@operation("DELETE", "/worlds")
+async def close_worlds(call: Call, prefix: str) -> Any:
+    """Closes all worlds whose id begins with `prefix`, which is not empty; `closed` counts them."""
+    if not prefix:
+        legal = "the beginning of an id, such as test-job42-"
+        raise ControlError(400, "bad_argument", f"prefix: it is empty, which would close every world; legal: {legal}")
+    found = await chosen(call.runtime.order.after(0), lambda hosted: hosted.world.id.startswith(prefix))
+    closed, work = 0, Slice()
+    for hosted in found:
+        await hosted.free()
+        if not hosted.gone:
+            call.runtime.close(hosted)
+            closed += 1
+        await work.pause()
+    return {"closed": closed}
 
 
 @operation("POST", "/worlds/{id}/reset")

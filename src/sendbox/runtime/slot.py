@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Awaitable, Callable, Collection, Generator
+from collections.abc import Awaitable, Callable, Collection, Generator, Iterator
 from dataclasses import field
-from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, Protocol, TypeVar
 from urllib.parse import quote
 
 from sendbox.engine.classes import dataclass
@@ -37,11 +37,19 @@ Deliverer = Callable[[HttpCall], Awaitable[Outcome]]
 class Conflict(Exception):
     """What was asked cannot be done now. `error` is a stable word, `detail` goes into the answer."""
 
+    status: ClassVar[int] = 409
+
     def __init__(self, error: str, message: str, **detail: Any) -> None:
         super().__init__(message)
         self.error = error
         self.message = message
         self.detail = detail
+
+
+class Capped(Conflict):
+    """No further world can be opened: so many are open already."""
+
+    status = 503
 
 
 @dataclass(slots=True, eq=False)
@@ -53,6 +61,13 @@ class Refusal:
     path: str
     why: str
     what_to_do: str
+
+
+class Gone(NamedTuple):
+    """What became of a world, and whether its key is denied since."""
+
+    why: str
+    denied: bool
 
 
 class Slice:
@@ -91,6 +106,16 @@ class Slice:
             else:
                 await asyncio.get_running_loop().run_in_executor(None, load)
                 self.begin()
+
+
+def spread(steps: Iterator[None], then: Callable[[], object] = lambda: None) -> None:
+    """Takes steps in slices, this one and more of them in later turns of the loop; afterwards calls `then`."""
+    work = Slice()
+    for _ in steps:
+        if work.over:
+            asyncio.get_running_loop().call_soon(spread, steps, then)
+            return
+    then()
 
 
 @dataclass(slots=True, eq=False, repr=False, kw_only=True)
@@ -162,6 +187,11 @@ class Hosted(Changing):
     forgetting: Forgetting | None = None
     #: the world was closed
     gone: bool = False
+    #: the monotonic reading at its last use
+    used: int = 0
+    #: why the world before it with this key ended, where no tester closed it; and whether no answer has said so yet
+    before: str | None = None
+    news: bool = False
     #: advice that the log has said, and how far the journal was read for it
     told: set[Advice] = field(default_factory=set)
     #: the addresses of these objects: most remarks are the same ones again
