@@ -28,6 +28,8 @@ _UNITS: Final = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "ki": 2**10, "mi": 2
 class Settings:
     """`keys` are admitted although they do not begin with `test-`. Times in real seconds.
 
+    With `strict_keys` a call opens no world: control does.
+
     Of several scenarios each is joined over the one before it, and `assume` (entries `name=value`) over the last.
 
     `patience` is how long a receiver may take to answer; `quiet` is how long nothing must be open before an `auto`
@@ -52,6 +54,7 @@ class Settings:
     public_url: str | None = field(default_factory=lambda: os.environ.get("SENDBOX_PUBLIC_URL") or None)
     keys: frozenset[str] = frozenset()
     any_key: bool = False
+    strict_keys: bool = False
     hints: bool = True
     patience: float = 5.0
     quiet: float = 0.02

@@ -246,6 +246,7 @@ def sendbox(context: click.Context) -> None:
     help="API key to admit although it does not begin with test-. May be repeated (with commas in the environment).",
 )
 @setting("--any-key", is_flag=True, help="Admit every API key; each opens a world of its own.")
+@setting("--strict-keys", is_flag=True, help="Serve only worlds that control has opened: no call opens one.")
 @setting(
     "--public-url",
     callback=reading(lambda url: address.origin(url) if url else None),

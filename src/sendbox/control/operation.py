@@ -54,6 +54,10 @@ class ControlError(Exception):
         return {"error": self.error, "message": self.message, **self.detail}
 
 
+class Made(dict[str, Any]):
+    """The answer of an operation that has made something, which it else finds: 201 over HTTP."""
+
+
 class Text(str):
     """An answer that is not JSON, with its media type."""
 
@@ -126,7 +130,8 @@ class Operation:
     to the world, a command: it is done at once, without a pause, and put on record with its arguments, so that it can
     be repeated; `prepare` does beforehand what takes time, and answers the arguments to go on with. It is journaled
     too, unless it `journals` itself. `words` makes lines for people of its answer. What reads a world can be asked for
-    its past (`THEN`), unless `present` says why not. What only `watches` a world is not a use of it.
+    its past (`THEN`), unless `present` says why not. What only `watches` a world is not a use of it. What `makes`
+    something that it may find there answers `Made`.
 
     A row is called with the arguments of its function.
     """
@@ -145,6 +150,7 @@ class Operation:
     early: bool = False
     present: str = ""
     watches: bool = False
+    makes: bool = False
 
     def __call__(self, call: Call, *positional: Any, **named: Any) -> Awaitable[Any]:
         """What the function of the row answers."""
@@ -152,8 +158,8 @@ class Operation:
 
     @property
     def worldly(self) -> bool:
-        """Whether it works on one world."""
-        return self.path.startswith("/worlds/{id}")
+        """Whether it works on one world that is open."""
+        return self.path.startswith("/worlds/{id}") and "id" not in self.takes
 
     @property
     def reads(self) -> bool:
@@ -196,6 +202,7 @@ def operation(
     early: bool = False,
     present: str = "",
     watches: bool = False,
+    makes: bool = False,
 ) -> Callable[[Function], Operation]:
     """Makes a function an operation; its name is the function's. Who serves lists its module (`Served`)."""
 
@@ -211,7 +218,21 @@ def operation(
         }
         name = function.__name__
         return Operation(
-            name, method, path, function, takes, status, raw, act, journals, prepare, words, early, present, watches
+            name,
+            method,
+            path,
+            function,
+            takes,
+            status,
+            raw,
+            act,
+            journals,
+            prepare,
+            words,
+            early,
+            present,
+            watches,
+            makes,
         )
 
     return register
@@ -301,6 +322,8 @@ class Control:
         self, origin: str, row: Operation, world_id: str | None = None, arguments: Mapping[str, Any] = _NONE
     ) -> Any:
         """Performs an operation by its row, as `perform` does."""
+        if row.in_path("id") and not row.worldly:
+            arguments = {**arguments, "id": world_id}
         values = {row.legal[name].parameter: _legal(row, name, value) for name, value in _known(row, arguments)}
         missing = [
             argument.name for argument in row.takes.values() if argument.required and argument.parameter not in values

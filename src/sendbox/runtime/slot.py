@@ -17,6 +17,7 @@ from sendbox.runtime.spool import Spool
 
 if TYPE_CHECKING:
     from sendbox.engine.blueprint import Blueprint
+    from sendbox.engine.commands.command import Open
     from sendbox.engine.commands.record import Record
     from sendbox.engine.coverage.tally import Sum
     from sendbox.engine.delivery.batches import Delivery
@@ -167,6 +168,9 @@ class Hosted(Changing):
 
     world: World
     blueprint: Blueprint
+    #: what it was opened with, and whether its deliveries waited in the outbox from then on
+    opened: Open | None = None
+    opened_pulling: bool = False
     #: its place among the open worlds (`Order`)
     number: int = 0
     #: what a scenario change left for the next reset

@@ -173,6 +173,13 @@ class Runtime:
                 "use test- and 1 to 64 of a-z A-Z 0-9 . _ -, or start the server with --key KEY or --any-key",
             )
             return None
+        if self.settings.strict_keys:
+            gone = self.closed.why(key)
+            why = "no world was opened for this key" if gone is None else f"the world of this key is gone: {gone}"
+            self.refuse(
+                key, path, f"{why}, and --strict-keys is set", "open it with PUT or POST under /_sandbox/worlds"
+            )
+            return None
         if len(self.worlds) >= self.settings.max_worlds:
             why = f"{len(self.worlds)} worlds are open, the cap"
             self.refuse(key, path, why, "close worlds, or raise --max-worlds")
@@ -213,28 +220,14 @@ class Runtime:
         if self.bounds is not None and self.bounds.full is not None:
             raise Conflict("memory_full", f"{self.bounds.full.why}; {self.bounds.full.what_to_do}")
         blueprint = blueprint or self.blueprint
-        settings = self.settings
-        # the server's seed is for its own scenario; one that came with the call has a seed of its own
-        if seed is None and blueprint is self.blueprint:
-            seed = settings.seed
-        given = start
+        seed, given = self._seed(blueprint, seed), start
         blueprint, start = self.watch.opens(blueprint, start)
         late, pinned = (late, pinned) if start == given else (False, True)
-        instant = next((instant for instant in (start, blueprint.start, settings.start) if instant is not None), None)
-        opening = Open(
-            world_id,
-            settings.shard,
-            epoch=0,
-            seed=blueprint.seed if seed is None else seed,
-            salt=world_id if salt is None else salt,
-            start=wall.now_ms() // 1000 * 1000 if instant is None else instant,
-            pinned=pinned and instant is not None,
-            mode=mode or blueprint.mode or settings.mode,
-            rate=blueprint.rate if rate is None else rate,
-            blueprint=blueprint,
+        opening = self.opening(
+            world_id, blueprint=blueprint, seed=seed, salt=salt, mode=mode, start=start, rate=rate, pinned=pinned
         )
         world = self.begun(opening)
-        hosted = Hosted(world, blueprint)
+        hosted = Hosted(world, blueprint, opened=opening)
         if late:
             hosted.starts = wall.present if start is None else lambda: (opening.start, opening.pinned)
         self.worlds[world_id] = hosted
@@ -248,6 +241,39 @@ class Runtime:
         self.watch.opened(hosted)
         self.kick(hosted)
         return hosted
+
+    def opening(
+        self,
+        world_id: str,
+        *,
+        blueprint: Blueprint | None = None,
+        seed: int | str | None = None,
+        salt: str | None = None,
+        mode: Mode | None = None,
+        start: int | None = None,
+        rate: float | None = None,
+        pinned: bool = True,
+    ) -> Open:
+        """What a world is opened with where some settings are given, as for `open`."""
+        settings, blueprint = self.settings, blueprint or self.blueprint
+        seed = self._seed(blueprint, seed)
+        instant = next((instant for instant in (start, blueprint.start, settings.start) if instant is not None), None)
+        return Open(
+            world_id,
+            settings.shard,
+            epoch=0,
+            seed=blueprint.seed if seed is None else seed,
+            salt=world_id if salt is None else salt,
+            start=wall.now_ms() // 1000 * 1000 if instant is None else instant,
+            pinned=pinned and instant is not None,
+            mode=mode or blueprint.mode or settings.mode,
+            rate=blueprint.rate if rate is None else rate,
+            blueprint=blueprint,
+        )
+
+    def _seed(self, blueprint: Blueprint, seed: int | str | None) -> int | str | None:
+        """The server's seed is for its own scenario; one that came with a call has a seed of its own."""
+        return self.settings.seed if seed is None and blueprint is self.blueprint else seed
 
     def begun(self, opening: Open) -> World:
         """A world as it is opened, not yet in the place of another one."""
