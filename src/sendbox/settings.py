@@ -38,7 +38,8 @@ class Settings:
     instant, and one because of the other. `max_journal` is how many entries a world's journal keeps, `max_messages` how
     many messages a world keeps, `max_memory` how many bytes the process has, None = no bound; at the last two
     `when_full` says whether more is refused or the oldest are forgotten.
-    `world_ttl` is after how many seconds without use a world ends, None = never.
+    `world_ttl` is after how many seconds without use a world ends, None = never; `keep_closed` how many closed worlds
+    can still be read.
     `callbacks` says where webhooks may go. With `coverage`, what was tried in a world is kept when it ends or resets.
     `hosts` are further names under which browsers may use control and the pages (`server/hosts.py`), as `hosts_of`
     reads them.
@@ -60,6 +61,7 @@ class Settings:
     quiet: float = 0.02
     max_worlds: int = 10_000
     world_ttl: float | None = None
+    keep_closed: int = 0
     max_rounds: int = 10_000
     max_calls: int = 1_000
     max_chain: int = 100

@@ -148,7 +148,7 @@ def served(monkeypatch: pytest.MonkeyPatch) -> list[Options]:
 def test_serve_has_defaults(served: list[Options]) -> None:
     """Without arguments it serves this machine only, in real time, with the default scenario."""
     assert sendbox("serve").exit_code == OK
-    assert served == [Options(settings=Settings(world_ttl=86_400.0))]
+    assert served == [Options(settings=Settings(world_ttl=86_400.0, keep_closed=20))]
 
 
 def test_serve_takes_arguments(served: list[Options]) -> None:
@@ -197,6 +197,8 @@ def test_serve_takes_a_certificate(served: list[Options]) -> None:
         ("PUBLIC_URL", "http://box:80", {"public_url": "http://box:80"}),
         ("MAX_WORLDS", "5", {"max_worlds": 5}),
         ("WORLD_TTL", "2h", {"world_ttl": 7_200.0}),
+        ("KEEP_CLOSED", "0", {"keep_closed": 0}),
+        ("STRICT_KEYS", "1", {"strict_keys": True}),
         ("WORLD_TTL", "off", {"world_ttl": None}),
         ("MAX_MESSAGES", "6", {"max_messages": 6}),
         ("MAX_MEMORY", "512MB", {"max_memory": 512_000_000}),

@@ -264,7 +264,6 @@ async def test_a_world_that_somebody_looks_at_is_taken_apart_later() -> None:
 
 async def test_a_large_world_is_taken_apart_in_slices(monkeypatch: pytest.MonkeyPatch) -> None:
     """Between two slices the loop has its turn; what fits into one is done at once."""
-    box = runtime()
     left = iter([None] * 3)
     spread(left)
     assert list(left) == []

@@ -275,6 +275,13 @@ def sendbox(context: click.Context) -> None:
     help="Real time without use after which a world ends and is forgotten; off: never.",
 )
 @setting(
+    "--keep-closed",
+    type=Whole(0),
+    default=20,
+    show_default=True,
+    help="Closed worlds that control can still read; the oldest are forgotten.",
+)
+@setting(
     "--max-journal",
     type=Whole(1),
     help="Journal entries that a world keeps; the oldest are forgotten.  [default: all]",

@@ -336,7 +336,7 @@ class Control:
         try:
             if not row.worldly:
                 return await row.function(call, **values)
-            call.hosted = hosted = self.world(world_id or "", early=row.early)
+            call.hosted = hosted = self.world(world_id or "", early=row.early, reads=row.reads)
             hosted.controls += 1
             hosted.readers += 1
             self._used(row, hosted)
@@ -354,10 +354,18 @@ class Control:
         except Conflict as conflict:
             raise ControlError(conflict.status, conflict.error, conflict.message, **conflict.detail) from None
 
-    def world(self, world_id: str, *, early: bool = False) -> Hosted:
-        """An open world, at the present; `early` where its start may still be open. Raises `ControlError`."""
+    def world(self, world_id: str, *, early: bool = False, reads: bool = False) -> Hosted:
+        """An open world, at the present, or to be read a closed one that is kept. Raises `ControlError`.
+
+        `early` where its start may still be open.
+        """
         runtime = self.runtime
         hosted = runtime.worlds.get(world_id)
+        kept = runtime.kept.worlds.get(world_id)
+        if hosted is None and kept is not None:
+            if reads:
+                return kept
+            raise closed(kept)
         if hosted is None:
             why = runtime.closed.why(world_id)
             text = f'"{world_id}" is not an open world{f": {why}" if why else ""}; POST /_sandbox/worlds opens one'
@@ -378,15 +386,21 @@ class Control:
         if row.prepare is not None:
             values = await row.prepare(call, values)
         await hosted.free()
-        not_closed(hosted)
+        not_closed(hosted, reads=False)
         answer = act(call, row, values)
         self.runtime.changed(hosted)
         return answer
 
 
-def not_closed(hosted: Hosted) -> None:
-    """Raises `ControlError` for a world that was closed while a call waited."""
-    if hosted.gone:
+def closed(hosted: Hosted) -> ControlError:
+    """The answer to what cannot be done with a closed world."""
+    text = f"{hosted.world.id} is closed, and can only be read; POST /_sandbox/worlds opens its key again"
+    return ControlError(409, "closed", text)
+
+
+def not_closed(hosted: Hosted, *, reads: bool = True) -> None:
+    """Raises `ControlError` for a world that was closed while a call waited; a call that `reads` may still read it."""
+    if hosted.gone and not (reads and hosted.kept):
         raise ControlError(404, "no_such_world", f"{hosted.world.id} was closed while this call waited")
 
 

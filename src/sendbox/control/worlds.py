@@ -1,4 +1,7 @@
-"""Operations on whole worlds: open, show, close, reset, scenario, rules."""
+"""Operations on whole worlds: open, show, close, reset, scenario, rules.
+
+It is long because a world's settings, its rules and how it is shown are read together.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 from sendbox.control.addresses import addresses
 from sendbox.control.arguments import beside, compiled, flag, json_object, one_of, whole
 from sendbox.control.operation import Call, ControlError, Made, operation, unreadable
-from sendbox.control.reading import Page, backwards, chosen, each, page_of
+from sendbox.control.reading import Page, backwards, chosen, each, newest, page, page_of
 from sendbox.engine import bounds
 from sendbox.engine.blueprint import Blueprint
 from sendbox.engine.bounds import FASTEST, SLOWEST
@@ -50,6 +53,7 @@ def world_view(call: Call, hosted: Hosted) -> dict[str, Any]:
         "deliveries": "pull" if hosted.pulling else "push",
         "callback_url": f"{call.origin}/_sandbox/worlds/{world.id}/hook",
         "addresses": addresses(call.origin),
+        **({"closed": True} if hosted.gone else {}),
         **({} if hosted.before is None else {"before": hosted.before}),
         **({} if call.runtime.bounds is None else {"bounds": call.runtime.bounds.of_world(hosted)}),
     }
@@ -250,20 +254,33 @@ def to_instant(value: Any, name: str) -> int:
 
 @operation("GET", "/worlds")
 async def worlds(
-    call: Call, last: Any = None, limit: Any = None, cursor: Any = None, prefix: str = "", order: str = "oldest"
+    call: Call,
+    last: Any = None,
+    limit: Any = None,
+    cursor: Any = None,
+    prefix: str = "",
+    order: str = "oldest",
+    closed: Any = False,
 ) -> Any:
     """Open worlds, in the order in which they were opened; with `last` the newest.
 
     `prefix` asks for those whose id begins so, `limit` for so many; `next_cursor` is then the `cursor` that asks for
     those that follow, null where none do. With `order=newest` the newest come first, and older ones follow. Each says
-    since when no client has used it (`idle_since`, real time); a list is not a use.
+    since when no client has used it (`idle_since`, real time); a list is not a use. With `closed` the list has the
+    closed worlds that can still be read, in the order in which they were closed.
     """
     opened = call.runtime.order
 
     def fits(hosted: Hosted) -> bool:
         return hosted.world.id.startswith(prefix)
 
-    if last is not None:
+    if flag(closed, "closed"):
+        kept = list(call.runtime.kept.worlds.values())
+        if last is None:
+            found = await page(kept, attrgetter("closed"), fits, limit, cursor, order)
+        else:
+            found = Page(await newest(kept, fits, last), {})
+    elif last is not None:
         count = whole(last, "last", 0)
         found = Page((await chosen(opened.backwards(), fits, count))[::-1] if count else [], {})
     else:
@@ -296,7 +313,7 @@ async def start_world(call: Call, now: Any, frozen: Any = False) -> Any:
 
 @operation("DELETE", "/worlds/{id}", early=True)
 async def close_world(call: Call) -> Any:
-    """Closes a world; its key is denied until it is opened again."""
+    """Closes a world; its key is denied until it is opened again. A server keeps some closed worlds to be read."""
     world_id = call.here.world.id
     await call.here.free()
     call.runtime.close(call.here)

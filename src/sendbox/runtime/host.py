@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from sendbox.runtime.beside import Beside
-    from sendbox.runtime.order import Order
+    from sendbox.runtime.order import Kept, Order
     from sendbox.runtime.senders import Senders
     from sendbox.runtime.slot import Gone, Hosted
     from sendbox.runtime.watch import Watch
@@ -21,6 +21,7 @@ class Host(Protocol):
     settings: Settings
     worlds: dict[str, Hosted]
     order: Order
+    kept: Kept
     senders: Senders
     reading: Callable[[], int]
     log: Callable[[str, str], None]

@@ -191,6 +191,9 @@ class Hosted(Changing):
     forgetting: Forgetting | None = None
     #: the world was closed
     gone: bool = False
+    #: it was closed with this number, and whether it can still be read (`Kept`)
+    closed: int = 0
+    kept: bool = False
     #: the monotonic reading at its last use
     used: int = 0
     #: why the world before it with this key ended, where no tester closed it; and whether no answer has said so yet

@@ -27,7 +27,7 @@ from sendbox.runtime.bounds import Bounds, resident
 from sendbox.runtime.coverage import Tried
 from sendbox.runtime.dispatcher import Carrier
 from sendbox.runtime.ending import CLOSED, Closed, Idle
-from sendbox.runtime.order import Order
+from sendbox.runtime.order import Kept, Order
 from sendbox.runtime.scheduler import Mover
 from sendbox.runtime.senders import Senders
 from sendbox.runtime.slot import CHECKPOINTS, Capped, Conflict, Deliverer, Gone, Hosted, Refusal, Slice, spread
@@ -85,6 +85,8 @@ class Runtime:
         self.worlds: dict[str, Hosted] = {}
         self.order = Order()
         self.closed = Closed()
+        #: closed worlds that can still be read
+        self.kept = Kept(settings.keep_closed, self._forget)
         self.refused: deque[Refusal] = deque(maxlen=200)
         self._tags: dict[str, str] = {}
         self._drawn = itertools.count(1)
@@ -230,6 +232,7 @@ class Runtime:
         hosted = Hosted(world, blueprint, opened=opening)
         if late:
             hosted.starts = wall.present if start is None else lambda: (opening.start, opening.pinned)
+        self.kept.drop(world_id)
         self.worlds[world_id] = hosted
         self.order.add(hosted)
         hosted.used = self.reading()
@@ -335,8 +338,15 @@ class Runtime:
         hosted.gone = True
         self._drop(hosted)
         hosted.touch()
-        self.tried.ended(hosted, world)
-        self._discard(hosted, world)
+        if gone.denied:  # a tester may want to read it
+            self.kept.add(hosted)
+        else:
+            self._forget(hosted)
+
+    def _forget(self, hosted: Hosted) -> None:
+        """Nothing of a world that has ended is needed any more."""
+        self.tried.ended(hosted, hosted.world)
+        self._discard(hosted, hosted.world)
 
     def reset(self, hosted: Hosted) -> None:
         """Back to the start, in a new epoch; seed and salt stay."""
@@ -444,6 +454,7 @@ class Runtime:
             self._drop(hosted)
         self.worlds.clear()
         self._tags.clear()
+        self.kept.worlds.clear()
         self.beside.forget()
         if self._sweeper is not None:
             self._sweeper.cancel()
