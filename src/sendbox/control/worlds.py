@@ -19,7 +19,6 @@ from sendbox.engine import bounds
 from sendbox.engine.blueprint import Blueprint
 from sendbox.engine.bounds import FASTEST, SLOWEST
 from sendbox.engine.durations import instant, iso, shown
-from sendbox.runtime import wall
 from sendbox.runtime.worlds import Hosted, Slice
 from sendbox.scenario.keys.texts import invents
 from sendbox.scenario.model import ScenarioError
@@ -287,10 +286,9 @@ async def worlds(
         at = None if cursor is None else whole(cursor, "cursor", 0)
         behind = opened.backwards(at) if backwards(order) else opened.after(at or 0)
         found = await page_of(behind, attrgetter("number"), fits, limit)
-    present = wall.now_ms() * 1_000_000 - call.runtime.reading()
 
     def view(hosted: Hosted) -> dict[str, Any]:
-        return {**world_view(call, hosted), "idle_since": iso((present + hosted.used) // 1_000_000)}
+        return {**world_view(call, hosted), "idle_since": iso(call.runtime.idle_since(hosted))}
 
     return {"worlds": await each(found.items, view), **found.cursor}
 

@@ -343,6 +343,10 @@ class Runtime:
         else:
             self._forget(hosted)
 
+    def idle_since(self, hosted: Hosted) -> int:
+        """The instant of the machine at which a world was used last."""
+        return wall.now_ms() - (self.reading() - hosted.used) // 1_000_000
+
     def _forget(self, hosted: Hosted) -> None:
         """Nothing of a world that has ended is needed any more."""
         self.tried.ended(hosted, hosted.world)
