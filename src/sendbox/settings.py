@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final, Literal
 
 from sendbox.engine.bounds import HIGHEST
 from sendbox.engine.classes import dataclass
+from sendbox.engine.durations import duration
 from sendbox.runtime.callbacks import Callbacks, host_name
 
 if TYPE_CHECKING:
@@ -27,6 +28,8 @@ _UNITS: Final = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "ki": 2**10, "mi": 2
 class Settings:
     """`keys` are admitted although they do not begin with `test-`. Times in real seconds.
 
+    With `strict_keys` a call opens no world: control does.
+
     Of several scenarios each is joined over the one before it, and `assume` (entries `name=value`) over the last.
 
     `patience` is how long a receiver may take to answer; `quiet` is how long nothing must be open before an `auto`
@@ -35,6 +38,8 @@ class Settings:
     instant, and one because of the other. `max_journal` is how many entries a world's journal keeps, `max_messages` how
     many messages a world keeps, `max_memory` how many bytes the process has, None = no bound; at the last two
     `when_full` says whether more is refused or the oldest are forgotten.
+    `world_ttl` is after how many seconds without use a world ends, None = never; `keep_closed` how many closed worlds
+    can still be read.
     `callbacks` says where webhooks may go. With `coverage`, what was tried in a world is kept when it ends or resets.
     `hosts` are further names under which browsers may use control and the pages (`server/hosts.py`), as `hosts_of`
     reads them.
@@ -50,10 +55,13 @@ class Settings:
     public_url: str | None = field(default_factory=lambda: os.environ.get("SENDBOX_PUBLIC_URL") or None)
     keys: frozenset[str] = frozenset()
     any_key: bool = False
+    strict_keys: bool = False
     hints: bool = True
     patience: float = 5.0
     quiet: float = 0.02
     max_worlds: int = 10_000
+    world_ttl: float | None = None
+    keep_closed: int = 0
     max_rounds: int = 10_000
     max_calls: int = 1_000
     max_chain: int = 100
@@ -103,6 +111,19 @@ def size_of(text: str) -> int:
     if not 1 <= size <= HIGHEST:
         raise ValueError(f"{text!r} is not a size of memory; legal: a number above 0 and a unit, such as 512MB or 1GiB")
     return size
+
+
+def ttl_of(text: str) -> float | None:
+    """The seconds after which a world without use ends, None for `off`. Raises ValueError."""
+    if text == "off":
+        return None
+    try:
+        milliseconds = duration(text)
+    except ValueError as error:
+        raise ValueError(f"{error}; so is off") from None
+    if milliseconds <= 0:
+        raise ValueError(f"{text!r} is not a time after which a world ends; legal: a duration above 0, or off")
+    return milliseconds / 1000
 
 
 def assumed(entries: Iterable[str]) -> tuple[str, ...]:

@@ -18,6 +18,7 @@ from sendbox.cli import serve as serving
 from sendbox.cli.outcome import CANNOT, CODES, INTERRUPTED, NO, OK, USAGE
 from sendbox.cli.serve import Options
 from sendbox.services.assumptions import registry
+from sendbox.settings import Settings
 from tests.commands.sandbox import sendbox
 
 
@@ -147,7 +148,7 @@ def served(monkeypatch: pytest.MonkeyPatch) -> list[Options]:
 def test_serve_has_defaults(served: list[Options]) -> None:
     """Without arguments it serves this machine only, in real time, with the default scenario."""
     assert sendbox("serve").exit_code == OK
-    assert served == [Options()]
+    assert served == [Options(settings=Settings(world_ttl=86_400.0, keep_closed=20))]
 
 
 def test_serve_takes_arguments(served: list[Options]) -> None:
@@ -195,6 +196,10 @@ def test_serve_takes_a_certificate(served: list[Options]) -> None:
         ("CA_PORT", "tcp://10.0.0.1:80", {"port": 7357}),
         ("PUBLIC_URL", "http://box:80", {"public_url": "http://box:80"}),
         ("MAX_WORLDS", "5", {"max_worlds": 5}),
+        ("WORLD_TTL", "2h", {"world_ttl": 7_200.0}),
+        ("KEEP_CLOSED", "0", {"keep_closed": 0}),
+        ("STRICT_KEYS", "1", {"strict_keys": True}),
+        ("WORLD_TTL", "off", {"world_ttl": None}),
         ("MAX_MESSAGES", "6", {"max_messages": 6}),
         ("MAX_MEMORY", "512MB", {"max_memory": 512_000_000}),
         ("WHEN_FULL", "forget", {"when_full": "forget"}),

@@ -228,11 +228,11 @@ async def test_an_id_in_use_is_409_with_what_is_there() -> None:
 
 
 async def test_at_the_cap_no_world_is_opened() -> None:
-    """409 says how many there are."""
+    """503 says how many there are."""
     async with boxed(max_worlds=1) as box:
         await box.open()
         answer = await box.post("/_sandbox/worlds", {"id": "test-2"})
-        assert (answer.status, answer.json["error"]) == (409, "too_many_worlds")
+        assert (answer.status, answer.json["error"]) == (503, "too_many_worlds")
 
 
 async def test_worlds_are_listed_in_the_order_of_their_opening() -> None:

@@ -54,7 +54,7 @@ async def test_a_world_that_is_full_refuses() -> None:
         assert answer.json == {"Message": why}
         assert answer.headers["sendbox-journal"].endswith("/_sandbox/refused")
         legacy = await box.call("GET", f"/Send?apikey={KEY}&number={PHONE}&message=Hi")
-        assert legacy.body == b"ERROR|901"
+        assert legacy.body == b"ERROR|900"
         assert (await box.get("/v1/message?id=x", x_api_key=KEY)).status == 200
         shown = (await box.get("/_sandbox/refused")).json["refused"]
         assert [(each["why"], each["key"]) for each in shown] == [(why, KEY)] * 2

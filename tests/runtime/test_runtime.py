@@ -14,6 +14,7 @@ from freezegun import freeze_time
 from sendbox.app import PARTS
 from sendbox.engine.clock import Goal
 from sendbox.runtime.policy import HttpCall, Outcome
+from sendbox.runtime.slot import Capped, spread
 from sendbox.runtime.worlds import Conflict, Runtime, masked
 from sendbox.services.account.account import Account
 from sendbox.services.account.keys import Key
@@ -89,9 +90,11 @@ async def test_at_the_cap_a_new_key_is_refused() -> None:
     box = runtime(max_worlds=2)
     first = box.find("test-a")
     box.find("test-b")
-    assert box.find("test-c") is None
+    with pytest.raises(Capped, match="2 worlds are open, the cap"):
+        box.find("test-c")
     assert box.refused[-1].why == "2 worlds are open, the cap"
-    with pytest.raises(Conflict, match="2 worlds are open, the cap; close some") as raised:
+    assert box.find("no-test") is None
+    with pytest.raises(Capped, match="2 worlds are open, the cap; close some") as raised:
         box.open("test-c")
     assert raised.value.error == "too_many_worlds"
     assert box.find("test-a") is first
@@ -261,16 +264,15 @@ async def test_a_world_that_somebody_looks_at_is_taken_apart_later() -> None:
 
 async def test_a_large_world_is_taken_apart_in_slices(monkeypatch: pytest.MonkeyPatch) -> None:
     """Between two slices the loop has its turn; what fits into one is done at once."""
-    box = runtime()
     left = iter([None] * 3)
-    box._take_apart(left)
+    spread(left)
     assert list(left) == []
     monkeypatch.setattr("sendbox.runtime.slot.SLICE_NS", -1)
     left = iter([None] * 3)
-    box._take_apart(left)
+    spread(left)
     assert len(list(left)) == 2
     left = iter([None] * 3)
-    box._take_apart(left)
+    spread(left)
     await turns()
     assert list(left) == []
 

@@ -89,7 +89,7 @@ async def test_a75_unknown_paths_and_wrong_methods(
         ("GET", "/nothing", 404, "/nothing is served by nothing here"),
         ("GET", "/v2", 404, "/v2 is served by nothing here"),
         ("GET", "/_sandbox/nothing", 404, "/_sandbox/nothing is served by nothing here"),
-        ("PUT", "/_sandbox/worlds", 405, "PUT is not served at /_sandbox/worlds; legal: GET, HEAD, POST"),
+        ("PUT", "/_sandbox/worlds", 405, "PUT is not served at /_sandbox/worlds; legal: DELETE, GET, HEAD, POST"),
         ("POST", "/_sandbox/health", 405, "POST is not served at /_sandbox/health; legal: GET, HEAD"),
         ("POST", "/openapi.json", 405, "POST is not served at /openapi.json; legal: GET, HEAD"),
     ],

@@ -21,6 +21,7 @@ from sendbox.cli.signals import on_signals
 from sendbox.runtime.callbacks import Callbacks
 from sendbox.runtime.policy import HttpCall
 from sendbox.runtime.sender import Sender
+from sendbox.server.instance import Instances
 
 if TYPE_CHECKING:
     import httpx
@@ -57,7 +58,21 @@ async def forward(to: str, url: str, world: str | None, cacert: str | None, say:
     address.origin(to)
     origin = address.origin(url)
     timeout = httpx.Timeout(CONNECT, read=POLL_ANSWER)
-    client = httpx.AsyncClient(base_url=f"{origin}/_sandbox", verify=_trust(cacert), timeout=timeout, trust_env=False)
+    instances = Instances()
+
+    async def same(response: httpx.Response) -> None:
+        """Each world stays on the server that answered first."""
+        _, _, world, *_ = [*response.request.url.path.removeprefix("/_sandbox").split("/"), "", ""]
+        if world and instances.changed(world, response.headers):
+            raise Failure(CANNOT, one_line(instances.message(world, origin)))
+
+    client = httpx.AsyncClient(
+        base_url=f"{origin}/_sandbox",
+        verify=_trust(cacert),
+        timeout=timeout,
+        trust_env=False,
+        event_hooks={"response": [same]},
+    )
     # the address that the user names may be called, wherever it is
     try:
         callbacks = Callbacks.parse(["any", urlsplit(to).netloc.rpartition("@")[2]])

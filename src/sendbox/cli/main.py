@@ -29,7 +29,7 @@ from sendbox.engine import bounds
 from sendbox.engine import durations as spans
 from sendbox.runtime.callbacks import Callbacks
 from sendbox.services.messaging.channels import CHANNELS
-from sendbox.settings import PORT, Settings, assumed, hosts_of, keys_of, size_of
+from sendbox.settings import PORT, Settings, assumed, hosts_of, keys_of, size_of, ttl_of
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -246,6 +246,7 @@ def sendbox(context: click.Context) -> None:
     help="API key to admit although it does not begin with test-. May be repeated (with commas in the environment).",
 )
 @setting("--any-key", is_flag=True, help="Admit every API key; each opens a world of its own.")
+@setting("--strict-keys", is_flag=True, help="Serve only worlds that control has opened: no call opens one.")
 @setting(
     "--public-url",
     callback=reading(lambda url: address.origin(url) if url else None),
@@ -265,6 +266,21 @@ def sendbox(context: click.Context) -> None:
     "--ca-port", type=PORTS, help="With --tls self: plain port that gives out the authority.  [default: --port + 1]"
 )
 @setting("--max-worlds", type=Whole(1), default=10_000, show_default=True, help="Worlds open at once.")
+@setting(
+    "--world-ttl",
+    metavar="DURATION",
+    callback=reading(ttl_of),
+    default="24h",
+    show_default=True,
+    help="Real time without use after which a world ends and is forgotten; off: never.",
+)
+@setting(
+    "--keep-closed",
+    type=Whole(0),
+    default=20,
+    show_default=True,
+    help="Closed worlds that control can still read; the oldest are forgotten.",
+)
 @setting(
     "--max-journal",
     type=Whole(1),

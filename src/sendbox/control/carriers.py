@@ -18,6 +18,7 @@ from sendbox.control.operation import Control, ControlError, Operation, Served, 
 from sendbox.engine.blueprint import Blueprint
 from sendbox.runtime.policy import HttpCall, Outcome
 from sendbox.scenario.model import ScenarioError
+from sendbox.server.instance import Instances
 
 if TYPE_CHECKING:
     from concurrent.futures import Future, ThreadPoolExecutor
@@ -145,6 +146,7 @@ class Client(Carrier):
         self.served = served
         # an advance lasts as long as its receivers take, so there is a limit for connecting only
         self._http = http or httpx.Client(timeout=httpx.Timeout(None, connect=10.0))
+        self.instances = Instances()
         self._pool: ThreadPoolExecutor | None = None
         self._under_way: set[Future[Any]] = set()
 
@@ -171,6 +173,8 @@ class Client(Carrier):
                 path = path.replace(f"{{{key}}}", quote(str(values.pop(key)), safe=""))
         try:
             response = self._http.request(row.method, f"{self.origin}/_sandbox{path}", **_payload(row, values))
+            if world is not None:
+                self.same(world, response.headers)
             if (
                 "format" in row.takes
                 and response.is_success
@@ -187,7 +191,16 @@ class Client(Carrier):
         if response.status_code >= 400:
             detail = {key: item for key, item in value.items() if key not in ("error", "message")}
             raise ControlError(response.status_code, value["error"], value["message"], **detail)
+        if name == "open_world":
+            self.same(value["id"], response.headers)
+        elif name == "close_world" and world is not None:
+            self.instances.forget(world)
         return value
+
+    def same(self, world: str, headers: Mapping[str, str]) -> None:
+        """Raises `ControlError` 502 where an answer about a world comes from another server than those before it."""
+        if self.instances.changed(world, headers):
+            raise ControlError(502, "restarted", self.instances.message(world, self.origin))
 
     def scenario(self, scenario: Any) -> Any:
         """A scenario in the form in which this carrier takes it: a file as its text, a list item by item."""

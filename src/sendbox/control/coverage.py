@@ -54,7 +54,9 @@ async def all_coverage(call: Call, format: str = "json", scope: str | None = Non
     one_of(format, "format", FORMATS)
     everything = await loaded(call.served)
     wanted = _scope(everything, scope)
-    total = await call.runtime.tried.of_all(list(call.runtime.worlds.values()), everything)
+    runtime = call.runtime
+    kept = runtime.kept.worlds.values() if runtime.tried.keeping else ()  # they are added to the sum when they go
+    total = await runtime.tried.of_all([*runtime.worlds.values(), *kept], everything)
     return await _shown(everything, total, format, wanted)
 
 

@@ -73,7 +73,8 @@ def _operation(row: Operation) -> dict[str, Any]:
     if parameters:
         operation["parameters"] = parameters
     answer = {"description": "It was done.", "content": {"application/json": {"schema": _ANYTHING}}}
-    operation["responses"] = {str(row.status): answer, "4XX": _REFUSED}
+    statuses = [row.status, *([201] if row.makes else [])]
+    operation["responses"] = {**{str(status): answer for status in statuses}, "4XX": _REFUSED}
     return operation
 
 

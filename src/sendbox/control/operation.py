@@ -54,6 +54,10 @@ class ControlError(Exception):
         return {"error": self.error, "message": self.message, **self.detail}
 
 
+class Made(dict[str, Any]):
+    """The answer of an operation that has made something, which it else finds: 201 over HTTP."""
+
+
 class Text(str):
     """An answer that is not JSON, with its media type."""
 
@@ -126,7 +130,8 @@ class Operation:
     to the world, a command: it is done at once, without a pause, and put on record with its arguments, so that it can
     be repeated; `prepare` does beforehand what takes time, and answers the arguments to go on with. It is journaled
     too, unless it `journals` itself. `words` makes lines for people of its answer. What reads a world can be asked for
-    its past (`THEN`), unless `present` says why not.
+    its past (`THEN`), unless `present` says why not. What only `watches` a world is not a use of it. What `makes`
+    something that it may find there answers `Made`.
 
     A row is called with the arguments of its function.
     """
@@ -144,6 +149,8 @@ class Operation:
     words: Words = _unsaid
     early: bool = False
     present: str = ""
+    watches: bool = False
+    makes: bool = False
 
     def __call__(self, call: Call, *positional: Any, **named: Any) -> Awaitable[Any]:
         """What the function of the row answers."""
@@ -151,8 +158,8 @@ class Operation:
 
     @property
     def worldly(self) -> bool:
-        """Whether it works on one world."""
-        return self.path.startswith("/worlds/{id}")
+        """Whether it works on one world that is open."""
+        return self.path.startswith("/worlds/{id}") and "id" not in self.takes
 
     @property
     def reads(self) -> bool:
@@ -194,6 +201,8 @@ def operation(
     words: Words = _unsaid,
     early: bool = False,
     present: str = "",
+    watches: bool = False,
+    makes: bool = False,
 ) -> Callable[[Function], Operation]:
     """Makes a function an operation; its name is the function's. Who serves lists its module (`Served`)."""
 
@@ -209,7 +218,21 @@ def operation(
         }
         name = function.__name__
         return Operation(
-            name, method, path, function, takes, status, raw, act, journals, prepare, words, early, present
+            name,
+            method,
+            path,
+            function,
+            takes,
+            status,
+            raw,
+            act,
+            journals,
+            prepare,
+            words,
+            early,
+            present,
+            watches,
+            makes,
         )
 
     return register
@@ -299,6 +322,8 @@ class Control:
         self, origin: str, row: Operation, world_id: str | None = None, arguments: Mapping[str, Any] = _NONE
     ) -> Any:
         """Performs an operation by its row, as `perform` does."""
+        if row.in_path("id") and not row.worldly:
+            arguments = {**arguments, "id": world_id}
         values = {row.legal[name].parameter: _legal(row, name, value) for name, value in _known(row, arguments)}
         missing = [
             argument.name for argument in row.takes.values() if argument.required and argument.parameter not in values
@@ -311,9 +336,10 @@ class Control:
         try:
             if not row.worldly:
                 return await row.function(call, **values)
-            call.hosted = hosted = self.world(world_id or "", early=row.early)
+            call.hosted = hosted = self.world(world_id or "", early=row.early, reads=row.reads)
             hosted.controls += 1
             hosted.readers += 1
+            self._used(row, hosted)
             try:
                 if then is not None:
                     return await self.runtime.past(call, row, values, then)
@@ -321,18 +347,28 @@ class Control:
             finally:
                 hosted.controls -= 1
                 hosted.readers -= 1
+                self._used(row, hosted)
                 self.runtime.kick(hosted)
         except Cut as cut:
             raise ControlError(409, "record_cut", str(cut), bound=cut.bound) from None
         except Conflict as conflict:
-            raise ControlError(409, conflict.error, conflict.message, **conflict.detail) from None
+            raise ControlError(conflict.status, conflict.error, conflict.message, **conflict.detail) from None
 
-    def world(self, world_id: str, *, early: bool = False) -> Hosted:
-        """An open world, at the present; `early` where its start may still be open. Raises `ControlError`."""
+    def world(self, world_id: str, *, early: bool = False, reads: bool = False) -> Hosted:
+        """An open world, at the present, or to be read a closed one that is kept. Raises `ControlError`.
+
+        `early` where its start may still be open.
+        """
         runtime = self.runtime
         hosted = runtime.worlds.get(world_id)
+        kept = runtime.kept.worlds.get(world_id)
+        if hosted is None and kept is not None:
+            if reads:
+                return kept
+            raise closed(kept)
         if hosted is None:
-            text = f'"{world_id}" is not an open world; POST /_sandbox/worlds opens one'
+            why = runtime.closed.why(world_id)
+            text = f'"{world_id}" is not an open world{f": {why}" if why else ""}; POST /_sandbox/worlds opens one'
             raise ControlError(404, "no_such_world", text)
         if not early:
             if hosted.starts is not None:
@@ -340,21 +376,31 @@ class Control:
             runtime.present(hosted)
         return hosted
 
+    def _used(self, row: Operation, hosted: Hosted) -> None:
+        if not row.watches:
+            hosted.used = self.runtime.reading()
+
     async def _act(self, call: Call, row: Operation, values: Mapping[str, Any]) -> Any:
         """Carries out an act of a tester, once nothing else works in the world."""
         hosted = call.here
         if row.prepare is not None:
             values = await row.prepare(call, values)
         await hosted.free()
-        not_closed(hosted)
+        not_closed(hosted, reads=False)
         answer = act(call, row, values)
         self.runtime.changed(hosted)
         return answer
 
 
-def not_closed(hosted: Hosted) -> None:
-    """Raises `ControlError` for a world that was closed while a call waited."""
-    if hosted.gone:
+def closed(hosted: Hosted) -> ControlError:
+    """The answer to what cannot be done with a closed world."""
+    text = f"{hosted.world.id} is closed, and can only be read; POST /_sandbox/worlds opens its key again"
+    return ControlError(409, "closed", text)
+
+
+def not_closed(hosted: Hosted, *, reads: bool = True) -> None:
+    """Raises `ControlError` for a world that was closed while a call waited; a call that `reads` may still read it."""
+    if hosted.gone and not (reads and hosted.kept):
         raise ControlError(404, "no_such_world", f"{hosted.world.id} was closed while this call waited")
 
 

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Generator, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, TypeVar
 
 from sendbox.control.arguments import milliseconds, one_of, whole
-from sendbox.control.operation import Call, ControlError, not_closed
+from sendbox.control.operation import Call, ControlError, closed, not_closed
 from sendbox.control.replaying import Replay
 from sendbox.engine.commands.command import Stamp
 from sendbox.engine.journal import Forgotten
@@ -132,6 +132,8 @@ async def wait_for(hosted: Hosted, wait: Any, look: Callable[[], Awaitable[Any]]
     answer = await look()
     if answer or longest is None:
         return answer
+    if hosted.gone:
+        raise closed(hosted)
     try:
         async with asyncio.timeout(longest):
             while not answer:
@@ -181,4 +183,4 @@ async def _change(hosted: Hosted) -> None:
     finally:
         hosted.controls += 1
         hosted.readers += 1
-    not_closed(hosted)
+    not_closed(hosted, reads=False)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, get_args
 import orjson
 
 from sendbox.control.arguments import flag, one_of, whole
-from sendbox.control.operation import Call, ControlError, operation, out_of_bounds
+from sendbox.control.operation import Call, ControlError, closed, operation, out_of_bounds
 from sendbox.control.reading import chosen, each, newest, remembered, wait_for
 from sendbox.engine import ENGINE
 from sendbox.engine.bounds import in_value
@@ -217,6 +217,8 @@ async def outbox(call: Call, wait: Any = None, during: Any = None, except_: str 
     hosted = call.here
     carried = frozenset(except_.split(","))
     await hosted.free()
+    if hosted.gone:
+        raise closed(hosted)
     call.runtime.pull(hosted)
     call.runtime.changed(hosted)
 

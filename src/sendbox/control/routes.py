@@ -14,7 +14,7 @@ from starlette.routing import Route
 
 from sendbox import __version__
 from sendbox.control.openapi import document
-from sendbox.control.operation import READ, Control, ControlError, Operation, Text, out_of_bounds
+from sendbox.control.operation import READ, Control, ControlError, Made, Operation, Text, out_of_bounds
 from sendbox.control.stream import STREAMED, Events
 from sendbox.engine import bounds
 from sendbox.server.origin import origin_of as origin_of
@@ -142,7 +142,7 @@ async def _perform(control: Control, row: Operation, request: Request) -> Respon
     if isinstance(value, Events):
         pieces = value.pieces(request.headers.get("last-event-id"))
         return Streamed(pieces, media_type=value.media_type, endless=value.end)
-    return json_answer(value, row.status)
+    return json_answer(value, 201 if isinstance(value, Made) else row.status)
 
 
 async def _arguments(request: Request, row: Operation) -> dict[str, Any]:

@@ -324,7 +324,7 @@ def _decoded(name: str) -> str | None:
         return None
 
 
-@operation("GET", "/worlds/{id}/stream", early=True)
+@operation("GET", "/worlds/{id}/stream", early=True, watches=True)
 async def stream(call: Call, most: Any = None) -> Any:
     """What happens in a world, as server-sent events: `entry` of the journal, `clock`, `reset`, `skipped`.
 

@@ -1,4 +1,7 @@
-"""Operations on whole worlds: open, show, close, reset, scenario, rules."""
+"""Operations on whole worlds: open, show, close, reset, scenario, rules.
+
+It is long because a world's settings, its rules and how it is shown are read together.
+"""
 
 from __future__ import annotations
 
@@ -10,22 +13,25 @@ from typing import TYPE_CHECKING, Any, Final
 
 from sendbox.control.addresses import addresses
 from sendbox.control.arguments import beside, compiled, flag, json_object, one_of, whole
-from sendbox.control.operation import Call, ControlError, operation, unreadable
-from sendbox.control.reading import Page, backwards, chosen, each, page_of
+from sendbox.control.operation import Call, ControlError, Made, operation, unreadable
+from sendbox.control.reading import Page, backwards, chosen, each, newest, page, page_of
 from sendbox.engine import bounds
 from sendbox.engine.blueprint import Blueprint
 from sendbox.engine.bounds import FASTEST, SLOWEST
 from sendbox.engine.durations import instant, iso, shown
+from sendbox.runtime.worlds import Hosted, Slice
 from sendbox.scenario.keys.texts import invents
 from sendbox.scenario.model import ScenarioError
 from sendbox.services.ports import account_of
 
 if TYPE_CHECKING:
-    from sendbox.runtime.worlds import Hosted
+    from sendbox.engine.commands.command import Open
     from sendbox.scenario.language import Language
 
 #: The longest text that names are derived from, or draws.
 LONGEST_SEED: Final = 1_000
+#: Who takes deliveries.
+DELIVERIES: Final = ("push", "pull")
 
 
 def world_view(call: Call, hosted: Hosted) -> dict[str, Any]:
@@ -46,6 +52,8 @@ def world_view(call: Call, hosted: Hosted) -> dict[str, Any]:
         "deliveries": "pull" if hosted.pulling else "push",
         "callback_url": f"{call.origin}/_sandbox/worlds/{world.id}/hook",
         "addresses": addresses(call.origin),
+        **({"closed": True} if hosted.gone else {}),
+        **({} if hosted.before is None else {"before": hosted.before}),
         **({} if call.runtime.bounds is None else {"bounds": call.runtime.bounds.of_world(hosted)}),
     }
 
@@ -119,7 +127,58 @@ async def open_world(
     by then, or `now`, unless `start_world` says it.
     """
     runtime = call.runtime
-    if id is not None and not runtime.legal_id(id):
+    settings = await _settings(call, id, scenario, seed, clock, salt, deliveries)
+    is_frozen = flag(frozen, "frozen")
+    pinned = (settings["blueprint"] or runtime.blueprint).start, runtime.settings.start
+    if pinned == (None, None) and "start" not in settings:
+        if now is not None:
+            settings["start"], settings["pinned"] = to_instant(now, "now"), is_frozen
+        settings["late"] = flag(late, "late")
+    existing = runtime.worlds.get(id or "")
+    if existing is not None:
+        raise ControlError(409, "world_exists", f"{id} is open already", world=world_view(call, existing))
+    return world_view(call, _opened(call, id, settings, deliveries))
+
+
+@operation("PUT", "/worlds/{id}", makes=True)
+async def ensure_world(
+    call: Call,
+    id: str,
+    scenario: Any = None,
+    seed: int | str | None = None,
+    clock: dict[str, Any] | None = None,
+    salt: str | None = None,
+    deliveries: str = "push",
+) -> Any:
+    """Opens a world with these settings (201), unless it was opened with the same ones (200): it is left as it is.
+
+    409 `settings_differ` where it was opened with others: `differs` has `{setting, open, asked}` of each, and `world`
+    the world that is open. A setting that is not given is the one that a new world would have. Starts are compared
+    where one of them is set.
+    """
+    settings = await _settings(call, id, scenario, seed, clock, salt, deliveries)
+    existing = call.runtime.worlds.get(id)
+    if existing is None:
+        return Made(world_view(call, _opened(call, id, settings, deliveries)))
+    view = world_view(call, existing)
+    asked = call.runtime.opening(id, **settings)
+    if differs := _differences(existing, asked, deliveries):
+        words = ", ".join(f"{row['setting']} is {shown(row['open'])} and not {shown(row['asked'])}" for row in differs)
+        raise ControlError(409, "settings_differ", f"{id} was opened otherwise: {words}", differs=differs, world=view)
+    return view
+
+
+async def _settings(
+    call: Call,
+    id: str | None,
+    scenario: Any,
+    seed: int | str | None,
+    clock: dict[str, Any] | None,
+    salt: str | None,
+    deliveries: str,
+) -> dict[str, Any]:
+    """The settings of a world as `Runtime.opening` takes them. Raises `ControlError`."""
+    if id is not None and not call.runtime.legal_id(id):
         raise ControlError(
             400,
             "bad_id",
@@ -129,22 +188,40 @@ async def open_world(
         if isinstance(text, str) and len(text) > LONGEST_SEED:
             legal = f"at most {LONGEST_SEED}"
             raise ControlError(400, "bad_argument", f"{name}: {len(text)} characters are too many; legal: {legal}")
-    one_of(deliveries, "deliveries", ("push", "pull"))
-    blueprint = None if scenario is None else await read_scenario(runtime.language, scenario)
-    settings = clock_settings(clock or {})
-    is_frozen = flag(frozen, "frozen")
-    pinned = (blueprint or runtime.blueprint).start, runtime.settings.start
-    if pinned == (None, None) and "start" not in settings:
-        if now is not None:
-            settings["start"], settings["pinned"] = to_instant(now, "now"), is_frozen
-        settings["late"] = flag(late, "late")
-    existing = runtime.worlds.get(id or "")
-    if existing is not None:
-        raise ControlError(409, "world_exists", f"{id} is open already", world=world_view(call, existing))
-    hosted = runtime.open(id, blueprint=blueprint, seed=seed, salt=salt, **settings)
+    one_of(deliveries, "deliveries", DELIVERIES)
+    blueprint = None if scenario is None else await read_scenario(call.runtime.language, scenario)
+    return {"blueprint": blueprint, "seed": seed, "salt": salt, **clock_settings(clock or {})}
+
+
+def _opened(call: Call, id: str | None, settings: Mapping[str, Any], deliveries: str) -> Hosted:
+    """A world that is open with these settings now."""
+    hosted = call.runtime.open(id, **settings)
     if deliveries == "pull":
-        runtime.pull(hosted)
-    return world_view(call, hosted)
+        hosted.opened_pulling = True
+        call.runtime.pull(hosted)
+    return hosted
+
+
+def _differences(existing: Hosted, asked: Open, deliveries: str) -> list[dict[str, Any]]:
+    """The settings with which a world was not opened as it is asked for."""
+    was = existing.opened or existing.world.opening
+    pairs: dict[str, tuple[Any, Any]] = {
+        "seed": (was.seed, asked.seed),
+        "salt": (was.salt, asked.salt),
+        "clock.mode": (was.mode, asked.mode),
+        "clock.start": (_set_start(was), _set_start(asked)),
+        "clock.rate": (was.rate, asked.rate),
+        "deliveries": (DELIVERIES[existing.opened_pulling], deliveries),
+    }
+    found = [(name, here, there) for name, (here, there) in pairs.items() if here != there]
+    if was.blueprint != asked.blueprint:
+        found.insert(0, ("scenario", was.blueprint.name, asked.blueprint.name))
+    return [{"setting": name, "open": here, "asked": there} for name, here, there in found]
+
+
+def _set_start(opening: Open) -> str | None:
+    """The start of a world, where it is set."""
+    return iso(opening.start) if opening.pinned else None
 
 
 def clock_settings(clock: dict[str, Any]) -> dict[str, Any]:
@@ -176,26 +253,44 @@ def to_instant(value: Any, name: str) -> int:
 
 @operation("GET", "/worlds")
 async def worlds(
-    call: Call, last: Any = None, limit: Any = None, cursor: Any = None, prefix: str = "", order: str = "oldest"
+    call: Call,
+    last: Any = None,
+    limit: Any = None,
+    cursor: Any = None,
+    prefix: str = "",
+    order: str = "oldest",
+    closed: Any = False,
 ) -> Any:
     """Open worlds, in the order in which they were opened; with `last` the newest.
 
     `prefix` asks for those whose id begins so, `limit` for so many; `next_cursor` is then the `cursor` that asks for
-    those that follow, null where none do. With `order=newest` the newest come first, and older ones follow.
+    those that follow, null where none do. With `order=newest` the newest come first, and older ones follow. Each says
+    since when no client has used it (`idle_since`, real time); a list is not a use. With `closed` the list has the
+    closed worlds that can still be read, in the order in which they were closed.
     """
     opened = call.runtime.order
 
     def fits(hosted: Hosted) -> bool:
         return hosted.world.id.startswith(prefix)
 
-    if last is not None:
+    if flag(closed, "closed"):
+        kept = list(call.runtime.kept.worlds.values())
+        if last is None:
+            found = await page(kept, attrgetter("closed"), fits, limit, cursor, order)
+        else:
+            found = Page(await newest(kept, fits, last), {})
+    elif last is not None:
         count = whole(last, "last", 0)
         found = Page((await chosen(opened.backwards(), fits, count))[::-1] if count else [], {})
     else:
         at = None if cursor is None else whole(cursor, "cursor", 0)
         behind = opened.backwards(at) if backwards(order) else opened.after(at or 0)
         found = await page_of(behind, attrgetter("number"), fits, limit)
-    return {"worlds": await each(found.items, lambda hosted: world_view(call, hosted)), **found.cursor}
+
+    def view(hosted: Hosted) -> dict[str, Any]:
+        return {**world_view(call, hosted), "idle_since": iso(call.runtime.idle_since(hosted))}
+
+    return {"worlds": await each(found.items, view), **found.cursor}
 
 
 @operation("GET", "/worlds/{id}")
@@ -216,11 +311,28 @@ async def start_world(call: Call, now: Any, frozen: Any = False) -> Any:
 
 @operation("DELETE", "/worlds/{id}", early=True)
 async def close_world(call: Call) -> Any:
-    """Closes a world; its key is denied until it is opened again."""
+    """Closes a world; its key is denied until it is opened again. A server keeps some closed worlds to be read."""
     world_id = call.here.world.id
     await call.here.free()
     call.runtime.close(call.here)
     return {"closed": world_id}
+
+
+@operation("DELETE", "/worlds")
+async def close_worlds(call: Call, prefix: str) -> Any:
+    """Closes all worlds whose id begins with `prefix`, which is not empty; `closed` counts them."""
+    if not prefix:
+        legal = "the beginning of an id, such as test-job42-"
+        raise ControlError(400, "bad_argument", f"prefix: it is empty, which would close every world; legal: {legal}")
+    found = await chosen(call.runtime.order.after(0), lambda hosted: hosted.world.id.startswith(prefix))
+    closed, work = 0, Slice()
+    for hosted in found:
+        await hosted.free()
+        if not hosted.gone:
+            call.runtime.close(hosted)
+            closed += 1
+        await work.pause()
+    return {"closed": closed}
 
 
 @operation("POST", "/worlds/{id}/reset")

@@ -147,6 +147,7 @@ class Bounds:
                 self.full = None
             return
         self._runtime.beside.forget()  # they can be made again
+        self._runtime.kept.forget()
         if self._drops:
             self._giving = self._loop.run_in_executor(None, give_back)
             largest = max(self._runtime.worlds.values(), key=_size, default=None)

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from sendbox.runtime.beside import Beside
+    from sendbox.runtime.order import Kept, Order
     from sendbox.runtime.senders import Senders
-    from sendbox.runtime.slot import Hosted
+    from sendbox.runtime.slot import Gone, Hosted
     from sendbox.runtime.watch import Watch
     from sendbox.settings import Settings
 
@@ -19,6 +20,8 @@ class Host(Protocol):
 
     settings: Settings
     worlds: dict[str, Hosted]
+    order: Order
+    kept: Kept
     senders: Senders
     reading: Callable[[], int]
     log: Callable[[str, str], None]
@@ -29,6 +32,9 @@ class Host(Protocol):
 
     def keep(self, hosted: Hosted, task: asyncio.Task[None]) -> None:
         """Something that runs for a world."""
+
+    def end(self, hosted: Hosted, gone: Gone) -> None:
+        """Ends a world, and remembers what became of it."""
 
     def changed(self, hosted: Hosted) -> None:
         """After a request, an outcome or an act."""

@@ -1,9 +1,9 @@
-"""The order in which worlds were opened, so that a part of them is found without a look at all."""
+"""The order in which worlds were opened, so that a part of them is found without a look at all; and closed ones."""
 
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from operator import attrgetter
 
 from sendbox.runtime.slot import Changing, Hosted
@@ -47,3 +47,37 @@ class Order(Changing):
             hosted = self._worlds[place - 1]
             number = hosted.number
             yield hosted
+
+
+class Kept:
+    """Closed worlds that can still be read, by id in the order of their closing: the newest of them.
+
+    `drop` is called with one that is kept no longer.
+    """
+
+    def __init__(self, most: int, drop: Callable[[Hosted], None]) -> None:
+        self.worlds: dict[str, Hosted] = {}
+        self._most = most
+        self._drop = drop
+        self._closed = 0
+
+    def add(self, hosted: Hosted) -> None:
+        """A world was closed; the oldest goes if it is one too many."""
+        self._closed += 1
+        hosted.closed = self._closed
+        hosted.kept = True
+        self.worlds[hosted.world.id] = hosted
+        if len(self.worlds) > self._most:
+            self.drop(next(iter(self.worlds)))
+
+    def drop(self, world_id: str) -> None:
+        """It is no longer kept, if it was."""
+        hosted = self.worlds.pop(world_id, None)
+        if hosted is not None:
+            hosted.kept = False
+            self._drop(hosted)
+
+    def forget(self) -> None:
+        """None is kept any longer."""
+        for world_id in list(self.worlds):
+            self.drop(world_id)

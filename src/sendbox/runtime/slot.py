@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Awaitable, Callable, Collection, Generator
+from collections.abc import Awaitable, Callable, Collection, Generator, Iterator
 from dataclasses import field
-from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, Protocol, TypeVar
 from urllib.parse import quote
 
 from sendbox.engine.classes import dataclass
@@ -17,6 +17,7 @@ from sendbox.runtime.spool import Spool
 
 if TYPE_CHECKING:
     from sendbox.engine.blueprint import Blueprint
+    from sendbox.engine.commands.command import Open
     from sendbox.engine.commands.record import Record
     from sendbox.engine.coverage.tally import Sum
     from sendbox.engine.delivery.batches import Delivery
@@ -37,11 +38,19 @@ Deliverer = Callable[[HttpCall], Awaitable[Outcome]]
 class Conflict(Exception):
     """What was asked cannot be done now. `error` is a stable word, `detail` goes into the answer."""
 
+    status: ClassVar[int] = 409
+
     def __init__(self, error: str, message: str, **detail: Any) -> None:
         super().__init__(message)
         self.error = error
         self.message = message
         self.detail = detail
+
+
+class Capped(Conflict):
+    """No further world can be opened: so many are open already."""
+
+    status = 503
 
 
 @dataclass(slots=True, eq=False)
@@ -53,6 +62,13 @@ class Refusal:
     path: str
     why: str
     what_to_do: str
+
+
+class Gone(NamedTuple):
+    """What became of a world, and whether its key is denied since."""
+
+    why: str
+    denied: bool
 
 
 class Slice:
@@ -91,6 +107,16 @@ class Slice:
             else:
                 await asyncio.get_running_loop().run_in_executor(None, load)
                 self.begin()
+
+
+def spread(steps: Iterator[None], then: Callable[[], object] = lambda: None) -> None:
+    """Takes steps in slices, this one and more of them in later turns of the loop; afterwards calls `then`."""
+    work = Slice()
+    for _ in steps:
+        if work.over:
+            asyncio.get_running_loop().call_soon(spread, steps, then)
+            return
+    then()
 
 
 @dataclass(slots=True, eq=False, repr=False, kw_only=True)
@@ -142,6 +168,9 @@ class Hosted(Changing):
 
     world: World
     blueprint: Blueprint
+    #: what it was opened with, and whether its deliveries waited in the outbox from then on
+    opened: Open | None = None
+    opened_pulling: bool = False
     #: its place among the open worlds (`Order`)
     number: int = 0
     #: what a scenario change left for the next reset
@@ -162,6 +191,14 @@ class Hosted(Changing):
     forgetting: Forgetting | None = None
     #: the world was closed
     gone: bool = False
+    #: it was closed with this number, and whether it can still be read (`Kept`)
+    closed: int = 0
+    kept: bool = False
+    #: the monotonic reading at its last use
+    used: int = 0
+    #: why the world before it with this key ended, where no tester closed it; and whether no answer has said so yet
+    before: str | None = None
+    news: bool = False
     #: advice that the log has said, and how far the journal was read for it
     told: set[Advice] = field(default_factory=set)
     #: the addresses of these objects: most remarks are the same ones again

@@ -12,7 +12,7 @@ import itertools
 import os
 import re
 from collections import deque
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
@@ -26,10 +26,11 @@ from sendbox.runtime.beside import Beside
 from sendbox.runtime.bounds import Bounds, resident
 from sendbox.runtime.coverage import Tried
 from sendbox.runtime.dispatcher import Carrier
-from sendbox.runtime.order import Order
+from sendbox.runtime.ending import CLOSED, Closed, Idle
+from sendbox.runtime.order import Kept, Order
 from sendbox.runtime.scheduler import Mover
 from sendbox.runtime.senders import Senders
-from sendbox.runtime.slot import CHECKPOINTS, Conflict, Deliverer, Hosted, Refusal, Slice
+from sendbox.runtime.slot import CHECKPOINTS, Capped, Conflict, Deliverer, Gone, Hosted, Refusal, Slice, spread
 from sendbox.runtime.watch import Watch
 
 if TYPE_CHECKING:
@@ -83,7 +84,9 @@ class Runtime:
         )
         self.worlds: dict[str, Hosted] = {}
         self.order = Order()
-        self.closed: set[str] = set()
+        self.closed = Closed()
+        #: closed worlds that can still be read
+        self.kept = Kept(settings.keep_closed, self._forget)
         self.refused: deque[Refusal] = deque(maxlen=200)
         self._tags: dict[str, str] = {}
         self._drawn = itertools.count(1)
@@ -98,6 +101,7 @@ class Runtime:
         #: the bounds of what is kept, None where there are none
         given = (settings.max_journal, settings.max_messages, settings.max_memory)
         self.bounds = None if given == (None, None, None) else Bounds(self, resident)
+        self.idle = None if settings.world_ttl is None else Idle(self, settings.world_ttl)
         self._gone: list[tuple[Hosted, World]] = []
         self._sweeper: asyncio.TimerHandle | None = None
         #: what went out against the contract (tests only), and what holds a batch of events against it
@@ -126,7 +130,16 @@ class Runtime:
     # -- worlds
 
     def find(self, key: str, path: str = "") -> Hosted | None:
-        """The world of an API key, opened at its first use (A11: None = denied, and `refused` says why)."""
+        """The world of an API key, opened at its first use (A11: None = denied, and `refused` says why).
+
+        Raises `Capped`, which is among the `refused` too.
+        """
+        hosted = self._found(key, path)
+        if hosted is not None:
+            hosted.used = self.reading()
+        return hosted
+
+    def _found(self, key: str, path: str) -> Hosted | None:
         hosted = self.worlds.get(key)
         if hosted is not None:
             if hosted.starts is not None:
@@ -141,7 +154,7 @@ class Runtime:
             if hosted is not None and hosted.starts is not None:
                 self.start(hosted, *hosted.starts())
             if hosted is None and any(service.expects(self.blueprint, suffix) for service in self.services):
-                hosted = self.find(world_id, path)  # a sub-key of the scenario opens its world as its parent does
+                hosted = self._found(world_id, path)  # a sub-key of the scenario opens its world as its parent does
                 if hosted is None:
                     return None
             admitted = None if hosted is None else hosted.world.admits(key)
@@ -150,7 +163,9 @@ class Runtime:
                     return hosted
                 self.refuse(key, path, "this sub-key is disabled", "enable it with POST /v1/apikey/change")
                 return None
-            self.refuse(key, path, "this sub-key was never made", "make it with its parent key, then use it")
+            why = None if hosted is not None else self.closed.why(world_id)
+            why = "this sub-key was never made" if why is None else f"the world of this sub-key is gone: {why}"
+            self.refuse(key, path, why, "make it with its parent key, then use it")
             return None
         if not self.legal_id(key):
             self.refuse(
@@ -160,11 +175,17 @@ class Runtime:
                 "use test- and 1 to 64 of a-z A-Z 0-9 . _ -, or start the server with --key KEY or --any-key",
             )
             return None
-        if len(self.worlds) >= self.settings.max_worlds:
+        if self.settings.strict_keys:
+            gone = self.closed.why(key)
+            why = "no world was opened for this key" if gone is None else f"the world of this key is gone: {gone}"
             self.refuse(
-                key, path, f"{len(self.worlds)} worlds are open, the cap", "close worlds, or raise --max-worlds"
+                key, path, f"{why}, and --strict-keys is set", "open it with PUT or POST under /_sandbox/worlds"
             )
             return None
+        if len(self.worlds) >= self.settings.max_worlds:
+            why = f"{len(self.worlds)} worlds are open, the cap"
+            self.refuse(key, path, why, "close worlds, or raise --max-worlds")
+            raise Capped("too_many_worlds", why)
         return self.open(key)
 
     def refuse(self, key: str | None, path: str, why: str, what_to_do: str) -> None:
@@ -187,7 +208,7 @@ class Runtime:
         pinned: bool = True,
         late: bool = False,
     ) -> Hosted:
-        """Opens a world. Raises `Conflict` for an id in use, or at the cap.
+        """Opens a world. Raises `Conflict` for an id in use, `Capped` at the cap.
 
         `pinned` False where `start` is only the present of the caller; with `late` the start is open
         until the first command or reading of time: then it is the present, or `start`.
@@ -197,19 +218,50 @@ class Runtime:
         if world_id in self.worlds:
             raise Conflict("world_exists", f"{world_id} is open already", world=world_id)
         if len(self.worlds) >= self.settings.max_worlds:
-            raise Conflict("too_many_worlds", f"{len(self.worlds)} worlds are open, the cap; close some")
+            raise Capped("too_many_worlds", f"{len(self.worlds)} worlds are open, the cap; close some")
         if self.bounds is not None and self.bounds.full is not None:
             raise Conflict("memory_full", f"{self.bounds.full.why}; {self.bounds.full.what_to_do}")
         blueprint = blueprint or self.blueprint
-        settings = self.settings
-        # the server's seed is for its own scenario; one that came with the call has a seed of its own
-        if seed is None and blueprint is self.blueprint:
-            seed = settings.seed
-        given = start
+        seed, given = self._seed(blueprint, seed), start
         blueprint, start = self.watch.opens(blueprint, start)
         late, pinned = (late, pinned) if start == given else (False, True)
+        opening = self.opening(
+            world_id, blueprint=blueprint, seed=seed, salt=salt, mode=mode, start=start, rate=rate, pinned=pinned
+        )
+        world = self.begun(opening)
+        hosted = Hosted(world, blueprint, opened=opening)
+        if late:
+            hosted.starts = wall.present if start is None else lambda: (opening.start, opening.pinned)
+        self.kept.drop(world_id)
+        self.worlds[world_id] = hosted
+        self.order.add(hosted)
+        hosted.used = self.reading()
+        hosted.before = self.closed.opened(world_id)
+        if hosted.before is not None:
+            hosted.news = True
+            self.log(world_id, f"opened anew: the world before is gone, {hosted.before}")
+        self._tags[world.tag] = world_id
+        self.watch.opened(hosted)
+        self.kick(hosted)
+        return hosted
+
+    def opening(
+        self,
+        world_id: str,
+        *,
+        blueprint: Blueprint | None = None,
+        seed: int | str | None = None,
+        salt: str | None = None,
+        mode: Mode | None = None,
+        start: int | None = None,
+        rate: float | None = None,
+        pinned: bool = True,
+    ) -> Open:
+        """What a world is opened with where some settings are given, as for `open`."""
+        settings, blueprint = self.settings, blueprint or self.blueprint
+        seed = self._seed(blueprint, seed)
         instant = next((instant for instant in (start, blueprint.start, settings.start) if instant is not None), None)
-        opening = Open(
+        return Open(
             world_id,
             settings.shard,
             epoch=0,
@@ -221,17 +273,10 @@ class Runtime:
             rate=blueprint.rate if rate is None else rate,
             blueprint=blueprint,
         )
-        world = self.begun(opening)
-        hosted = Hosted(world, blueprint)
-        if late:
-            hosted.starts = wall.present if start is None else lambda: (opening.start, opening.pinned)
-        self.worlds[world_id] = hosted
-        self.order.add(hosted)
-        self.closed.discard(world_id)
-        self._tags[world.tag] = world_id
-        self.watch.opened(hosted)
-        self.kick(hosted)
-        return hosted
+
+    def _seed(self, blueprint: Blueprint, seed: int | str | None) -> int | str | None:
+        """The server's seed is for its own scenario; one that came with a call has a seed of its own."""
+        return self.settings.seed if seed is None and blueprint is self.blueprint else seed
 
     def begun(self, opening: Open) -> World:
         """A world as it is opened, not yet in the place of another one."""
@@ -280,17 +325,32 @@ class Runtime:
 
     def close(self, hosted: Hosted) -> None:
         """Closes a world: its key is denied until it is opened again, and what is under way is dropped."""
+        self.end(hosted, CLOSED)
+
+    def end(self, hosted: Hosted, gone: Gone) -> None:
+        """Ends a world, and remembers what became of it."""
         self.watch.closes(hosted)
         world = hosted.world
         del self.worlds[world.id]
         self.order.remove(hosted)
         del self._tags[world.tag]
-        self.closed.add(world.id)
+        self.closed.add(world.id, gone)
         hosted.gone = True
         self._drop(hosted)
         hosted.touch()
-        self.tried.ended(hosted, world)
-        self._discard(hosted, world)
+        if gone.denied:  # a tester may want to read it
+            self.kept.add(hosted)
+        else:
+            self._forget(hosted)
+
+    def idle_since(self, hosted: Hosted) -> int:
+        """The instant of the machine at which a world was used last."""
+        return wall.now_ms() - (self.reading() - hosted.used) // 1_000_000
+
+    def _forget(self, hosted: Hosted) -> None:
+        """Nothing of a world that has ended is needed any more."""
+        self.tried.ended(hosted, hosted.world)
+        self._discard(hosted, hosted.world)
 
     def reset(self, hosted: Hosted) -> None:
         """Back to the start, in a new epoch; seed and salt stay."""
@@ -374,16 +434,9 @@ class Runtime:
         discarded, self._gone = self._gone, []
         for hosted, world in discarded:
             if hosted.still and not self.tried.reads(world):
-                self._take_apart(itertools.chain(self.tried.fold(world), world.dispose()))
+                spread(itertools.chain(self.tried.fold(world), world.dispose()))
             else:
                 self._discard(hosted, world)
-
-    def _take_apart(self, steps: Iterator[None]) -> None:
-        work = Slice()
-        for _ in steps:
-            if work.over:
-                self._loop.call_soon(self._take_apart, steps)
-                return
 
     def health(self) -> dict[str, Any]:
         """What tells that the server answers, and which one it is."""
@@ -405,11 +458,13 @@ class Runtime:
             self._drop(hosted)
         self.worlds.clear()
         self._tags.clear()
+        self.kept.worlds.clear()
         self.beside.forget()
         if self._sweeper is not None:
             self._sweeper.cancel()
-        if self.bounds is not None:
-            self.bounds.close()
+        for ticking in (self.bounds, self.idle):
+            if ticking is not None:
+                ticking.close()
         await asyncio.gather(*tasks, return_exceptions=True)
         await self.senders.close()
 

@@ -10,10 +10,11 @@ import orjson
 
 from sendbox.server.faults import reply
 from sendbox.server.hosts import foreign, misaddressed
+from sendbox.server.instance import HEADER
 from sendbox.services.http.exchange import Answer
 
 if TYPE_CHECKING:
-    from starlette.types import ASGIApp, Receive, Scope, Send
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
     from sendbox.runtime.worlds import Runtime
     from sendbox.server.gateway import Emulated
@@ -36,14 +37,28 @@ class Application:
         self._making: asyncio.Future[ASGIApp] | None = None
         self._settings = runtime.settings
         self._health = runtime.health
+        self._mark = (HEADER.encode(), runtime.instance.encode())
         self._later = later
         runtime.application = self
 
     def quick(self, scope: Scope, body: bytes) -> Answer | None:
         """The answer to a request that came whole, where nothing has to be waited for; None where it must be served."""
-        return self._emulated.quick(scope, body) if misaddressed(scope) is None else None
+        answer = self._emulated.quick(scope, body) if misaddressed(scope) is None else None
+        if answer is not None:
+            answer.headers = (*answer.headers, self._mark)
+        return answer
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serves one request; the head of the answer tells which server it comes from."""
+
+        async def marked(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                message["headers"] = [*message.get("headers", ()), self._mark]
+            await send(message)
+
+        await self._serve(scope, receive, marked)
+
+    async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serves one request, unless it is `misaddressed`, or `foreign` to what is not emulated."""
         emulated = self._emulated.takes(scope)
         if scope["type"] == "http":

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
+from contextlib import suppress
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
@@ -16,6 +17,7 @@ import orjson
 
 from sendbox.contract.validators import NotLoaded
 from sendbox.engine.world import World
+from sendbox.runtime.slot import Capped
 from sendbox.runtime.spool import LONGEST
 from sendbox.server.faults import carry_out, reply
 from sendbox.server.origin import ClientLeft, Headers, call_of, headers_of, heading_of, key_field, origin_of, read_body
@@ -85,6 +87,7 @@ class Emulated:
         if not params:  # the journal keeps one text for all calls, not one for each
             scope["method"], scope["path"] = route.method, route.path
         call = call_of(self._runtime, scope, key, body, heading.headers)
+        hosted.used = self._runtime.reading()
         self._runtime.present(hosted)
         outcome = self.desk.serve(world, call, route, params)
         if not isinstance(outcome, Handled):  # it takes time; a handler that does has not begun
@@ -126,12 +129,16 @@ class Emulated:
                     key = None if jwt is None else await self._world_of(route.tokens, jwt)
             bounds = self._runtime.bounds
             if key is not None and bounds is not None:
-                full = bounds.refusal(key, sends=route.operation in SENDING)
-                if full is not None:
-                    self._runtime.refuse(key, path, *full)
-                    await reply(send, self._refused(scope, route.error(503, full.why)))
+                bound = bounds.refusal(key, sends=route.operation in SENDING)
+                if bound is not None:
+                    self._runtime.refuse(key, path, *bound)
+                    await reply(send, self._refused(scope, route.error(503, bound.why)))
                     return
-            hosted = None if key is None else self._runtime.find(key, path)
+            try:
+                hosted = None if key is None else self._runtime.find(key, path)
+            except Capped as full:
+                await reply(send, self._refused(scope, route.error(full.status, full.message)))
+                return
             if key is None or hosted is None:
                 answer = self._refused(scope, route.deny(given or key is not None))
                 if key is None and read and body is None:
@@ -218,6 +225,9 @@ class Emulated:
             if hint[0] != origin:
                 hint = hosted.hint = (origin, f"{origin}{hosted.path}/journal/".encode("latin-1", "replace"))
             answer.headers = (*answer.headers, (b"sendbox-journal", b"%b%d" % (hint[1], outcome.number)))
+            if hosted.news:
+                hosted.news = False
+                answer.headers += ((b"sendbox-world", f"opened anew: {hosted.before}".encode()),)
         return answer
 
     async def _homeless(self, scope: Scope, route: Route, whose: Whose, body: bytes | None) -> Answer:
@@ -248,7 +258,8 @@ class Emulated:
             why = self.desk.lost(scope["method"], path)[1]
             self._runtime.refuse(None, path, why, "/openapi.json lists what is served")
         else:
-            hosted = self._runtime.find(key, path)
+            with suppress(Capped):
+                hosted = self._runtime.find(key, path)
         if key is None or hosted is None:
             return self._refused(scope, self.desk.lost(scope["method"], path)[0])
         await hosted.free()

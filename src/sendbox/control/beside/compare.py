@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @operation("GET", "/worlds/{id}/compare", present="it compares two worlds as they are")
 async def compare(call: Call, with_: str, around: Any = 5) -> Any:
-    """The first difference between this world and another open one (`with`), as `sendbox diff` finds it.
+    """The first difference between this world and another one (`with`), as `sendbox diff` finds it.
 
     `equal` counts the canonical entries before it. `here` and `there` have so many entries before and after it as
     `around` says.
@@ -32,7 +32,7 @@ async def compare(call: Call, with_: str, around: Any = 5) -> Any:
     here = call.here.world
     if with_ == here.id:
         raise ControlError(400, "bad_argument", f'with: "{with_}" is this world; legal: another open world')
-    other = call.control.world(with_)
+    other = call.control.world(with_, reads=True)
     other.readers += 1
     try:
         there, kinds = other.world, call.served.kinds

@@ -28,6 +28,8 @@ TOO_MANY: Final = 109
 BAD_NUMBER: Final = 201
 BAD_MESSAGE: Final = 202
 BAD_SENDER: Final = 203
+#: the server takes nothing more in
+FULL: Final = 900
 INTERNAL: Final = 901
 
 CONTENT_TYPE: Final = b"text/plain; charset=utf-8"
@@ -43,10 +45,11 @@ STATUS: Final = {
     BAD_NUMBER: 400,
     BAD_MESSAGE: 400,
     BAD_SENDER: 400,
+    FULL: 503,
     INTERNAL: 500,
 }
 
-_CODE_OF_STATUS: Final = {401: BAD_KEY, 402: NO_CREDIT}
+_CODE_OF_STATUS: Final = {401: BAD_KEY, 402: NO_CREDIT, 503: FULL}
 
 
 def error(status: int, text: str) -> Answer:
