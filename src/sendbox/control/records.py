@@ -21,8 +21,8 @@ from sendbox.engine.digest import canonical_in_slices, digest_in_slices
 from sendbox.engine.durations import iso
 from sendbox.engine.expect.verdict import lines, proves, verdict_in_slices
 from sendbox.engine.journal import CODE
-from sendbox.engine.kinds.own import delivery_view
 from sendbox.engine.kinds.narration import Names, Teller
+from sendbox.engine.kinds.own import delivery_view
 from sendbox.engine.kinds.rows import Observer
 from sendbox.runtime.policy import Failure, Outcome
 from sendbox.runtime.worlds import Slice
@@ -108,9 +108,7 @@ async def journal(
 def _told(teller: Teller, entry: Entry) -> dict[str, Any]:
     """An entry in words."""
     told = teller.tell(entry)
-    words = {"who": None, "text": None, "tone": "dim"}
-    if told is not None:
-        words = {"who": told.who, "text": told.text, "tone": told.tone}
+    words = {"who": None, "text": None, "tone": "dim"} if told is None else told.as_json()
     return {"n": entry["n"], "at": entry["at"], "kind": entry["kind"], **words}
 
 

@@ -1,4 +1,4 @@
-"""Texts of clients on every view: markup, scripts, marks that turn the direction, very long ones. None does anything."""
+"""Texts of clients on every view: markup, scripts, marks that turn the direction, very long ones. None acts."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import json
 from functools import partial
 
 import pytest
+from playwright.sync_api import expect
 
 from tests.page.browser.conftest import Tab
 
@@ -80,15 +81,15 @@ def test_texts_of_clients_stay_texts(tab: Tab) -> None:
     """On every view: nothing of a client is an element, a script or an address; nothing is wider than the page."""
     harm(tab)
     tab.page.set_viewport_size({"width": 360, "height": 740})
-    messages = [message.id for message in tab.sendbox.messages]
+    messages = [message.message_id for message in tab.sendbox.messages()]
     places = [{"view": view} for view in VIEWS]
     places += [{"view": "messages", "message": messages[0]}, {"view": "messages", "message": messages[-1]}]
     places += [{"view": "phones", "phone": "420777000101"}, {"view": "phones", "phone": "420777004101"}]
     places += [{"view": "requests", "request": "2"}]
     for place in places:
         tab.open(**place)
-        tab.page.locator("main h1").first.wait_for()
-        tab.page.wait_for_load_state("networkidle")
+        tab.page.locator("main :is(h1, h2):visible").first.wait_for()
+        expect(tab.page.locator("main")).not_to_contain_text("Loading …")
         assert "harm" not in tab.page.title(), place
         elements = tab.page.evaluate(
             "[...document.querySelectorAll('main *')].filter(e => e.matches('img, script, style, iframe, [onload], "

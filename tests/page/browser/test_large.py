@@ -13,7 +13,7 @@ from tests.page.browser.conftest import Tab
 MESSAGES = 50_000
 #: Recipients of one request: the most that the service takes (§2.1).
 AT_ONCE = 10
-#: The most elements that the page may have, and the most bytes of control's answers, when a view was opened and scrolled.
+#: The most elements of the page, and the most bytes of control's answers, after a view was opened and scrolled.
 ELEMENTS = 1_500
 BYTES = 500_000
 
