@@ -73,9 +73,10 @@ def rows(heading: str) -> Iterator[list[str]]:
         ("test", "Extra `test`"),
         ("tls", "Extra `tls`"),
         ("dev", "Extra `dev`"),
+        ("site", "Extra `site`"),
         ("mutation", "Extra `mutation`"),
     ],
-    ids=["main", "people", "test", "tls", "dev", "mutation"],
+    ids=["main", "people", "test", "tls", "dev", "site", "mutation"],
 )
 def test_dependencies_have_one_reason_in_both_places(extra: str | None, heading: str) -> None:
     """docs/dependencies.md lists exactly what pyproject.toml names, with the same reason, and no reason is missing."""

@@ -55,7 +55,7 @@ def test_it_installs_what_the_server_needs() -> None:
 def test_it_has_nothing_of_the_tests() -> None:
     """By the table of who needs what, no package of tests is reached from what the image installs."""
     needed_by = {row.name: set(row.needed_by) - {OWN} for row in read(FILE.read_text("utf-8"))}
-    reached = {canonicalize_name(Requirement(line).name) for line in wanted()}
+    reached: set[str] = {canonicalize_name(Requirement(line).name) for line in wanted()}
     while more := {name for name, who in needed_by.items() if who & reached} - reached:
         reached |= more
     assert reached & NOT_IN_IT == set()

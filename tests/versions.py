@@ -23,8 +23,8 @@ ROOT: Final = Path(__file__).parent.parent
 FILE: Final = ROOT / "constraints.txt"
 #: The lowest Python of `requires-python`: what suits it suits later ones, while the reverse does not hold.
 PYTHON: Final = (3, 11)
-#: The extra that contains every other.
-ALL: Final = "mutation"
+#: The extras that together contain every other.
+ALL: Final = "mutation,site"
 OWN: Final = "sendbox"
 HEAD: Final = """\
 # One version of each package, direct or not, that the scripts, continuous integration and the image install.

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import Self
-
-from testcontainers.core.wait_strategies import HttpWaitStrategy
+from typing import Any, Self
 
 
 class DockerContainer:
@@ -18,7 +16,7 @@ class DockerContainer:
         self._ports = ports
         return self
 
-    def waiting_for(self, strategy: HttpWaitStrategy) -> Self:
+    def waiting_for(self, strategy: Any) -> Self:
         assert (strategy.port, strategy.path) == (self._ports[0], "/_sandbox/health")
         return self
 
