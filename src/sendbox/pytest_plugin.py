@@ -403,7 +403,7 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
         if code in codes and (notes or not note)
     ]
     if lines:
-        from sendbox.fixture.timeline import counted
+        from sendbox.engine.kinds.happened import counted
 
         pytest.fail("strict: there was advice\n" + "\n".join(counted(lines)), pytrace=False)
     return result

@@ -815,6 +815,29 @@ def verdict(url: str | None, world: str | None, format: str, output: Path | None
 
 
 @sendbox.command()
+@URL
+@WORLD
+@format_option("html", "json")
+@click.option(
+    "--output", type=click.Path(path_type=Path, dir_okay=False), help="File to write it to.  [default: stdout]"
+)
+def report(url: str | None, world: str | None, format: str, output: Path | None) -> None:
+    """Save all about a world in one document.
+
+    The sandbox must be running. The document has what happened, what was refused or failed, advice, the verdict at the
+    end of the world, coverage in short, the scenario, settings, and the digest. As HTML it is one page without scripts
+    and further files, made to be kept by a CI job.
+
+    \b
+    Example:
+      sendbox report --url http://sandbox:7357 --world test-demo --output report.html
+    """
+    from sendbox.cli.export import report as reported
+
+    write(reported(world, url or address.default(), format), output)
+
+
+@sendbox.command()
 @click.argument("world")
 @URL
 @click.option(
