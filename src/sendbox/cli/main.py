@@ -776,11 +776,15 @@ def forward(to: str, url: str | None, world: str | None, cacert: str | None) -> 
     """Carry webhooks from a sandbox that cannot reach you.
 
     A webhook for the built-in receiver goes to --to as it is; a webhook with a callback of its own keeps its
-    path and query, and goes to the host and port of --to. A world that is not open yet is opened. Ctrl-C ends it.
+    path and query, and goes to the host and port of --to. A world that is not open yet is opened. With * in --world it
+    stands for all worlds whose names fit, also for those that open later; their webhooks are carried until they close.
+
+    Ctrl-C or SIGTERM ends it, with exit code 0: webhooks under way are carried out and reported first, which a second
+    signal does not wait for. Exit code 3 when the sandbox cannot be reached, or the world is closed.
 
     \b
     Example:
-      sendbox forward --url http://sandbox:7357 --world test-demo --to http://127.0.0.1:3000/hooks
+      sendbox forward --url http://sandbox:7357 --world 'test-job42-*' --to http://127.0.0.1:3000/hooks
     """
     from sendbox.cli.forward import run as carry
 
