@@ -34,7 +34,7 @@ DOCS: Final = ROOT / "docs"
 #: Options of programs that are not ours, and of scripts.
 FOREIGN: Final = {
     *("--add-host", "--cacert", "--data-binary", "--health-interval", "--health-start-interval"),
-    *("--health-start-period", "--help", "--rm", "--upgrade"),
+    *("--health-start-period", "--help", "--name", "--network", "--rm", "--upgrade"),
 }
 #: Options that only the tests of Sendbox itself read.
 OF_TESTS: Final = {"--show"}

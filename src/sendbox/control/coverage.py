@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from sendbox.control.arguments import one_of
 from sendbox.control.catalog import loaded
 from sendbox.control.operation import Call, ControlError, Text, operation
-from sendbox.control.report import FORMATS, Report, Scope, scope_of
+from sendbox.control.reports.coverage import FORMATS, Report, Scope, scope_of
 from sendbox.services.assumptions import CONFIDENCE, registry
 
 if TYPE_CHECKING:

@@ -275,6 +275,7 @@ class Served:
     coverage `dimensions` with headings, `facts`, `samples` of fields, `untold` assumptions, the item of a `denied` call
     (path, key). `pending` lists what is still to come, `exported` says how an export repeats an act of a tester,
     `attributes` are made of a test's handle, by the name under which it offers them; `views` are shown on the page.
+    `document` makes a page of the report of a world.
     """
 
     parts: Sequence[type[Part]]
@@ -298,6 +299,7 @@ class Served:
     exported: Mapping[str, Exported] = field(default_factory=dict)
     attributes: Mapping[str, Callable[[Any], Any]] = field(default_factory=dict)
     views: Sequence[View] = ()
+    document: Callable[[Mapping[str, Any]], str] | None = None
 
     @cached_property
     def by_name(self) -> Mapping[str, Operation]:

@@ -220,12 +220,19 @@ async def outbox(call: Call, wait: Any = None, during: Any = None, except_: str 
     if hosted.gone:
         raise closed(hosted)
     call.runtime.pull(hosted)
+    attendance = hosted.attendance
+    attendance.note(call.runtime.reading())
     call.runtime.changed(hosted)
 
     async def look() -> Any:
         return hosted.outbox.keys() - carried or (during == "advance" and not hosted.advancing)
 
-    await wait_for(hosted, wait, look)
+    attendance.polls += 1
+    try:
+        await wait_for(hosted, wait, look)
+    finally:
+        attendance.polls -= 1
+        attendance.note(call.runtime.reading())
     hosted.fetched |= hosted.outbox.keys() - carried
     return {
         "calls": [
@@ -258,6 +265,7 @@ async def outbox_done(call: Call, delivery: str, status: Any = None, error: Any 
         one_of(error, "error", FAILURES)
     if error is None and code is not None and 300 <= code < 400:
         error = "redirect"
+    call.here.attendance.note(call.runtime.reading())
     del outbox[delivery]  # the next caller does not get it again
     waiting[2].set_result(Outcome(code, error))
     return {"id": delivery}

@@ -11,6 +11,8 @@ from sendbox.control.worlds import clock_settings, clock_view, to_instant
 from sendbox.engine.clock import Goal
 from sendbox.engine.durations import iso
 from sendbox.engine.kinds.rows import Observer
+from sendbox.runtime.dispatcher import UNATTENDED
+from sendbox.services.advice import OUTBOX_NOT_FETCHED
 
 #: The most entries of the journal that an advance shows.
 SHOWN = 200
@@ -37,7 +39,11 @@ async def change_clock(call: Call, mode: Any = None, rate: Any = None) -> Any:
 
 @operation("POST", "/worlds/{id}/clock/advance")
 async def advance(call: Call, by: Any = None, to: Any = None, next: Any = None, until: Any = None) -> Any:
-    """Moves the world forward; answers when everything that was due is done."""
+    """Moves the world forward; answers when everything that was due is done.
+
+    `warnings` are `{code, message}`: `outbox-not-fetched` where webhooks waited in the outbox and no client asked for
+    them. An advance waits 2 s of real time for such a client, once.
+    """
     moved = await call.runtime.advance(call.here, _goal(by, to, next, until))
     world = call.here.world
     first, last = moved["first"], moved["last"]
@@ -51,7 +57,14 @@ async def advance(call: Call, by: Any = None, to: Any = None, next: Any = None, 
         "truncated": last - first > SHOWN,
         "next_due": None if moved["next_due"] is None else iso(moved["next_due"]),
         "idle": moved["idle"],
+        "warnings": [_unfetched(world.id, moved["unfetched"])] if moved["unfetched"] else [],
     }
+
+
+def _unfetched(world_id: str, tries: int) -> dict[str, str]:
+    """What an advance says where no client fetched from the outbox."""
+    text = UNATTENDED.format(id=world_id)
+    return {"code": OUTBOX_NOT_FETCHED, "message": f"{tries} {'try' if tries == 1 else 'tries'} of webhooks: {text}"}
 
 
 def _goal(by: Any, to: Any, next: Any, until: Any) -> Goal:
