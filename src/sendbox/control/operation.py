@@ -9,6 +9,7 @@ The module is long because a row, all that is served and how a row is performed 
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Awaitable, Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -105,12 +106,16 @@ def _unsaid(_answer: dict[str, Any]) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class Argument:
-    """An argument of an operation: its public `name`, that of the parameter, and what it may be (empty: anything)."""
+    """An argument of an operation: its public `name`, that of the parameter, and what it may be (empty: anything).
+
+    `usual` is what it is unless it is given.
+    """
 
     name: str
     parameter: str
     kinds: tuple[type, ...] = ()
     required: bool = False
+    usual: Any = None
 
 
 #: Asks what reads a world for a place in its past: the number of an entry of its journal, or an instant.
@@ -126,7 +131,8 @@ class Operation:
     to the world, a command: it is done at once, without a pause, and put on record with its arguments, so that it can
     be repeated; `prepare` does beforehand what takes time, and answers the arguments to go on with. It is journaled
     too, unless it `journals` itself. `words` makes lines for people of its answer. What reads a world can be asked for
-    its past (`THEN`), unless `present` says why not.
+    its past (`THEN`), unless `present` says why not. `answers` is the type of its answer (`control/contract/types.py`);
+    without it the answer is any object.
 
     A row is called with the arguments of its function.
     """
@@ -144,6 +150,7 @@ class Operation:
     words: Words = _unsaid
     early: bool = False
     present: str = ""
+    answers: Any = dict
 
     def __call__(self, call: Call, *positional: Any, **named: Any) -> Awaitable[Any]:
         """What the function of the row answers."""
@@ -176,6 +183,8 @@ _KINDS: Final[dict[str, tuple[type, ...]]] = {
     "int | str | None": (int, str, NoneType),
     "dict[str, Any] | None": (dict, NoneType),
 }
+#: An annotation that has keywords of JSON Schema beside the type.
+_ANNOTATED: Final = re.compile(r"^Annotated\[(.+), \w+\]$")
 #: Arguments that hold a scenario or a part of one.
 READ: Final = frozenset({"scenario", "text", "raw"})
 _NONE: Final[Mapping[str, Any]] = {}
@@ -194,6 +203,7 @@ def operation(
     words: Words = _unsaid,
     early: bool = False,
     present: str = "",
+    answers: Any = dict,
 ) -> Callable[[Function], Operation]:
     """Makes a function an operation; its name is the function's. Who serves lists its module (`Served`)."""
 
@@ -202,14 +212,15 @@ def operation(
             name.removesuffix("_"): Argument(
                 name.removesuffix("_"),
                 name,
-                _KINDS.get(str(parameter.annotation), ()),
+                _KINDS.get(_ANNOTATED.sub(r"\1", str(parameter.annotation)), ()),
                 parameter.default is inspect.Parameter.empty,
+                None if parameter.default is inspect.Parameter.empty else parameter.default,
             )
             for name, parameter in list(inspect.signature(function).parameters.items())[1:]
         }
         name = function.__name__
         return Operation(
-            name, method, path, function, takes, status, raw, act, journals, prepare, words, early, present
+            name, method, path, function, takes, status, raw, act, journals, prepare, words, early, present, answers
         )
 
     return register
