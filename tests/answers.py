@@ -11,19 +11,16 @@ import jsonschema_rs
 from sendbox.app import SERVED
 from sendbox.control.contract.openapi import document
 from sendbox.control.operation import Control, Operation, Served, Text
-from sendbox.control.stream import STREAMED, Events
+from sendbox.control.stream import Events
 
 #: What was not as the contract says, until the end of a test.
 VIOLATIONS: Final[list[str]] = []
 _PERFORM: Final = Control.do
 
 
-@cache
 def contract(served: Served = SERVED) -> dict[str, Any]:
     """The contract of control."""
-    return document(
-        served.operations, STREAMED, served.kinds, prefix="/_sandbox", origin="http://sandbox", version="test"
-    )
+    return document(served, prefix="/_sandbox", origin="http://sandbox", version="test")
 
 
 def validator(schema: dict[str, Any], served: Served = SERVED) -> Any:
@@ -48,6 +45,17 @@ async def _checked(
             place = "/".join(map(str, error.instance_path))
             VIOLATIONS.append(f"{row.name} at {place}: {error.message[:600]}")
     return answer
+
+
+@cache
+def _events(path: str, name: str) -> Any:
+    content = contract()["paths"][f"/_sandbox{path}"]["get"]["responses"]["200"]["content"]
+    return validator(content["text/event-stream"]["x-events"][name])
+
+
+def event(path: str, name: str, data: Any) -> None:
+    """Holds an event of a stream against the contract."""
+    _events(path, name).validate(data)
 
 
 def watch() -> None:

@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypedDict
 
 from sendbox.control.operation import Call, ControlError, operation
 from tests.locker.parcels import Locker
 
 
-@operation("GET", "/worlds/{id}/parcels")
+class ParcelShown(TypedDict):
+    """A parcel, and the phone of its recipient."""
+
+    parcel: str
+    locker: str
+    phone: str
+    state: str
+
+
+@operation("GET", "/worlds/{id}/parcels", answers=dict[str, list[ParcelShown]])
 async def parcels(call: Call) -> Any:
     """Every parcel, oldest first."""
     return {"parcels": [parcel.view() for parcel in Locker.of(call.here.world).parcels.values()]}
 
 
-@operation("POST", "/worlds/{id}/parcels/{parcel}/collect", act=True)
+@operation("POST", "/worlds/{id}/parcels/{parcel}/collect", act=True, answers=ParcelShown)
 async def collect_parcel(call: Call, parcel: str) -> Any:
     """The recipient takes a parcel out of its locker."""
     locker = Locker.of(call.here.world)

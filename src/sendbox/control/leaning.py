@@ -2,7 +2,8 @@
 
 The world is made again from its record, once for each other value. What its client saw, the answers to its calls and
 the webhooks, is compared up to the first difference. Nothing is said about what comes after that: the client would have
-acted differently.
+acted differently. The module is long because the type of each answer stands with
+the operation.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Operations that look at what happened: journal, events, built-in receiver, outbox, advice, digest, verdict."""
+"""Operations that look at what happened: journal, events, built-in receiver, outbox, advice, digest, verdict.
+
+It is long because the type of each answer stands with its operation.
+"""
 
 from __future__ import annotations
 

@@ -48,10 +48,7 @@ def control_routes(control: Control) -> list[Route]:
 async def _openapi(control: Control, request: Request) -> Response:
     """The contract of control."""
     origin = origin_of(control.runtime, request.scope)
-    served = control.served
-    made = partial(
-        document, served.operations, STREAMED, served.kinds, prefix=PREFIX, origin=origin, version=__version__
-    )
+    made = partial(document, control.served, prefix=PREFIX, origin=origin, version=__version__)
     return json_answer(await asyncio.get_running_loop().run_in_executor(None, made))
 
 

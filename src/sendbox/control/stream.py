@@ -2,6 +2,7 @@
 
 Two addresses are made of one code: the stream of one world, and the stream of several worlds and of the server, which
 serves a browser with one connection. Only HTTP carries them, so they are not among the operations of the other clients.
+It is long because the type of each event stands with the streams.
 """
 
 from __future__ import annotations

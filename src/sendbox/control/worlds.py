@@ -1,4 +1,7 @@
-"""Operations on whole worlds: open, show, close, reset, scenario, rules."""
+"""Operations on whole worlds: open, show, close, reset, scenario, rules.
+
+It is long because the type of each answer stands with its operation.
+"""
 
 from __future__ import annotations
 

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
+from functools import cache
 from typing import TYPE_CHECKING, Any, Final, get_args, get_type_hints
 
+from sendbox.contract.schemas import with_optional
 from sendbox.control.contract.types import COMPONENTS, Schema, Types
 from sendbox.control.operation import Text
+from sendbox.control.stream import STREAMED
 
 if TYPE_CHECKING:
-    from sendbox.control.operation import Argument, Operation
+    from sendbox.control.operation import Argument, Operation, Served
     from sendbox.engine.kinds.rows import Kinds
 
 _ERROR: Final = {
@@ -43,35 +46,34 @@ _HEAD: Final[dict[str, Schema]] = {
 _STRICT: Final = ["n", "at", "kind"]
 
 
-def document(
-    rows: Iterable[Operation],
-    streamed: Iterable[Operation],
-    kinds: Kinds,
-    *,
-    prefix: str,
-    origin: str,
-    version: str,
-) -> dict[str, Any]:
-    """The document of these operations, and of those that answer with a stream of events, under `prefix`.
+def document(served: Served, *, prefix: str, origin: str, version: str) -> dict[str, Any]:
+    """The document of all operations that are served, and of the streams, under `prefix`.
 
-    `kinds` are those of the entries of the journal; `origin` is the address under which the operations are served.
-    Raises `TypeError` for an answer or argument whose type JSON does not have.
+    `origin` is the address under which the operations are served. The first call takes long. Raises `TypeError` for an
+    answer or argument whose type JSON does not have.
     """
-    types = Types()
-    types.components["Error"] = _ERROR
-    types.components |= _entries(types, kinds)
-    paths: dict[str, dict[str, Any]] = {}
-    for row in rows:
-        paths.setdefault(prefix + row.path, {})[row.method.lower()] = _operation(types, row)
-    for row in streamed:
-        paths[prefix + row.path] = {row.method.lower(): _operation(types, row, _RESUMED)}
+    paths, schemas = _described(served, prefix)
     return {
         "openapi": "3.1.0",
         "info": {"title": "Sendbox control", "version": version, "summary": "Worlds, time, phones and what happened"},
         "servers": [{"url": origin}],
         "paths": paths,
-        "components": {"schemas": types.components},
+        "components": {"schemas": schemas},
     }
+
+
+@cache
+def _described(served: Served, prefix: str) -> tuple[dict[str, dict[str, Any]], dict[str, Schema]]:
+    """The paths, and the components."""
+    types = Types()
+    types.components["Error"] = _ERROR
+    types.components |= _entries(types, served.kinds)
+    paths: dict[str, dict[str, Any]] = {}
+    for row in served.operations:
+        paths.setdefault(prefix + row.path, {})[row.method.lower()] = _operation(types, row)
+    for row in STREAMED:
+        paths[prefix + row.path] = {row.method.lower(): _operation(types, row, _RESUMED)}
+    return paths, types.components
 
 
 def _entries(types: Types, kinds: Kinds) -> dict[str, Schema]:
@@ -152,7 +154,7 @@ def _body(arguments: list[Argument], schemas: Mapping[str, Schema]) -> dict[str,
     }
     if _needs(arguments):
         body["required"] = [argument.name for argument in arguments if argument.required]
-    return body
+    return with_optional(body)
 
 
 def _schemas(types: Types, row: Operation) -> dict[str, Schema]:
