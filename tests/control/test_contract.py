@@ -28,6 +28,13 @@ class Tree(Leaf, total=False):
     elsewhere: Annotated[dict[str, Any], Component("Forest"), Keywords(description="far")]
 
 
+def _another() -> type:
+    class Leaf(TypedDict):
+        x: int
+
+    return Leaf
+
+
 class Open(TypedDict):
     """More may be there."""
 
@@ -70,8 +77,7 @@ def test_services_may_add_fields() -> None:
 
 def test_two_types_of_one_name_are_two_components() -> None:
     """Services do not know the names of others."""
-    other = TypedDict("Leaf", {"x": int})  # type: ignore[misc]
-    types = Types()
+    other, types = _another(), Types()
     assert types.schema(Leaf) == {"$ref": f"{COMPONENTS}Leaf"}
     assert types.schema(other) == {"$ref": f"{COMPONENTS}{__name__}.Leaf"}
     assert types.schema(Leaf) == {"$ref": f"{COMPONENTS}Leaf"}
@@ -79,7 +85,7 @@ def test_two_types_of_one_name_are_two_components() -> None:
 
 def test_what_json_does_not_have_is_refused() -> None:
     """A mistake in a type is named."""
-    with pytest.raises(TypeError, match="set.* is not a type of JSON"):
+    with pytest.raises(TypeError, match=r"set.* is not a type of JSON"):
         Types().schema(set[int])
 
 

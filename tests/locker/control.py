@@ -2,28 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any, TypedDict
+from typing import Any
 
 from sendbox.control.operation import Call, ControlError, operation
 from tests.locker.parcels import Locker
 
 
-class ParcelShown(TypedDict):
-    """A parcel, and the phone of its recipient."""
-
-    parcel: str
-    locker: str
-    phone: str
-    state: str
-
-
-@operation("GET", "/worlds/{id}/parcels", answers=dict[str, list[ParcelShown]])
+@operation("GET", "/worlds/{id}/parcels", answers=dict[str, list[dict[str, str]]])
 async def parcels(call: Call) -> Any:
     """Every parcel, oldest first."""
     return {"parcels": [parcel.view() for parcel in Locker.of(call.here.world).parcels.values()]}
 
 
-@operation("POST", "/worlds/{id}/parcels/{parcel}/collect", act=True, answers=ParcelShown)
+@operation("POST", "/worlds/{id}/parcels/{parcel}/collect", act=True, answers=dict[str, str])
 async def collect_parcel(call: Call, parcel: str) -> Any:
     """The recipient takes a parcel out of its locker."""
     locker = Locker.of(call.here.world)
