@@ -1,4 +1,4 @@
-// What tests do with sandbox.mjs: node --test examples/sandbox.test.mjs
+// What tests do with sandbox.mjs: node examples/sandbox.test.mjs
 import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
 import { once } from 'node:events'
