@@ -32,7 +32,7 @@ _SERVICE: Final = "a service can be read, and removed, without the others; what 
 #: What a service needs to make operations of control, and to say how an export does them again.
 _ROWS: Final = (
     "control.operation control.arguments control.contract.answers control.contract.types control.reading "
-    "control.searching control.export.rows control.export.literals"
+    "control.searching control.catalog control.export.rows control.export.literals"
 )
 #: The longest name that fits a module is its part. Whoever is not here is the shell, which may import everything
 #: but the two ends.
@@ -107,8 +107,8 @@ PARTS: Final = (
     ),
     part(
         "fixture",
-        "app contract control control.operation engine exploring runtime runtime.wall scenario server server.loop "
-        "services.numbers settings",
+        "app contract control control.catalog control.operation engine exploring runtime runtime.wall scenario server "
+        "server.loop services.numbers settings",
         "the pytest side: it drives a sandbox as any client of control does, reads numbers as control does, and runs "
         "the tests that are explored",
     ),
@@ -126,6 +126,7 @@ OBSERVERS: Final = (
     "engine.kinds",
     "services.coverage",
     "services.messaging.control.story",
+    "services.messaging.control.telling",
     *(f"services.{name}.{half}" for name in SERVICES for half in ("kinds", "subjects", "upcoming")),
 )
 #: So many modules a folder of the package may hold.

@@ -18,7 +18,7 @@ from typing import Any, Final
 import orjson
 from starlette.types import Message
 
-from sendbox.control.routes import STREAMS
+from sendbox.control.stream import STREAMS
 from sendbox.engine.bounds import ESCAPES
 from sendbox.runtime import collector
 from sendbox.server.asgi import AsgiCall

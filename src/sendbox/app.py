@@ -7,8 +7,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from sendbox import data
-from sendbox.control import checkpoints, coverage, leaning, pending, records, refused, scenarios, time, worlds
-from sendbox.control.beside import compare, past
+from sendbox.control import checkpoints, coverage, pending, records, refused, scenarios, time, worlds
+from sendbox.control.beside import compare, leaning, past
 from sendbox.control.catalog import catalog
 from sendbox.control.exchanges import deliveries, requests
 from sendbox.control.export import export

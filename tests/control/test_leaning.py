@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from sendbox.app import SERVED
-from sendbox.control.leaning import Seen, again, first_of, lines, others, seen, under
+from sendbox.control.beside.leaning import Seen, again, first_of, lines, others, seen, under
 from sendbox.control.operation import Call, Control
 from sendbox.engine.commands.command import Stamp
 from sendbox.engine.digest import finished

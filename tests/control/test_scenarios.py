@@ -192,3 +192,14 @@ async def test_a_file_is_shown_as_such(tmp_path: Path) -> None:
         found = await shown(box)
         assert (found["given"], found["text"], rule(found, "lost")["line"]) == ("file", file.read_text("utf-8"), 6)
         assert [row["of"] for row in found["rules"] if row["in"] == "api"] == ["scenario", str(tmp_path / "base.yaml")]
+
+
+async def test_the_magic_numbers() -> None:
+    """Those of the default scenario, with what happens to a message to each."""
+    async with boxed() as box:
+        rows = (await box.get("/_sandbox/numbers")).json["numbers"]
+        assert rows[:2] == [
+            {"ends": "00", "example": "420777000100", "meaning": "delivered"},
+            {"ends": "01", "example": "420777000101", "meaning": "delivered as well"},
+        ]
+        assert [row["ends"] for row in rows] == [f"{number:02}" for number in range(15)]

@@ -65,7 +65,7 @@ async def test_a_world_is_opened_with_settings_of_its_own() -> None:
         assert shown["callback_url"] == f"{ORIGIN}/_sandbox/worlds/test-a/hook"
         assert (shown["epoch"], shown["messages"], shown["deliveries"]) == (0, 0, "push")
         assert shown["started"] == "2026-06-01T12:00:00.000Z"
-        assert (await box.get("/_sandbox/worlds/test-a")).json == shown
+        assert (await box.get("/_sandbox/worlds/test-a")).json == {**shown, "checkpoints": []}
         assert box.runtime.worlds["test-a"].world.salt == "s"
 
 

@@ -53,7 +53,7 @@ async def _of_record(file: Path, recorded: Recorded) -> dict[str, Any]:
 
 def lines(answer: dict[str, Any]) -> list[str]:
     """The answer for people."""
-    from sendbox.control.leaning import lines as told
+    from sendbox.control.beside.leaning import lines as told
 
     return told(answer) or ["no assumption was relied on"]
 

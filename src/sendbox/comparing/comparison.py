@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sendbox.comparing.differences import STATUS, Answered, Difference, compare
 from sendbox.comparing.running import Made, Run
-from sendbox.control.leaning import Other, others, under
+from sendbox.control.beside.leaning import Other, others, under
 from sendbox.scenario.model import ScenarioError
 from sendbox.services.assumptions import registry
 

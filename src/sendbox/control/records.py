@@ -270,9 +270,7 @@ async def journal(
 def _told(teller: Teller, entry: Entry) -> dict[str, Any]:
     """An entry in words."""
     told = teller.tell(entry)
-    words = {"who": None, "text": None, "tone": "dim"}
-    if told is not None:
-        words = {"who": told.who, "text": told.text, "tone": told.tone}
+    words = {"who": None, "text": None, "tone": "dim"} if told is None else told.as_json()
     return {"n": entry["n"], "at": entry["at"], "kind": entry["kind"], **words}
 
 

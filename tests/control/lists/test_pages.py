@@ -245,3 +245,57 @@ async def test_what_a_phone_wrote_is_found_by_its_number() -> None:
         phones = Messaging.of(box.runtime.worlds[KEY].world).phones
         assert [text.number for text in phones.written.of(PHONES[1])] == [0, 2]
         assert len((await box.get(f"{WORLD}/phones/{PHONES[1]}")).json["conversation"]) == 2
+
+
+@pytest.mark.asyncio
+async def test_a_short_call_has_what_a_list_shows() -> None:
+    """Not what was sent and answered; of the remarks only how many there are."""
+    async with boxed() as box:
+        await box.open()
+        await box.post(f"{WORLD}/rules", {"in": "api", "when": {"phone": PHONES[2]}, "fault": {"status": 503}})
+        await box.send(PHONES[1], colour="red")
+        body = {"to": [{"phone_number": PHONES[2]}], "body": "Hello"}
+        await box.post("/v2/message", body, x_api_key=KEY)
+        first, second = (await box.get(f"{WORLD}/requests?form=short")).json["requests"]
+        whole = (await box.get(f"{WORLD}/requests")).json["requests"]
+        assert first == {
+            **{name: whole[0][name] for name in ("n", "at", "operation", "method", "path", "status")},
+            "findings": 0,
+            "advice": 1,
+        }
+        assert (second["status"], second["fault"]) == (503, whole[1]["fault"])
+        found = (await box.get(f"{WORLD}/requests?search=remark:unknown-*")).json["requests"]
+        assert [entry["n"] for entry in found] == [first["n"]]
+        assert (await box.get(f"{WORLD}/requests?form=long")).status == 400
+
+
+@pytest.mark.asyncio
+async def test_a_short_webhook_has_what_a_list_shows() -> None:
+    """The first of its events, and how many it carries; a long text is cut."""
+    async with boxed() as box:
+        await box.send(*PHONES)
+        await box.advance("0")
+        await box.post(f"{WORLD}/inbound", {"channel": "sms", "from": PHONES[0], "body": "x" * 200})
+        await box.advance("0")
+        (many, one) = (await box.get(f"{WORLD}/deliveries?form=short")).json["deliveries"]
+        assert ([event["phone"] for event in many["events"]], many["carries"], many["tries"]) == (PHONES[:4], 5, 1)
+        assert (one["events"][0]["body"], one["carries"]) == (f"{'x' * 59}…", 1)
+
+
+@pytest.mark.asyncio
+async def test_the_messages_of_one_call() -> None:
+    """By the number of its entry; an entry that is not there, or was forgotten, is said."""
+    async with boxed(max_journal=20, when_full="forget") as box:
+        await box.open()
+        await box.send(PHONES[0])
+        sent = await box.send(*PHONES[1:3])
+        second = (await box.get(f"{WORLD}/requests?order=newest&limit=1")).json["requests"][0]["n"]
+        made = (await box.get(f"{WORLD}/messages?request={second}")).json["messages"]
+        assert [message["message_id"] for message in made] == sent
+        answer = await box.get(f"{WORLD}/messages?request=999")
+        assert (answer.status, answer.json["error"]) == (404, "no_such_entry")
+        for phone in PHONES:
+            await box.send(phone)
+            await box.advance("1h")
+        answer = await box.get(f"{WORLD}/messages?request={second}")
+        assert (answer.status, answer.json["error"]) == (404, "forgotten")

@@ -32,9 +32,12 @@ ARGUMENTS: Final = (
 PATIENCE: Final = 10_000
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    """The browser of this process. Without one the tests are skipped, but not in continuous integration."""
+    """The browser of a module. Without one its tests are skipped, but not in continuous integration.
+
+    Playwright runs a loop in this thread until it ends, so tests of other modules could not run theirs.
+    """
     program = os.environ.get("SENDBOX_BROWSER") or shutil.which("chromium") or shutil.which("google-chrome")
     if program is None:
         if os.environ.get("CI"):

@@ -6,6 +6,7 @@ import json
 from functools import partial
 
 import pytest
+from playwright.sync_api import expect
 
 from tests.page.browser.conftest import Tab
 
@@ -87,8 +88,8 @@ def test_texts_of_clients_stay_texts(tab: Tab) -> None:
     places += [{"view": "requests", "request": "2"}]
     for place in places:
         tab.open(**place)
-        tab.page.locator("main h1").first.wait_for()
-        tab.page.wait_for_load_state("networkidle")
+        tab.page.locator("main :is(h1, h2):visible").first.wait_for()
+        expect(tab.page.locator("main")).not_to_contain_text("Loading …")
         assert "harm" not in tab.page.title(), place
         elements = tab.page.evaluate(
             "[...document.querySelectorAll('main *')].filter(e => e.matches('img, script, style, iframe, [onload], "

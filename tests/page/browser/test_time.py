@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Request, expect
 
 from tests.page.browser.conftest import Tab
 from tests.page.browser.test_frame import send
@@ -128,6 +129,10 @@ def test_the_past_is_shown_as_it_was(tab: Tab) -> None:
     tab.press("Due next", "link", "#views")
     tab.see("hand-over of sendMessage")
     expect(tab.page.get_by_role("button", name="Advance")).to_have_count(0)
+    tab.press(tab.sendbox.api_key)
+    expect(tab.page.get_by_role("dialog")).to_contain_text("Return to the present to change it.")
+    expect(tab.page.get_by_role("button", name="Reset")).to_have_count(0)
+    tab.page.keyboard.press("Escape")
     tab.press("Play")
     expect(slider).not_to_have_value("1")
     tab.press("Pause")
@@ -135,6 +140,38 @@ def test_the_past_is_shown_as_it_was(tab: Tab) -> None:
     expect(tab.page.locator("#bar .clock time")).to_have_text("2026-03-01 10:00:00")
     tab.press("Messages", "link", "#views")
     expect(badge).to_have_count(2)
+
+
+@STARTED
+def test_the_slider_is_smooth(tab: Tab) -> None:
+    """However fast it moves: a view has one question under way, and shows the place where the slider stops."""
+    for number in range(101, 105):
+        send(tab, f"420777000{number}")
+    advance(tab, "1h")
+    tab.open("messages", then=str(len(tab.sendbox.journal) - 1))
+    slider = tab.page.get_by_label("Entry of the journal")
+    expect(tab.page.locator("sb-list .row .badge").first).to_have_text("failed")
+    under_way: Counter[str] = Counter()
+    most: Counter[str] = Counter()
+
+    def begun(request: Request) -> None:
+        path = request.url.partition("?")[0]
+        under_way[path] += 1
+        most[path] = max(most[path], under_way[path])
+
+    def ended(request: Request) -> None:
+        under_way[request.url.partition("?")[0]] -= 1
+
+    tab.page.on("request", begun)
+    tab.page.on("requestfinished", ended)
+    slider.focus()
+    while slider.input_value() != "2":
+        slider.press("ArrowLeft")
+    expect(tab.page).to_have_url(re.compile("then=2$"))
+    expect(tab.page.locator("sb-list .row")).to_have_count(2)
+    expect(slider).to_be_focused()
+    expect(slider).to_have_value("2")
+    assert {count for path, count in most.items() if "/worlds/" in path} == {1}, most
 
 
 @STARTED
@@ -157,7 +194,7 @@ def test_the_past_at_an_instant_and_where_there_is_none(tab: Tab) -> None:
 def test_two_runs_are_compared(tab: Tab) -> None:
     """Another world is searched and chosen; equal runs are equal, and of others the first difference is marked."""
     sendbox, post = tab.sendbox, tab.page.request.post
-    other = f"{sendbox.api_key}-other"
+    other = f"test-{sendbox.api_key[-12:]}-other"
     clock = {"mode": "manual", "start": "2026-03-01T09:00:00Z"}
     post(f"{sendbox.origin}/_sandbox/worlds", data={"id": other, "seed": 0, "clock": clock})
 

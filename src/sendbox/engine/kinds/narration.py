@@ -44,6 +44,10 @@ class Told(NamedTuple):
         """The same with the phone that it is about."""
         return self.text if self.who in (CLIENT, WORLD, RECEIVER) else f"{self.who}: {self.text}"
 
+    def as_json(self) -> dict[str, str]:
+        """The narration as control shows it."""
+        return {"who": self.who, "text": self.text, "tone": self.tone}
+
 
 class Names:
     """What messages are called: m1, m2, … in the order in which they are met, unless a name of it is `known`."""

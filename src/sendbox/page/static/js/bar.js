@@ -42,7 +42,7 @@ function draw() {
         "aria-label": `Colours: ${THEMES[theme]}`,
       }, icon("theme"))),
     world !== null && past && h("sb-past"),
-    world !== null && !past && place().has("play") && h("sb-player"));
+    world !== null && place().has("play") && h("sb-player", { hidden: past, key: world }));
 }
 
 try {

@@ -90,12 +90,14 @@ export function patch(node, next) {
     if (node.data !== next.data) node.data = next.data;
     return;
   }
+  // what a person opened or closed stays so
+  const turned = (name) => name === "open" && node.nodeName === "DETAILS";
   for (const { name } of [...node.attributes]) {
-    if (!next.hasAttribute(name) && !node.own?.has(name)) node.removeAttribute(name);
+    if (!turned(name) && !next.hasAttribute(name) && !node.own?.has(name)) node.removeAttribute(name);
   }
   for (const { name, value } of next.attributes) {
     // a style as text would be refused by the policy of the page
-    if (node.getAttribute(name) === value) continue;
+    if (turned(name) || node.getAttribute(name) === value) continue;
     if (name === "style") node.style.cssText = next.style.cssText;
     else node.setAttribute(name, value);
   }

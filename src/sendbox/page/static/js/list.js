@@ -43,7 +43,7 @@ class List extends HTMLElement {
 
   #ready() {
     if (this.onscroll) return;
-    this.onscroll = () => this.#scrolled();
+    this.onscroll = () => this.#draw();
     this.addEventListener("keydown", (event) => this.#key(event));
     new ResizeObserver(() => this.#draw()).observe(this);
   }
@@ -118,10 +118,10 @@ class List extends HTMLElement {
     this.#draw();
   }
 
-  #scrolled() {
-    this.#draw();
+  /** Asks for the next page where its rows come near; of a list that is not seen none does. */
+  #more() {
     const end = this.#items.length * this.data.height - this.clientHeight * 2;
-    if (this.#next === null || this.#busy || this.scrollTop < end) return;
+    if (this.#next === null || this.#busy || !this.clientHeight || this.scrollTop < end) return;
     this.#ask(async () => {
       const page = await this.#page(this.#next);
       this.#items.push(...page.items);
@@ -149,7 +149,7 @@ class List extends HTMLElement {
         style: { top: `${(first + index) * height}px`, height: `${height}px` },
       }, row(item)));
     show(this, h("ul.window", { "aria-label": label, style: { height: `${this.#items.length * height}px` } }, rows));
-    if (this.#next !== null && this.scrollHeight <= this.clientHeight + height) this.#scrolled();
+    this.#more();
   }
 
   #key(event) {

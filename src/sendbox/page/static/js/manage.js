@@ -25,6 +25,7 @@ function drawn(id, world, { refresh, close }) {
   const here = path("worlds", id);
   const button = (label, doing, more = {}) => h("button", { type: "button", onclick: doing, ...more }, label);
   const taken = world.checkpoints;
+  const past = place().get("world") === id && place().has("then");
 
   async function take(event) {
     event.preventDefault();
@@ -67,11 +68,11 @@ function drawn(id, world, { refresh, close }) {
     h("p.quiet", "A checkpoint keeps the present state. Restoring it is how time goes back."),
     taken.length > 0 && h("ul.manage-taken", { "aria-label": "Checkpoints" }, taken.map((checkpoint) =>
       h("li", { key: checkpoint.name }, h("bdi", checkpoint.name), h("span.quiet", when(checkpoint.at)),
-        h("button.small", { type: "button", onclick: () => restore(checkpoint), "aria-label": `Restore ${checkpoint.name}` }, "Restore")))),
-    h("form.manage-take", { onsubmit: take },
+        !past && h("button.small", { type: "button", onclick: () => restore(checkpoint), "aria-label": `Restore ${checkpoint.name}` }, "Restore")))),
+    past ? h("p", "This world is shown as it was. Return to the present to change it.") : h("form.manage-take", { onsubmit: take },
       h("input", { name: "name", required: true, maxlength: 100, placeholder: "before the campaign", "aria-label": "Name of a checkpoint", autocomplete: "off" }),
       h("button", "Take a checkpoint")),
-    h("div.actions.manage-end",
+    !past && h("div.actions.manage-end",
       place().get("world") !== id && h("a.button", { href: address({ world: id }, []), onclick: close }, "Show"),
       button("Reset", reset),
       button("Close the world", end, { class: "danger" })),
@@ -80,7 +81,12 @@ function drawn(id, world, { refresh, close }) {
 
 /** A form that opens a world; `opened` is called with its id. */
 export function opening(opened) {
-  const field = (label, input, hint) => h("label.field", label, input, hint && h("span.quiet", hint));
+  const field = (label, input, hint) => {
+    const id = `opening-${input.name}`;
+    input.id = id;
+    if (hint) input.setAttribute("aria-describedby", `${id}-hint`);
+    return h("div.field", h("label", { for: id }, label), input, hint && h("span.quiet", { id: `${id}-hint` }, hint));
+  };
   dialog("Open a world", (close) => h("form", {
     onsubmit: async (event) => {
       event.preventDefault();

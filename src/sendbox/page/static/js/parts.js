@@ -30,10 +30,10 @@ function indented(value) {
   }
 }
 
-/** A button that copies a text, or what a function answers. */
-export function copy(what, label = "Copy") {
+/** A button that copies a text, or what a function answers; `about` is its whole name where there are several. */
+export function copy(what, label = "Copy", about = null) {
   return h("button.small", {
-    type: "button",
+    type: "button", "aria-label": about,
     onclick: async () => {
       try {
         await navigator.clipboard.writeText(typeof what === "function" ? await what() : what);
@@ -41,6 +41,18 @@ export function copy(what, label = "Copy") {
       } catch (error) {
         say(error.name === "NotAllowedError" ? "This browser does not allow to copy here." : error.message, { bad: true });
       }
+    },
+  }, label);
+}
+
+/** A button that saves a text as a file. */
+export function save(content, name, label) {
+  return h("button.small", {
+    type: "button",
+    onclick: () => {
+      const url = URL.createObjectURL(new Blob([content], { type: "text/plain" }));
+      h("a", { href: url, download: name }).click();
+      URL.revokeObjectURL(url);
     },
   }, label);
 }

@@ -45,7 +45,7 @@ class Past extends View {
     const entry = entries.at(-1);
     const at = number === null ? (await this.world.get("clock")).now : entry.at;
     // a place that came from elsewhere: the back button, another view, a step
-    if (this.#timer === null) this.#at = entry.n;
+    if (this.#timer === null && then === this.field("then")) this.#at = entry.n;
     return { entry, first, at };
   }
 

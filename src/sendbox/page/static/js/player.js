@@ -52,6 +52,7 @@ class Player extends View {
 
   async #step() {
     if (this.#busy) return;
+    if (this.past) return this.#stop();
     this.#busy = true;
     const { world } = this;
     try {
@@ -77,8 +78,8 @@ class Player extends View {
     if (this.#problem) return this.#problem.message;
     const did = this.#last;
     if (!did) return "Ready to play the scenario of this world.";
+    if (this.#answer.done) return `The story has ended, at ${when(this.#answer.clock.now)}.`;
     if (did.step === "moved") return `The clock moved to ${when(did.at)}.`;
-    if (did.step === "ended") return "The story has ended.";
     const name = did.name ? ` “${did.name}”` : "";
     return `${did.operation}${name} sent: ${did.status ?? did.error}.`;
   }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Mapping
-from heapq import nlargest
+from heapq import heappush, heappushpop
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Final
 
@@ -20,7 +20,7 @@ from sendbox.services.ports import account_of
 if TYPE_CHECKING:
     from sendbox.engine.world import World
 
-    #: Instant, place among those of the instant, and an attempt, or a message of which none was made.
+    #: Instant, then place among those of the instant; and an attempt, or a message of which none was made.
     Entry = tuple[tuple[int, int, int], Attempt | Message]
 
 #: So many messages of a phone are looked at between two pauses.
@@ -31,32 +31,30 @@ def newest_view(world: World, number: str, most: int) -> Generator[None, None, d
     """What `phone` answers with `last`; pauses now and then."""
     phones = Messaging.of(world).phones
     messages = phones.messages_of(number)
-    arrived: list[Entry] = []
-    absent: list[Entry] = []
+    arrived, absent = _Newest(most), _Newest(most)
     for place, message in enumerate(messages, 1):
         attempts = message.attempts
         if not attempts and message.valid:
-            absent.append(((message.accepted_at, message.ordinal, 0), message))
+            absent.add(message.accepted_at, message, message)
         for attempt in attempts:
             at = attempt.arrived_at
-            began = at if at is not None else _began(attempt)
-            (absent if at is None else arrived).append(((began, message.ordinal, attempt.number), attempt))
+            (absent if at is None else arrived).add(_began(attempt) if at is None else at, message, attempt)
         if place % _LOOKED == 0:
             yield
     written = phones.written.of(number)
     shares = shares_on(world, number)
     texts = [text for share in shares for text in share.texts]
     codes = [code for share in shares for code in share.codes]
-    conversation: list[Mapping[str, Any]] = [entry_view(world, found) for found in _newest(arrived, most)]
-    conversation += [*texts[-most:], *map(written_view, written[-most:])]
+    there, missing = (yield from _views(world, arrived)), (yield from _views(world, absent))
+    conversation = [*there, *texts[-most:], *map(written_view, written[-most:])]
     conversation.sort(key=itemgetter("at"))  # all of one length
     return {
         **handset_view(world, number),
         "messages": [message.id for message in messages[-most:]],
         "codes": codes[:most],
         "conversation": conversation[-most:],
-        "not_arrived": [entry_view(world, found) for found in _newest(absent, most)],
-        "earlier": len(arrived) + len(texts) + len(written) > most or len(absent) > most,
+        "not_arrived": missing,
+        "earlier": arrived.count + len(texts) + len(written) > most or absent.count > most,
     }
 
 
@@ -66,9 +64,29 @@ def _began(attempt: Attempt) -> int:
     return transitions[0][1] if transitions else attempt.message.accepted_at
 
 
-def _newest(entries: list[Entry], most: int) -> list[Entry]:
-    """The newest of them, oldest first."""
-    return nlargest(most, entries, key=itemgetter(0))[::-1]
+class _Newest:
+    """The newest of many entries, at most so many, and the count of all."""
+
+    def __init__(self, most: int) -> None:
+        self.most = most
+        self.count = 0
+        self.kept: list[Entry] = []
+
+    def add(self, at: int, message: Message, item: Attempt | Message) -> None:
+        """One more, of a message at an instant."""
+        number = item.number if isinstance(item, Attempt) else 0
+        entry = ((at, message.ordinal, number), item)  # no two have the same place
+        self.count += 1
+        (heappush if self.count <= self.most else heappushpop)(self.kept, entry)
+
+
+def _views(world: World, newest: _Newest) -> Generator[None, None, list[Mapping[str, Any]]]:
+    """The entries that were kept, oldest first."""
+    views: list[Mapping[str, Any]] = []
+    for found in sorted(newest.kept):
+        views.append(entry_view(world, found))
+        yield
+    return views
 
 
 def entry_view(world: World, found: Entry) -> dict[str, Any]:

@@ -34,6 +34,9 @@ async def story(call: Call, message_id: str, explain: Flag = True) -> Any:
 
     A delivery has only its events about this message; `others` counts the rest. `explain` is the answer of that
     operation, null with `explain=false`. `whole` is false where the journal goes on behind the entries that were read.
+    Beside its view an entry is `told` in words (`{who, text, tone}`, null where other entries tell it), with the
+    `section` of the specification, and what was `assumed` where that is silent. The message has its `legal` results,
+    and each attempt what the phone shows of it: `from`, `body`, and the parts of a template.
     """
     explained = flag(explain, "explain")
     world = call.here.world

@@ -11,8 +11,11 @@ from sendbox.engine.coverage.collector import Collector
 from sendbox.engine.kinds.narration import Names, Teller
 from sendbox.services.assumptions import registry
 from sendbox.services.messaging.channels import legal_next
+from sendbox.services.messaging.content.shown import shown
+from sendbox.services.messaging.content.text import text_shown
 from sendbox.services.messaging.results import STATES
-from sendbox.services.messaging.views import message_view, shown_view
+from sendbox.services.messaging.views import message_view
+from sendbox.services.ports import account_of
 
 if TYPE_CHECKING:
     from sendbox.control.operation import Call
@@ -40,7 +43,7 @@ async def told(call: Call, message: Message, numbers: Sequence[int]) -> list[dic
         _, code, _ = world.journal.entry(view["n"])
         return {
             **view,
-            "told": None if words is None else {"who": words.who, "text": words.text, "tone": words.tone},
+            "told": None if words is None else words.as_json(),
             "section": kinds.by_code[code].section,
             "assumed": [
                 {name: getattr(rows[id_], name) for name in ("id", "section", "title", "default")}
@@ -52,17 +55,24 @@ async def told(call: Call, message: Message, numbers: Sequence[int]) -> list[dic
 
 
 def whole(world: World, message: Message) -> dict[str, Any]:
-    """A message as its view, whose attempts have what the phone shows, or would show: `from`, `body`, `content`.
+    """A message as its view, whose attempts have what the phone shows, or would show.
 
+    That is `from`, `body`, and the parts of a template or of buttons (`content/shown.py`).
     `legal` are the results to which it can be moved by hand now.
     """
-    view = message_view(world, message)
+    view, account = message_view(world, message), account_of(world)
     attempts = message.attempts
     last = attempts[-1] if attempts else None
     return {
         **view,
         "attempts": [
-            {**shown, **shown_view(world, attempt)} for shown, attempt in zip(view["attempts"], attempts, strict=True)
+            {
+                **plain,
+                "from": attempt.shown_sender,
+                "body": text_shown(attempt, account),
+                **shown(attempt.step, account),
+            }
+            for plain, attempt in zip(view["attempts"], attempts, strict=True)
         ],
         "legal": [] if last is None else list(legal_next(last.step.channel, STATES[last.state])),
     }

@@ -2,7 +2,7 @@
 
 import { h } from "../dom.js";
 import { icon } from "../icons.js";
-import { badge, copy, text } from "../parts.js";
+import { badge, copy, json, text } from "../parts.js";
 import { viewOf } from "../route.js";
 import { count, time, tone, when } from "../words.js";
 import { buttons, cards, header } from "./shown.js";
@@ -20,16 +20,18 @@ const mark = (result) =>
 export function bubble(entry, on) {
   const own = entry.direction === "out";
   const code = own ? undefined : on.codes.get(entry.message_id);
-  return h("li.bubble", { key: entry.key, class: own ? "own" : entry.arrived ? "theirs" : "theirs pale" },
+  return h("li.bubble", { key: entry.key, class: [own ? "own" : entry.arrived ? "theirs" : "theirs pale", entry.fresh && "fresh"].filter(Boolean).join(" ") },
     entry.named && h("p.from", h("bdi", entry.named), " ", h("span.channel", entry.channel)),
     h("div.row-of",
       h("div.body",
         h("span.sr", own ? "The phone wrote: " : entry.arrived ? "Received: " : "Not on the phone: "),
         header(entry.header),
         code && codeCard(code),
-        h("p.words", body(entry, on)),
+        entry.body !== "" && h("p.words", body(entry, on)),
         entry.footer && h("p.foot", text(entry.footer)),
         cards(entry, on),
+        entry.raw && json(entry.raw),
+        entry.offer && h("p.foot", "The offer ends ", text(ends(entry.offer))),
         targets(entry),
         buttons(entry.buttons, entry, on),
         meta(entry, own)),
@@ -62,7 +64,13 @@ function body(entry, on) {
     rest = rest.slice(at + link.url.length);
   }
   if (rest) parts.push(text(rest));
-  return parts.length ? parts : h("span.quiet", entry.content?.raw ? JSON.stringify(entry.content.raw) : "no text");
+  return parts;
+}
+
+/** The end of an offer: an instant, or what the client gave for it. */
+function ends(offer) {
+  const at = new Date(Number(offer));
+  return Number.isNaN(at.getTime()) ? offer : when(at.toISOString());
 }
 
 const targets = ({ links = [] }) =>

@@ -28,8 +28,10 @@ export function composer({ channels, answered, can, turn, send }) {
     ? h("div.about", { key: "reply" }, icon("reply"), h("span.text", h("strong", "Reply to "), h("bdi", cut(answered.body, 80))),
       h("button.plain.small", { type: "button", onclick: () => turn(true) }, "Write first"))
     : h("div.about", { key: "write" },
-      h("label", "Channel ", h("select", { name: "channel" }, channels.map((name) => h("option", { value: name, selected: name === "sms" }, name)))),
-      h("label", "To ", h("input", { name: "to", placeholder: "your number", autocomplete: "off", spellcheck: "false", size: 10 })),
+      h("label", { for: "composer-channel" }, "Channel"),
+      h("select", { id: "composer-channel", name: "channel" }, channels.map((name) => h("option", { value: name, selected: name === "sms" }, name))),
+      h("label", { for: "composer-to" }, "To"),
+      h("input", { id: "composer-to", name: "to", placeholder: "your number", autocomplete: "off", spellcheck: "false", size: 10 }),
       can && h("button.plain.small", { type: "button", onclick: () => turn(false) }, "Reply")),
   h("div.line",
     h("textarea", {

@@ -13,7 +13,7 @@ export function entriesOf(phone, most) {
   const seen = new Map();
   let from = null;
   for (const entry of entries) {
-    const name = `${entry.direction} ${entry.message_id} ${entry.attempt ?? ""} ${entry.at}`;
+    const name = `${entry.direction} ${entry.message_id} ${entry.attempt ?? entry.at}`;
     seen.set(name, (seen.get(name) ?? 0) + 1);
     entry.key = `${name} ${seen.get(name)}`;
     entry.acts ??= [];

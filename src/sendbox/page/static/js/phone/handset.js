@@ -23,11 +23,8 @@ class Handset extends View {
   #first = false;
   #answered = null;
   #follow = true;
-
-  take(next) {
-    this.data = next.data;
-    this.redraw();
-  }
+  #shown = null;
+  #newest = "";
 
   load() {
     return this.world.get(["phones", this.data], { last: this.#most });
@@ -61,6 +58,10 @@ class Handset extends View {
 
   draw(phone) {
     const entries = entriesOf(phone, this.#most);
+    // what came since the last look moves in
+    for (const entry of entries) entry.fresh = this.#shown !== null && !this.#shown.has(entry.key) && entry.at >= this.#newest;
+    this.#newest = entries.at(-1)?.at ?? "";
+    this.#shown = new Set(entries.map(({ key }) => key));
     const more = phone.earlier || phone.conversation.length + phone.not_arrived.length > entries.length;
     const newest = entries.findLast((entry) => entry.acts.includes("reply") && entry.arrived) ?? null;
     const on = {
@@ -75,7 +76,7 @@ class Handset extends View {
       this.#head(phone),
       h("div.talk", { tabindex: "0", role: "log", "aria-label": "Conversation" },
         more && h("button.small.older", { type: "button", onclick: () => { this.#most += PAGE; this.reload(); } }, "Show older"),
-        entries.length ? h("ol.bubbles", bubbles(entries, on)) : h("p.empty", "Nothing was sent to this phone, and it wrote nothing yet.")),
+        entries.length ? h("ol.bubbles", bubbles(entries, on)) : h("p.empty", "Nothing was sent to this phone, and it wrote nothing yet. ", h("a", { href: viewOf("try", { to: phone.number }) }, "Send it a message"))),
       this.past
         ? h("p.past", "The past can only be looked at.")
         : composer({

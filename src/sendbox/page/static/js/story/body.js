@@ -11,10 +11,16 @@ const DEEP = 30;
 /** Lines around a remark that are shown in any case. */
 const AROUND = 3;
 
+const CONTROLS = { n: "\n", r: "\r", t: "\t" };
+
+/** A name that is written in quotes, as control writes it. */
+const unquoted = (quoted) => quoted.slice(1, -1).replace(/\\(?:x(..)|u(.{4})|U(.{8})|(.))/g, (_, two, four, eight, one) =>
+  one === undefined ? String.fromCodePoint(Number.parseInt(two ?? four ?? eight, 16)) : CONTROLS[one] ?? one);
+
 /** The steps of a path: `$.flow[1].sms.ttl` is `flow`, 1, `sms`, `ttl`. */
 export const stepsOf = (path) =>
   [...path.matchAll(STEP)].map(([, name, index, quoted]) =>
-    name ?? (index === undefined ? quoted.slice(1, -1).replace(/\\(.)/g, "$1") : Number(index)));
+    name ?? (index === undefined ? unquoted(quoted) : Number(index)));
 
 /** What a client sent, as an object: JSON, or the fields of a form or a query; undefined where it is neither. */
 export function read({ body, path, method }) {

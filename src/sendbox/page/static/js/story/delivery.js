@@ -4,7 +4,7 @@ import { h } from "../dom.js";
 import { badge, copy, facts, json, text } from "../parts.js";
 import { viewOf } from "../route.js";
 import { View, act } from "../view.js";
-import { since, statusTone, when } from "../words.js";
+import { cut, since, statusTone, when } from "../words.js";
 
 /** The acts of control, and what is said when they are done. */
 const DONE = { hold: "The webhook is held.", release: "The webhook is released.", replay: "The webhook is sent again." };
@@ -13,8 +13,11 @@ const MOST = 20;
 
 /** An event of a webhook in a few words. */
 export const short = ({ event, result, phone, from, body, ...rest }) =>
-  [result ?? event, phone ?? from, body ?? (phone || from ? null : Object.values(rest).find((value) => typeof value === "string"))]
-    .filter(Boolean).join(" ");
+  cut([result ?? event, phone ?? from, body ?? (phone || from ? null : Object.values(rest).find((value) => typeof value === "string"))]
+    .filter(Boolean).join(" "));
+
+/** Where a webhook goes; the built-in receiver has a name of its own. */
+export const receiver = ({ target, method }) => (target === "hook" ? "the built-in receiver" : h("bdi", cut(`${method} ${target}`, 300)));
 
 /** How a try was answered. */
 const answer = ({ status, error }) =>
@@ -28,24 +31,24 @@ class Delivery extends View {
   }
 
   draw(delivery) {
-    const { at, state, method, target, events, tries, rule, fault, request, next_try: next } = delivery;
+    const { at, state, events, tries, rule, fault, request, next_try: next } = delivery;
     return h("article.story", { "aria-labelledby": "story-title" },
-      h("h2", { id: "story-title" }, "Webhook ", badge(state)),
+      h("h1", { id: "story-title" }, "Webhook ", badge(state)),
       facts([
-        ["to", target === "hook" ? "the built-in receiver" : h("bdi", `${method} ${target}`)], ["made", when(at)],
+        ["to", receiver(delivery)], ["made", when(at)],
         ["next try", next && `${when(next)} (${since(next, at)})`],
       ]),
       rule && h("p", badge("changed", "fair"), " by the rule ", h("strong", h("bdi", rule)), ": ", h("bdi", fault)),
       this.#acts(delivery),
-      h("h3", "Events"),
+      h("h2", "Events"),
       h("ul.story-links", events.slice(0, MOST).map((event) => h("li", event.message_id
         ? h("a", { href: viewOf("messages", { message: event.message_id }) }, h("bdi", short(event)))
         : h("bdi", short(event)), h("span.quiet", ` ${event.event}`)))),
       events.length > MOST && h("p.quiet", `and ${events.length - MOST} more in the body`),
-      h("h3", "Tries"),
+      h("h2", "Tries"),
       tries.length ? this.#tries(tries, at) : h("p.quiet", "Not sent yet."),
-      h("h3", "Request"),
-      h("p.story-call", h("code", h("strong", request.method), " ", h("bdi", request.url))),
+      h("h2", "Request"),
+      h("p.story-call", h("code", h("strong", request.method), " ", h("bdi", cut(request.url, 1000)))),
       this.#headers(request.headers),
       this.#signature(delivery.signature),
       h("div.actions", copy(request.body, "Copy the body")),
@@ -65,10 +68,10 @@ class Delivery extends View {
 
   #tries(tries, made) {
     return h("div.scroll", { tabindex: "0", role: "group", "aria-label": "Tries" }, h("table",
-      h("thead", h("tr", ["Try", "At", "After", "Answer", "Took", ""].map((title) => h("th", { scope: "col" }, title)))),
+      h("thead", h("tr", ["Try", "Answer", "After", "At", "Took", "Answered by"].map((title) => h("th", { scope: "col" }, title)))),
       h("tbody", tries.map((each, index) => h("tr", { key: index },
-        h("td", index + 1), h("td.nowrap", when(each.at)), h("td.nowrap", since(each.at, made)), h("td", answer(each)),
-        h("td", each.took ?? ""), h("td", each.rule && ["by the rule ", h("bdi", each.rule)]))))));
+        h("td", index + 1), h("td", answer(each)), h("td.nowrap", since(each.at, made)), h("td.nowrap", when(each.at)),
+        h("td", each.took ?? ""), h("td", each.rule && ["the rule ", h("bdi", each.rule)]))))));
   }
 
   #headers(headers) {

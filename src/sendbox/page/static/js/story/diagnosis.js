@@ -7,16 +7,16 @@ import { serves } from "../served.js";
 import { count } from "../words.js";
 import { marked, read } from "./body.js";
 
-/** All that was remarked about a call; findings refuse it, advice does not. */
+/** All that was remarked about a call, if there is one; findings refuse it, advice does not. */
 export const remarksOf = (entry) => [
-  ...entry.findings.map((finding) => ({ ...finding, tone: "bad", word: "refused" })),
-  ...entry.advice.map((advice) => ({ ...advice, tone: "fair", word: advice.code })),
+  ...(entry?.findings ?? []).map((finding) => ({ ...finding, tone: "bad", word: "refused" })),
+  ...(entry?.advice ?? []).map((advice) => ({ ...advice, tone: "fair", word: advice.code })),
 ];
 
 /** What a rule rests on: a section of the specification, and an assumption where that is silent. */
 export function source({ section, assumed }) {
   const named = assumed && (serves("assumptions")
-    ? h("a", { href: viewOf("assumptions", { assumption: assumed }) }, assumed)
+    ? h("a", { href: viewOf("assumptions", { search: assumed }) }, assumed)
     : assumed);
   return h("span.story-source.quiet", section, section && assumed && " · ", assumed && ["assumption ", named]);
 }

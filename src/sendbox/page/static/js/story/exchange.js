@@ -17,9 +17,12 @@ export const answered = ({ status }) => badge(status ? String(status) : "no answ
 export const remarked = ({ findings, advice }) =>
   [findings > 0 && badge(count(findings, "finding"), "bad"), advice > 0 && badge(`${advice} advice`, "fair")];
 
-/** A call: `entry` is its entry of the journal, `world` its world; `messages` are those that it made, the first at least. */
-export function exchange(entry, world, messages = [], more = false) {
-  const heading = (name) => h("h3", name);
+/**
+ * A call: `entry` is its entry of the journal, `world` its world; `messages` are those that it made, the first at least;
+ * `level` is that of its headings.
+ */
+export function exchange(entry, world, { messages = [], more = false, level = "h3" } = {}) {
+  const heading = (name) => h(level, name);
   return [
     h("p.story-call", h("code", h("strong", entry.method), " ", h("bdi", cut(entry.path, 400))), " ", answered(entry),
       h("span.quiet", ` ${when(entry.at)} · entry ${entry.n}`)),

@@ -15,13 +15,14 @@ class Request extends View {
       this.world.get(["journal", this.data]),
       this.world.get("messages", { request: this.data, limit: MOST, form: "short" }),
     ]);
+    if (request.kind !== "request") throw new Error(`Entry ${this.data} is not a call: it is of the kind ${request.kind}.`);
     return { request, ...made };
   }
 
   draw({ request, messages, next_cursor: more }) {
     return h("article.story", { "aria-labelledby": "story-title" },
-      h("h2", { id: "story-title" }, h("bdi", request.operation)),
-      exchange(request, this.world, messages, more !== null));
+      h("h1", { id: "story-title" }, h("bdi", request.operation)),
+      exchange(request, this.world, { messages, more: more !== null, level: "h2" }));
   }
 }
 

@@ -18,7 +18,7 @@ export function codeForms(state, disabled, on) {
     event.preventDefault();
     doing();
   };
-  return h("section.card.padded", { "aria-labelledby": "try-verify" },
+  return h("section.card.padded.after", { "aria-labelledby": "try-verify" },
     h("h2", { id: "try-verify" }, "Verify a phone"),
     h("form", { onsubmit: submit(on.ask) },
       field("Phone", "$.phoneNumber", ofAsked, h("input", {

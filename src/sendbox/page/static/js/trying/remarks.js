@@ -3,11 +3,7 @@
 import { h } from "../dom.js";
 import { text } from "../parts.js";
 
-/** The findings and the advice of an entry of the journal, each with its `tone`. */
-export const remarksOf = (entry) => [
-  ...(entry?.findings ?? []).map((finding) => ({ ...finding, tone: "bad" })),
-  ...(entry?.advice ?? []).map((advice) => ({ ...advice, tone: "fair" })),
-];
+export { remarksOf } from "../story/diagnosis.js";
 
 /** Remarks that are handed out once: each field takes its own, in the order in which fields are drawn. */
 export class Remarks {

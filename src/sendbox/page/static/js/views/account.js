@@ -1,6 +1,6 @@
 /** The account: credit, senders, keys, lists, numbers, orders. Credit and lists can be changed. */
 
-import { chips } from "../chips.js";
+import { chips } from "../services/chips.js";
 import { h } from "../dom.js";
 import { badge, facts, link, text } from "../parts.js";
 import { viewOf } from "../route.js";

@@ -38,7 +38,7 @@ class Coverage extends Report {
     const { total, scope, dimensions, leaned } = report;
     return h("div.page",
       this.heading("Coverage", this.world.address("coverage", this.#query)),
-      this.choice("Scope", "scope", [["", "Everything"], ["used", "Operations that were called"]]),
+      this.choice("Scope", "scope", [["", "Everything"], ["used", "Called operations"]]),
       h("div.card.padded.coverage-total",
         h("p.coverage-sum", h("strong", percent(total.tried, total.of)), ` ${total.tried} of ${total.of} items tried`),
         bar(total.tried, total.of),

@@ -1,6 +1,6 @@
 /** Messages: a list to search, and the one that is chosen. */
 
-import "../message.js";
+import "../story/message.js";
 import { h } from "../dom.js";
 import { go, viewOf } from "../route.js";
 import { View } from "../view.js";
@@ -19,7 +19,7 @@ class Messages extends View {
     const chosen = this.field("message");
     return h("div.split", { class: chosen && "chosen" },
       h("section.list", { "aria-label": "Messages" },
-        h("h1", "Messages"),
+        h(chosen ? "h2.title" : "h1.title", "Messages"),
         searchBox({
           value: search, label: "Search messages",
           hint: "to:420777* tag:promo channel:sms result:failed before:10m -word",

@@ -1,10 +1,10 @@
 /** Partner management: signups, business accounts with their numbers, templates with their review. */
 
 import { h } from "../dom.js";
-import { moves } from "../moves.js";
+import { moves } from "../services/moves.js";
 import { badge, facts, searchBox, text } from "../parts.js";
 import { go, viewOf } from "../route.js";
-import { preview } from "../template.js";
+import { preview } from "../services/template.js";
 import { View, act } from "../view.js";
 import { when } from "../words.js";
 

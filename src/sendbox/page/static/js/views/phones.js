@@ -4,12 +4,16 @@ import { h } from "../dom.js";
 import { icon } from "../icons.js";
 import { searchBox } from "../parts.js";
 import { go, viewOf } from "../route.js";
+import { store } from "../store.js";
 import { View } from "../view.js";
 import { cut, time } from "../words.js";
 import "../phone/handset.js";
 
 class Phones extends View {
   static kinds = [];
+  /** Up to which instant the texts of each phone were looked at; of the others: when the page was opened. */
+  #read = new Map();
+  #opened = null;
 
   moved() {
     this.redraw();
@@ -32,6 +36,7 @@ class Phones extends View {
           fetch: async (cursor) => {
             const query = { order: "newest", limit: 50, form: "short", search, cursor };
             const { phones, next_cursor: next } = await this.world.get("phones", query);
+            this.#opened ??= store.info?.clock.now ?? null;
             return { items: phones, next };
           },
           row: (phone) => this.#row(phone, chosen, search),
@@ -40,8 +45,10 @@ class Phones extends View {
   }
 
   #row({ number, last, online, opted_out: out }, chosen, search) {
+    if (number === chosen) this.#read.set(number, last?.at);
+    const unread = last?.direction === "in" && this.#opened !== null && last.at > (this.#read.get(number) ?? this.#opened);
     return h("a.row", { href: viewOf("phones", { search, phone: number }), "aria-current": number === chosen ? "true" : null },
-      h("span.line", h("strong", h("bdi", number)),
+      h("span.line", h("strong", h("bdi", number)), unread && h("span.unread", h("span.sr", "new")),
         !online && h("span.badge.way", "offline"), out && h("span.badge.fair", "opted out"),
         last && h("span.end.quiet", time(last.at).slice(0, 8))),
       h("span.line",
@@ -50,7 +57,11 @@ class Phones extends View {
   }
 
   #empty() {
-    return [h("span", "No phone yet. One appears with the first message to it. "), h("a", { href: viewOf("try") }, "Try it: send a message")];
+    return h("span.phones-first",
+      icon("phones"),
+      h("strong", "No phone yet"),
+      h("span", "A phone appears with the first message to it, or when it writes first."),
+      h("a.button.first", { href: viewOf("try") }, "Send a message"));
   }
 
   #none(search) {

@@ -29,7 +29,7 @@ class Requests extends View {
     const search = remarks ? `${typed} ${REMARKED}`.trim() : typed;
     return h("div.split", { class: chosen && "chosen" },
       h("section.list", { "aria-label": "Requests" },
-        h("h1", "Requests"),
+        h(chosen ? "h2.title" : "h1.title", "Requests"),
         h("div.story-filter",
           searchBox({
             value: typed, label: "Search requests", hint: "operation:send* status:4* to:420777* remark:unknown-field -word",

@@ -9,7 +9,7 @@ import { codeForms } from "../trying/code.js";
 import { bodyOf, draft } from "../trying/draft.js";
 import { fields } from "../trying/fields.js";
 import { Remarks, remarksOf } from "../trying/remarks.js";
-import { View, act, say } from "../view.js";
+import { View, act } from "../view.js";
 import { tone } from "../words.js";
 
 /** A number that is delivered, until the person chooses another. */
@@ -24,6 +24,11 @@ class Try extends View {
   #verify = { number: FIRST, code: "", asked: null, checked: null };
   #numbers = null;
   #busy = false;
+
+  moved() {
+    this.#draft.to = this.field("to") ?? this.#draft.to;
+    this.reload();
+  }
 
   async load() {
     this.#numbers ??= (await call("GET", path("numbers"))).numbers;
@@ -50,7 +55,6 @@ class Try extends View {
     this.#tried = sent;
     await this.#choose(this.#language);
     await this.reload();
-    say(sent.status < 300 ? "Sent." : "The request was refused.", { bad: sent.status >= 300 });
     this.querySelector("#try-answer")?.focus();
   }
 
@@ -94,7 +98,7 @@ class Try extends View {
           h("h2", "Send a message"),
           form,
           h("button.first", { type: "submit", disabled: this.past }, "Send")),
-          h("div.card.padded", numbers(this.#numbers, (to) => change({ to })))),
+          h("div.card.padded.after", numbers(this.#numbers, (to) => change({ to })))),
         h("div",
           h("section.card.padded", { "aria-label": "Result" }, this.#tried
             ? answer({ tried: this.#tried, rest: found.rest, messages, code: this.#code, language: this.#language, waits }, {

@@ -4,7 +4,7 @@ import { h } from "../dom.js";
 import { icon } from "../icons.js";
 import { badge, searchBox } from "../parts.js";
 import { go, viewOf } from "../route.js";
-import { short } from "../story/delivery.js";
+import { receiver, short } from "../story/delivery.js";
 import "../story/hook.js";
 import { View } from "../view.js";
 import { count, cut, time } from "../words.js";
@@ -28,7 +28,7 @@ class Webhooks extends View {
     const hook = chosen === null && this.field("hook") !== null;
     return h("div.split", { class: (chosen || hook) && "chosen" },
       h("section.list", { "aria-label": "Webhooks" },
-        h("h1", "Webhooks"),
+        h(chosen || hook ? "h2.title" : "h1.title", "Webhooks"),
         h("div.story-filter",
           searchBox({
             value: search, label: "Search webhooks", hint: "to:420777* event:sentMessage result:failed status:5* before:10m",
@@ -55,10 +55,11 @@ class Webhooks extends View {
         hook ? h("sb-hook", { key: "hook" }) : h("sb-delivery", { data: chosen, key: chosen })));
   }
 
-  #row({ id, at, state, target, events, carries, tries, rule }, chosen) {
+  #row(delivery, chosen) {
+    const { id, at, state, events, carries, tries, rule } = delivery;
     const more = carries > events.length ? ` and ${carries - events.length} more` : "";
     return h("a.row", { href: this.#at({ delivery: id }), "aria-current": id === chosen ? "true" : null },
-      h("span.line", badge(state), h("bdi.text", target === "hook" ? "built-in receiver" : target), h("span.end.quiet", time(at))),
+      h("span.line", badge(state), h("span.text", receiver(delivery)), h("span.end.quiet", time(at))),
       h("span.line", h("bdi.text", cut(events.map(short).join(", ")), more),
         h("span.end.quiet", [tries > 1 && count(tries, "try", "tries"), rule && "changed"].filter(Boolean).join(", "))));
   }

@@ -72,9 +72,9 @@ class Worlds extends View {
       h("h2", "Connect a client"),
       h("p", "Give it one of these addresses, and an API key that begins with ", h("code", "test-"), ": each key is a world of its own."),
       h("dl.card.worlds-copied", Object.entries(addresses).map(([name, url]) =>
-        h("div", h("dt", name), h("dd", h("code", url), copy(url, `Copy ${name}`))))),
+        h("div", h("dt", name), h("dd", h("code", url), copy(url, "Copy", `Copy ${name}`))))),
       Object.entries(lines).map(([does, line]) =>
-        h("div.worlds-line", h("h3", does), copy(line, "Copy"), h("pre", { tabindex: 0, role: "group", "aria-label": does }, line))),
+        h("div.worlds-line", h("h3", does), copy(line, "Copy", `Copy: ${does}`), h("pre", { tabindex: 0, role: "group", "aria-label": does }, line))),
       h("p.quiet", "All operations: ", h("a", { href: path("openapi.json") }, "control"), " and ", h("a", { href: "/openapi.json" }, "the emulated interfaces"), `. Sendbox ${version}.`)];
   }
 

@@ -1,8 +1,8 @@
 /** A list of short values: numbers, words, names. Where it can be changed, each can be taken away and others added. */
 
-import { h } from "./dom.js";
-import { icon } from "./icons.js";
-import { cut, time } from "./words.js";
+import { h } from "../dom.js";
+import { icon } from "../icons.js";
+import { cut, time } from "../words.js";
 
 /** So many are shown. */
 const SHOWN = 40;

@@ -1,7 +1,7 @@
 /** A template as it looks on a phone: header, body, footer and buttons, with its parameters as they are written. */
 
-import { h } from "./dom.js";
-import { cut } from "./words.js";
+import { h } from "../dom.js";
+import { cut } from "../words.js";
 
 /** What a button does beyond its text. */
 const does = (button) => button.url ?? button.phone_number ?? button.type;

@@ -1,11 +1,11 @@
 /** Forms by which a person moves something to another state: what is legal says control. */
 
-import { h } from "./dom.js";
+import { h } from "../dom.js";
 
 /** Words for states that one brings about; others are named as they are. */
 const WORDS = {
   APPROVED: "Approve", REJECTED: "Reject", PAUSED: "Pause", DISABLED: "Disable", PENDING: "Review again", DELETED: "Delete",
-  IN_APPEAL: "Appeal", CONNECTED: "Connect", FLAGGED: "Flag", RESTRICTED: "Restrict", OFFLINE: "Disconnect",
+  IN_APPEAL: "Appeal", PENDING_DELETION: "Begin deletion", LIMIT_EXCEEDED: "Exceed the limit", CONNECTED: "Connect", FLAGGED: "Flag", RESTRICTED: "Restrict", OFFLINE: "Disconnect",
   complete: "Complete", fail: "Fail",
 };
 
