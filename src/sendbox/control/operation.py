@@ -9,6 +9,7 @@ The module is long because a row, all that is served and how a row is performed 
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Awaitable, Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -109,12 +110,16 @@ def _unsaid(_answer: dict[str, Any]) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class Argument:
-    """An argument of an operation: its public `name`, that of the parameter, and what it may be (empty: anything)."""
+    """An argument of an operation: its public `name`, that of the parameter, and what it may be (empty: anything).
+
+    `usual` is what it is unless it is given.
+    """
 
     name: str
     parameter: str
     kinds: tuple[type, ...] = ()
     required: bool = False
+    usual: Any = None
 
 
 #: Asks what reads a world for a place in its past: the number of an entry of its journal, or an instant.
@@ -131,7 +136,8 @@ class Operation:
     be repeated; `prepare` does beforehand what takes time, and answers the arguments to go on with. It is journaled
     too, unless it `journals` itself. `words` makes lines for people of its answer. What reads a world can be asked for
     its past (`THEN`), unless `present` says why not. What only `watches` a world is not a use of it. What `makes`
-    something that it may find there answers `Made`.
+    something that it may find there answers `Made`. `answers` is the type of its answer (`control/contract/types.py`);
+    without it the answer is any object.
 
     A row is called with the arguments of its function.
     """
@@ -151,6 +157,7 @@ class Operation:
     present: str = ""
     watches: bool = False
     makes: bool = False
+    answers: Any = dict
 
     def __call__(self, call: Call, *positional: Any, **named: Any) -> Awaitable[Any]:
         """What the function of the row answers."""
@@ -183,6 +190,8 @@ _KINDS: Final[dict[str, tuple[type, ...]]] = {
     "int | str | None": (int, str, NoneType),
     "dict[str, Any] | None": (dict, NoneType),
 }
+#: An annotation that has keywords of JSON Schema beside the type.
+_ANNOTATED: Final = re.compile(r"^Annotated\[(.+), \w+\]$")
 #: Arguments that hold a scenario or a part of one.
 READ: Final = frozenset({"scenario", "text", "raw"})
 _NONE: Final[Mapping[str, Any]] = {}
@@ -203,6 +212,7 @@ def operation(
     present: str = "",
     watches: bool = False,
     makes: bool = False,
+    answers: Any = dict,
 ) -> Callable[[Function], Operation]:
     """Makes a function an operation; its name is the function's. Who serves lists its module (`Served`)."""
 
@@ -211,8 +221,9 @@ def operation(
             name.removesuffix("_"): Argument(
                 name.removesuffix("_"),
                 name,
-                _KINDS.get(str(parameter.annotation), ()),
+                _KINDS.get(_ANNOTATED.sub(r"\1", str(parameter.annotation)), ()),
                 parameter.default is inspect.Parameter.empty,
+                None if parameter.default is inspect.Parameter.empty else parameter.default,
             )
             for name, parameter in list(inspect.signature(function).parameters.items())[1:]
         }
@@ -233,6 +244,7 @@ def operation(
             present,
             watches,
             makes,
+            answers,
         )
 
     return register

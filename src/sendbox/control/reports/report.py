@@ -5,20 +5,22 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 from functools import partial
-from typing import Any, Final
+from typing import Annotated, Any, Final, TypedDict
 from urllib.parse import quote
 
 from sendbox import __version__
-from sendbox.control.arguments import one_of, whole
-from sendbox.control.coverage import assumptions, coverage
+from sendbox.control.arguments import Count, Flag, one_of, whole
+from sendbox.control.contract.answers import Instant, Proof
+from sendbox.control.contract.types import enum
+from sendbox.control.coverage import DimensionShare, Share, assumptions, coverage
 from sendbox.control.exchanges.deliveries import deliveries
 from sendbox.control.operation import Call, Text, operation
 from sendbox.control.pending import pending
 from sendbox.control.reading import chosen, each
-from sendbox.control.records import advice, digest, journal, verdict
+from sendbox.control.records import Verdict, advice, digest, journal, verdict
 from sendbox.control.reports.remarks import of_advice, of_failed, of_request
-from sendbox.control.scenarios import scenario
-from sendbox.control.worlds import world
+from sendbox.control.scenarios import ScenarioShown, scenario
+from sendbox.control.worlds import WholeWorld, world
 from sendbox.engine.expect.verdict import lines as verdict_lines
 from sendbox.engine.journal import CODE
 from sendbox.engine.kinds.happened import LOOKED_AT, collapsed, counted, teller_of, to_come, told
@@ -32,8 +34,62 @@ MOST_LINES: Final = 5_000
 COMING: Final = 20
 
 
-@operation("GET", "/worlds/{id}/report")
-async def report(call: Call, format: str = "json", ended: Any = False, lines: Any = LINES) -> Any:
+FORMATS: Final = enum(("json", "html"))
+
+
+class ReportedVerdict(Verdict):
+    """The verdict, and its lines as `sendbox verdict` prints them."""
+
+    lines: list[str]
+
+
+class ReportedLine(TypedDict):
+    """A line of what happened."""
+
+    at: Instant
+    text: str
+    tone: str
+
+
+class ReportedStory(TypedDict):
+    """The newest lines of what happened, and how much they tell."""
+
+    lines: list[ReportedLine]
+    told: int
+    entries: int
+    left_out: int
+
+
+class ReportedCoverage(TypedDict):
+    """The totals of coverage."""
+
+    scope: Any
+    total: Share
+    dimensions: list[DimensionShare]
+
+
+class Report(TypedDict):
+    """All about a world."""
+
+    sendbox: str
+    world: WholeWorld
+    scenario: ScenarioShown
+    settings: dict[str, Any]
+    findings: list[str]
+    advice: list[dict[str, Any]]
+    verdict: ReportedVerdict
+    story: ReportedStory
+    pending: list[str]
+    coverage: ReportedCoverage
+    assumptions: list[dict[str, Any]]
+    digest: Proof
+    record: str
+
+
+@operation("GET", "/worlds/{id}/report", answers=Report | Text)
+async def report(
+    call: Call, format: Annotated[str, FORMATS] = "json", ended: Flag = False, lines: Count = LINES
+) -> Any:
     """All about a world in one document, to be kept after a failure: as JSON, or with `format=html` as one page
     without scripts or further files.
 
