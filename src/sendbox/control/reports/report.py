@@ -63,7 +63,7 @@ class ReportedStory(TypedDict):
 class ReportedCoverage(TypedDict):
     """The totals of coverage."""
 
-    scope: Any
+    scope: list[str] | None
     total: Share
     dimensions: list[DimensionShare]
 
