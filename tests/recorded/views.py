@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections import Counter
 from typing import Any, Final
 
@@ -49,7 +48,6 @@ def parts(player: Player) -> dict[str, Any]:
         "assumptions": {name: assumed[name] for name in ("settings", "leaned")},
         "export-pytest": player.control("/export", **{"as": "pytest"}),
         "export-scenario": player.control("/export", **{"as": "scenario"}),
-        "page": _page(player),
         "told": {"report": player.box.report(), "story": player.box.story(), "verdict": player.box.verdict_lines()},
         "kinds": dict(sorted(Counter(entry["kind"] for entry in journal).items())),
     }
@@ -81,14 +79,3 @@ def _counted(value: Any) -> Any:
     if not isinstance(value, dict):
         return value
     return {name: _counted(each) for name, each in value.items() if each}
-
-
-def _page(player: Player) -> str:
-    """The page's HTML. What broke while it was made says so, and nothing else of it."""
-    logger = logging.getLogger("sendbox")
-    logger.disabled = True
-    try:
-        answer = player.client.get("/_sandbox/", params={"world": player.world})
-    finally:
-        logger.disabled = False
-    return answer.text if answer.status_code == 200 else f"status {answer.status_code}"

@@ -85,7 +85,7 @@ function patchChildren(parent, next) {
 }
 
 /** Brings `node` to the state of `next`, an element of the same name that is not shown. */
-export function patch(node, next) {
+function patch(node, next) {
   if (node.nodeType === Node.TEXT_NODE) {
     if (node.data !== next.data) node.data = next.data;
     return;
