@@ -35,6 +35,7 @@ def parts(player: Player) -> dict[str, Any]:
     journal = _paged(player, "/journal", "entries")
     messages = player.control("/messages")["messages"]
     assumed = player.control("/assumptions")
+    report = player.control("/report", lines="20")
     found: dict[str, Any] = {
         "answers": player.answers,
         "digest": player.control("/digest"),
@@ -44,6 +45,7 @@ def parts(player: Player) -> dict[str, Any]:
         "first-message": [player.control(f"/messages/{each['message_id']}") for each in messages[:1]],
         "each-phone": [player.control(f"/phones/{each['number']}") for each in player.control("/phones")["phones"]],
         "explain": [player.control("/explain", message_id=each["message_id"]) for each in messages],
+        "report": {name: report[name] for name in ("findings", "advice", "story", "pending")},
         "coverage": _tried(player.control("/coverage")),
         "assumptions": {name: assumed[name] for name in ("settings", "leaned")},
         "export-pytest": player.control("/export", **{"as": "pytest"}),
