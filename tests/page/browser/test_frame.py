@@ -74,6 +74,26 @@ def test_the_present_view_is_in_sight_on_a_narrow_page(tab: Tab) -> None:
     assert tab.page.locator("#bar").bounding_box()["height"] < 120  # type: ignore[index]  # it is shown
 
 
+def test_a_row_that_is_followed_keeps_the_list_as_it_is(tab: Tab) -> None:
+    """By keyboard: the focus stays in the list, and the list where it was scrolled to; on a narrow page both go on."""
+    for number in range(30):
+        send(tab, f"4207770{number:03}00")
+    tab.open("messages")
+    rows = tab.page.locator("sb-list")
+    rows.evaluate("list => { list.scrollTop = 900 }")
+    row = rows.locator("li[aria-posinset='18'] a")
+    row.focus()
+    tab.page.keyboard.press("Enter")
+    tab.page.get_by_role("heading", name="To ", level=1).wait_for()
+    expect(row).to_be_focused()
+    assert rows.evaluate("list => list.scrollTop") == 900
+    tab.page.set_viewport_size({"width": 360, "height": 740})
+    tab.page.go_back()
+    row.focus()
+    tab.page.keyboard.press("Enter")
+    expect(tab.page.locator("main")).to_be_focused()
+
+
 @pytest.mark.parametrize("width", [360, 1280])
 def test_nothing_is_wider_than_the_page(tab: Tab, width: int) -> None:
     """On a phone and on a laptop, nobody has to scroll to the side."""

@@ -74,6 +74,11 @@ async function draw() {
   // within a view only some fields of the address change: the view itself looks at them
   if (same === shown && main.firstElementChild?.localName.startsWith("sb-")) {
     if (changed) main.firstElementChild.moved();
+    // on a narrow page the row that was followed is hidden by what it opened
+    requestAnimationFrame(() => {
+      const at = document.activeElement;
+      if (at === null || at === document.body || !at.checkVisibility()) main.focus({ preventScroll: true });
+    });
     return;
   }
   shown = same;
