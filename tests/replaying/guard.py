@@ -169,9 +169,9 @@ def guarded() -> Iterator[Guard]:
         patch.setattr(Desk, "follow", _following(guard, Desk.follow))
         for name in ("serve", "unserved", "upload"):
             patch.setattr(Desk, name, _work(guard, f"Desk.{name}", getattr(Desk, name)))
-        act = _act(guard, operation.act)
-        patch.setattr(operation, "act", act)
-        patch.setattr(replaying, "act", act)
+        acting = _acting(guard, operation.acting)
+        patch.setattr(operation, "acting", acting)
+        patch.setattr(replaying, "acting", acting)
         yield guard
 
 
@@ -224,12 +224,12 @@ def _steps(guard: Guard, what: str, world: World, work: Work) -> Work:
         yield step
 
 
-def _act(guard: Guard, method: Callable[..., Any]) -> Callable[..., Any]:
+def _acting(guard: Guard, method: Callable[..., Generator[None, None, Any]]) -> Callable[..., Any]:
     @wraps(method)
-    def called(call: Any, row: Any, given: Any) -> Any:
+    def called(call: Any, row: Any, given: Any) -> Generator[None, None, Any]:
         world = call.here.world
         with guard.scope(world, f"the act {row.name}", records=lambda: call.here.world is world):  # else it began anew
-            return method(call, row, given)
+            return (yield from method(call, row, given))
 
     return called
 
