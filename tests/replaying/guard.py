@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from array import array
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from functools import wraps
 from typing import Any, Final
@@ -33,12 +33,15 @@ LEFT_OUT: Final[dict[tuple[str, str], str]] = {
     ("RequestRecord", "_kept"): "the body, or the file in which the same bytes lie",
     ("Index", "_by_name"): "messages and deliveries by their ids, worked out when somebody asks",
     ("Index", "_read"): "how far that goes",
+    ("Groups", "_groups"): "messages and texts by phone, which a look at a phone brings up to date",
+    ("Groups", "_read"): "how far that goes",
+    ("Firsts", "names"): "phones in order of their first appearance, which a list of phones brings up to date",
+    ("Firsts", "places"): "the same",
+    ("Firsts", "_read"): "how far that goes",
     ("World", "record"): "the commands themselves",
     ("World", "plain"): "what names stand for, noted when one is worked out",
     ("Attempt", "operator"): "the operator of a phone, looked up when somebody asks",
     ("Account", "_compiled"): "templates compiled when they are used",
-    ("Phones", "_indexed"): "how far an index goes, which a look at a phone brings up to date",
-    ("Phones", "_by_phone"): "that index",
     ("Simulator", "begin"): "a witness of an explanation, in a world that is made again for it alone",
     ("Templates", "_ids"): "names, worked out when somebody asks",
     ("Templates", "_made"): "how often such a name was worked out",
