@@ -3,6 +3,9 @@
  * the positions of all worlds as its event ids, with which it is opened again when the worlds change.
  */
 
+/** So many worlds a stream has at most; the tabs that were opened last come first. */
+const MOST = 64;
+
 const tabs = new Map();
 let source = null;
 let again = null;
@@ -21,7 +24,7 @@ globalThis.onconnect = ({ ports: [port] }) => {
 };
 
 function follow() {
-  const worlds = [...new Set([...tabs.values()].filter(Boolean))].sort();
+  const worlds = [...new Set([...tabs.values()].filter(Boolean))].slice(-MOST).sort();
   const wanted = tabs.size ? worlds.map(encodeURIComponent).join(",") : null;
   if (wanted === shown && source) {
     tell({ type: "state", live: source.readyState === EventSource.OPEN });
