@@ -33,7 +33,7 @@ def merged(files: tuple[str, ...], scope: str | None) -> Report:
 def minimum(text: str) -> tuple[str | None, float]:
     """A minimum from its text: `60`, or `operations=80`. Raises `Failure`."""
     from sendbox.app import SERVED
-    from sendbox.control import report
+    from sendbox.control.reports import coverage as report
 
     try:
         return report.minimum(text, SERVED.dimensions)
