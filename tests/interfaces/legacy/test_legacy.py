@@ -210,7 +210,7 @@ def test_s2_unknown_parameters_get_advice() -> None:
 
 @pytest.mark.parametrize(
     ("status", "code"),
-    [(400, b"101"), (401, b"103"), (402, b"105"), (404, b"101"), (405, b"101"), (500, b"901"), (503, b"901")],
+    [(400, b"101"), (401, b"103"), (402, b"105"), (404, b"101"), (405, b"101"), (500, b"901"), (503, b"900")],
 )
 def test_a13_errors_that_the_app_answers(status: int, code: bytes) -> None:
     """A refusal without a line of its own has the code of its status."""
