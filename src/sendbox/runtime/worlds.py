@@ -27,6 +27,7 @@ from sendbox.runtime.bounds import Bounds, resident
 from sendbox.runtime.coverage import Tried
 from sendbox.runtime.dispatcher import Carrier
 from sendbox.runtime.ending import CLOSED, Closed, Idle
+from sendbox.runtime.host import Level, Line
 from sendbox.runtime.order import Kept, Order
 from sendbox.runtime.scheduler import Mover
 from sendbox.runtime.senders import Senders
@@ -115,12 +116,16 @@ class Runtime:
         self.past: Callable[..., Awaitable[Any]] = _not_served
         #: what serves calls (`server/application.py`), for those that are made in this process
         self.application: Any = None
-        #: called with one line for the log: (world id, line); and how many of them could not be written
-        self.log: Callable[[str, str], None] = lambda world, line: None
+        #: called with each line for the log; and how many of them could not be written
+        self.tells: Callable[[Line], None] = lambda line: None
         self.watch = Watch()
         #: kinds of entries that the log shows, by code: makes the lines of an entry
         self.logged: Mapping[int, Callable[[World, Any], Iterable[str]]] = {}
         self.dropped: Callable[[], int] = lambda: 0
+
+    def log(self, world: str, message: str, level: Level = "info", operation: str | None = None, **more: Any) -> None:
+        """A line for the log."""
+        self.tells(Line(message, world, level, operation, more))
 
     @cached_property
     def language(self) -> Any:
@@ -193,7 +198,7 @@ class Runtime:
         shown = key if not key or key.startswith("test-") else masked(key)
         self.tried.refused(path, key)
         self.refused.append(Refusal(wall.now_ms(), shown, path, why, what_to_do))
-        self.log(shown or "-", f"denied {path}: {why}; {what_to_do}")
+        self.log(shown or "-", f"denied {path}: {why}; {what_to_do}", "warning", path=path)
 
     def open(
         self,
