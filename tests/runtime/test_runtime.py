@@ -13,9 +13,10 @@ from freezegun import freeze_time
 
 from sendbox.app import PARTS
 from sendbox.engine.clock import Goal
+from sendbox.engine.kinds.masking import masked
 from sendbox.runtime.policy import HttpCall, Outcome
 from sendbox.runtime.slot import Capped, spread
-from sendbox.runtime.worlds import Conflict, Runtime, masked
+from sendbox.runtime.worlds import Conflict, Runtime
 from sendbox.services.account.account import Account
 from sendbox.services.account.keys import Key
 from sendbox.services.messaging.messaging import Messaging

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Final, Literal, get_args
 
 from sendbox.cli.outcome import one_line
 from sendbox.engine.durations import iso
+from sendbox.engine.kinds.masking import MASK
 from sendbox.runtime import wall
 from sendbox.runtime.host import Line
 
@@ -121,4 +122,4 @@ class Handler(logging.Handler):
         """One record, a traceback with a line for each of its own."""
         level: Level = "error" if record.levelno >= logging.ERROR else "warning"
         for line in self.format(record).splitlines():
-            self._log.line(Line(line, level=level, more={"logger": record.name}))
+            self._log.line(Line(MASK.text(line), level=level, more={"logger": record.name}))

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _MEDIA: Final = {"text": "text/plain", "html": "text/html"}
 
 
-@operation("GET", "/worlds/{id}/coverage")
+@operation("GET", "/worlds/{id}/coverage", whole=True)
 async def coverage(call: Call, format: str = "json", scope: str | None = None) -> Any:
     """What the client of this world tried of the service, and what it did not.
 
@@ -31,7 +31,7 @@ async def coverage(call: Call, format: str = "json", scope: str | None = None) -
     return await _shown(everything, await call.runtime.tried.of_world(hosted, everything), format, wanted)
 
 
-@operation("GET", "/worlds/{id}/coverage/{dimension}")
+@operation("GET", "/worlds/{id}/coverage/{dimension}", whole=True)
 async def coverage_of(call: Call, dimension: str, scope: str | None = None) -> Any:
     """The items of one dimension that are in the scope, those that were never tried first.
 
@@ -48,7 +48,7 @@ async def coverage_of(call: Call, dimension: str, scope: str | None = None) -> A
     )
 
 
-@operation("GET", "/coverage")
+@operation("GET", "/coverage", whole=True)
 async def all_coverage(call: Call, format: str = "json", scope: str | None = None) -> Any:
     """The same for all worlds together, with closed ones where the server collects them (`--coverage`)."""
     one_of(format, "format", FORMATS)
@@ -75,7 +75,7 @@ async def _shown(everything: Catalog, total: Sum, form: str, scope: Scope | None
     return Text(text, _MEDIA[form])
 
 
-@operation("GET", "/worlds/{id}/assumptions")
+@operation("GET", "/worlds/{id}/assumptions", whole=True)
 async def assumptions(call: Call) -> Any:
     """Every assumption of this version, the settings of the world, and the assumptions that its client relied on.
 

@@ -131,7 +131,8 @@ class Operation:
     be repeated; `prepare` does beforehand what takes time, and answers the arguments to go on with. It is journaled
     too, unless it `journals` itself. `words` makes lines for people of its answer. What reads a world can be asked for
     its past (`THEN`), unless `present` says why not. What only `watches` a world is not a use of it. What `makes`
-    something that it may find there answers `Made`.
+    something that it may find there answers `Made`. Over HTTP secrets are masked in answers, unless they are needed
+    `whole`, to be repeated or carried out.
 
     A row is called with the arguments of its function.
     """
@@ -151,6 +152,7 @@ class Operation:
     present: str = ""
     watches: bool = False
     makes: bool = False
+    whole: bool = False
 
     def __call__(self, call: Call, *positional: Any, **named: Any) -> Awaitable[Any]:
         """What the function of the row answers."""
@@ -203,6 +205,7 @@ def operation(
     present: str = "",
     watches: bool = False,
     makes: bool = False,
+    whole: bool = False,
 ) -> Callable[[Function], Operation]:
     """Makes a function an operation; its name is the function's. Who serves lists its module (`Served`)."""
 
@@ -233,6 +236,7 @@ def operation(
             present,
             watches,
             makes,
+            whole,
         )
 
     return register

@@ -207,7 +207,7 @@ async def hook_receive(call: Call, raw: Any = None) -> Any:
     return {}
 
 
-@operation("GET", "/worlds/{id}/outbox", present="what waits there is to be sent now")
+@operation("GET", "/worlds/{id}/outbox", present="what waits there is to be sent now", whole=True)
 async def outbox(call: Call, wait: Any = None, during: Any = None, except_: str = "") -> Any:
     """Deliveries that the caller must send; after the first such call deliveries wait here and are not pushed.
 

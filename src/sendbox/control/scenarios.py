@@ -29,7 +29,7 @@ OWN: Final = "scenario"
 PUT: Final = "control"
 
 
-@operation("POST", "/check")
+@operation("POST", "/check", whole=True)
 async def check(call: Call, text: str, line: Any = None, column: Any = None) -> Any:
     """What is wrong with a scenario as YAML, and what may be written at the cursor; nothing is opened or changed.
 
@@ -50,7 +50,7 @@ def _checked(language: Language, text: str, line: int | None, column: int | None
     return {"ok": not errors(problems), "problems": [each.as_json() for each in problems], **legal.as_json()}
 
 
-@operation("GET", "/scenarios")
+@operation("GET", "/scenarios", whole=True)
 async def scenarios(call: Call) -> Any:
     """The scenarios of the library: `{name, title, summary, traffic}` of each.
 
@@ -60,7 +60,7 @@ async def scenarios(call: Call) -> Any:
     return {"scenarios": [row._asdict() for row in rows]}
 
 
-@operation("GET", "/scenarios/{name}")
+@operation("GET", "/scenarios/{name}", whole=True)
 async def library_scenario(call: Call, name: str) -> Any:
     """The text of a scenario of the library."""
     if name not in library.names():
@@ -69,7 +69,7 @@ async def library_scenario(call: Call, name: str) -> Any:
     return {"name": name, "text": library.text(name)}
 
 
-@operation("GET", "/numbers")
+@operation("GET", "/numbers", whole=True)
 async def numbers(call: Call) -> Any:
     """The magic numbers of the default scenario: `{ends, example, meaning}` of each, in order of their ends."""
     rows = await asyncio.get_running_loop().run_in_executor(None, magic)
@@ -84,7 +84,7 @@ class _Text(NamedTuple):
     file: str | None
 
 
-@operation("GET", "/worlds/{id}/scenario")
+@operation("GET", "/worlds/{id}/scenario", whole=True)
 async def scenario(call: Call) -> Any:
     """The scenario of a world as text, and its rules in the order in which they are tried.
 

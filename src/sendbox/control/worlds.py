@@ -100,7 +100,7 @@ async def health(call: Call) -> Any:
     return call.runtime.health()
 
 
-@operation("GET", "/schema")
+@operation("GET", "/schema", whole=True)
 async def schema(call: Call) -> Any:
     """The JSON Schema of scenarios, by which editors complete and check them."""
     return dict(call.served.language.shape.schema)

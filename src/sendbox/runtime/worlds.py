@@ -20,6 +20,7 @@ from sendbox import __version__
 from sendbox.engine import ENGINE
 from sendbox.engine.commands.command import Capture, Checkpoint, Open, Tune
 from sendbox.engine.identity import tag_of
+from sendbox.engine.kinds.masking import MASK, Mask, key_shown
 from sendbox.engine.world import World
 from sendbox.runtime import wall
 from sendbox.runtime.beside import Beside
@@ -45,11 +46,6 @@ __all__ = ["Conflict", "Deliverer", "Hosted", "Refusal", "Runtime", "Slice"]
 #: Real seconds after which what a closed world left is taken apart.
 SWEEP: Final = 0.05
 KEY: Final = re.compile(r"test-[A-Za-z0-9._-]{1,64}")
-
-
-def masked(key: str) -> str:
-    """The beginning of a key: enough to recognize it, too little to use it."""
-    return f"{key[:4]}…" if len(key) > 8 else "…"
 
 
 async def _not_served(*_: Any) -> Any:
@@ -124,8 +120,16 @@ class Runtime:
         self.dropped: Callable[[], int] = lambda: 0
 
     def log(self, world: str, message: str, level: Level = "info", operation: str | None = None, **more: Any) -> None:
-        """A line for the log."""
-        self.tells(Line(message, world, level, operation, more))
+        """A line for the log, in which secrets are masked."""
+        mask = self.mask(world)
+        self.tells(Line(mask.text(message), key_shown(world), level, operation, mask.view(more)))
+
+    def mask(self, world_id: str) -> Mask:
+        """What masks the secrets of a world, which may be closed, in what people read."""
+        hosted = self.worlds.get(world_id) or self.kept.worlds.get(world_id)
+        if hosted is None:
+            return MASK
+        return Mask((secret for part in hosted.world.parts.values() for secret in part.secrets), world_id)
 
     @cached_property
     def language(self) -> Any:
@@ -195,7 +199,7 @@ class Runtime:
 
     def refuse(self, key: str | None, path: str, why: str, what_to_do: str) -> None:
         """Notes a key that opened no world; one that may be a key of the real service is shown in part only."""
-        shown = key if not key or key.startswith("test-") else masked(key)
+        shown = key and key_shown(key)
         self.tried.refused(path, key)
         self.refused.append(Refusal(wall.now_ms(), shown, path, why, what_to_do))
         self.log(shown or "-", f"denied {path}: {why}; {what_to_do}", "warning", path=path)

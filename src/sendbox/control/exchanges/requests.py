@@ -103,7 +103,7 @@ def _short(world: World, number: int) -> dict[str, Any]:
     }
 
 
-@operation("GET", "/worlds/{id}/requests/{n}/export")
+@operation("GET", "/worlds/{id}/requests/{n}/export", whole=True)
 async def export_request(call: Call, n: Any, as_: Any = "curl") -> Any:
     """One call as text that makes it again: `as` curl, python (httpx), node (fetch), pytest, or scenario (`traffic`).
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 FORMS: Final = ("pytest", "scenario", "record")
 
 
-@operation("GET", "/worlds/{id}/record", present="it has all that was done")
+@operation("GET", "/worlds/{id}/record", present="it has all that was done", whole=True)
 async def record(call: Call) -> Any:
     """All commands of the world in order, each with its place: `sendbox replay` makes the world again from them.
 
@@ -49,7 +49,7 @@ def _record(world: World, kinds: Kinds) -> Generator[None, None, dict[str, Any]]
     return (yield from written(world, kinds, proof))
 
 
-@operation("GET", "/worlds/{id}/export", present="it has all that was done")
+@operation("GET", "/worlds/{id}/export", present="it has all that was done", whole=True)
 async def export(call: Call, as_: Any = "pytest") -> Any:
     """The world as a file that repeats what was done to it: `as` pytest, scenario, or record (`sendbox replay`).
 
