@@ -132,7 +132,7 @@ class Operation:
     too, unless it `journals` itself. `words` makes lines for people of its answer. What reads a world can be asked for
     its past (`THEN`), unless `present` says why not. What only `watches` a world is not a use of it. What `makes`
     something that it may find there answers `Made`. Over HTTP secrets are masked in answers, unless they are needed
-    `whole`, to be repeated or carried out.
+    `whole`, to be repeated or carried out, or as the address of a world.
 
     A row is called with the arguments of its function.
     """

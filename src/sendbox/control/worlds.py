@@ -106,7 +106,7 @@ async def schema(call: Call) -> Any:
     return dict(call.served.language.shape.schema)
 
 
-@operation("POST", "/worlds", status=201)
+@operation("POST", "/worlds", status=201, whole=True)
 async def open_world(
     call: Call,
     id: str | None = None,
@@ -140,7 +140,7 @@ async def open_world(
     return world_view(call, _opened(call, id, settings, deliveries))
 
 
-@operation("PUT", "/worlds/{id}", makes=True)
+@operation("PUT", "/worlds/{id}", makes=True, whole=True)
 async def ensure_world(
     call: Call,
     id: str,
@@ -251,7 +251,7 @@ def to_instant(value: Any, name: str) -> int:
         raise ControlError(400, "bad_argument", f"{name}: {error}") from None
 
 
-@operation("GET", "/worlds")
+@operation("GET", "/worlds", whole=True)
 async def worlds(
     call: Call,
     last: Any = None,
@@ -293,14 +293,14 @@ async def worlds(
     return {"worlds": await each(found.items, view), **found.cursor}
 
 
-@operation("GET", "/worlds/{id}")
+@operation("GET", "/worlds/{id}", whole=True)
 async def world(call: Call) -> Any:
     """One world. `checkpoints` are `{name, at}`, in the order in which their names were first taken."""
     taken = [{"name": name, "at": iso(record.at[-1])} for name, record in call.here.checkpoints.items()]
     return {**world_view(call, call.here), "checkpoints": taken}
 
 
-@operation("POST", "/worlds/{id}/start", early=True)
+@operation("POST", "/worlds/{id}/start", early=True, whole=True)
 async def start_world(call: Call, now: Any, frozen: Any = False) -> Any:
     """Begins a world that was opened `late`, at the caller's `now`; one that has begun stays as it is."""
     start, is_frozen = to_instant(now, "now"), flag(frozen, "frozen")
@@ -335,7 +335,7 @@ async def close_worlds(call: Call, prefix: str) -> Any:
     return {"closed": closed}
 
 
-@operation("POST", "/worlds/{id}/reset")
+@operation("POST", "/worlds/{id}/reset", whole=True)
 async def reset(call: Call) -> Any:
     """Begins a new epoch at the start of the world."""
     await call.runtime.steady(call.here)
