@@ -17,6 +17,7 @@ from sendbox.control.openapi import document
 from sendbox.control.operation import READ, Control, ControlError, Made, Operation, Text, out_of_bounds
 from sendbox.control.stream import STREAMED, Events
 from sendbox.engine import bounds
+from sendbox.runtime.slot import Slice
 from sendbox.server.origin import origin_of as origin_of
 from sendbox.server.origin import read_body
 from sendbox.services.http.exchange import BODY_CAP
@@ -113,7 +114,7 @@ async def _left(receive: Receive) -> None:
 
 async def _pieces(value: dict[str, Any], encode: Callable[[Any], bytes] = orjson.dumps) -> AsyncGenerator[bytes, None]:
     """An object as JSON, in pieces, between which other tasks of the loop run. Its lists are emptied."""
-    before = b"{"
+    before, work = b"{", Slice()
     for name, items in value.items():
         yield before + orjson.dumps(name) + b":"
         before = b","
@@ -121,9 +122,13 @@ async def _pieces(value: dict[str, Any], encode: Callable[[Any], bytes] = orjson
             yield encode({name: items})[len(orjson.dumps(name)) + 2 : -1]  # a name says what is masked
             continue
         for first in range(0, len(items), PIECE):
-            piece = encode(items[first : first + PIECE])
+            encoded = []
+            for item in items[first : first + PIECE]:  # to mask one may take a while
+                encoded.append(encode(item))
+                await work.pause()
+            piece = b",".join(encoded)
             items[first : first + PIECE] = [None] * len(items[first : first + PIECE])  # all at once takes long
-            yield (b"[" if first == 0 else b",") + piece[1:-1]
+            yield (b"[" if first == 0 else b",") + piece
             await asyncio.sleep(0)
         yield b"]"
     yield b"}"

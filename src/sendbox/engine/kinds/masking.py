@@ -99,9 +99,16 @@ class Mask:
             else:
                 shown = self._value(value, "", KEYS)
                 return text if shown == value else orjson.dumps(shown).decode()
-        text = _QUOTED_USER.sub(MARK + "%40", _USER.sub(MARK + "@", text))
-        text = _NAMED.sub(_second, _KEYED.sub(_second, text))
-        if "allback" in text:
+        if "@" in text:  # a search for a word is much faster than one for a pattern
+            text = _USER.sub(MARK + "@", text)
+        if "%40" in text:
+            text = _QUOTED_USER.sub(MARK + "%40", text)
+        lower = text.lower()
+        if "api" in lower:
+            text = _KEYED.sub(_second, text)
+        if "secret" in lower or "password" in lower:
+            text = _NAMED.sub(_second, text)
+        if "callback" in lower and "headers" in lower:
             text = _HEADERS.sub(lambda found: found[1] + _HEADER.sub(_second, found[2]), text)
             text = _BLOCK.sub(lambda found: found[1] + found[2] + _ENTRY.sub(_second, found[3]), text)
         return text if self._known is None else self._known.sub(lambda found: masked(found[0]), text)
