@@ -31,8 +31,8 @@ def part(name: str, may: str, why: str) -> Part:
 _SERVICE: Final = "a service can be read, and removed, without the others; what it needs of them is given to it"
 #: What a service needs to make operations of control, and to say how an export does them again.
 _ROWS: Final = (
-    "control.operation control.arguments control.reading control.searching control.catalog control.export.rows "
-    "control.export.literals"
+    "control.operation control.arguments control.contract.answers control.contract.types control.reading "
+    "control.searching control.catalog control.export.rows control.export.literals"
 )
 #: The longest name that fits a module is its part. Whoever is not here is the shell, which may import everything
 #: but the two ends.

@@ -9,6 +9,7 @@ from collections.abc import Generator
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests import answers
 from tests.tiers import examples
 
 # No deadline: how long an example takes says something about the machine, not about the code.
@@ -23,6 +24,7 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("ci" if os.environ.get("CI") else "here")
+answers.watch()
 
 
 @pytest.fixture
@@ -40,3 +42,11 @@ def pytest_collection() -> Generator[None, object, object]:
     finally:
         gc.freeze()
         gc.enable()
+
+
+@pytest.fixture(autouse=True)
+def _answers_keep_to_the_contract() -> Generator[None, None, None]:
+    """What control answered in a test was as its contract says."""
+    yield
+    wrong, answers.VIOLATIONS[:] = answers.VIOLATIONS[:], []
+    assert wrong == []

@@ -70,7 +70,10 @@ async def test_its_operation_is_one_of_control() -> None:
         wrong = await box.post(f"{WORLD}/bell", {"tiems": 3})
         assert (wrong.status, wrong.json["error"]) == (400, "unknown_argument")
         document = (await box.get("/_sandbox/openapi.json")).json
-        assert document["paths"]["/_sandbox/worlds/{id}/bell"]["post"]["summary"] == "Rings the bell."
+        shown = document["paths"]["/_sandbox/worlds/{id}/bell"]["post"]
+        assert shown["summary"] == "Rings the bell."
+        answer = shown["responses"]["200"]["content"]["application/json"]["schema"]
+        assert answer == {"type": "object", "additionalProperties": True}
         assert (await box.get(f"{WORLD}/pending")).json["bells"] == [f"{KEY} rings"]
         scenario = (await box.get(f"{WORLD}/export?as=scenario")).json
         assert "timeline:\n- at: 0s\n  bell: 3\n" in scenario["text"], scenario["text"]

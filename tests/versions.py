@@ -23,8 +23,8 @@ ROOT: Final = Path(__file__).parent.parent
 FILE: Final = ROOT / "constraints.txt"
 #: The lowest Python of `requires-python`: what suits it suits later ones, while the reverse does not hold.
 PYTHON: Final = (3, 11)
-#: The extra that contains every other.
-ALL: Final = "mutation"
+#: The extras that together contain every other.
+ALL: Final = "mutation,site"
 OWN: Final = "sendbox"
 HEAD: Final = """\
 # One version of each package, direct or not, that the scripts, continuous integration and the image install.
@@ -84,10 +84,11 @@ def rows_of(report: dict[str, Any]) -> Iterator[Row]:
     """The rows for what pip's report says that it would install."""
     items = {canonicalize_name(item["metadata"]["name"]): item for item in report["install"]}
     needs = {OWN: direct()}
+    asked = {canonicalize_name(each.name): each.extras for each in needs[OWN]}  # pip's report does not name these
     for name, item in items.items():
         if name != OWN:
             texts = [Requirement(text) for text in item["metadata"].get("requires_dist", ())]
-            needs[name] = [each for each in texts if holds(each, item.get("requested_extras", ()))]
+            needs[name] = [each for each in texts if holds(each, asked.get(name, ()))]
     for name, item in items.items():
         if name != OWN:
             by = sorted(who for who, each in needs.items() if name in {canonicalize_name(it.name) for it in each})

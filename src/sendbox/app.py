@@ -14,9 +14,11 @@ from sendbox.control.exchanges import deliveries, requests
 from sendbox.control.export import export
 from sendbox.control.export.rows import OWN
 from sendbox.control.operation import Served, operations_of
+from sendbox.control.reports import report
 from sendbox.engine.kinds import own
 from sendbox.engine.kinds.rows import Kinds, Observed
 from sendbox.language import LANGUAGE, SUBJECTS
+from sendbox.page.report import document
 from sendbox.playing import control as playing
 from sendbox.server.application import Application
 from sendbox.server.gateway import Emulated
@@ -60,6 +62,7 @@ SERVED: Final = Served(
         leaning,
         compare,
         records,
+        report,
         requests,
         deliveries,
         export,
@@ -95,6 +98,7 @@ SERVED: Final = Served(
     samples=SAMPLES,
     untold=UNTOLD,
     denied=denied,
+    document=document,
     pending={"codes": verify.open_codes, "lists": account.open_entries},
     exported={**OWN, **messaging_export.EXPORTED, **partner.EXPORTED, **account.EXPORTED, **verify.EXPORTED},
 )

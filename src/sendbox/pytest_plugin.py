@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from sendbox.fixture.coverage import Gathering
     from sendbox.fixture.crashes import Crash
     from sendbox.fixture.exploring import Exploring
+    from sendbox.fixture.fresh import Ends
     from sendbox.runtime.callbacks import Callbacks
 
 #: pytest shows a failure at the call in the test, not in this module.
@@ -41,6 +42,8 @@ _STRICTNESS: Final = ("strict", "ignore", "expect", "coverage", "explore")
 _EXPLORE: Final = "--sendbox-explore"
 #: The sandboxes that a test used.
 _USED: Final = pytest.StashKey[list[Any]]()
+#: Whether examples of Hypothesis would share the world of the test, which is refused.
+_ALONE: Final = pytest.StashKey[bool]()
 #: Whether a report of the test contains the crashes of its applications.
 _TOLD: Final = pytest.StashKey[bool]()
 #: The plugin of a session with coverage.
@@ -268,7 +271,7 @@ def _callbacks(setting: Any) -> Callbacks:
 @pytest.fixture
 def sendbox(request: pytest.FixtureRequest, sendbox_server: SandboxServer | RemoteServer) -> Iterator[Sandbox]:
     """A fresh world with a manual clock."""
-    sandbox = sendbox_server.sandbox(request.node.nodeid, **_opening_arguments(request.node))
+    sandbox = sendbox_server.sandbox(request.node.nodeid, ends=_ends(request.node), **_opening_arguments(request.node))
     request.node.stash.setdefault(_USED, []).append(sandbox)
     yield sandbox
     _close(request.config, sandbox)
@@ -279,10 +282,23 @@ def async_sendbox(
     request: pytest.FixtureRequest, sendbox_server: SandboxServer | RemoteServer
 ) -> Iterator[AsyncSandbox]:
     """The same with awaitables; needs no plugin of its own."""
-    sandbox = sendbox_server.async_sandbox(request.node.nodeid, **_opening_arguments(request.node))
+    sandbox = sendbox_server.async_sandbox(
+        request.node.nodeid, ends=_ends(request.node), **_opening_arguments(request.node)
+    )
     request.node.stash.setdefault(_USED, []).append(sandbox)
     yield sandbox
     _close(request.config, sandbox)
+
+
+def _ends(node: pytest.Item) -> Ends:
+    """How the fresh worlds of a test end: judged as the test is, and closed as its world is."""
+    from sendbox.fixture.fresh import Ends, crashed
+
+    def judge(sandbox: AsyncSandbox) -> None:
+        crashed(sandbox)
+        _judge(node, [sandbox])
+
+    return Ends(judge, lambda sandbox: _close(node.config, sandbox))
 
 
 def _close(config: pytest.Config, sandbox: Sandbox | AsyncSandbox) -> None:
@@ -324,6 +340,7 @@ def _opening_arguments(node: pytest.Item) -> dict[str, Any]:
         arguments["patience"] = _patience("patience", arguments["patience"])
     arguments |= {name: _bound(name, arguments[name]) for name in _LOOPS if name in arguments}
     arguments["origins"] = _origins(arguments.get("origins", node.config.getini("sendbox_origins")))
+    arguments["shared"] = node.stash.get(_ALONE, False)
     return {name: value for name, value in arguments.items() if name not in _STRICTNESS}
 
 
@@ -379,6 +396,10 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     """A test that runs again forgets the sandboxes of its last run."""
     item.stash[_USED] = []
     item.stash[_TOLD] = False
+    if {"sendbox", "async_sendbox"} & set(getattr(item, "fixturenames", ())):
+        from sendbox.fixture.fresh import alone
+
+        item.stash[_ALONE] = alone(item)
 
 
 @pytest.hookimpl(wrapper=True)
@@ -389,7 +410,12 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
     """
     result = yield
     _fail_if_crashed(item)
-    used = item.stash.get(_USED, [])
+    _judge(item, item.stash.get(_USED, []))
+    return result
+
+
+def _judge(item: pytest.Item, used: list[Any]) -> None:
+    """Fails for advice in a strict test, and for a verdict that did not pass in one with `expect`."""
     if used and _expects(_marker_arguments(item)):
         judged = [line for sandbox in used for line in sandbox.verdict_lines()]
         if judged:
@@ -403,10 +429,9 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
         if code in codes and (notes or not note)
     ]
     if lines:
-        from sendbox.fixture.timeline import counted
+        from sendbox.engine.kinds.happened import counted
 
         pytest.fail("strict: there was advice\n" + "\n".join(counted(lines)), pytrace=False)
-    return result
 
 
 def _report(sandbox: Sandbox | AsyncSandbox) -> list[str]:
@@ -451,7 +476,7 @@ def pytest_runtest_makereport(
             for sandbox in used:
                 lines = [] if item.stash[_TOLD] else _crash_lines(sandbox.crashes(), call.excinfo.value)
                 if call.when != "teardown":
-                    lines += _report(sandbox)
+                    lines += [*sandbox.fresh_report(call.excinfo.value), *_report(sandbox)]
                 if lines:
                     item.add_report_section(call.when, "sendbox", "\n".join(lines))
         item.stash[_TOLD] = item.stash[_TOLD] or bool(_crashes(item))

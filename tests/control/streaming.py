@@ -11,6 +11,7 @@ from urllib.parse import quote
 import orjson
 
 from sendbox.server.asgi import AsgiCall
+from tests import answers
 from tests.box import WORLD, Box
 
 ONE: Final = f"{WORLD}/stream"
@@ -43,7 +44,10 @@ class Stream:
         fields = dict(line.split(": ", 1) for line in text.strip().split("\n"))
         if "id" in fields:
             self.ids.append(fields["id"])
-        return Event(fields["event"], orjson.loads(fields["data"]), fields.get("id"))
+        data = orjson.loads(fields["data"])
+        several = "world" in data or fields["event"] == "worlds"
+        answers.event("/stream" if several else "/worlds/{id}/stream", fields["event"], data)
+        return Event(fields["event"], data, fields.get("id"))
 
     async def until(self, name: str) -> list[Event]:
         """The events up to the next one of this name."""

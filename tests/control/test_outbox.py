@@ -9,7 +9,8 @@ from typing import Any
 import orjson
 import pytest
 
-from tests.box import WORLD, boxed, turns
+from sendbox.runtime import dispatcher
+from tests.box import KEY, WORLD, boxed, turns
 
 pytestmark = pytest.mark.asyncio
 
@@ -163,3 +164,92 @@ async def test_a_call_that_was_fetched_and_not_answered_has_timed_out() -> None:
         (shown,) = (await box.get(f"{WORLD}/deliveries")).json["deliveries"]
         assert [each["error"] for each in shown["tries"]] == ["timeout"]
         assert (await box.get(f"{WORLD}/advice")).json["advice"] == []
+
+
+# --- an outbox that no client fetches ---------------------------------------------------------------------------------
+
+
+async def test_an_advance_says_at_once_that_no_client_fetches(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It waits for a client once, and not for as long as for a receiver; answer and log say what is wrong."""
+    monkeypatch.setattr(dispatcher, "GRACE", 0.02)
+    async with boxed(patience=3_600.0) as box:
+        await box.open(deliveries="pull")
+        await box.send()
+        moved = await box.advance("1h")
+        (warning,) = moved["warnings"]
+        assert warning["code"] == "outbox-not-fetched"
+        assert warning["message"].startswith("15 tries of webhooks: no client fetches the outbox")
+        assert "/_sandbox/worlds/test-1/outbox" in warning["message"]
+        assert [line for world, line in box.log if "no client fetches the outbox" in line] == [
+            dispatcher.UNATTENDED.format(id=KEY)
+        ]
+        assert (await box.advance("1h"))["warnings"] == []
+
+
+async def test_a_client_that_asks_after_the_advance_began() -> None:
+    """It has the time of the grace to ask, and its receiver then has the patience."""
+    async with boxed(patience=30.0) as box:
+        await box.open(deliveries="pull")
+        await box.only_sending()
+        await box.send()
+        advancing = asyncio.create_task(box.advance("0s"))
+        await turns()
+        (call,) = await pulled(box, "?wait=30s&during=advance")
+        await box.post(f"{WORLD}/outbox/{call['id']}", {"status": 200})
+        assert ((await advancing)["failed"], (await advancing)["warnings"]) == (0, [])
+
+
+async def test_a_client_that_comes_within_the_grace(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What it has not yet reported when the grace is over has the rest of the patience."""
+    monkeypatch.setattr(dispatcher, "GRACE", 0.05)
+    async with boxed(patience=30.0) as box:
+        await box.open(deliveries="pull")
+        await box.only_sending()
+        await box.send()
+        advancing = asyncio.create_task(box.advance("0s"))
+        await turns()
+        (call,) = await pulled(box, "")
+        await asyncio.wait({advancing}, timeout=0.1)
+        assert not advancing.done()
+        await box.post(f"{WORLD}/outbox/{call['id']}", {"status": 200})
+        assert (await advancing)["warnings"] == []
+
+
+async def test_a_client_that_waits_has_the_patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A long poll waits: nothing is said, and no try ends early, while the receiver is at work."""
+    monkeypatch.setattr(dispatcher, "GRACE", 0.0)
+    async with boxed(patience=30.0) as box:
+        await box.open(deliveries="pull")
+        await box.send("420777000105")
+        polling = asyncio.create_task(pulled(box))
+        await turns()
+        advancing = asyncio.create_task(box.advance("1m"))
+        seen = []
+        while not advancing.done():
+            calls = await polling
+            for call in calls:
+                seen.append(call["id"])
+                await box.post(f"{WORLD}/outbox/{call['id']}", {"status": 200})
+            polling = asyncio.create_task(pulled(box, "?wait=30s&during=advance"))
+            await turns()
+        await polling
+        assert (len(seen), (await advancing)["warnings"]) == (2, [])
+        assert [line for _, line in box.log if "no client" in line] == []
+
+
+async def test_a_world_that_runs_by_itself_waits_as_before() -> None:
+    """Nothing is held up there: a client may come as long as the patience lasts, and the log says that none has."""
+    async with boxed(patience=30.0, mode="auto") as box:
+        await box.open(deliveries="pull")
+        await box.only_sending()
+        await box.send("420777000105")
+        while not (waiting := box.runtime.worlds[KEY].outbox):
+            await asyncio.sleep(0)
+        (call,) = waiting
+        await turns()
+        assert [line for _, line in box.log] == [dispatcher.UNATTENDED.format(id=KEY)]
+        assert (await box.post(f"{WORLD}/outbox/{call}", {"status": 200})).status == 200
+        while box.runtime.worlds[KEY].advancing:
+            await asyncio.sleep(0)
+        (shown,) = (await box.get(f"{WORLD}/deliveries")).json["deliveries"]
+        assert [each["status"] for each in shown["tries"]] == [200]

@@ -1,198 +1,182 @@
-"""Reports of coverage: figures, formats, sums, minima."""
+"""The report of a world: one document, as JSON and as a page that needs nothing else."""
 
 from __future__ import annotations
 
-import json
+import base64
+import hashlib
+import re
+from html.parser import HTMLParser
 from typing import Any
 
 import pytest
 
-from sendbox import __version__
 from sendbox.app import SERVED
-from sendbox.control.catalog import catalog
-from sendbox.control.report import Report, Unreadable, minimum, scope_of
-from sendbox.engine import ENGINE
-from sendbox.engine.coverage.tally import Catalog, FieldRow, Item, Row, Tally
-from sendbox.services.coverage.catalog import DIMENSIONS, FACTS
+from sendbox.control.operation import Control, ControlError, Served
+from sendbox.control.reports.remarks import of_failed
+from tests.box import KEY, ORIGIN, WORLD, Box, boxed
 
-#: A service with one operation that has one field.
-SMALL = Catalog(
-    DIMENSIONS,
-    FACTS,
-    [
-        Row("ask", "rest", "§4", "json", (FieldRow("$.q<b>", "A01", 'GET /ask {"q": "<i>"}'),), "GET /ask", None),
+pytestmark = pytest.mark.asyncio
+
+HOSTILE = '</style><script>alert("x")</script>'
+SCENARIO = {
+    "sendbox": 1,
+    "name": "a <b>job</b>",
+    "expect": [
+        {"name": f"it {HOSTILE}", "that": "messages", "where": {"result": "delivered"}, "count": 1},
+        {"name": "later", "that": "messages", "where": {"result": "seen"}, "within": "1h", "count": 1},
     ],
-    SERVED.kinds,
-)
-ITEMS = len(SMALL.items)
-SERVED_CATALOG = catalog(SERVED)
+}
 
 
-def report(**dimensions: dict[str, int]) -> Report:
-    return Report(SMALL, {name.replace("_", " "): counts for name, counts in dimensions.items()}, {"A63": 3})
+async def fail(box: Box) -> None:
+    """A job that fails: a call is refused, a webhook gets nowhere, an expectation does not hold."""
+    await box.open(scenario=SCENARIO)
+    await box.send("420777000101", body=HOSTILE, wrong=1)
+    await box.send("420777000101", wrong=2)
+    assert (await box.post("/v2/message", {"to": []}, x_api_key=KEY)).status == 400
+    await box.post(f"{WORLD}/rules", {"in": "webhooks", "fault": {"answer": 503}, "name": "down"})
+    await box.advance("1h")
 
 
-def test_figures() -> None:
-    """What counts is whether an item was tried, not how often; names that are in no catalog count nowhere."""
-    found = report(operations={"ask accepted": 7, "unheard of": 1}, unheard={"x": 1})
-    assert found.figures("operations") == (1, 1)
-    assert found.figures("fields") == (0, 1)
-    assert found.figures() == (1, ITEMS)
-    assert found.percent("operations") == 100
-    assert found.percent() == pytest.approx(100 / ITEMS)
+async def test_a_world_in_one_document() -> None:
+    """Each part is what the operation of its own says, in short."""
+    async with boxed() as box:
+        await fail(box)
+        shown = (await box.get(f"{WORLD}/report")).json
+        for name, path in {"world": "", "scenario": "/scenario", "digest": "/digest"}.items():
+            assert shown[name] == (await box.get(f"{WORLD}{path}")).json
+        verdict = (await box.get(f"{WORLD}/verdict")).json
+        assert {name: value for name, value in shown["verdict"].items() if name != "lines"} == verdict
+        assert shown["verdict"]["lines"][0].startswith("verdict: ")
+        assert shown["findings"][0].startswith("refused sendMessage: [] has fewer entries than the minimum of 1")
+        failed = r'webhook to .* failed: 503, by the rule "down" of webhooks.*'
+        assert any(re.fullmatch(failed, line) for line in shown["findings"])
+        assert [(item["code"], item["count"]) for item in shown["advice"]] == [("unknown-field", 2)]
+        assert shown["advice"][0]["line"].startswith("advice unknown-field: ")
+        story = shown["story"]
+        assert story["entries"] == shown["world"]["entries"]
+        assert (story["told"] >= len(story["lines"]), story["left_out"]) == (True, 0)
+        assert story["lines"][0] == {
+            "at": "2026-03-01T09:00:00.000Z",
+            "text": "opened scenario a <b>job</b>",
+            "tone": "plain",
+        }
+        assert shown["pending"][0] == "nothing is still to come"
+        coverage = (await box.get(f"{WORLD}/coverage")).json
+        assert shown["coverage"] == {name: coverage[name] for name in ("scope", "total", "dimensions")}
+        everything = (await box.get(f"{WORLD}/assumptions")).json
+        assert shown["settings"] == everything["settings"]
+        assert [(row["id"], row["count"]) for row in shown["assumptions"]] == [
+            (row["id"], row["count"]) for row in everything["leaned"]
+        ]
+        assert shown["record"] == f"{ORIGIN}{WORLD}/record"
+        ended = (await box.get(f"{WORLD}/report?ended=true")).json
+        assert ended["verdict"]["state"] == "failed"
 
 
-def test_json_is_read_back() -> None:
-    """A report and its JSON say the same, every item is in it, and two of them add up."""
-    first = report(operations={"ask accepted": 2})
-    told = json.loads(first.render("json"))
-    assert (told["sendbox"], told["engine"]) == (__version__, ENGINE)
-    assert list(told["items"]) == list(DIMENSIONS)
-    assert sum(map(len, told["items"].values())) == ITEMS
-    assert told["leaned"] == {"A63": 3}
-    both = report(operations={"ask accepted": 1})
-    both.add_json(told)
-    assert both.as_json()["items"]["operations"] == {"ask accepted": 3}
-    assert both.as_json()["leaned"] == {"A63": 6}
+async def test_the_lines_are_bounded() -> None:
+    """The newest lines stay, and the report says how many are left out; a past world is reported as it was."""
+    async with boxed() as box:
+        await fail(box)
+        whole = (await box.get(f"{WORLD}/report")).json["story"]
+        cut = (await box.get(f"{WORLD}/report?lines=2")).json["story"]
+        assert cut["lines"] == whole["lines"][-2:]
+        assert cut["left_out"] == len(whole["lines"]) - 2
+        past = (await box.get(f"{WORLD}/report?then=1")).json
+        assert past["story"]["entries"] == 2
+        assert (await box.get(f"{WORLD}/report?then=1&format=html")).body.startswith(b"<!doctype html>")
+
+
+class _Reader(HTMLParser):
+    """The elements and the text of a page."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.elements: list[tuple[str, dict[str, str | None]]] = []
+        self.text = ""
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, dict(attrs)))
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+
+async def test_the_page_needs_nothing_else() -> None:
+    """No script, no address of another file; what a client wrote is text; the policy allows the one style."""
+    async with boxed() as box:
+        await fail(box)
+        answer = await box.get(f"{WORLD}/report?format=html")
+        assert answer.headers["content-type"] == "text/html; charset=utf-8"
+        page = answer.body.decode()
+        read = _Reader(page)
+        tags = [tag for tag, _ in read.elements]
+        assert {"script", "a", "img", "iframe", "form", "b"}.isdisjoint(tags)
+        assert [given["href"] for tag, given in read.elements if tag == "link"] == ["data:,"]
+        assert not [
+            given for _, given in read.elements if any(name.startswith("on") or name == "style" for name in given)
+        ]
+        assert HOSTILE in read.text
+        (policy,) = [given["content"] for _, given in read.elements if given.get("http-equiv")]
+        style = page.partition("<style>")[2].partition("</style>")[0]
+        digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+        assert f"style-src 'sha256-{digest}'" in (policy or "")
+        for part in ("@media print", "light-dark(", "@media (max-width: 40rem)"):
+            assert part in style
+        assert "url(" not in style
+        for text in ("a <b>job</b>", "refused sendMessage", "advice unknown-field", "×2", "FAILED", "/record"):
+            assert text in read.text, text
+
+
+async def test_a_page_of_a_world_without_anything() -> None:
+    """A world in which nothing happened has a page too, and one whose entries were forgotten says so."""
+    async with boxed(max_journal=3, when_full="forget") as box:
+        await box.open()
+        assert "Nothing was refused" in (await box.get(f"{WORLD}/report?format=html")).body.decode()
+        for _ in range(3):
+            await box.send()
+        await box.advance()
+        shown = (await box.get(f"{WORLD}/report?lines=1")).json
+        assert (shown["digest"]["trusted"], shown["story"]["left_out"] > 0) == (False, True)
+        page = (await box.get(f"{WORLD}/report?format=html&lines=1")).body.decode()
+        assert "not to be trusted: entries were forgotten" in page
+        assert "older lines are left out" in page
 
 
 @pytest.mark.parametrize(
-    "given",
-    [None, [], {}, {"items": []}, {"items": {"a": 1}}, {"items": {"a": {"b": "c"}}}, {"items": {"a": {"b": -1}}},
-     {"items": {"a": {"b": True}}}, {"items": {}, "leaned": None}],
-    ids=repr,
-)  # fmt: skip
-def test_what_is_no_report(given: Any) -> None:
-    """A value of another form is refused in one line."""
-    with pytest.raises(Unreadable, match=r"^it is not a report of coverage; legal: "):
-        report().add_json(given)
-
-
-def test_text_says_first_what_was_never_tried() -> None:
-    """A bar for each dimension, then what was never tried with how to try it; a terminal gets a few of each."""
-    lines = report(operations={"ask accepted": 1}).text(1).splitlines()
-    assert lines[0] == f"1 of {ITEMS} items tried, {100 / ITEMS:.1f} %"
-    assert lines[2].split() == ["Operations", "#" * 20, "1", "of", "1", "100.0", "%"]
-    assert "Operations, never tried:" not in lines
-    at = lines.index("Fields of requests, never tried:")
-    assert lines[at + 1] == '  ask $.q<b>  GET /ask {"q": "<i>"}'
-    at = lines.index("What recipients do, never tried:")
-    assert lines[at + 2] == "  and 4 more"
-    assert lines[-2:] == [
-        "Assumptions leaned on:",
-        "  A63       3  timing without a rule (§3.1)",
-    ]
-    whole = Report(SMALL).text()
-    assert " more" not in whole
-    assert "Assumptions" not in whole
-
-
-#: A service with two operations, and what a message and a code can become.
-PAIR = Catalog(
-    {"operations": "Operations", "results": "Results", "states": "States"},
+    ("query", "message"),
     [
-        Item("results", "sms sent", "§1", "python", "1", of=("sending",)),
-        Item("results", "sms failed", "§1", "python", "2", of=("sending",)),
-        Item("results", "rcs sent", "§1", "python", "3", of=("sending",)),
-        Item("states", "code gone", "§1", "python", "4", of=("ask",)),
+        ("format=xml", 'format: "xml" is not known; legal: json, html'),
+        ("lines=0", "lines: 0 is not legal; legal: 1 to 5000"),
+        ("ended=perhaps", "ended: 'perhaps' is not legal; legal: true, false"),
     ],
-    [
-        Row("send", "sending", "§4", "json", (), "POST /send", ("request", "POST /send {}")),
-        Row("ask", "verify", "§4", "json", (), "GET /ask", None),
-    ],
-    SERVED.kinds,
 )
+async def test_what_is_not_legal(query: str, message: str) -> None:
+    """An argument of another form is refused, with what is legal."""
+    async with boxed() as box:
+        await box.open()
+        answer = await box.get(f"{WORLD}/report?{query}")
+        assert (answer.status, answer.json) == (400, {"error": "bad_argument", "message": message})
 
 
-def test_a_scope() -> None:
-    """Only what is about its operations is counted and shown; an empty dimension is left out, and below no minimum."""
-    counts: Tally = {"operations": {"send accepted": 3}, "results": {"sms sent": 2}}
-    asked = Report(PAIR, counts, scope=scope_of(["ask"], PAIR.rows))
-    assert (asked.scope, asked.figures(), list(asked.headings)) == (["ask"], (0, 2), ["operations", "states"])
-    assert asked.below({"results": 50, "operations": 1}) == [
-        "coverage of operations is 0.0 %, below the minimum of 1 %"
-    ]
-    lines = asked.text().splitlines()
-    assert lines[:2] == ["0 of 2 items tried, 0.0 %", "in the scope of ask"]
-    assert "In the scope of ask" in asked.html()
-    assert asked.as_json()["items"]["results"]["sms sent"] == 2
-    used = Report(PAIR, counts, scope=scope_of(["used"], PAIR.rows))
-    assert (used.scope, used.figures()) == (["send"], (2, 5))
-    nothing = Report(PAIR, scope="used")
-    assert (nothing.scope, nothing.figures(), nothing.percent()) == ([], (0, 0), 0)
-    assert "in the scope of no operation: none was called" in nothing.text()
-    assert "In the scope of no operation: none was called" in nothing.html()
-    assert nothing.below({None: 0.1}) == [
-        "coverage of the scope, in which no operation was called, is 0.0 %, below the minimum of 0.1 %"
-    ]
-    assert asked.below({None: 1}) == ["coverage of the scope is 0.0 %, below the minimum of 1 %"]
+async def test_a_service_without_pages_has_json() -> None:
+    """Where no page was handed in there is the JSON; a service without messages has a story too."""
+    fields = {name: getattr(SERVED, name) for name in Served.__dataclass_fields__}
+    rows = [row for row in SERVED.operations if row.name != "messages"]
+    bare = Served(**{**fields, "document": None, "operations": rows})
+    async with boxed() as box:
+        await box.open()
+        await box.send()
+        control = Control(box.runtime, bare)
+        shown: dict[str, Any] = await control.perform(ORIGIN, "report", KEY)
+        assert [line["text"] for line in shown["story"]["lines"]][1] == "POST /v2/message -> 200 sendMessage"
+        with pytest.raises(ControlError, match="legal: json"):
+            await control.perform(ORIGIN, "report", KEY, {"format": "html"})
 
 
-def test_what_is_declared_is_the_scope() -> None:
-    """Without a scope that is asked for; worlds that declare nothing add nothing."""
-    assert Report(PAIR, declared=["ask"]).scope == ["ask"]
-    assert Report(PAIR, scope=frozenset({"send"}), declared=["ask"]).scope == ["send"]
-    assert Report(PAIR).scope is None
-
-
-def test_gaps_come_in_order_of_use() -> None:
-    """First what is about operations that the client calls most, then what is like something that it tried."""
-    report = Report(PAIR, {"operations": {"ask accepted": 1, "send accepted": 5}, "results": {"rcs sent": 2}})
-    assert [item.name for item, _ in report.items("results")] == ["sms sent", "sms failed", "rcs sent"]
-    report = Report(PAIR, {"results": {"rcs sent": 2, "sms failed": 1}, "operations": {"ask accepted": 9}})
-    assert [item.name for item, _ in report.items("operations")] == ["send accepted", "send refused", "ask accepted"]
-    channels = Report(SERVED_CATALOG, {"results": {"richmsg sent": 1}, "operations": {"verifyCode refused": 1}})
-    assert channels.items("results")[0][0].name.startswith("richmsg ")
-    assert channels.items("operations")[0][0].name == "verifyCode accepted"
-
-
-def test_every_item_is_about_something() -> None:
-    """The words of an item are operations or interfaces; what is about every operation is known."""
-    words = {word for row in SERVED_CATALOG.rows.values() for word in (row.operation, row.interface)}
-    assert [item.name for item in SERVED_CATALOG.items if not words.issuperset(item.of)] == []
-    assert {(item.dimension, item.name) for item in SERVED_CATALOG.items if not item.of} == {
-        ("errors", "unknown path"),
-        ("errors", "wrong method"),
-        *(("api faults", item.name) for item in SERVED_CATALOG.dimensions["api faults"]),
-    }
-
-
-def test_html_escapes_everything() -> None:
-    """The page needs nothing from elsewhere, and no name or snippet becomes a tag of it."""
-    page = report(operations={"ask accepted": 5}).render("html")
-    assert "<i>" not in page
-    assert "q&lt;b&gt;" in page
-    assert "&quot;q&quot;: &quot;&lt;i&gt;&quot;" in page
-    assert "class=yes><td class=num>5</td><td class=item>ask accepted" in page
-    assert "A63" in page
-    assert "src=" not in page
-    assert "href=" not in page
-    assert page.count("<h1>") == 1
-    assert "leaned on" not in Report(SMALL).render("html")
-    assert Report(SMALL).render("text") == Report(SMALL).text()
-
-
-def test_minima() -> None:
-    """A minimum that is not reached is said with its figure; one that is, is not."""
-    found = report(operations={"ask accepted": 1})
-    assert found.below({"operations": 100, "fields": 0}) == []
-    assert found.below({None: 50, "fields": 0.5}) == [
-        f"coverage of everything is {100 / ITEMS:.1f} %, below the minimum of 50 %",
-        "coverage of fields is 0.0 %, below the minimum of 0.5 %",
-    ]
-
-
-@pytest.mark.parametrize(
-    ("given", "expected"),
-    [("60", (None, 60.0)), ("operations=80.5", ("operations", 80.5)), ("webhook faults=0", ("webhook faults", 0.0))],
-)
-def test_how_a_minimum_is_given(given: str, expected: tuple[str | None, float]) -> None:
-    """A percentage, of all or of a dimension."""
-    assert minimum(given, DIMENSIONS) == expected
-
-
-@pytest.mark.parametrize("given", ["", "x", "101", "-1", "nan", "operations=", "operation=5"])
-def test_what_is_no_minimum(given: str) -> None:
-    """Anything else is refused with what is legal."""
-    with pytest.raises(ValueError, match="; legal: "):
-        minimum(given, DIMENSIONS)
+async def test_a_webhook_that_failed() -> None:
+    """Its line has the status, or the word for why there was none."""
+    assert of_failed({"target": "http://a", "tries": [{"error": "refused", "status": None}]}) == (
+        "webhook to http://a failed: refused"
+    )

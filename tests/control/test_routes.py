@@ -14,6 +14,7 @@ from openapi_spec_validator import validate
 from sendbox.app import SERVED
 from sendbox.control import routes
 from sendbox.scenario.shape import schema
+from sendbox.services.messaging.channels import FAMILIES
 from tests.box import WORLD, boxed
 
 pytestmark = pytest.mark.asyncio
@@ -71,7 +72,7 @@ async def test_the_contract_of_control_is_valid_and_complete() -> None:
         inbound = document["paths"]["/_sandbox/worlds/{id}/inbound"]["post"]
         body = inbound["requestBody"]["content"]["application/json"]["schema"]
         assert body["required"] == ["channel", "from", "body"]
-        assert body["properties"]["channel"] == {"type": ["string"]}
+        assert body["properties"]["channel"] == {"type": "string", "enum": list(FAMILIES)}
         assert [each["name"] for each in inbound["parameters"]] == ["id"]
 
 

@@ -42,9 +42,12 @@ PIECES: Final = {
     "use in a test": Piece(TESTS, "sendbox_server", "announce"),
     "use in play": Piece(TESTS, "RULES", "sendbox_server"),
     **{language: Piece(file) for language, file in CLIENTS.items()},
+    "helper": Piece("examples/sandbox.mjs"),
+    "helper in tests": Piece("examples/sandbox.test.mjs"),
+    "typescript": Piece("examples/typescript/client.ts"),
 }
 #: The language of a block by the end of the file's name.
-_LANGUAGES: Final = {".py": "python", ".json": "json"} | {
+_LANGUAGES: Final = {".py": "python", ".json": "json", ".ts": "typescript"} | {
     f".{file.rpartition('.')[2]}": language for language, file in CLIENTS.items()
 }
 

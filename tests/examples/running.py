@@ -65,9 +65,9 @@ class Folder:
         return done.stdout
 
     @contextmanager
-    def serving(self, line: str, **environment: str) -> Iterator[Served]:
-        """What a line serves, on a free port, until Ctrl-C."""
-        with self.started(f"{line} --port 0", **environment) as process:
+    def serving(self, line: str, *, port: int = 0, **environment: str) -> Iterator[Served]:
+        """What a line serves, on a port (0: any that is free), until Ctrl-C."""
+        with self.started(f"{line} --port {port}", **environment) as process:
             assert process.stdout is not None
             banner = process.stdout.readline()
             found = re.search(r" at (\S+), scenario ", banner)

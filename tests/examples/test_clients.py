@@ -54,3 +54,14 @@ def test_the_page_says_how_each_is_run() -> None:
     text = (ROOT / "docs" / "clients.md").read_text("utf-8")
     for _, line, trust in RUNS.values():
         assert f"| `{' '.join(line)}` | `{trust}=sendbox-ca.pem` |" in text
+
+
+def test_the_helper_for_tests_in_node(house: House) -> None:
+    """Its tests pass, and leave no world behind."""
+    need("node")
+    worlds = house.control("GET", "/worlds")["worlds"]
+    given = {"SANDBOX": house.origin, "no_proxy": "*"}
+    line = ["node", "examples/sandbox.test.mjs"]
+    done = subprocess.run(line, cwd=ROOT, env=os.environ | given, capture_output=True, text=True, timeout=LIMIT)
+    assert done.returncode == 0, done.stdout
+    assert house.control("GET", "/worlds")["worlds"] == worlds

@@ -145,7 +145,7 @@ def test_commands_of_other_pages_are_there() -> None:
     options = {name for option in cli.sendbox.commands["serve"].params for name in option.opts}
     for line in lines:
         program, *arguments = (word for word in line.split() if not re.match(r"[A-Z]+=", word))
-        assert program in ("docker", "curl", "scripts/test", ".venv/bin/python"), line
+        assert program in ("docker", "curl", "npm", "scripts/test", ".venv/bin/python"), line
         assert set(re.findall(r"SENDBOX_\w+", line)) <= known
         if program == "docker" and "run" in arguments:
             assert f"{PORT}:{PORT}" in arguments

@@ -8,13 +8,13 @@ from sendbox.control.operation import Call, ControlError, operation
 from tests.locker.parcels import Locker
 
 
-@operation("GET", "/worlds/{id}/parcels")
+@operation("GET", "/worlds/{id}/parcels", answers=dict[str, list[dict[str, str]]])
 async def parcels(call: Call) -> Any:
     """Every parcel, oldest first."""
     return {"parcels": [parcel.view() for parcel in Locker.of(call.here.world).parcels.values()]}
 
 
-@operation("POST", "/worlds/{id}/parcels/{parcel}/collect", act=True)
+@operation("POST", "/worlds/{id}/parcels/{parcel}/collect", act=True, answers=dict[str, str])
 async def collect_parcel(call: Call, parcel: str) -> Any:
     """The recipient takes a parcel out of its locker."""
     locker = Locker.of(call.here.world)

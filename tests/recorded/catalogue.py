@@ -12,7 +12,6 @@ GIVEN_OUT: Final = {
     "openLink": "GET /s/{name}",
     "signupPage": "GET /signup/{name}",
     "signupStep": "POST /signup/{name}",
-    "page": "GET /_sandbox/",
 }
 
 

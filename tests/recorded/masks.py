@@ -23,8 +23,6 @@ TEXTS: Final = (
         "places of rules are paths, which differ between checkouts",
     ),
     (re.compile(r"exported by Sendbox [0-9][0-9a-z.]*"), "exported by Sendbox (version)", "raised with each release"),
-    (re.compile(r'<span class="quiet">[0-9]+\.[0-9.]+</span>'), "(version)", "the head of a page has the version"),
-    (re.compile(r'<td class="nowrap">[-0-9]+ [:0-9]+\.[0-9]{3}</td>'), "(real time)", "when a key was denied"),
 )
 
 

@@ -33,7 +33,7 @@ class Player:
     def __init__(self, server: SandboxServer, script: dict[str, Any]) -> None:
         self.script = script
         receiver = script["receiver"]
-        pulled = {"deliveries": "pull"} if receiver == "pull" else {}
+        pulled: dict[str, Any] = {"deliveries": "pull"} if receiver == "pull" else {}
         self.box: Sandbox = server.sandbox(script["name"], salt=script["name"], **pulled, **script["open"])
         self.world = self.box.api_key
         self.client = httpx.Client(base_url=ORIGIN, transport=self.box.transport, timeout=5.0)

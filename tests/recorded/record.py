@@ -25,7 +25,7 @@ FOLDER: Final = Path(__file__).parent / "record"
 WHOLE: Final = tuple(worlds.name_of(number) for number in (1, 10, 35, 54, 80, 190, 206, 209, 223, 246))
 _PART: Final = re.compile(r"^=== part ([a-z-]+)\n", re.MULTILINE)
 #: Parts that are texts, not JSON.
-TEXTS: Final = ("page", "play-json", "play-mermaid")
+TEXTS: Final = ("play-json", "play-mermaid")
 #: Lines of a difference that a failure shows.
 SHOWN: Final = 60
 

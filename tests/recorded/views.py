@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections import Counter
 from typing import Any, Final
 
@@ -36,6 +35,7 @@ def parts(player: Player) -> dict[str, Any]:
     journal = _paged(player, "/journal", "entries")
     messages = player.control("/messages")["messages"]
     assumed = player.control("/assumptions")
+    report = player.control("/report", lines="20")
     found: dict[str, Any] = {
         "answers": player.answers,
         "digest": player.control("/digest"),
@@ -45,11 +45,11 @@ def parts(player: Player) -> dict[str, Any]:
         "first-message": [player.control(f"/messages/{each['message_id']}") for each in messages[:1]],
         "each-phone": [player.control(f"/phones/{each['number']}") for each in player.control("/phones")["phones"]],
         "explain": [player.control("/explain", message_id=each["message_id"]) for each in messages],
+        "report": {name: report[name] for name in ("findings", "advice", "story", "pending")},
         "coverage": _tried(player.control("/coverage")),
         "assumptions": {name: assumed[name] for name in ("settings", "leaned")},
         "export-pytest": player.control("/export", **{"as": "pytest"}),
         "export-scenario": player.control("/export", **{"as": "scenario"}),
-        "page": _page(player),
         "told": {"report": player.box.report(), "story": player.box.story(), "verdict": player.box.verdict_lines()},
         "kinds": dict(sorted(Counter(entry["kind"] for entry in journal).items())),
     }
@@ -81,14 +81,3 @@ def _counted(value: Any) -> Any:
     if not isinstance(value, dict):
         return value
     return {name: _counted(each) for name, each in value.items() if each}
-
-
-def _page(player: Player) -> str:
-    """The page's HTML. What broke while it was made says so, and nothing else of it."""
-    logger = logging.getLogger("sendbox")
-    logger.disabled = True
-    try:
-        answer = player.client.get("/_sandbox/", params={"world": player.world})
-    finally:
-        logger.disabled = False
-    return answer.text if answer.status_code == 200 else f"status {answer.status_code}"

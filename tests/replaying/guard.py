@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from array import array
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from functools import wraps
 from typing import Any, Final
@@ -33,12 +33,15 @@ LEFT_OUT: Final[dict[tuple[str, str], str]] = {
     ("RequestRecord", "_kept"): "the body, or the file in which the same bytes lie",
     ("Index", "_by_name"): "messages and deliveries by their ids, worked out when somebody asks",
     ("Index", "_read"): "how far that goes",
+    ("Groups", "_groups"): "messages and texts by phone, which a look at a phone brings up to date",
+    ("Groups", "_read"): "how far that goes",
+    ("Firsts", "names"): "phones in order of their first appearance, which a list of phones brings up to date",
+    ("Firsts", "places"): "the same",
+    ("Firsts", "_read"): "how far that goes",
     ("World", "record"): "the commands themselves",
     ("World", "plain"): "what names stand for, noted when one is worked out",
     ("Attempt", "operator"): "the operator of a phone, looked up when somebody asks",
     ("Account", "_compiled"): "templates compiled when they are used",
-    ("Phones", "_indexed"): "how far an index goes, which a look at a phone brings up to date",
-    ("Phones", "_by_phone"): "that index",
     ("Simulator", "begin"): "a witness of an explanation, in a world that is made again for it alone",
     ("Templates", "_ids"): "names, worked out when somebody asks",
     ("Templates", "_made"): "how often such a name was worked out",
@@ -169,9 +172,9 @@ def guarded() -> Iterator[Guard]:
         patch.setattr(Desk, "follow", _following(guard, Desk.follow))
         for name in ("serve", "unserved", "upload"):
             patch.setattr(Desk, name, _work(guard, f"Desk.{name}", getattr(Desk, name)))
-        act = _act(guard, operation.act)
-        patch.setattr(operation, "act", act)
-        patch.setattr(replaying, "act", act)
+        acting = _acting(guard, operation.acting)
+        patch.setattr(operation, "acting", acting)
+        patch.setattr(replaying, "acting", acting)
         yield guard
 
 
@@ -224,12 +227,12 @@ def _steps(guard: Guard, what: str, world: World, work: Work) -> Work:
         yield step
 
 
-def _act(guard: Guard, method: Callable[..., Any]) -> Callable[..., Any]:
+def _acting(guard: Guard, method: Callable[..., Generator[None, None, Any]]) -> Callable[..., Any]:
     @wraps(method)
-    def called(call: Any, row: Any, given: Any) -> Any:
+    def called(call: Any, row: Any, given: Any) -> Generator[None, None, Any]:
         world = call.here.world
         with guard.scope(world, f"the act {row.name}", records=lambda: call.here.world is world):  # else it began anew
-            return method(call, row, given)
+            return (yield from method(call, row, given))
 
     return called
 

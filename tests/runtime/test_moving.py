@@ -78,7 +78,7 @@ async def test_entries_of_an_advance_are_the_first_two_hundred() -> None:
             await box.send(f"42077700{number:02}01")
         moved = await box.advance()
         assert list(moved) == [
-            "from", "to", "fired", "deliveries", "failed", "entries", "truncated", "next_due", "idle",
+            "from", "to", "fired", "deliveries", "failed", "entries", "truncated", "next_due", "idle", "warnings",
         ]  # fmt: skip
         assert (len(moved["entries"]), moved["truncated"]) == (96, False)
         for number in range(70):

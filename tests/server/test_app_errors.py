@@ -265,7 +265,7 @@ async def test_a_late_request_cannot_write_into_a_world_that_ended(end: str) -> 
         assert (answer.status, answer.json) == (400, {"Message": DENIED})
         assert box.runtime.refused[-1].why == "its world was closed or reset while the call was on its way"
         assert (await box.get(f"{WORLD}/messages")).json == {"messages": []}
-        assert (await box.get(f"{WORLD}/requests")).json == {"requests": [], "more": False}
+        assert (await box.get(f"{WORLD}/requests")).json == {"requests": [], "more": False, "next_cursor": None}
 
 
 async def test_the_first_refusal_imports_nothing_on_the_loop() -> None:

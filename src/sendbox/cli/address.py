@@ -59,6 +59,13 @@ def only_world(worlds: Sequence[str]) -> str:
     raise Failure(USAGE, f"{names} open: say which world with --world, for example --world test-demo")
 
 
+def world_at(origin: str, world: str | None) -> str:
+    """The world of a command: the one that it names, else the only open one. Raises `Failure`."""
+    if world is not None:
+        return world
+    return only_world([row["id"] for row in call(origin, "worlds", None, {"last": 20})["worlds"]])
+
+
 def call(origin: str, operation: str, world: str | None, arguments: Mapping[str, Any]) -> Any:
     """What the sandbox at an origin answers. Raises `Failure`."""
     from sendbox.app import SERVED

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 from sendbox.cli.outcome import CANNOT, USAGE, Failure, json_of
 
 if TYPE_CHECKING:
-    from sendbox.control.report import Report
+    from sendbox.control.reports.coverage import Report
 
 
 def merged(files: tuple[str, ...], scope: str | None) -> Report:
     """The sum of several reports. Raises `Failure` for a file that is not a report."""
     from sendbox.app import SERVED
     from sendbox.control.catalog import catalog
-    from sendbox.control.report import Report, Unreadable, scope_of
+    from sendbox.control.reports.coverage import Report, Unreadable, scope_of
 
     everything = catalog(SERVED)
     try:
@@ -33,7 +33,7 @@ def merged(files: tuple[str, ...], scope: str | None) -> Report:
 def minimum(text: str) -> tuple[str | None, float]:
     """A minimum from its text: `60`, or `operations=80`. Raises `Failure`."""
     from sendbox.app import SERVED
-    from sendbox.control import report
+    from sendbox.control.reports import coverage as report
 
     try:
         return report.minimum(text, SERVED.dimensions)

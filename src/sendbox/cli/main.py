@@ -803,11 +803,15 @@ def forward(to: str, url: str | None, world: str | None, cacert: str | None) -> 
     """Carry webhooks from a sandbox that cannot reach you.
 
     A webhook for the built-in receiver goes to --to as it is; a webhook with a callback of its own keeps its
-    path and query, and goes to the host and port of --to. A world that is not open yet is opened. Ctrl-C ends it.
+    path and query, and goes to the host and port of --to. A world that is not open yet is opened. With * in --world it
+    stands for all worlds whose names fit, also for those that open later; their webhooks are carried until they close.
+
+    Ctrl-C or SIGTERM ends it, with exit code 0: webhooks under way are carried out and reported first, which a second
+    signal does not wait for. Exit code 3 when the sandbox cannot be reached, or the world is closed.
 
     \b
     Example:
-      sendbox forward --url http://sandbox:7357 --world test-demo --to http://127.0.0.1:3000/hooks
+      sendbox forward --url http://sandbox:7357 --world 'test-job42-*' --to http://127.0.0.1:3000/hooks
     """
     from sendbox.cli.forward import run as carry
 
@@ -839,6 +843,29 @@ def verdict(url: str | None, world: str | None, format: str, output: Path | None
     name, judged = judging.verdict(world, url or address.default())
     write(judging.shown(name, judged, format), output)
     return judging.code(judged)
+
+
+@sendbox.command()
+@URL
+@WORLD
+@format_option("html", "json")
+@click.option(
+    "--output", type=click.Path(path_type=Path, dir_okay=False), help="File to write it to.  [default: stdout]"
+)
+def report(url: str | None, world: str | None, format: str, output: Path | None) -> None:
+    """Save all about a world in one document.
+
+    The sandbox must be running. The document has what happened, what was refused or failed, advice, the verdict at the
+    end of the world, coverage in short, the scenario, settings, and the digest. As HTML it is one page without scripts
+    and further files, made to be kept by a CI job.
+
+    \b
+    Example:
+      sendbox report --url http://sandbox:7357 --world test-demo --output report.html
+    """
+    from sendbox.cli.export import report as reported
+
+    write(reported(world, url or address.default(), format), output)
 
 
 @sendbox.command()

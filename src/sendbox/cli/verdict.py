@@ -17,9 +17,7 @@ Verdict = dict[str, Any]
 def verdict(world: str | None, url: str) -> tuple[str, Verdict]:
     """The world, and the verdict as at its end; the only open world unless one is named. Raises `Failure`."""
     origin = address.origin(url)
-    if world is None:
-        rows = address.call(origin, "worlds", None, {"last": 20})["worlds"]
-        world = address.only_world([row["id"] for row in rows])
+    world = address.world_at(origin, world)
     return world, address.call(origin, "verdict", world, {"ended": True})
 
 

@@ -134,6 +134,25 @@ def rebuilt(node: Any, change: Callable[[Node], Node]) -> Any:
     return node
 
 
+def with_optional(node: Node) -> Node:
+    """An object whose properties that may be left out have `default` in an `allOf`.
+
+    It means the same. But generators of clients take a property with a `default` of its own for one that is always
+    there, in requests too.
+    """
+    properties = node.get("properties")
+    if not isinstance(properties, dict):
+        return node
+    return {**node, "properties": {name: _optional(value) for name, value in properties.items()}}
+
+
+def _optional(node: Node) -> Node:
+    if "default" not in node:
+        return node
+    rest = {key: value for key, value in node.items() if key != "default"}
+    return {**rest, "allOf": [*rest.get("allOf", ()), {"default": node["default"]}]}
+
+
 def _with_references(node: Node, change: Callable[[str], str]) -> Node:
     """A copy in which `$ref`s, and the references in a discriminator's `mapping`, went through `change`."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, TypeVar
+from typing import Annotated, Any, Final, TypeVar
 
 from sendbox.control.operation import ControlError
 from sendbox.engine import bounds
@@ -12,6 +12,24 @@ from sendbox.engine.characters import foreign
 from sendbox.engine.durations import duration, shown
 
 K = TypeVar("K")
+# What an argument may be, as keywords of JSON Schema beside its type, and arguments that may be of several types. Their
+# values are checked by the functions below.
+#: A whole number; from 0, or from 1.
+Whole = Annotated[Any, {"type": "integer"}]
+Size = Annotated[Any, {"type": "integer", "minimum": 0}]
+Count = Annotated[Any, {"type": "integer", "minimum": 1}]
+Flag = Annotated[Any, {"type": "boolean"}]
+#: A duration, a number is milliseconds; and an instant, a number is seconds.
+Duration = Annotated[Any, {"type": ["string", "number"], "examples": ["1m", 500]}]
+Moment = Annotated[Any, {"type": ["string", "number"], "examples": ["2026-03-01T09:00:00Z"]}]
+#: What `next_cursor` of the answer before was.
+Following = Annotated[Any, {"type": "string"}]
+#: A scenario.
+_OBJECT: Final = {"type": "object", "additionalProperties": True}
+_SCENARIO: Final = {"anyOf": [{"type": "string", "description": "A name of the library, or YAML."}, _OBJECT]}
+ScenarioGiven = Annotated[Any, {"anyOf": [*_SCENARIO["anyOf"], {"type": "array", "items": _SCENARIO}]}]
+#: An object as body.
+Body = Annotated[Any, _OBJECT]
 
 
 class Compiled(dict[str, Any]):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from sendbox.control.contract.answers import Checkpoint, World
 from sendbox.control.operation import Call, ControlError, operation
 from sendbox.control.replaying import Replay
 from sendbox.control.worlds import world_view
@@ -11,7 +12,7 @@ from sendbox.engine.commands.command import Restore
 from sendbox.engine.durations import iso
 
 
-@operation("PUT", "/worlds/{id}/checkpoints/{name}", status=201)
+@operation("PUT", "/worlds/{id}/checkpoints/{name}", status=201, answers=Checkpoint)
 async def checkpoint(call: Call, name: str) -> Any:
     """Takes a checkpoint."""
     await call.runtime.steady(call.here)
@@ -20,7 +21,7 @@ async def checkpoint(call: Call, name: str) -> Any:
     return {"name": name, "at": iso(call.here.world.now)}
 
 
-@operation("POST", "/worlds/{id}/checkpoints/{name}")
+@operation("POST", "/worlds/{id}/checkpoints/{name}", answers=World)
 async def restore(call: Call, name: str) -> Any:
     """Restores a checkpoint."""
     if name not in call.here.checkpoints:

@@ -3,22 +3,105 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final, TypedDict
 
 from sendbox.control.arguments import one_of
 from sendbox.control.catalog import loaded
+from sendbox.control.contract.types import enum
 from sendbox.control.operation import Call, ControlError, Text, operation
-from sendbox.control.report import FORMATS, Report, Scope, scope_of
+from sendbox.control.reports.coverage import FORMATS, Report, Scope, scope_of
 from sendbox.services.assumptions import CONFIDENCE, registry
 
 if TYPE_CHECKING:
     from sendbox.engine.coverage.tally import Catalog, Sum
 
+FORM: Final = enum(FORMATS)
 _MEDIA: Final = {"text": "text/plain", "html": "text/html"}
 
 
-@operation("GET", "/worlds/{id}/coverage", whole=True)
-async def coverage(call: Call, format: str = "json", scope: str | None = None) -> Any:
+class Share(TypedDict):
+    """How many of some items were tried."""
+
+    tried: int
+    of: int
+
+
+class DimensionShare(Share):
+    """The same of one dimension."""
+
+    name: str
+    heading: str
+
+
+class Covered(TypedDict):
+    """What was tried: `items` are counts by dimension and name, `leaned` counts by assumption."""
+
+    sendbox: str
+    engine: int
+    scope: list[str] | None
+    total: Share
+    dimensions: list[DimensionShare]
+    items: dict[str, dict[str, int]]
+    leaned: dict[str, int]
+
+
+class CoveredItem(TypedDict):
+    """An item; the snippet says how to try it."""
+
+    name: str
+    count: int
+    section: str
+    assumed: str | None
+    form: str
+    snippet: str
+
+
+class Dimension(DimensionShare):
+    """The items of one dimension."""
+
+    items: list[CoveredItem]
+
+
+class Assumption(TypedDict):
+    """An assumption: the settings that change it, and the profiles that do."""
+
+    id: str
+    section: str
+    title: str
+    default: str
+    setting: list[str]
+    confidence: str
+    built: bool
+    profiles: dict[str, dict[str, Any]]
+
+
+class LeanedOn(TypedDict):
+    """How often the client of a world relied on an assumption, and the first entries of the journal that did."""
+
+    id: str
+    count: int
+    entries: list[int]
+
+
+class Untold(TypedDict):
+    """An assumption of which no entry tells, and why."""
+
+    id: str
+    reason: str
+
+
+class Assumptions(TypedDict):
+    """All assumptions, the settings of the world, and the assumptions that its client relied on."""
+
+    assumptions: list[Assumption]
+    settings: dict[str, Any]
+    leaned: list[LeanedOn]
+    confidence: dict[str, str]
+    untold: list[Untold]
+
+
+@operation("GET", "/worlds/{id}/coverage", answers=Covered | Text, whole=True)
+async def coverage(call: Call, format: Annotated[str, FORM] = "json", scope: str | None = None) -> Any:
     """What the client of this world tried of the service, and what it did not.
 
     `scope` limits the total to some operations, with commas between them, or to those that were `used`; the scenario
@@ -31,7 +114,7 @@ async def coverage(call: Call, format: str = "json", scope: str | None = None) -
     return await _shown(everything, await call.runtime.tried.of_world(hosted, everything), format, wanted)
 
 
-@operation("GET", "/worlds/{id}/coverage/{dimension}", whole=True)
+@operation("GET", "/worlds/{id}/coverage/{dimension}", answers=Dimension, whole=True)
 async def coverage_of(call: Call, dimension: str, scope: str | None = None) -> Any:
     """The items of one dimension that are in the scope, those that were never tried first.
 
@@ -48,8 +131,8 @@ async def coverage_of(call: Call, dimension: str, scope: str | None = None) -> A
     )
 
 
-@operation("GET", "/coverage", whole=True)
-async def all_coverage(call: Call, format: str = "json", scope: str | None = None) -> Any:
+@operation("GET", "/coverage", answers=Covered | Text, whole=True)
+async def all_coverage(call: Call, format: Annotated[str, FORM] = "json", scope: str | None = None) -> Any:
     """The same for all worlds together, with closed ones where the server collects them (`--coverage`)."""
     one_of(format, "format", FORMATS)
     everything = await loaded(call.served)
@@ -75,7 +158,7 @@ async def _shown(everything: Catalog, total: Sum, form: str, scope: Scope | None
     return Text(text, _MEDIA[form])
 
 
-@operation("GET", "/worlds/{id}/assumptions", whole=True)
+@operation("GET", "/worlds/{id}/assumptions", answers=Assumptions, whole=True)
 async def assumptions(call: Call) -> Any:
     """Every assumption of this version, the settings of the world, and the assumptions that its client relied on.
 

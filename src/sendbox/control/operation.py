@@ -9,6 +9,7 @@ The module is long because a row, all that is served and how a row is performed 
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Awaitable, Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -109,12 +110,16 @@ def _unsaid(_answer: dict[str, Any]) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class Argument:
-    """An argument of an operation: its public `name`, that of the parameter, and what it may be (empty: anything)."""
+    """An argument of an operation: its public `name`, that of the parameter, and what it may be (empty: anything).
+
+    `usual` is what it is unless it is given.
+    """
 
     name: str
     parameter: str
     kinds: tuple[type, ...] = ()
     required: bool = False
+    usual: Any = None
 
 
 #: Asks what reads a world for a place in its past: the number of an entry of its journal, or an instant.
@@ -131,8 +136,10 @@ class Operation:
     be repeated; `prepare` does beforehand what takes time, and answers the arguments to go on with. It is journaled
     too, unless it `journals` itself. `words` makes lines for people of its answer. What reads a world can be asked for
     its past (`THEN`), unless `present` says why not. What only `watches` a world is not a use of it. What `makes`
-    something that it may find there answers `Made`. Over HTTP secrets are masked in answers, unless they are needed
-    `whole`, to be repeated or carried out, or as the address of a world.
+    something that it may find there answers `Made`. `answers` is the type of its answer (`control/contract/types.py`);
+    without it the answer is any object.
+    Over HTTP secrets are masked in answers, unless they are needed `whole`: to be repeated or carried out, or as the
+    address of a world.
 
     A row is called with the arguments of its function.
     """
@@ -152,6 +159,7 @@ class Operation:
     present: str = ""
     watches: bool = False
     makes: bool = False
+    answers: Any = dict
     whole: bool = False
 
     def __call__(self, call: Call, *positional: Any, **named: Any) -> Awaitable[Any]:
@@ -185,6 +193,8 @@ _KINDS: Final[dict[str, tuple[type, ...]]] = {
     "int | str | None": (int, str, NoneType),
     "dict[str, Any] | None": (dict, NoneType),
 }
+#: An annotation that has keywords of JSON Schema beside the type.
+_ANNOTATED: Final = re.compile(r"^Annotated\[(.+), \w+\]$")
 #: Arguments that hold a scenario or a part of one.
 READ: Final = frozenset({"scenario", "text", "raw"})
 _NONE: Final[Mapping[str, Any]] = {}
@@ -205,6 +215,7 @@ def operation(
     present: str = "",
     watches: bool = False,
     makes: bool = False,
+    answers: Any = dict,
     whole: bool = False,
 ) -> Callable[[Function], Operation]:
     """Makes a function an operation; its name is the function's. Who serves lists its module (`Served`)."""
@@ -214,8 +225,9 @@ def operation(
             name.removesuffix("_"): Argument(
                 name.removesuffix("_"),
                 name,
-                _KINDS.get(str(parameter.annotation), ()),
+                _KINDS.get(_ANNOTATED.sub(r"\1", str(parameter.annotation)), ()),
                 parameter.default is inspect.Parameter.empty,
+                None if parameter.default is inspect.Parameter.empty else parameter.default,
             )
             for name, parameter in list(inspect.signature(function).parameters.items())[1:]
         }
@@ -236,6 +248,7 @@ def operation(
             present,
             watches,
             makes,
+            answers,
             whole,
         )
 
@@ -279,6 +292,7 @@ class Served:
     coverage `dimensions` with headings, `facts`, `samples` of fields, `untold` assumptions, the item of a `denied` call
     (path, key). `pending` lists what is still to come, `exported` says how an export repeats an act of a tester,
     `attributes` are made of a test's handle, by the name under which it offers them; `views` are shown on the page.
+    `document` makes a page of the report of a world.
     """
 
     parts: Sequence[type[Part]]
@@ -302,6 +316,7 @@ class Served:
     exported: Mapping[str, Exported] = field(default_factory=dict)
     attributes: Mapping[str, Callable[[Any], Any]] = field(default_factory=dict)
     views: Sequence[View] = ()
+    document: Callable[[Mapping[str, Any]], str] | None = None
 
     @cached_property
     def by_name(self) -> Mapping[str, Operation]:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypedDict
 
-from sendbox.control.arguments import whole
+from sendbox.control.arguments import Count, whole
+from sendbox.control.contract.answers import Instant, Webhook
+from sendbox.control.contract.types import further
 from sendbox.control.operation import Call, operation
 from sendbox.control.reading import chosen, each
 from sendbox.engine.durations import iso
@@ -17,8 +19,30 @@ SHOWN = 20
 OPEN = ("waiting", "sending", "held")
 
 
-@operation("GET", "/worlds/{id}/pending")
-async def pending(call: Call, limit: Any = SHOWN) -> Any:
+class Step(TypedDict):
+    """A step that is still to come; services add what it is about."""
+
+    at: Instant
+    what: str
+
+
+further(Step)
+
+
+class Pending(TypedDict):
+    """What is still to come: so many steps are `scheduled`; each service adds a list of its own."""
+
+    now: Instant
+    steps: list[Step]
+    scheduled: int
+    deliveries: list[Webhook]
+
+
+further(Pending, list[Any])
+
+
+@operation("GET", "/worlds/{id}/pending", answers=Pending)
+async def pending(call: Call, limit: Count = SHOWN) -> Any:
     """What is still to come: the next steps with their instants, webhooks not delivered yet, open codes, and
     entries of lists that are not in force."""
     most = whole(limit, "limit", 1)

@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable, Generator, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, TypeVar
 
 from sendbox.control.arguments import milliseconds, one_of, whole
+from sendbox.control.contract.types import enum
 from sendbox.control.operation import Call, ControlError, closed, not_closed
 from sendbox.control.replaying import Replay
 from sendbox.engine.commands.command import Stamp
@@ -20,8 +21,10 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 V = TypeVar("V")
 ORDERS: Final = ("oldest", "newest")
+ORDER: Final = enum(ORDERS)
 #: How the items of a list may be shown.
 FORMS: Final = ("plain", "short")
+FORM: Final = enum(FORMS)
 
 
 async def through(work: Generator[None, None, T]) -> T:

@@ -1,4 +1,7 @@
-"""Operations that look at what happened: journal, events, built-in receiver, outbox, advice, digest, verdict."""
+"""Operations that look at what happened: journal, events, built-in receiver, outbox, advice, digest, verdict.
+
+It is long because the type of each answer stands with its operation.
+"""
 
 from __future__ import annotations
 
@@ -7,11 +10,13 @@ import base64
 import sys
 from functools import partial
 from itertools import chain
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, NotRequired, TypedDict, get_args
 
 import orjson
 
-from sendbox.control.arguments import flag, one_of, whole
+from sendbox.control.arguments import Count, Duration, Flag, Size, Whole, flag, one_of, whole
+from sendbox.control.contract.answers import Entry, Header, Instant, Proof, Webhook, WebhookHead, WebhookTry
+from sendbox.control.contract.types import enum
 from sendbox.control.operation import Call, ControlError, closed, operation, out_of_bounds
 from sendbox.control.reading import chosen, each, newest, remembered, wait_for
 from sendbox.engine import ENGINE
@@ -24,29 +29,186 @@ from sendbox.engine.journal import CODE
 from sendbox.engine.kinds.narration import Names, Teller
 from sendbox.engine.kinds.own import delivery_view
 from sendbox.engine.kinds.rows import Observer
+from sendbox.engine.kinds.shapes import Advice
 from sendbox.runtime.policy import Failure, Outcome
 from sendbox.runtime.worlds import Slice
 from sendbox.services.ports import account_of
 
 if TYPE_CHECKING:
-    from sendbox.engine.kinds.narration import Entry
     from sendbox.engine.world import World
 
 #: How many entries an answer holds unless `limit` says otherwise.
 LIMIT = 1000
 #: How a call from the outbox may have failed.
 FAILURES = get_args(Failure)
+FAILURE: Final = {"type": "string", **enum(FAILURES)}
+#: The forms of entries.
+FORMS: Final = enum(("plain", "canonical", "told"))
+#: How long a poll of the outbox may last.
+DURING: Final = enum(("advance",))
 
 
-@operation("GET", "/worlds/{id}/journal")
+class Told(TypedDict):
+    """An entry in words; `text` is null where other entries tell it."""
+
+    n: int
+    at: Instant
+    kind: str
+    who: str | None
+    text: str | None
+    tone: Literal["good", "bad", "plain", "dim"]
+
+
+class Journal(TypedDict):
+    """Entries of the journal, which has a `length` and a `first` entry that was not forgotten, `bound` says why.
+
+    With another `form` than `plain` they have this form; a canonical one has `n`, `at` and `kind`, and what counts.
+    """
+
+    form: NotRequired[Literal["canonical", "told"]]
+    entries: list[Entry] | list[Told] | list[dict[str, Any]]
+    length: int
+    first: int
+    more: bool
+    bound: NotRequired[str]
+
+
+class SentEvent(TypedDict):
+    """An event as it was sent, and the addresses to which it was."""
+
+    event: Any
+    targets: list[str]
+
+
+class DeliveryOfEvents(WebhookHead):
+    """A webhook with the places of its events in the list of events."""
+
+    events: list[int]
+    tries: list[WebhookTry]
+
+
+class Events(TypedDict):
+    """What webhooks carry, whole; `country` is the calling code of national numbers."""
+
+    events: list[SentEvent]
+    deliveries: list[DeliveryOfEvents]
+    country: str
+
+
+class Hook(TypedDict):
+    """What the built-in receiver got."""
+
+    events: list[Any]
+    deliveries: list[Webhook]
+
+
+class Received(TypedDict):
+    """The built-in receiver took it."""
+
+
+class OutboxCall(TypedDict):
+    """A webhook to be sent: `body` in base64; with `hook` it is for the built-in receiver, and has no address."""
+
+    id: str
+    method: str
+    url: str
+    headers: list[Header]
+    body: str
+    hook: bool
+    now: Instant
+
+
+class Outbox(TypedDict):
+    """Webhooks that the caller is to send."""
+
+    calls: list[OutboxCall]
+
+
+class Reported(TypedDict):
+    """The webhook whose outcome was taken."""
+
+    id: str
+
+
+class Remark(Advice):
+    """A remark, and the entry of the journal that has it."""
+
+    entry: int
+
+
+class Remarks(TypedDict):
+    """All remarks."""
+
+    advice: list[Remark]
+
+
+class Never(TypedDict):
+    """A condition that nothing can meet."""
+
+    rule: str
+    message: str
+
+
+class Nearest(TypedDict):
+    """What almost counted."""
+
+    entry: int | None
+    at: Instant
+    what: str
+    why_not: str
+
+
+class Expected(TypedDict):
+    """An expectation, and what was found."""
+
+    name: str
+    passed: bool
+    state: Literal["passed", "failed", "open"]
+    open_until: Instant | None
+    that: str
+    place: str | None
+    never: list[Never]
+    step: int
+    found: int
+    wanted: str | None
+    why: str | None
+    nearest: list[Nearest]
+    subjects: dict[str, int] | None
+    failed: list[dict[str, Any]]
+
+
+_In = TypedDict("_In", {"in": str})
+
+
+class UnusedRule(_In):
+    """A rule that never decided anything."""
+
+    rule: str
+    place: str | None
+
+
+class Verdict(TypedDict):
+    """What the scenario expects, and the results."""
+
+    passed: bool
+    state: Literal["passed", "failed", "open"]
+    trusted: bool
+    lost: int
+    bound: NotRequired[str]
+    next_due: Instant | None
+    expectations: list[Expected]
+    unused: list[UnusedRule]
+
+
+@operation("GET", "/worlds/{id}/journal", answers=Journal)
 async def journal(
     call: Call,
     kind: str | None = None,
-    after: Any = -1,
-    limit: Any = None,
-    wait: Any = None,
-    last: Any = None,
-    form: str | None = None,
+    after: Whole = -1,
+    limit: Count = None,
+    wait: Duration = None,
+    last: Size = None,
+    form: Annotated[str | None, FORMS] = None,
 ) -> Any:
     """Entries after a number, oldest first; `wait` is a long poll until there is one, `last` asks for the newest.
 
@@ -56,7 +218,7 @@ async def journal(
     is null where other entries tell it, `tone` good, bad, plain or dim.
     """
     if form is not None:
-        one_of(form, "form", ("plain", "canonical", "told"))
+        one_of(form, "form", FORMS["enum"])
     kinds: frozenset[str] | None = None
     if kind is not None:
         legal_kinds: set[str] = set()
@@ -124,15 +286,15 @@ def most_of(limit: Any, form: str | None = None) -> int:
     return sys.maxsize if form == "canonical" else LIMIT
 
 
-@operation("GET", "/worlds/{id}/journal/{n}")
-async def journal_entry(call: Call, n: Any) -> Any:
+@operation("GET", "/worlds/{id}/journal/{n}", answers=Entry)
+async def journal_entry(call: Call, n: Whole) -> Any:
     """One entry."""
     world, number = call.here.world, whole(n, "n")
     remembered(world, number)
     return Observer(world, call.served.kinds).entry(number)
 
 
-@operation("GET", "/worlds/{id}/events")
+@operation("GET", "/worlds/{id}/events", answers=Events)
 async def events(call: Call) -> Any:
     """What deliveries carry, whole: each event once, as it occurred, with the `targets` that it was sent to.
 
@@ -175,8 +337,8 @@ async def events(call: Call) -> Any:
     }
 
 
-@operation("GET", "/worlds/{id}/hook")
-async def hook(call: Call, wait: Any = None) -> Any:
+@operation("GET", "/worlds/{id}/hook", answers=Hook)
+async def hook(call: Call, wait: Duration = None) -> Any:
     """What the built-in receiver got: the events in order, and the deliveries that brought them."""
     hosted = call.here
 
@@ -197,7 +359,7 @@ async def hook(call: Call, wait: Any = None) -> Any:
     }
 
 
-@operation("POST", "/worlds/{id}/hook", raw=True, act=True, journals=True)
+@operation("POST", "/worlds/{id}/hook", raw=True, act=True, journals=True, answers=Received)
 async def hook_receive(call: Call, raw: Any = None) -> Any:
     """The built-in receiver; any body is answered and journaled."""
     outside = in_value(raw)
@@ -207,8 +369,10 @@ async def hook_receive(call: Call, raw: Any = None) -> Any:
     return {}
 
 
-@operation("GET", "/worlds/{id}/outbox", present="what waits there is to be sent now", whole=True)
-async def outbox(call: Call, wait: Any = None, during: Any = None, except_: str = "") -> Any:
+@operation("GET", "/worlds/{id}/outbox", present="what waits there is to be sent now", answers=Outbox, whole=True)
+async def outbox(
+    call: Call, wait: Duration = None, during: Annotated[str | None, DURING] = None, except_: str = ""
+) -> Any:
     """Deliveries that the caller must send; after the first such call deliveries wait here and are not pushed.
 
     With `during=advance` a long poll also ends when no advance is in progress. Deliveries named in `except`, with
@@ -220,12 +384,19 @@ async def outbox(call: Call, wait: Any = None, during: Any = None, except_: str 
     if hosted.gone:
         raise closed(hosted)
     call.runtime.pull(hosted)
+    attendance = hosted.attendance
+    attendance.note(call.runtime.reading())
     call.runtime.changed(hosted)
 
     async def look() -> Any:
         return hosted.outbox.keys() - carried or (during == "advance" and not hosted.advancing)
 
-    await wait_for(hosted, wait, look)
+    attendance.polls += 1
+    try:
+        await wait_for(hosted, wait, look)
+    finally:
+        attendance.polls -= 1
+        attendance.note(call.runtime.reading())
     hosted.fetched |= hosted.outbox.keys() - carried
     return {
         "calls": [
@@ -244,8 +415,8 @@ async def outbox(call: Call, wait: Any = None, during: Any = None, except_: str 
     }
 
 
-@operation("POST", "/worlds/{id}/outbox/{delivery}")
-async def outbox_done(call: Call, delivery: str, status: Any = None, error: Any = None) -> Any:
+@operation("POST", "/worlds/{id}/outbox/{delivery}", answers=Reported)
+async def outbox_done(call: Call, delivery: str, status: Whole = None, error: Annotated[Any, FAILURE] = None) -> Any:
     """How a call from the outbox went: an HTTP status, or a word for why there was none."""
     outbox = call.here.outbox
     waiting = outbox.get(delivery)
@@ -258,12 +429,13 @@ async def outbox_done(call: Call, delivery: str, status: Any = None, error: Any 
         one_of(error, "error", FAILURES)
     if error is None and code is not None and 300 <= code < 400:
         error = "redirect"
+    call.here.attendance.note(call.runtime.reading())
     del outbox[delivery]  # the next caller does not get it again
     waiting[2].set_result(Outcome(code, error))
     return {"id": delivery}
 
 
-@operation("GET", "/worlds/{id}/advice")
+@operation("GET", "/worlds/{id}/advice", answers=Remarks)
 async def advice(call: Call) -> Any:
     """Every remark on legal requests and on answers of receivers."""
     journal = call.here.world.journal
@@ -276,7 +448,7 @@ async def advice(call: Call) -> Any:
     return {"advice": remarks}
 
 
-@operation("GET", "/worlds/{id}/digest")
+@operation("GET", "/worlds/{id}/digest", answers=Proof)
 async def digest(call: Call) -> Any:
     """The proof that two runs were the same; not `trusted` when journal entries are `lost`."""
     world = call.here.world
@@ -296,8 +468,8 @@ def proof_of(world: World, text: str) -> dict[str, Any]:
     }
 
 
-@operation("GET", "/worlds/{id}/verdict")
-async def verdict(call: Call, ended: Any = False, status: Any = False) -> Any:
+@operation("GET", "/worlds/{id}/verdict", answers=Verdict)
+async def verdict(call: Call, ended: Flag = False, status: Flag = False) -> Any:
     """What the scenario expects, and the results; not `trusted` when journal entries are `lost`.
 
     What may still come before its deadline is `open`; with `ended` the world has ended, and that failed. `unused` are

@@ -13,7 +13,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from sendbox import __version__
-from sendbox.control.openapi import document
+from sendbox.control.contract.openapi import document
 from sendbox.control.operation import READ, Control, ControlError, Made, Operation, Text, out_of_bounds
 from sendbox.control.stream import STREAMED, Events
 from sendbox.engine import bounds
@@ -51,7 +51,8 @@ def control_routes(control: Control) -> list[Route]:
 async def _openapi(control: Control, request: Request) -> Response:
     """The contract of control."""
     origin = origin_of(control.runtime, request.scope)
-    return json_answer(document(control.served.operations, STREAMED, prefix=PREFIX, origin=origin, version=__version__))
+    made = partial(document, control.served, prefix=PREFIX, origin=origin, version=__version__)
+    return json_answer(await asyncio.get_running_loop().run_in_executor(None, made))
 
 
 def json_answer(value: Any, status: int = 200, encode: Callable[[Any], bytes] = orjson.dumps) -> Response:

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, NotRequired, TypedDict
 
-from sendbox.control.arguments import whole
+from sendbox.control.arguments import Count, whole
+from sendbox.control.contract.answers import Clock, Instant, Problem
 from sendbox.control.export.source import library_name, source_of
 from sendbox.control.operation import Call, ControlError, operation
 from sendbox.control.reading import each
@@ -29,8 +30,99 @@ OWN: Final = "scenario"
 PUT: Final = "control"
 
 
-@operation("POST", "/check", whole=True)
-async def check(call: Call, text: str, line: Any = None, column: Any = None) -> Any:
+class LegalKey(TypedDict):
+    """A key that is legal at the cursor."""
+
+    key: str
+    means: str
+    says: str
+    required: bool
+    example: NotRequired[Any]
+
+
+class Checked(TypedDict):
+    """What is wrong with a text, and what may be written at the cursor."""
+
+    ok: bool
+    problems: list[Problem]
+    place: str | None
+    keys: list[LegalKey]
+    values: list[Any]
+    examples: list[Any]
+
+
+class LibraryRow(TypedDict):
+    """A scenario of the library."""
+
+    name: str
+    title: str
+    summary: str
+    traffic: bool
+
+
+class Library(TypedDict):
+    """The scenarios of the library."""
+
+    scenarios: list[LibraryRow]
+
+
+class LibraryScenario(TypedDict):
+    """A scenario of the library, as YAML."""
+
+    name: str
+    text: str
+
+
+class MagicNumber(TypedDict):
+    """What happens to messages to numbers with these last digits."""
+
+    ends: str
+    example: str
+    meaning: str
+
+
+class MagicNumbers(TypedDict):
+    """The magic numbers of the default scenario."""
+
+    numbers: list[MagicNumber]
+
+
+_In = TypedDict("_In", {"in": str})
+
+
+class RuleShown(_In):
+    """A rule: where it stands, and how often it decided something."""
+
+    rule: str
+    id: str | None
+    place: str | None
+    line: int | None
+    of: str
+    fired: int
+
+
+class ScenarioSettings(TypedDict):
+    """The settings of a world."""
+
+    seed: int | str
+    salt: str
+    started: Instant
+    clock: Clock
+
+
+class ScenarioShown(TypedDict):
+    """The scenario of a world as YAML, and its rules."""
+
+    name: str
+    text: str
+    given: Literal["library", "text", "file", "object"]
+    rules: list[RuleShown]
+    at_reset: list[str]
+    settings: ScenarioSettings
+
+
+@operation("POST", "/check", answers=Checked, whole=True)
+async def check(call: Call, text: str, line: Count = None, column: Count = None) -> Any:
     """What is wrong with a scenario as YAML, and what may be written at the cursor; nothing is opened or changed.
 
     `{ok, problems, place, keys, values, examples}`: `problems` as in the answer 422 to a scenario, with warnings, which
@@ -50,7 +142,7 @@ def _checked(language: Language, text: str, line: int | None, column: int | None
     return {"ok": not errors(problems), "problems": [each.as_json() for each in problems], **legal.as_json()}
 
 
-@operation("GET", "/scenarios", whole=True)
+@operation("GET", "/scenarios", answers=Library, whole=True)
 async def scenarios(call: Call) -> Any:
     """The scenarios of the library: `{name, title, summary, traffic}` of each.
 
@@ -60,7 +152,7 @@ async def scenarios(call: Call) -> Any:
     return {"scenarios": [row._asdict() for row in rows]}
 
 
-@operation("GET", "/scenarios/{name}", whole=True)
+@operation("GET", "/scenarios/{name}", answers=LibraryScenario, whole=True)
 async def library_scenario(call: Call, name: str) -> Any:
     """The text of a scenario of the library."""
     if name not in library.names():
@@ -69,7 +161,7 @@ async def library_scenario(call: Call, name: str) -> Any:
     return {"name": name, "text": library.text(name)}
 
 
-@operation("GET", "/numbers", whole=True)
+@operation("GET", "/numbers", answers=MagicNumbers, whole=True)
 async def numbers(call: Call) -> Any:
     """The magic numbers of the default scenario: `{ends, example, meaning}` of each, in order of their ends."""
     rows = await asyncio.get_running_loop().run_in_executor(None, magic)
@@ -84,7 +176,7 @@ class _Text(NamedTuple):
     file: str | None
 
 
-@operation("GET", "/worlds/{id}/scenario", whole=True)
+@operation("GET", "/worlds/{id}/scenario", answers=ScenarioShown, whole=True)
 async def scenario(call: Call) -> Any:
     """The scenario of a world as text, and its rules in the order in which they are tried.
 

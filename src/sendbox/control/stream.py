@@ -2,6 +2,7 @@
 
 Two addresses are made of one code: the stream of one world, and the stream of several worlds and of the server, which
 serves a browser with one connection. Only HTTP carries them, so they are not among the operations of the other clients.
+It is long because the type of each event stands with the streams.
 """
 
 from __future__ import annotations
@@ -10,12 +11,13 @@ import asyncio
 import re
 from collections.abc import AsyncGenerator, Generator, Iterator, Mapping
 from contextlib import closing
-from typing import Any, ClassVar, Final, NamedTuple
+from typing import Annotated, Any, ClassVar, Final, NamedTuple, TypedDict
 from urllib.parse import quote, unquote
 
 import orjson
 
 from sendbox.control.arguments import whole
+from sendbox.control.contract.answers import Clock, Entry
 from sendbox.control.operation import Call, Control, ControlError, operation
 from sendbox.control.worlds import clock_view
 from sendbox.engine.durations import shown
@@ -40,6 +42,7 @@ PAUSE = 0.25
 #: How many entries of a world may wait for a reader of several, unless it says otherwise, and the most it may say.
 WAITING: Final = 100
 MOST: Final = 1_000
+AT_MOST: Final = {"type": "integer", "minimum": 1, "maximum": MOST}
 _PLACE: Final = re.compile(r"([0-9]{1,15})\.([0-9]{1,15})(?:\.([0-9a-f]{1,16}))?")
 _ENTRY: Final = re.compile(r"(?:([0-9]{1,15})\.)?([0-9]{1,15})")
 
@@ -327,8 +330,66 @@ def _decoded(name: str) -> str | None:
         return None
 
 
-@operation("GET", "/worlds/{id}/stream", early=True, watches=True)
-async def stream(call: Call, most: Any = None) -> Any:
+class Reset(TypedDict):
+    """The epoch whose entries follow, from the first."""
+
+    epoch: int
+
+
+_Skipped = TypedDict("_Skipped", {"from": int})
+
+
+class Skipped(_Skipped):
+    """The first and the last number of entries that are not sent."""
+
+    to: int
+
+
+class InWorld(TypedDict):
+    """What is told of a world."""
+
+    world: str
+
+
+class EntryIn(InWorld):
+    """An entry of the journal of a world."""
+
+    entry: Entry
+
+
+class ClockIn(InWorld, Clock):
+    """The clock of a world."""
+
+
+class ResetIn(InWorld, Reset):
+    """The epoch of a world whose entries follow, from the first."""
+
+
+class SkippedIn(InWorld, Skipped):
+    """The first and the last number of entries of a world that are not sent."""
+
+
+class OpenWorlds(TypedDict):
+    """How many worlds are open."""
+
+    open: int
+
+
+#: The data of the events of a stream of one world, and of several, by the names of the events.
+ALONE: Final = {"entry": Entry, "clock": Clock, "reset": Reset, "skipped": Skipped}
+EVENTS: Final = {
+    "entry": EntryIn,
+    "clock": ClockIn,
+    "reset": ResetIn,
+    "skipped": SkippedIn,
+    "closed": InWorld,
+    "opened": InWorld,
+    "worlds": OpenWorlds,
+}
+
+
+@operation("GET", "/worlds/{id}/stream", early=True, watches=True, answers=ALONE)
+async def stream(call: Call, most: Annotated[Any, AT_MOST] = None) -> Any:
     """What happens in a world, as server-sent events: `entry` of the journal, `clock`, `reset`, `skipped`.
 
     The id of an entry is its epoch and its number, as `0.15`; the header `Last-Event-ID` takes it, or a number of the
@@ -340,8 +401,8 @@ async def stream(call: Call, most: Any = None) -> Any:
     )
 
 
-@operation("GET", "/stream")
-async def stream_worlds(call: Call, worlds: str = "", since: str = "", most: Any = WAITING) -> Any:
+@operation("GET", "/stream", answers=EVENTS)
+async def stream_worlds(call: Call, worlds: str = "", since: str = "", most: Annotated[Any, AT_MOST] = WAITING) -> Any:
     """What happens in several worlds, as server-sent events: `entry`, `skipped`, `clock`, `reset`, `closed`, `opened`.
 
     `worlds` has the ids, percent-encoded, with commas between, at most 64; the event `worlds` says how many are open.

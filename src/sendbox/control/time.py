@@ -2,28 +2,58 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any, Final, TypedDict
 
-from sendbox.control.arguments import milliseconds
+from sendbox.control.arguments import Count, Duration, Moment, milliseconds
+from sendbox.control.contract.answers import Clock, Entry, Instant
+from sendbox.control.contract.types import enum
 from sendbox.control.operation import Call, ControlError, operation
 from sendbox.control.reading import each
-from sendbox.control.worlds import clock_settings, clock_view, to_instant
+from sendbox.control.worlds import MODE, RATE, clock_settings, clock_view, to_instant
 from sendbox.engine.clock import Goal
 from sendbox.engine.durations import iso
 from sendbox.engine.kinds.rows import Observer
+from sendbox.runtime.dispatcher import UNATTENDED
+from sendbox.services.advice import OUTBOX_NOT_FETCHED
 
+#: How far an advance without a time goes.
+UNTIL: Final = {"type": "string", **enum(("idle",))}
 #: The most entries of the journal that an advance shows.
 SHOWN = 200
 
 
-@operation("GET", "/worlds/{id}/clock")
+_Advanced = TypedDict("_Advanced", {"from": Instant})
+
+
+class Warned(TypedDict):
+    """A remark on an advance: `code` is that of an advice."""
+
+    code: str
+    message: str
+
+
+class Advanced(_Advanced):
+    """How far a world moved, and what happened; `truncated` says that the journal has more `entries` of it."""
+
+    to: Instant
+    fired: int
+    deliveries: int
+    failed: int
+    entries: list[Entry]
+    truncated: bool
+    next_due: Instant | None
+    idle: bool
+    warnings: list[Warned]
+
+
+@operation("GET", "/worlds/{id}/clock", answers=Clock)
 async def clock(call: Call) -> Any:
     """The present clock."""
     return clock_view(call.here)
 
 
-@operation("PATCH", "/worlds/{id}/clock")
-async def change_clock(call: Call, mode: Any = None, rate: Any = None) -> Any:
+@operation("PATCH", "/worlds/{id}/clock", answers=Clock)
+async def change_clock(call: Call, mode: Annotated[Any, MODE] = None, rate: Annotated[Any, RATE] = None) -> Any:
     """Sets the mode or rate, from the present instant on."""
     settings = {name: value for name, value in (("mode", mode), ("rate", rate)) if value is not None}
     clock_settings(settings)
@@ -35,9 +65,15 @@ async def change_clock(call: Call, mode: Any = None, rate: Any = None) -> Any:
     return clock_view(hosted)
 
 
-@operation("POST", "/worlds/{id}/clock/advance")
-async def advance(call: Call, by: Any = None, to: Any = None, next: Any = None, until: Any = None) -> Any:
-    """Moves the world forward; answers when everything that was due is done."""
+@operation("POST", "/worlds/{id}/clock/advance", answers=Advanced)
+async def advance(
+    call: Call, by: Duration = None, to: Moment = None, next: Count = None, until: Annotated[Any, UNTIL] = None
+) -> Any:
+    """Moves the world forward; answers when everything that was due is done.
+
+    `warnings` are `{code, message}`: `outbox-not-fetched` where webhooks waited in the outbox and no client asked for
+    them. An advance waits 2 s of real time for such a client, once.
+    """
     moved = await call.runtime.advance(call.here, _goal(by, to, next, until))
     world = call.here.world
     first, last = moved["first"], moved["last"]
@@ -51,7 +87,14 @@ async def advance(call: Call, by: Any = None, to: Any = None, next: Any = None, 
         "truncated": last - first > SHOWN,
         "next_due": None if moved["next_due"] is None else iso(moved["next_due"]),
         "idle": moved["idle"],
+        "warnings": [_unfetched(world.id, moved["unfetched"])] if moved["unfetched"] else [],
     }
+
+
+def _unfetched(world_id: str, tries: int) -> dict[str, str]:
+    """What an advance says where no client fetched from the outbox."""
+    text = UNATTENDED.format(id=world_id)
+    return {"code": OUTBOX_NOT_FETCHED, "message": f"{tries} {'try' if tries == 1 else 'tries'} of webhooks: {text}"}
 
 
 def _goal(by: Any, to: Any, next: Any, until: Any) -> Goal:

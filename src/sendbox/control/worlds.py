@@ -1,6 +1,6 @@
 """Operations on whole worlds: open, show, close, reset, scenario, rules.
 
-It is long because a world's settings, its rules and how it is shown are read together.
+It is long because the settings of a world, its rules and how it is shown are read together, each with its type.
 """
 
 from __future__ import annotations
@@ -9,12 +9,28 @@ import asyncio
 from collections.abc import Mapping
 from functools import partial
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, NotRequired, TypedDict
 
 from sendbox.control.addresses import addresses
-from sendbox.control.arguments import beside, compiled, flag, json_object, one_of, whole
+from sendbox.control.arguments import (
+    Body,
+    Count,
+    Flag,
+    Following,
+    Moment,
+    ScenarioGiven,
+    Size,
+    beside,
+    compiled,
+    flag,
+    json_object,
+    one_of,
+    whole,
+)
+from sendbox.control.contract.answers import Checkpoint, Cursor, Instant, World
+from sendbox.control.contract.types import enum, further
 from sendbox.control.operation import Call, ControlError, Made, operation, unreadable
-from sendbox.control.reading import Page, backwards, chosen, each, newest, page, page_of
+from sendbox.control.reading import ORDER, Page, backwards, chosen, each, newest, page, page_of
 from sendbox.engine import bounds
 from sendbox.engine.blueprint import Blueprint
 from sendbox.engine.bounds import FASTEST, SLOWEST
@@ -30,8 +46,18 @@ if TYPE_CHECKING:
 
 #: The longest text that names are derived from, or draws.
 LONGEST_SEED: Final = 1_000
-#: Who takes deliveries.
-DELIVERIES: Final = ("push", "pull")
+DELIVERIES: Final = enum(("push", "pull"))
+MODE: Final = {"type": "string", **enum(("manual", "real", "auto"))}
+RATE: Final = {"type": "number", "minimum": SLOWEST, "maximum": FASTEST}
+#: The settings of a clock.
+CLOCK: Final = {
+    "properties": {
+        "mode": MODE,
+        "rate": RATE,
+        "start": {"type": ["string", "number"], "examples": ["2026-03-01T09:00:00Z"]},
+    },
+    "additionalProperties": False,
+}
 
 
 def world_view(call: Call, hosted: Hosted) -> dict[str, Any]:
@@ -94,30 +120,115 @@ async def read_scenario(language: Language, source: Any) -> Blueprint:
     return compiled()
 
 
-@operation("GET", "/health")
+class Memory(TypedDict):
+    """The use of memory, in bytes."""
+
+    used: int
+    most: int
+    full: bool
+
+
+class Health(TypedDict):
+    """The server answers; `instance` is another one after each start."""
+
+    status: Literal["ok"]
+    version: str
+    engine: int
+    instance: str
+    worlds: int
+    dropped: int
+    memory: NotRequired[Memory]
+
+
+class WholeWorld(World):
+    """A world, and its checkpoints."""
+
+    checkpoints: list[Checkpoint]
+
+
+further(WholeWorld, int)
+
+
+class ListedWorld(World):
+    """A world, and the real time since when no client has used it."""
+
+    idle_since: Instant
+
+
+further(ListedWorld, int)
+
+
+class Worlds(Cursor):
+    """Open worlds, or closed ones that can still be read."""
+
+    worlds: list[ListedWorld]
+
+
+class Started(TypedDict):
+    """The start of a world."""
+
+    started: Instant
+
+
+class Closed(TypedDict):
+    """The world that was closed."""
+
+    closed: str
+
+
+class ClosedMany(TypedDict):
+    """How many worlds were closed."""
+
+    closed: int
+
+
+class Loaded(TypedDict):
+    """The parts of a scenario that differ: those that hold already, and those that wait for the reset."""
+
+    applied: list[str]
+    at_reset: list[str]
+    skipped: list[str]
+
+
+_In = TypedDict("_In", {"in": str})
+
+
+class PutRule(_In):
+    """The id of a rule, and its list."""
+
+    id: str
+
+
+class DroppedRule(TypedDict):
+    """The rule that was removed."""
+
+    dropped: str
+
+
+@operation("GET", "/health", answers=Health)
 async def health(call: Call) -> Any:
     """Answers once the scenario is loaded. `dropped` counts lines of the log that could not be written."""
     return call.runtime.health()
 
 
-@operation("GET", "/schema", whole=True)
+@operation("GET", "/schema", answers=dict, whole=True)
 async def schema(call: Call) -> Any:
     """The JSON Schema of scenarios, by which editors complete and check them."""
     return dict(call.served.language.shape.schema)
 
 
-@operation("POST", "/worlds", status=201, whole=True)
+@operation("POST", "/worlds", status=201, answers=World, whole=True)
 async def open_world(
     call: Call,
     id: str | None = None,
-    scenario: Any = None,
+    scenario: ScenarioGiven = None,
     seed: int | str | None = None,
-    clock: dict[str, Any] | None = None,
+    clock: Annotated[dict[str, Any] | None, CLOCK] = None,
     salt: str | None = None,
-    deliveries: str = "push",
-    now: Any = None,
-    frozen: Any = False,
-    late: Any = False,
+    deliveries: Annotated[str, DELIVERIES] = "push",
+    now: Moment = None,
+    frozen: Flag = False,
+    late: Flag = False,
 ) -> Any:
     """Opens a world with its own settings. 409 `world_exists` with the world that is open.
 
@@ -140,15 +251,15 @@ async def open_world(
     return world_view(call, _opened(call, id, settings, deliveries))
 
 
-@operation("PUT", "/worlds/{id}", makes=True, whole=True)
+@operation("PUT", "/worlds/{id}", makes=True, answers=World, whole=True)
 async def ensure_world(
     call: Call,
     id: str,
-    scenario: Any = None,
+    scenario: ScenarioGiven = None,
     seed: int | str | None = None,
-    clock: dict[str, Any] | None = None,
+    clock: Annotated[dict[str, Any] | None, CLOCK] = None,
     salt: str | None = None,
-    deliveries: str = "push",
+    deliveries: Annotated[str, DELIVERIES] = "push",
 ) -> Any:
     """Opens a world with these settings (201), unless it was opened with the same ones (200): it is left as it is.
 
@@ -188,7 +299,7 @@ async def _settings(
         if isinstance(text, str) and len(text) > LONGEST_SEED:
             legal = f"at most {LONGEST_SEED}"
             raise ControlError(400, "bad_argument", f"{name}: {len(text)} characters are too many; legal: {legal}")
-    one_of(deliveries, "deliveries", DELIVERIES)
+    one_of(deliveries, "deliveries", DELIVERIES["enum"])
     blueprint = None if scenario is None else await read_scenario(call.runtime.language, scenario)
     return {"blueprint": blueprint, "seed": seed, "salt": salt, **clock_settings(clock or {})}
 
@@ -211,7 +322,7 @@ def _differences(existing: Hosted, asked: Open, deliveries: str) -> list[dict[st
         "clock.mode": (was.mode, asked.mode),
         "clock.start": (_set_start(was), _set_start(asked)),
         "clock.rate": (was.rate, asked.rate),
-        "deliveries": (DELIVERIES[existing.opened_pulling], deliveries),
+        "deliveries": (DELIVERIES["enum"][existing.opened_pulling], deliveries),
     }
     found = [(name, here, there) for name, (here, there) in pairs.items() if here != there]
     if was.blueprint != asked.blueprint:
@@ -228,7 +339,7 @@ def clock_settings(clock: dict[str, Any]) -> dict[str, Any]:
     """`{mode, start, rate}` checked. Raises `ControlError`."""
     settings: dict[str, Any] = {}
     for name, value in clock.items():
-        if name == "mode" and value in ("manual", "real", "auto"):
+        if name == "mode" and value in MODE["enum"]:
             settings["mode"] = value
         elif name == "rate" and isinstance(value, int | float) and not isinstance(value, bool):
             if not SLOWEST <= value <= FASTEST:
@@ -251,15 +362,15 @@ def to_instant(value: Any, name: str) -> int:
         raise ControlError(400, "bad_argument", f"{name}: {error}") from None
 
 
-@operation("GET", "/worlds", whole=True)
+@operation("GET", "/worlds", answers=Worlds, whole=True)
 async def worlds(
     call: Call,
-    last: Any = None,
-    limit: Any = None,
-    cursor: Any = None,
+    last: Size = None,
+    limit: Count = None,
+    cursor: Following = None,
     prefix: str = "",
-    order: str = "oldest",
-    closed: Any = False,
+    order: Annotated[str, ORDER] = "oldest",
+    closed: Flag = False,
 ) -> Any:
     """Open worlds, in the order in which they were opened; with `last` the newest.
 
@@ -293,15 +404,15 @@ async def worlds(
     return {"worlds": await each(found.items, view), **found.cursor}
 
 
-@operation("GET", "/worlds/{id}", whole=True)
+@operation("GET", "/worlds/{id}", answers=WholeWorld, whole=True)
 async def world(call: Call) -> Any:
     """One world. `checkpoints` are `{name, at}`, in the order in which their names were first taken."""
     taken = [{"name": name, "at": iso(record.at[-1])} for name, record in call.here.checkpoints.items()]
     return {**world_view(call, call.here), "checkpoints": taken}
 
 
-@operation("POST", "/worlds/{id}/start", early=True, whole=True)
-async def start_world(call: Call, now: Any, frozen: Any = False) -> Any:
+@operation("POST", "/worlds/{id}/start", early=True, answers=Started, whole=True)
+async def start_world(call: Call, now: Moment, frozen: Flag = False) -> Any:
     """Begins a world that was opened `late`, at the caller's `now`; one that has begun stays as it is."""
     start, is_frozen = to_instant(now, "now"), flag(frozen, "frozen")
     if call.here.starts is not None:
@@ -309,7 +420,7 @@ async def start_world(call: Call, now: Any, frozen: Any = False) -> Any:
     return {"started": iso(call.here.world.start)}
 
 
-@operation("DELETE", "/worlds/{id}", early=True)
+@operation("DELETE", "/worlds/{id}", early=True, answers=Closed)
 async def close_world(call: Call) -> Any:
     """Closes a world; its key is denied until it is opened again. A server keeps some closed worlds to be read."""
     world_id = call.here.world.id
@@ -318,7 +429,7 @@ async def close_world(call: Call) -> Any:
     return {"closed": world_id}
 
 
-@operation("DELETE", "/worlds")
+@operation("DELETE", "/worlds", answers=ClosedMany)
 async def close_worlds(call: Call, prefix: str) -> Any:
     """Closes all worlds whose id begins with `prefix`, which is not empty; `closed` counts them."""
     if not prefix:
@@ -335,7 +446,7 @@ async def close_worlds(call: Call, prefix: str) -> Any:
     return {"closed": closed}
 
 
-@operation("POST", "/worlds/{id}/reset", whole=True)
+@operation("POST", "/worlds/{id}/reset", answers=World, whole=True)
 async def reset(call: Call) -> Any:
     """Begins a new epoch at the start of the world."""
     await call.runtime.steady(call.here)
@@ -356,8 +467,8 @@ async def _compiled(call: Call, arguments: Mapping[str, Any]) -> Mapping[str, An
     return {**arguments, "raw": compiled, "name": None}
 
 
-@operation("PUT", "/worlds/{id}/scenario", raw=True, act=True, journals=True, prepare=_compiled)
-async def load_scenario(call: Call, raw: Any = None, name: str | None = None, reset: Any = False) -> Any:
+@operation("PUT", "/worlds/{id}/scenario", raw=True, act=True, journals=True, prepare=_compiled, answers=Loaded)
+async def load_scenario(call: Call, raw: ScenarioGiven = None, name: str | None = None, reset: Flag = False) -> Any:
     """Loads another scenario: its rules at once, the rest at the next reset, or all at once with `reset`."""
     at_once = flag(reset, "reset")
     hosted = call.here
@@ -424,8 +535,10 @@ async def _compiled_rule(call: Call, arguments: Mapping[str, Any]) -> Mapping[st
     return {**arguments, "raw": await beside(raw, _place(call, raw), partial(_rule, call))}
 
 
-@operation("POST", "/worlds/{id}/rules", status=201, raw=True, act=True, journals=True, prepare=_compiled_rule)
-async def put_rule(call: Call, raw: Any = None) -> Any:
+@operation(
+    "POST", "/worlds/{id}/rules", status=201, raw=True, act=True, journals=True, prepare=_compiled_rule, answers=PutRule
+)
+async def put_rule(call: Call, raw: Body = None) -> Any:
     """Puts a rule in front of a list; answers its id."""
     raw = json_object(raw, "a rule")
     place = name, *_ = _place(call, raw)
@@ -436,7 +549,7 @@ async def put_rule(call: Call, raw: Any = None) -> Any:
     return {"id": rule_id, "in": name}
 
 
-@operation("DELETE", "/worlds/{id}/rules/{rule}", act=True)
+@operation("DELETE", "/worlds/{id}/rules/{rule}", act=True, answers=DroppedRule)
 async def drop_rule(call: Call, rule: str) -> Any:
     """Removes a rule that was put there."""
     world = call.here.world

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from sendbox.engine.clock import Goal
 from sendbox.engine.durations import duration, instant, iso
+from sendbox.engine.kinds.happened import line_of, teller_of
 from sendbox.engine.kinds.rows import Observer
 from sendbox.exploring.census import Census, census
 from sendbox.exploring.front import in_front
 from sendbox.exploring.misfortune import LISTS
-from sendbox.fixture.timeline import line_of, teller_of
 from sendbox.runtime.watch import Watch
 from sendbox.scenario.model import ScenarioError
 from sendbox.services.messaging.messaging import Messaging

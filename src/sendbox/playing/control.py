@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, NotRequired, TypedDict
 
 from sendbox.control.arguments import whole
+from sendbox.control.contract.answers import Clock, Instant
 from sendbox.control.operation import Call, ControlError, operation
 from sendbox.control.worlds import clock_view
 from sendbox.engine.durations import iso
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
 #: The most steps of one call.
 STEPS: Final = 1_000
+STEPS_AT_ONCE: Final = {"type": "integer", "minimum": 1, "maximum": STEPS}
 
 
 class _Play:
@@ -50,8 +52,29 @@ def _present(hosted: Hosted) -> Blueprint:
     return hosted.next_blueprint or hosted.blueprint
 
 
-@operation("POST", "/worlds/{id}/play")
-async def play(call: Call, steps: Any = 1) -> Any:
+class PlayedStep(TypedDict):
+    """A step of a scenario: a request was `sent`, the clock was `moved`, or it has `ended`."""
+
+    step: Literal["sent", "moved", "ended"]
+    at: Instant
+    operation: NotRequired[str]
+    name: NotRequired[str]
+    n: NotRequired[int]
+    status: NotRequired[int]
+    error: NotRequired[str]
+
+
+class Played(TypedDict):
+    """The steps that were carried out; `left` counts the requests to come."""
+
+    did: list[PlayedStep]
+    clock: Clock
+    left: int
+    done: bool
+
+
+@operation("POST", "/worlds/{id}/play", answers=Played)
+async def play(call: Call, steps: Annotated[Any, STEPS_AT_ONCE] = 1) -> Any:
     """Carries out the next steps of the scenario, as `sendbox play` does: `{did, clock, left, done}`.
 
     Each of `did` has a `step` and the instant `at` after it: `sent` the next request of the traffic, at its instant,

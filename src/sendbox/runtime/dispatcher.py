@@ -26,6 +26,13 @@ if TYPE_CHECKING:
 LAUNCH: Final = 16
 #: So many steps are fired at once before a request is answered whose events overtake the answer.
 BUDGET: Final = 32
+#: Real seconds that an advance gives a client to ask for its outbox, where none has asked.
+GRACE: Final = 2.0
+#: The same in words, for the log and the answer of an advance.
+UNATTENDED: Final = (
+    "no client fetches the outbox, where its webhooks wait: run `sendbox forward`, "
+    "or fetch them (GET /_sandbox/worlds/{id}/outbox), before the clock is moved"
+)
 
 
 class Carrier:
@@ -158,16 +165,39 @@ class Carrier:
         hosted.outbox[delivery_id] = (call, delivery, future)
         hosted.touch()
         try:
-            async with asyncio.timeout(patience):
+            left = await self._unattended(hosted, future, patience)
+            async with asyncio.timeout(left):
                 return await future
         except TimeoutError:
             if delivery_id in hosted.fetched:
                 return Outcome(None, "timeout")
+            hosted.attendance.unfetched += 1
             return Outcome(None, "not_fetched", "no client fetched it from the outbox")
         finally:
             hosted.fetched.discard(delivery_id)
             if hosted.outbox.get(delivery_id, (None, None, None))[2] is future:
                 del hosted.outbox[delivery_id]
+
+    async def _unattended(self, hosted: Hosted, future: asyncio.Future[Outcome], patience: float) -> float:
+        """Waits for a client where none asks for the outbox; answers how many real seconds are left for the call.
+
+        It is said in the log at once. An advance waits for a client only once, and not for as long as for a receiver:
+        with every further try it would take longer and end no better.
+        """
+        attendance, reading = hosted.attendance, self._runtime.reading
+        if hosted.fetched or attendance.present(reading(), patience):
+            return patience
+        if not attendance.told:
+            attendance.told = True
+            self._runtime.log(hosted.world.id, UNATTENDED.format(id=hosted.world.id))
+        if not hosted.advancing or hosted.auto is not None:
+            return patience
+        grace = 0.0 if attendance.missed else min(GRACE, patience)
+        await asyncio.wait({future}, timeout=grace)
+        if future.done() or hosted.fetched or attendance.present(reading(), patience):
+            return patience - grace
+        attendance.missed = True
+        return 0.0
 
     def check(self, hosted: Hosted) -> None:
         """In tests: what is about to go out keeps to the contract, also what the built-in receiver gets."""

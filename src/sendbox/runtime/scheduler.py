@@ -115,8 +115,9 @@ class Mover:
         """Moves a world forward and settles each instant.
 
         An instant counts among the n where steps are due, the present one too. Returns `{from, to, fired, deliveries,
-        failed, first, last, idle, next_due}`; `first` and `last` bound the journal's entries made meanwhile. Raises
-        `Conflict`: `advancing`, `past`, `loop`, `too_far`, `closed`.
+        failed, first, last, idle, next_due, unfetched}`; `first` and `last` bound the journal's entries made meanwhile,
+        `unfetched` are tries that no client fetched from the outbox. Raises `Conflict`: `advancing`, `past`, `loop`,
+        `too_far`, `closed`.
         """
         await self.steady(hosted)
         self._runtime.not_advancing(hosted)
@@ -135,6 +136,7 @@ class Mover:
         journey = _Way(self._runtime, self._carrier, hosted)
         if by_hand:
             hosted.calls.begin()
+        hosted.attendance.begin()
         hosted.advancing = True
         try:
             if goal.way == "next":
@@ -158,6 +160,7 @@ class Mover:
             "last": len(world.journal),
             "next_due": world.timeline.next_due(),
             "idle": world.idle,
+            "unfetched": hosted.attendance.unfetched,
         }
 
 

@@ -162,6 +162,34 @@ class Playing(Protocol):
         """The epoch ends: nothing more is sent, and webhooks go to their targets again."""
 
 
+@dataclass(slots=True, eq=False)
+class Attendance:
+    """Whether a client fetches what waits in an outbox."""
+
+    #: long polls that wait
+    polls: int = 0
+    #: the monotonic clock, in nanoseconds, when a client last asked or reported; None: none did
+    seen: int | None = None
+    #: a webhook had its time in this advance, and no client asked
+    missed: bool = False
+    #: tries of this advance that no client fetched
+    unfetched: int = 0
+    #: the log has said that no client fetches, and none did since
+    told: bool = False
+
+    def begin(self) -> None:
+        """An advance begins."""
+        self.missed, self.unfetched = False, 0
+
+    def note(self, now: int) -> None:
+        """A client asked for calls, or reported one."""
+        self.seen, self.missed, self.told = now, False, False
+
+    def present(self, now: int, patience: float) -> bool:
+        """Whether a client waits for calls, or asked within so many real seconds."""
+        return bool(self.polls) or (self.seen is not None and now - self.seen <= patience * 1e9)
+
+
 @dataclass(slots=True, eq=False, repr=False)
 class Hosted(Changing):
     """A world and what the runtime keeps beside it."""
@@ -233,6 +261,7 @@ class Hosted(Changing):
     outbox: dict[str, tuple[HttpCall, Delivery, asyncio.Future[Outcome]]] = field(default_factory=dict)
     #: the ids of those calls of the outbox that a client has fetched
     fetched: set[str] = field(default_factory=set)
+    attendance: Attendance = field(default_factory=Attendance)
     checkpoints: dict[str, Record] = field(default_factory=dict)
     #: held while a side world of it is brought to a place
     replaying: asyncio.Lock = field(default_factory=asyncio.Lock)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Route, expect
 
 from tests.page.browser.conftest import Tab
 
@@ -36,6 +36,62 @@ def test_the_page_waits_for_a_world_that_is_not_open(tab: Tab) -> None:
     assert tab.page.request.post(f"{tab.sendbox.origin}/_sandbox/worlds", data={"id": key}).ok
     expect(tab.page.get_by_role("alert")).to_have_count(0)
     expect(tab.page.locator("#bar time")).to_be_visible()
+
+
+def test_a_world_that_is_not_open_can_be_opened(tab: Tab) -> None:
+    """A person who has no client at hand, or who closed the world, opens it where it is missed."""
+    key = f"test-now-{tab.sendbox.api_key[-12:]}"
+    tab.page.goto(f"{tab.sendbox.origin}/_sandbox/?world={key}")
+    tab.press("Open it")
+    expect(tab.page.locator("#bar time")).to_be_visible()
+    expect(tab.page.get_by_role("alert")).to_have_count(0)
+
+
+def test_a_stream_that_is_refused_is_opened_again(tab: Tab) -> None:
+    """A browser gives such a stream up; the page does not, and is live again by itself."""
+    refused: list[Route] = []
+
+    def refuse(route: Route) -> None:
+        refused.append(route)
+        route.fulfill(status=503, body="Later.")
+
+    tab.page.context.route("**/_sandbox/stream?*", refuse, times=1)
+    # a worker of the tab itself: what a shared worker asks for cannot be held up here
+    tab.page.add_init_script("delete globalThis.SharedWorker")
+    tab.open("messages")
+    assert refused
+    tab.wrong.clear()
+    send(tab, "420777000144")
+    tab.see("420777000144")
+
+
+def test_the_present_view_is_in_sight_on_a_narrow_page(tab: Tab) -> None:
+    """The views are one row there, longer than the page; the state of the stream is seen too."""
+    tab.page.set_viewport_size({"width": 360, "height": 740})
+    tab.open("verdict")
+    expect(tab.page.locator("#views [aria-current]")).to_be_in_viewport(ratio=0.9)
+    expect(tab.page.locator(".live.on")).to_be_visible()
+    assert tab.page.locator("#bar").bounding_box()["height"] < 120  # type: ignore[index]  # it is shown
+
+
+def test_a_row_that_is_followed_keeps_the_list_as_it_is(tab: Tab) -> None:
+    """By keyboard: the focus stays in the list, and the list where it was scrolled to; on a narrow page both go on."""
+    for number in range(30):
+        send(tab, f"4207770{number:03}00")
+    tab.open("messages")
+    rows = tab.page.locator("sb-list")
+    rows.evaluate("list => { list.scrollTop = 900 }")
+    row = rows.locator("li[aria-posinset='18'] a")
+    row.focus()
+    tab.page.keyboard.press("Enter")
+    tab.page.get_by_role("heading", name="To ", level=1).wait_for()
+    expect(row).to_be_focused()
+    assert rows.evaluate("list => list.scrollTop") == 900
+    tab.page.set_viewport_size({"width": 360, "height": 740})
+    tab.page.go_back()
+    row.focus()
+    tab.page.keyboard.press("Enter")
+    expect(tab.page.locator("main")).to_be_focused()
 
 
 @pytest.mark.parametrize("width", [360, 1280])

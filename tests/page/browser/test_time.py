@@ -98,6 +98,8 @@ def test_what_is_due_next_can_be_gone_to(tab: Tab) -> None:
     assert tab.sendbox.messages()[-1].result == "sent"
     tab.press("Until idle")
     expect(tab.page.locator(".due-count")).to_have_text("idle")
+    tab.page.get_by_role("list", name="Open codes").get_by_role("link", name="420777000103").click()
+    expect(tab.page.get_by_label("Sessions of a phone")).to_have_value("420777000103")
 
 
 @STARTED

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from playwright.sync_api import expect
 
 from sendbox.fixture.views import Message
@@ -126,3 +127,14 @@ def test_a_code_is_sent_and_checked(tab: Tab) -> None:
     assert tab.apart(lambda: tab.sendbox.codes(phone=PHONE))[0].state == "verified"
     tab.press("look at the phone", "link")
     expect(tab.page.get_by_role("group", name="Verify code")).to_contain_text(code.code)
+
+
+@pytest.mark.sendbox(
+    scenario="sendbox: 1\napi:\n  - name: cut\n    when: {operation: sendMessage}\n    fault: disconnect\n"
+)
+def test_a_connection_that_ends_is_said_in_words(tab: Tab) -> None:
+    """A fault of the scenario may leave no answer."""
+    tab.open("try")
+    tab.press("Send")
+    tab.said("The connection ended without a whole answer.")
+    tab.wrong.clear()

@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 from bisect import bisect_left, bisect_right
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict
 
-from sendbox.control.arguments import whole
+from sendbox.control.arguments import Size, whole
 from sendbox.control.beside import journals
 from sendbox.control.beside.journals import Difference, Entry, Journal
+from sendbox.control.contract.answers import Instant
 from sendbox.control.operation import Call, ControlError, operation
 from sendbox.control.reading import each
 from sendbox.engine.digest import canonical_in_slices, digest_in_slices
@@ -21,8 +22,58 @@ if TYPE_CHECKING:
     from sendbox.engine.world import World
 
 
-@operation("GET", "/worlds/{id}/compare", present="it compares two worlds as they are")
-async def compare(call: Call, with_: str, around: Any = 5) -> Any:
+class DifferentField(TypedDict):
+    """A field that differs."""
+
+    path: str
+    here: Any
+    there: Any
+
+
+class FirstDifference(TypedDict):
+    """The first entry that differs, null where a world has none, in canonical form."""
+
+    n: int
+    at: int
+    what: str
+    here: dict[str, Any] | None
+    there: dict[str, Any] | None
+    fields: list[DifferentField]
+
+
+class AroundIt(TypedDict):
+    """An entry near the difference; `only` says that the other world does not have it."""
+
+    n: int
+    at: Instant
+    kind: str
+    words: str
+    only: bool
+    canonical: list[dict[str, Any]]
+
+
+class Digests(TypedDict):
+    """The digests of two worlds."""
+
+    here: str
+    there: str
+
+
+class Compared(TypedDict):
+    """The first difference between two worlds."""
+
+    same: bool
+    equal: int
+    first: FirstDifference | None
+    left_out: list[str]
+    lines: list[str]
+    digest: Digests
+    here: list[AroundIt]
+    there: list[AroundIt]
+
+
+@operation("GET", "/worlds/{id}/compare", present="it compares two worlds as they are", answers=Compared)
+async def compare(call: Call, with_: str, around: Size = 5) -> Any:
     """The first difference between this world and another one (`with`), as `sendbox diff` finds it.
 
     `equal` counts the canonical entries before it. `here` and `there` have so many entries before and after it as

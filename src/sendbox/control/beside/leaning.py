@@ -2,7 +2,8 @@
 
 The world is made again from its record, once for each other value. What its client saw, the answers to its calls and
 the webhooks, is compared up to the first difference. Nothing is said about what comes after that: the client would have
-acted differently.
+acted differently. The module is long because the type of each answer stands with
+the operation.
 """
 
 from __future__ import annotations
@@ -11,13 +12,13 @@ import asyncio
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import zip_longest
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypedDict
 
 import orjson
 
 from sendbox.contract.findings import json_path, show
 from sendbox.contract.pairs import MISSING, differing
-from sendbox.control.arguments import whole
+from sendbox.control.arguments import Count, Size, whole
 from sendbox.control.catalog import loaded
 from sendbox.control.export.source import source_of
 from sendbox.control.operation import Call, operation
@@ -277,8 +278,55 @@ def lines(answer: dict[str, Any]) -> list[str]:
     return told if answer["why"] is None else [*told, f"nothing was replayed: {answer['why']}"]
 
 
-@operation("GET", "/worlds/{id}/leaning", words=lines, present="it makes all that was done again")
-async def leaning(call: Call, longest: Any = None, most: Any = None) -> Any:
+class FirstDifference(TypedDict):
+    """Where the client would have seen something else first."""
+
+    entry: int | None
+    place: str
+    path: str
+    was: Any
+    would: Any
+
+
+class OtherValue(TypedDict):
+    """What the client would have seen under another value of a setting."""
+
+    setting: str
+    value: Any
+    said: str
+    outcome: str
+    text: str
+    first: FirstDifference | None
+
+
+class Used(TypedDict):
+    """The first entry of the journal that depended on an assumption."""
+
+    entry: int
+    at: str
+    text: str
+
+
+class Leaned(TypedDict):
+    """An assumption that the client relied on."""
+
+    id: str
+    title: str
+    confidence: str
+    count: int
+    used: Used
+    others: list[OtherValue]
+
+
+class Leaning(TypedDict):
+    """The assumptions that the client relied on; `why` nothing was replayed."""
+
+    leaned: list[Leaned]
+    why: str | None
+
+
+@operation("GET", "/worlds/{id}/leaning", words=lines, present="it makes all that was done again", answers=Leaning)
+async def leaning(call: Call, longest: Size = None, most: Count = None) -> Any:
     """The assumptions that the client of this world relied on, and what it would have seen under other values of them.
 
     A world whose journal has more than `longest` entries is not replayed; after `most` differences no further one is

@@ -4,11 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypedDict
 
-from sendbox.control.arguments import one_of
+from sendbox.control.arguments import Count, Following, Size, one_of
+from sendbox.control.contract.answers import (
+    Cursor,
+    Event,
+    Header,
+    Instant,
+    ShortWebhook,
+    Webhook,
+    WebhookHead,
+    WebhookTry,
+)
+from sendbox.control.contract.types import enum
 from sendbox.control.operation import Call, ControlError, operation
-from sendbox.control.reading import Page, backwards, chosen, each, newest, page, shortened, through
+from sendbox.control.reading import FORM, ORDER, Page, backwards, chosen, each, newest, page, shortened, through
 from sendbox.control.searching import TEXT, Key, among, patterns, searched, texts, times, words
 from sendbox.engine.delivery.faults.fault import NOT_SPOILT, FaultyDelivery
 from sendbox.engine.delivery.targets import ACTS, Outlets
@@ -26,19 +37,62 @@ if TYPE_CHECKING:
     from sendbox.engine.world import World
 
 DELIVERY_STATES = ("waiting", "sending", "delivered", "failed", "held", "dropped")
+STATE: Final = enum(DELIVERY_STATES)
 
 
-@operation("GET", "/worlds/{id}/deliveries")
+class Deliveries(Cursor):
+    """Webhooks."""
+
+    deliveries: list[Webhook] | list[ShortWebhook]
+
+
+class TimedTry(WebhookTry):
+    """A try, and the time of the world that it took."""
+
+    took: str | None
+
+
+class SentRequest(TypedDict):
+    """The request that a webhook is."""
+
+    method: str
+    url: str
+    headers: list[Header]
+    body: str
+
+
+class Signature(TypedDict):
+    """How a receiver checks a request; `right` is false where a rule spoils it."""
+
+    header: str
+    value: str
+    algorithm: str
+    signed: str
+    right: bool
+
+
+class WholeWebhook(WebhookHead):
+    """A webhook whole."""
+
+    events: list[Event]
+    tries: list[TimedTry]
+    request: SentRequest
+    signature: Signature | None
+    next_try: Instant | None
+    acts: list[Literal["hold", "release", "replay"]]
+
+
+@operation("GET", "/worlds/{id}/deliveries", answers=Deliveries)
 async def deliveries(
     call: Call,
-    state: str | None = None,
-    last: Any = None,
-    limit: Any = None,
-    cursor: Any = None,
-    order: str = "oldest",
+    state: Annotated[str | None, STATE] = None,
+    last: Size = None,
+    limit: Count = None,
+    cursor: Following = None,
+    order: Annotated[str, ORDER] = "oldest",
     search: str | None = None,
     message_id: str | None = None,
-    form: str = "plain",
+    form: Annotated[str, FORM] = "plain",
 ) -> Any:
     """Webhooks, each with its tries, oldest first; with `last` the newest.
 
@@ -130,7 +184,7 @@ def _find(world: World, name: str) -> Delivery:
     return delivery
 
 
-@operation("GET", "/worlds/{id}/deliveries/{delivery}")
+@operation("GET", "/worlds/{id}/deliveries/{delivery}", answers=WholeWebhook)
 async def delivery(call: Call, delivery: str) -> Any:
     """One webhook whole: what the list shows, and the `request` that is or was sent.
 
@@ -206,19 +260,19 @@ async def _named(call: Call, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
     return arguments
 
 
-@operation("POST", "/worlds/{id}/deliveries/{delivery}/replay", act=True, prepare=_named)
+@operation("POST", "/worlds/{id}/deliveries/{delivery}/replay", act=True, prepare=_named, answers=Webhook)
 async def replay_delivery(call: Call, delivery: str) -> Any:
     """Sends an ended delivery again."""
     return _act(call, delivery, Outlets.replay, "replayed; wait until it ended")
 
 
-@operation("POST", "/worlds/{id}/deliveries/{delivery}/hold", act=True, prepare=_named)
+@operation("POST", "/worlds/{id}/deliveries/{delivery}/hold", act=True, prepare=_named, answers=Webhook)
 async def hold_delivery(call: Call, delivery: str) -> Any:
     """Stops further tries."""
     return _act(call, delivery, Outlets.hold, "held")
 
 
-@operation("POST", "/worlds/{id}/deliveries/{delivery}/release", act=True, prepare=_named)
+@operation("POST", "/worlds/{id}/deliveries/{delivery}/release", act=True, prepare=_named, answers=Webhook)
 async def release_delivery(call: Call, delivery: str) -> Any:
     """Continues a held delivery."""
     return _act(call, delivery, Outlets.release, "released; only a held one can")

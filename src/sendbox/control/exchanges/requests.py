@@ -6,13 +6,15 @@ import asyncio
 import re
 from collections.abc import Iterator
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final, NotRequired, TypedDict
 
-from sendbox.control.arguments import one_of, whole
+from sendbox.control.arguments import Count, Duration, Following, Whole, one_of, whole
+from sendbox.control.contract.answers import Instant, RequestEntry
+from sendbox.control.contract.types import enum
 from sendbox.control.export.request import FORMS, request_text
 from sendbox.control.export.script import Called
 from sendbox.control.operation import Call, ControlError, operation
-from sendbox.control.reading import backwards, chosen, each, shortened, wait_for
+from sendbox.control.reading import FORM, ORDER, backwards, chosen, each, shortened, wait_for
 from sendbox.control.records import journal_entry, most_of
 from sendbox.control.searching import TEXT, Fits, Key, among, patterns, searched, texts, times
 from sendbox.engine.durations import iso
@@ -31,19 +33,51 @@ if TYPE_CHECKING:
     #: A call and its instant.
     Timed = tuple[int, RequestRecord]
 
+AS: Final = {"type": "string", **enum(FORMS)}
 _STATUS: Final = re.compile(r"[0-9*?]{1,3}")
 
 
-@operation("GET", "/worlds/{id}/requests")
+class ShortRequest(TypedDict):
+    """A call as a list shows it: how many findings and remarks there are on it."""
+
+    n: int
+    at: Instant
+    operation: str
+    method: str
+    path: str
+    status: int
+    findings: int
+    advice: int
+    fault: NotRequired[Any]
+
+
+class Requests(TypedDict):
+    """Calls of the emulated interfaces."""
+
+    requests: list[RequestEntry] | list[ShortRequest]
+    more: bool
+    next_cursor: str | None
+
+
+_As = TypedDict("_As", {"as": Annotated[str, enum(FORMS)]})
+
+
+class RequestText(_As):
+    """A call as text that makes it again."""
+
+    text: str
+
+
+@operation("GET", "/worlds/{id}/requests", answers=Requests)
 async def requests(
     call: Call,
-    after: Any = -1,
-    limit: Any = None,
-    wait: Any = None,
-    cursor: Any = None,
-    order: str = "oldest",
+    after: Whole = -1,
+    limit: Count = None,
+    wait: Duration = None,
+    cursor: Following = None,
+    order: Annotated[str, ORDER] = "oldest",
     search: str | None = None,
-    form: str = "plain",
+    form: Annotated[str, FORM] = "plain",
 ) -> Any:
     """Calls of the emulated interfaces, with findings and advice; `limit` and `more` are those of the journal.
 
@@ -103,8 +137,8 @@ def _short(world: World, number: int) -> dict[str, Any]:
     }
 
 
-@operation("GET", "/worlds/{id}/requests/{n}/export", whole=True)
-async def export_request(call: Call, n: Any, as_: Any = "curl") -> Any:
+@operation("GET", "/worlds/{id}/requests/{n}/export", answers=RequestText, whole=True)
+async def export_request(call: Call, n: Whole, as_: Annotated[Any, AS] = "curl") -> Any:
     """One call as text that makes it again: `as` curl, python (httpx), node (fetch), pytest, or scenario (`traffic`).
 
     A key is written as it came. 409 `not_expressible` where that form cannot say it.

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypedDict
 
 from sendbox import __version__
 from sendbox.control.arguments import one_of
+from sendbox.control.contract.answers import Instant, Proof
+from sendbox.control.contract.types import enum, further
 from sendbox.control.export.pytest import About, pytest_file
 from sendbox.control.export.record import written
 from sendbox.control.export.scenario import scenario_of
@@ -28,9 +30,54 @@ if TYPE_CHECKING:
     from sendbox.scenario.language import Language
 
 FORMS: Final = ("pytest", "scenario", "record")
+FORM: Final = {"type": "string", **enum(FORMS)}
 
 
-@operation("GET", "/worlds/{id}/record", present="it has all that was done", whole=True)
+class Place(TypedDict):
+    """A place in the past of a world."""
+
+    epoch: int
+    at: Instant
+    ticks: int
+
+
+class RecordedCommand(TypedDict):
+    """A command and its place; each command has fields of its own."""
+
+    command: str
+    epoch: int
+    at: Instant
+    ticks: int
+
+
+further(RecordedCommand)
+
+
+class Record(TypedDict):
+    """All commands of a world; an entry of the `journal` is instant, kind and hash."""
+
+    sendbox_record: int
+    version: str
+    engine: int
+    world: str
+    commands: list[RecordedCommand]
+    ends: Place
+    journal: list[list[str]]
+    digest: str
+
+
+_As = TypedDict("_As", {"as": Literal["pytest", "scenario", "record"]})
+
+
+class Exported(_As, Proof):
+    """A world as the text of a file; `left_out` lists what could not be in it."""
+
+    file: str
+    text: str
+    left_out: list[str]
+
+
+@operation("GET", "/worlds/{id}/record", present="it has all that was done", answers=Record, whole=True)
 async def record(call: Call) -> Any:
     """All commands of the world in order, each with its place: `sendbox replay` makes the world again from them.
 
@@ -49,8 +96,8 @@ def _record(world: World, kinds: Kinds) -> Generator[None, None, dict[str, Any]]
     return (yield from written(world, kinds, proof))
 
 
-@operation("GET", "/worlds/{id}/export", present="it has all that was done", whole=True)
-async def export(call: Call, as_: Any = "pytest") -> Any:
+@operation("GET", "/worlds/{id}/export", present="it has all that was done", answers=Exported, whole=True)
+async def export(call: Call, as_: Annotated[Any, FORM] = "pytest") -> Any:
     """The world as a file that repeats what was done to it: `as` pytest, scenario, or record (`sendbox replay`).
 
     409 `record_cut` if a bound of the server removed a part of the record.

@@ -19,6 +19,7 @@ from sendbox.engine.delivery.injection import FakedTry
 from sendbox.engine.delivery.targets import DROPPED
 from sendbox.engine.durations import iso
 from sendbox.engine.faults.table import CALLS
+from sendbox.engine.kinds import shapes
 from sendbox.engine.kinds.logged import LOGGED
 from sendbox.engine.kinds.narration import (
     CLIENT,
@@ -382,10 +383,16 @@ def _plain(_on: Observer, view: View) -> View:
 OBSERVED: Final = Observed(
     (
         Kind(
-            "request", request_view, _request_lines, _count_request, _tell_request, advice=lambda record: record.advice
+            "request",
+            request_view,
+            _request_lines,
+            _count_request,
+            _tell_request,
+            advice=lambda record: record.advice,
+            shows=shapes.RequestShown,
         ),
-        Kind("delivery", _delivery, nothing),  # its tries tell what was sent
-        Kind("try", _tried, _tried_lines, _count_try, _tell_try, section="§6"),
+        Kind("delivery", _delivery, nothing, shows=shapes.DeliveryShown),  # its tries tell what was sent
+        Kind("try", _tried, _tried_lines, _count_try, _tell_try, section="§6", shows=shapes.TryShown),
         # what an entry of the timeline did has entries of its own, whether a scenario or a tester let it happen
         Kind("timeline", lambda _on, what: {"entry": what}, nothing, tell=_tell_timeline),
         Kind("lapse", _lapse, _lapse_lines, _count_lapse, _tell_lapse),
@@ -396,6 +403,7 @@ OBSERVED: Final = Observed(
             lambda collector, what: collector.lean(what[0].assumed),
             lambda _teller, entry: Told(WORLD, f"advice: {cut(entry['advice']['message'], 2 * SHOWN)}", "dim"),
             advice=lambda what: what[:1],
+            shows=shapes.AdviceShown,
         ),
         *(Kind(name, _plain, None, tell=_tell_opened) for name in ("opened", "reset", "restored")),
         Kind("control", _plain, None, tell=_tell_control),
@@ -405,6 +413,7 @@ OBSERVED: Final = Observed(
             _fault_lines,
             lambda collector, applied: _count_fault(collector, "api faults", applied.shown),
             _tell_fault,
+            shows=shapes.FaultShown,
         ),
         Kind(
             "webhook_fault",
@@ -413,6 +422,7 @@ OBSERVED: Final = Observed(
             _count_webhook_fault,
             _tell_webhook_fault,
             log=LOGGED["webhook_fault"],
+            shows=shapes.WebhookFaultShown,
         ),
     ),
     steps=STEPS,

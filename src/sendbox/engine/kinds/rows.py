@@ -44,6 +44,7 @@ class Kind:
     - `shown` is the kind as views name it, where several are one.
     - `advice` are the remarks that an entry carries.
     - `section` is where the specification has what it is about.
+    - `shows` is the type of its views, a typed dictionary; None: they may have any fields.
     """
 
     name: str
@@ -55,6 +56,7 @@ class Kind:
     log: Callable[[Any, Any], Iterable[str]] | None = None
     advice: Callable[[Any], Iterable[Advice]] | None = None
     section: str = ""
+    shows: type | None = None
 
 
 @dataclass(frozen=True, slots=True)

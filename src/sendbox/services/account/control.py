@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal, TypedDict
 
-from sendbox.control.arguments import Compiled, beside, compiled, json_object
+from sendbox.control.arguments import Body, Compiled, beside, compiled, json_object
+from sendbox.control.contract.answers import Instant
 from sendbox.control.export.rows import Exported
 from sendbox.control.operation import Call, operation, unreadable
 from sendbox.control.reading import chosen
@@ -21,7 +22,54 @@ if TYPE_CHECKING:
     from sendbox.services.account.orders import Order
 
 
-@operation("GET", "/worlds/{id}/account")
+class SubkeyShown(TypedDict):
+    """A sub-key; a `shared` one uses the credit of the account."""
+
+    key: str
+    note: str | None
+    scope: Any
+    disabled: bool
+    shared: bool
+    subid: Any
+    currency: str
+    credit: float
+    default_callback_url: str | None
+
+
+class OrderShown(TypedDict):
+    """An order of a service."""
+
+    order: str
+    service: str
+    subject: Any
+    period: Any
+    state: str
+    fee: float
+    currency: str
+    subid: Any
+    placed_at: Instant
+
+
+class AccountShown(TypedDict):
+    """The account of a world. Money in units of the currency."""
+
+    currency: str
+    credit: float
+    spent: float
+    country: str
+    default_callback_url: str | None
+    senders: Literal["any"] | dict[str, list[str]]
+    numbers: list[str]
+    domains: list[str]
+    templates: list[Any]
+    optout: list[str]
+    blacklist: list[str]
+    stop_words: list[str]
+    subkeys: list[SubkeyShown]
+    orders: list[OrderShown]
+
+
+@operation("GET", "/worlds/{id}/account", answers=AccountShown)
 async def account(call: Call) -> Any:
     """The present account: credit, senders, lists, templates as names, sub-keys, orders of services."""
     return account_view(call.here.world)
@@ -61,8 +109,8 @@ async def _compiled(call: Call, arguments: Mapping[str, Any]) -> Mapping[str, An
     return {**arguments, "raw": await beside(_written(raw, of), of, partial(_compile, call))}
 
 
-@operation("PATCH", "/worlds/{id}/account", raw=True, act=True, journals=True, prepare=_compiled)
-async def change_account(call: Call, raw: Any = None) -> Any:
+@operation("PATCH", "/worlds/{id}/account", raw=True, act=True, journals=True, prepare=_compiled, answers=AccountShown)
+async def change_account(call: Call, raw: Body = None) -> Any:
     """Changes the account at once: credit, templates, senders, lists, secret."""
     world = call.here.world
     raw = json_object(raw, "a change of an account")

@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
-from sendbox.contract.schemas import Node, moved, name_of, reachable, rebuilt
+from sendbox.contract.schemas import Node, moved, name_of, reachable, rebuilt, with_optional
 
 if TYPE_CHECKING:
     from sendbox.contract.validators import Contract
@@ -235,7 +235,7 @@ def _reference(ref: str, used: dict[str, None]) -> dict[str, str]:
 
 
 def _component(node: Node) -> Node:
-    component: Node = rebuilt(moved(node, COMPONENTS), _described)
+    component: Node = rebuilt(moved(node, COMPONENTS), lambda part: with_optional(_described(part)))
     return component
 
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypedDict, TypeVar
 
 from sendbox.control.arguments import one_of
+from sendbox.control.contract.answers import Instant
+from sendbox.control.contract.types import enum
 from sendbox.control.export.rows import Done, Exported, Look, NoEntry, some
 from sendbox.control.operation import Call, ControlError, operation
 from sendbox.control.reading import each
@@ -15,7 +17,7 @@ from sendbox.services.numbers import written
 from sendbox.services.partner.http import tokens
 from sendbox.services.partner.partner import Partner
 from sendbox.services.partner.records import Failure, Signup
-from sendbox.services.partner.states import QUALITIES
+from sendbox.services.partner.states import MODES, QUALITIES
 from sendbox.services.partner.views import business_view, number_view, signup_view, template_view
 from sendbox.services.ports import account_of
 
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
     from sendbox.engine.world import World
 
 T = TypeVar("T")
+QUALITY: Final = enum(QUALITIES)
 
 
 async def _load_tokens(_call: Call, given: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -32,7 +35,87 @@ async def _load_tokens(_call: Call, given: Mapping[str, Any]) -> Mapping[str, An
     return given
 
 
-@operation("GET", "/worlds/{id}/partner")
+class SignupShown(TypedDict):
+    """A signup, with the code that the client must enter, and what can be done to it (`legal`)."""
+
+    signup: str
+    partner_client_id: str | None
+    mode: Annotated[str, enum(MODES)]
+    state: str
+    finishing: bool
+    reason: str | None
+    details: dict[str, Any]
+    phone_number: str | None
+    code: str | None
+    created_at: Instant
+    token_expires_at: Instant
+    token_valid: bool
+    chatapp_id: str | None
+    phone_number_id: str | None
+    legal: list[str]
+
+
+class SignupOfList(SignupShown):
+    """A signup, with the path of its hosted page while its token is valid."""
+
+    page: str | None
+
+
+class NumberShown(TypedDict):
+    """A number of a business account; `legal` are the statuses that may follow."""
+
+    phone_number_id: str
+    chatapp_id: str
+    phone_number: str
+    name: str | None
+    status: str
+    quality: Annotated[str, enum(QUALITIES)]
+    legal: list[str]
+
+
+class BusinessShown(TypedDict):
+    """A business account."""
+
+    chatapp_id: str
+    name: str | None
+    partner_client_id: str | None
+    currency: str
+    country: str | None
+    template_analytics: Any
+    numbers: list[NumberShown]
+
+
+class TemplateShown(TypedDict):
+    """A template; the whole account shares one without `chatapp_id`. `legal` are the statuses that may follow."""
+
+    template_id: str
+    chatapp_id: str | None
+    name: str
+    language: str
+    category: str
+    status: str
+    legal: list[str]
+    reason: str | None
+    components: Any
+
+
+class DeletedTemplate(TypedDict):
+    """A template that is gone."""
+
+    name: str
+    language: str
+    status: Literal["DELETED"]
+
+
+class PartnerShown(TypedDict):
+    """Signups, business accounts with their numbers, and templates."""
+
+    signups: list[SignupOfList]
+    accounts: list[BusinessShown]
+    templates: list[TemplateShown]
+
+
+@operation("GET", "/worlds/{id}/partner", answers=PartnerShown)
 async def partner(call: Call) -> Any:
     """Signups, business accounts with their numbers, and templates.
 
@@ -50,19 +133,19 @@ async def partner(call: Call) -> Any:
     }
 
 
-@operation("GET", "/worlds/{id}/signups/{signup}")
+@operation("GET", "/worlds/{id}/signups/{signup}", answers=SignupShown)
 async def signup(call: Call, signup: str) -> Any:
     """One signup, with the code that the client must enter."""
     return signup_view(call.here.world, _signup(call, signup))
 
 
-@operation("POST", "/worlds/{id}/signups/{signup}/open", act=True, prepare=_load_tokens)
+@operation("POST", "/worlds/{id}/signups/{signup}/open", act=True, prepare=_load_tokens, answers=SignupShown)
 async def open_signup(call: Call, signup: str, token: str | None = None) -> Any:
     """The client's browser shows the hosted page; a given token must be that of the signup, and still valid."""
     return _step(call, signup, token, Partner.open)
 
 
-@operation("POST", "/worlds/{id}/signups/{signup}/number", act=True, prepare=_load_tokens)
+@operation("POST", "/worlds/{id}/signups/{signup}/number", act=True, prepare=_load_tokens, answers=SignupShown)
 async def give_number(
     call: Call,
     signup: str,
@@ -74,31 +157,31 @@ async def give_number(
     return _step(call, signup, token, Partner.give_number, phone_number, _texts(details))
 
 
-@operation("POST", "/worlds/{id}/signups/{signup}/code", act=True, prepare=_load_tokens)
+@operation("POST", "/worlds/{id}/signups/{signup}/code", act=True, prepare=_load_tokens, answers=SignupShown)
 async def enter_code(call: Call, signup: str, code: str, token: str | None = None) -> Any:
     """The client enters the code that came to its number."""
     return _step(call, signup, token, Partner.confirm, code)
 
 
-@operation("POST", "/worlds/{id}/signups/{signup}/resend", act=True, prepare=_load_tokens)
+@operation("POST", "/worlds/{id}/signups/{signup}/resend", act=True, prepare=_load_tokens, answers=SignupShown)
 async def resend_code(call: Call, signup: str, token: str | None = None) -> Any:
     """A new code is sent."""
     return _step(call, signup, token, Partner.resend_code)
 
 
-@operation("DELETE", "/worlds/{id}/signups/{signup}/number", act=True, prepare=_load_tokens)
+@operation("DELETE", "/worlds/{id}/signups/{signup}/number", act=True, prepare=_load_tokens, answers=SignupShown)
 async def change_number(call: Call, signup: str, token: str | None = None) -> Any:
     """The client removes the number that it gave, so that it can give another one."""
     return _step(call, signup, token, Partner.change_number)
 
 
-@operation("POST", "/worlds/{id}/signups/{signup}/finish", act=True, prepare=_load_tokens)
+@operation("POST", "/worlds/{id}/signups/{signup}/finish", act=True, prepare=_load_tokens, answers=SignupShown)
 async def finish_signup(call: Call, signup: str, token: str | None = None) -> Any:
     """The client has done its part; the account is connected as the scenario says."""
     return _step(call, signup, token, Partner.finish)
 
 
-@operation("POST", "/worlds/{id}/signups/{signup}/complete", act=True)
+@operation("POST", "/worlds/{id}/signups/{signup}/complete", act=True, answers=SignupShown)
 async def complete_signup(
     call: Call, signup: str, phone_number: str | None = None, details: dict[str, Any] | None = None
 ) -> Any:
@@ -107,13 +190,13 @@ async def complete_signup(
     return _step(call, signup, None, Partner.complete, phone_number, _texts(details))
 
 
-@operation("POST", "/worlds/{id}/signups/{signup}/fail", act=True)
+@operation("POST", "/worlds/{id}/signups/{signup}/fail", act=True, answers=SignupShown)
 async def fail_signup(call: Call, signup: str, reason: str | None = None) -> Any:
     """The signup fails."""
     return _step(call, signup, None, Partner.fail, reason)
 
 
-@operation("PATCH", "/worlds/{id}/templates/{template}", act=True)
+@operation("PATCH", "/worlds/{id}/templates/{template}", act=True, answers=TemplateShown | DeletedTemplate)
 async def move_template(call: Call, template: str, status: str, reason: str | None = None) -> Any:
     """Moves a template, by id or name: approves, rejects, pauses it. 409 with the legal statuses for an illegal one."""
     world = call.here.world
@@ -128,8 +211,10 @@ async def move_template(call: Call, template: str, status: str, reason: str | No
     return template_view(world, moved)
 
 
-@operation("PATCH", "/worlds/{id}/numbers/{number}", act=True)
-async def move_number(call: Call, number: str, status: str | None = None, quality: str | None = None) -> Any:
+@operation("PATCH", "/worlds/{id}/numbers/{number}", act=True, answers=NumberShown)
+async def move_number(
+    call: Call, number: str, status: str | None = None, quality: Annotated[str | None, QUALITY] = None
+) -> Any:
     """Moves the status or quality of a business number, by id or phone number. 409 with the legal ones otherwise."""
     world = call.here.world
     business_number = Partner.of(world).numbers.get(number)

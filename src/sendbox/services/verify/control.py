@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypedDict
 
+from sendbox.control.arguments import Duration, Size
+from sendbox.control.contract.answers import Instant
 from sendbox.control.export.rows import Exported, Look
 from sendbox.control.operation import Call, ControlError, operation
 from sendbox.control.reading import chosen, each, newest, wait_for
@@ -18,8 +20,32 @@ if TYPE_CHECKING:
     from sendbox.engine.world import World
 
 
-@operation("GET", "/worlds/{id}/codes")
-async def codes(call: Call, phone: str | None = None, wait: Any = None, last: Any = None) -> Any:
+class Code(TypedDict):
+    """A code with its session; `sms` is the result of the message that carries it."""
+
+    token: str
+    phone: str
+    code: str
+    state: str
+    sms: str
+    message_id: str
+    attempts: int
+    attempts_remaining: int
+    created_at: Instant
+    expires_at: Instant
+    verified_at: Instant | None
+    payload: Any
+    rules: list[Any]
+
+
+class Codes(TypedDict):
+    """Codes, newest first."""
+
+    codes: list[Code]
+
+
+@operation("GET", "/worlds/{id}/codes", answers=Codes)
+async def codes(call: Call, phone: str | None = None, wait: Duration = None, last: Size = None) -> Any:
     """Verify codes with state, attempts and expiry, newest first; `wait` is a long poll until there is one."""
     hosted = call.here
 

@@ -1,10 +1,12 @@
 /** The frame of the page: its bar, the list of views, and the view that the address names. */
 
+import { call, path } from "./api.js";
 import { h, show } from "./dom.js";
 import { icon } from "./icons.js";
 import { address, follow, place, start, viewOf } from "./route.js";
 import { lists, serves } from "./served.js";
 import { store } from "./store.js";
+import { act } from "./view.js";
 import "./bar.js";
 import "./list.js";
 
@@ -51,6 +53,8 @@ function drawViews() {
     h("ul", views.map(([name, label]) =>
       h("li", h("a", { href: viewOf(name), "aria-current": name === named() ? "page" : null }, icon(name), h("span", label))))),
   ]));
+  // on a narrow page the views are one row, in which the present one may lie outside
+  nav.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest", inline: "nearest" });
 }
 
 async function draw() {
@@ -70,6 +74,11 @@ async function draw() {
   // within a view only some fields of the address change: the view itself looks at them
   if (same === shown && main.firstElementChild?.localName.startsWith("sb-")) {
     if (changed) main.firstElementChild.moved();
+    // on a narrow page the row that was followed is hidden by what it opened
+    requestAnimationFrame(() => {
+      const at = document.activeElement;
+      if (at === null || at === document.body || !at.checkVisibility()) main.focus({ preventScroll: true });
+    });
     return;
   }
   shown = same;
@@ -94,8 +103,10 @@ function drawMissing() {
   main.before(h("section.card.padded", { id: "missing", role: "alert" },
     h("h1", missing.status === 404 ? "This world is not open" : "This world cannot be shown"),
     h("p", missing.message),
-    missing.status === 404 && h("p", "It appears here as soon as a client uses its key."),
-    h("p", h("a", { href: address({}, []) }, "The open worlds"))));
+    missing.status === 404 && h("p", "It appears here as soon as it opens: with the first call that a client makes with this key, or now."),
+    h("div.actions",
+      missing.status === 404 && h("button.first", { type: "button", onclick: () => act(() => call("POST", path("worlds"), { body: { id } })) }, "Open it"),
+      h("a.button", { href: address({}, []) }, "The open worlds"))));
 }
 
 store.addEventListener("world", drawMissing);

@@ -66,7 +66,14 @@ function patchChildren(parent, next) {
   const keyed = new Map();
   for (const child of parent.childNodes) if (child.key !== undefined) keyed.set(child.key, child);
   let current = parent.firstChild;
-  for (const wanted of [...next.childNodes]) {
+  const all = [...next.childNodes];
+  for (const [index, wanted] of all.entries()) {
+    // what is not wanted any more goes first: those behind it stay where they are, with their focus and scroll
+    while (current && !all.some((each, place) => place >= index && alike(current, each))) {
+      const following = current.nextSibling;
+      current.remove();
+      current = following;
+    }
     const kept = wanted.key === undefined ? undefined : keyed.get(wanted.key);
     if (kept && kept !== current && alike(kept, wanted)) parent.insertBefore(kept, current);
     const old = kept && alike(kept, wanted) ? kept : current;
@@ -85,7 +92,7 @@ function patchChildren(parent, next) {
 }
 
 /** Brings `node` to the state of `next`, an element of the same name that is not shown. */
-export function patch(node, next) {
+function patch(node, next) {
   if (node.nodeType === Node.TEXT_NODE) {
     if (node.data !== next.data) node.data = next.data;
     return;

@@ -102,8 +102,9 @@ class Player extends View {
 
   #judged() {
     const { state, expectations } = this.#verdict;
-    if (!expectations.length) return h("span.quiet", "It expects nothing.");
-    return h("a", { href: viewOf("verdict") }, "Verdict: ", badge(state));
+    return h("p.player-verdict", expectations.length
+      ? [h("a", { href: viewOf("verdict") }, "Verdict"), " ", badge(state)]
+      : h("span.quiet", "It expects nothing."));
   }
 
   async load() {

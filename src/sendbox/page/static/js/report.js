@@ -76,12 +76,12 @@ export class Report extends View {
   }
 }
 
-/** A place of a scenario: a link to the line where it is of the scenario of the world. */
+/** A place of a scenario, `FILE:LINE`: a link to the line; the view of the scenario knows whether it shows this file. */
 export function placed(place) {
   if (!place) return null;
-  const line = /^scenario:(\d+)$/.exec(place)?.[1];
   const short = place.split("/").at(-1);
-  return line ? h("a.mono", { href: viewOf("scenario", { line }) }, short) : h("bdi.mono", short);
+  const [, file, line] = /^(.+):(\d+)$/.exec(short) ?? [];
+  return line ? h("a.mono", { href: viewOf("scenario", { line, of: file }) }, h("bdi", short)) : h("bdi.mono", short);
 }
 
 /** A share as a bar, which says nothing that the words beside it do not say. */

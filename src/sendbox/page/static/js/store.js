@@ -29,6 +29,8 @@ class Store extends EventTarget {
   async open(world) {
     this.world = world;
     this.info = this.missing = null;
+    // what happens before the stream has this world is asked for when it says that it is open
+    this.live = false;
     live.watch(world);
     await this.refresh();
   }

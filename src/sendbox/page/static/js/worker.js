@@ -3,10 +3,16 @@
  * the positions of all worlds as its event ids, with which it is opened again when the worlds change.
  */
 
+/** So many worlds a stream has at most; the tabs that were opened last come first. */
+const MOST = 64;
+
 const tabs = new Map();
 let source = null;
+let again = null;
 let positions = {};
 let shown = "";
+/** Milliseconds until a stream is opened again that was refused: the browser itself does this only for one that broke. */
+const AGAIN = 2000;
 
 globalThis.onconnect = ({ ports: [port] }) => {
   port.onmessage = ({ data }) => {
@@ -18,26 +24,34 @@ globalThis.onconnect = ({ ports: [port] }) => {
 };
 
 function follow() {
-  const worlds = [...new Set([...tabs.values()].filter(Boolean))].sort();
+  const worlds = [...new Set([...tabs.values()].filter(Boolean))].slice(-MOST).sort();
   const wanted = tabs.size ? worlds.map(encodeURIComponent).join(",") : null;
   if (wanted === shown && source) {
     tell({ type: "state", live: source.readyState === EventSource.OPEN });
     return;
   }
-  source?.close();
-  source = null;
+  close();
   shown = wanted;
   if (wanted === null) return;
   const since = worlds.map((world) => positions[encodeURIComponent(world)]).filter(Boolean).join(",");
   source = new EventSource(`/_sandbox/stream?${new URLSearchParams({ worlds: wanted, ...(since && { since }) })}`);
   source.onopen = () => tell({ type: "state", live: true });
-  source.onerror = () => tell({ type: "state", live: false });
+  source.onerror = () => {
+    tell({ type: "state", live: false });
+    if (source.readyState === EventSource.CLOSED) again ??= setTimeout(() => { close(); follow(); }, AGAIN);
+  };
   for (const type of ["entry", "skipped", "clock", "reset", "closed", "opened", "worlds"]) {
     source.addEventListener(type, ({ data, lastEventId }) => {
       positions = Object.fromEntries(lastEventId.split(",").map((position) => [position.split("=")[0], position]));
       tell({ type, data: JSON.parse(data) });
     });
   }
+}
+
+function close() {
+  clearTimeout(again);
+  source?.close();
+  source = again = null;
 }
 
 function tell(message) {

@@ -4,13 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
-from sendbox.control.arguments import one_of, whole
+from sendbox.control.arguments import Count, Duration, Following, Size, Whole, one_of, whole
+from sendbox.control.contract.types import enum
 from sendbox.control.operation import Call, ControlError, operation
-from sendbox.control.reading import Page, backwards, each, newest, page, past, remembered, shortened, through, wait_for
+from sendbox.control.reading import (
+    FORM,
+    ORDER,
+    Page,
+    backwards,
+    each,
+    newest,
+    page,
+    past,
+    remembered,
+    shortened,
+    through,
+    wait_for,
+)
 from sendbox.control.searching import TEXT, Key, among, patterns, searched, texts, times, words
 from sendbox.services.messaging.channels import CHANNELS, IllegalTransition
+from sendbox.services.messaging.control.answers import Explanation, Messages, MessageShown
 from sendbox.services.messaging.messaging import Messaging
 from sendbox.services.messaging.phones import NoSuchThing
 from sendbox.services.messaging.results import STATES
@@ -27,21 +42,27 @@ if TYPE_CHECKING:
     from sendbox.services.messaging.records import Message
 
 
-@operation("GET", "/worlds/{id}/messages")
+#: Channels, results, and results to which a message can be moved.
+CHANNEL: Final = enum(CHANNELS)
+RESULT: Final = enum(STATES)
+MOVED: Final = enum(STATES[1:])
+
+
+@operation("GET", "/worlds/{id}/messages", answers=Messages)
 async def messages(
     call: Call,
     phone: str | None = None,
-    channel: str | None = None,
-    result: str | None = None,
+    channel: Annotated[str | None, CHANNEL] = None,
+    result: Annotated[str | None, RESULT] = None,
     tag: str | None = None,
-    wait: Any = None,
-    last: Any = None,
-    limit: Any = None,
-    cursor: Any = None,
-    order: str = "oldest",
+    wait: Duration = None,
+    last: Size = None,
+    limit: Count = None,
+    cursor: Following = None,
+    order: Annotated[str, ORDER] = "oldest",
     search: str | None = None,
-    form: str = "plain",
-    request: Any = None,
+    form: Annotated[str, FORM] = "plain",
+    request: Whole = None,
 ) -> Any:
     """Messages with attempts, oldest first; `wait` is a long poll until there is one, `last` asks for the newest.
 
@@ -158,13 +179,13 @@ def message_named(world: World, message_id: str) -> Message:
     return message
 
 
-@operation("GET", "/worlds/{id}/messages/{message_id}")
+@operation("GET", "/worlds/{id}/messages/{message_id}", answers=MessageShown)
 async def message(call: Call, message_id: str) -> Any:
     """One message."""
     return message_view(call.here.world, await message_of(call.here.world, message_id))
 
 
-@operation("GET", "/worlds/{id}/explain", words=explained)
+@operation("GET", "/worlds/{id}/explain", words=explained, answers=Explanation)
 async def explain(call: Call, message_id: str) -> Any:
     """Why a message has its result: each attempt, its checks, the rules that were tried, and why others did not match.
 
@@ -184,8 +205,10 @@ async def explain(call: Call, message_id: str) -> Any:
     return explain_message(world, message, witness.seen)
 
 
-@operation("POST", "/worlds/{id}/messages/{message_id}/events", act=True, journals=True, prepare=named)
-async def move_message(call: Call, message_id: str, result: str, info: str | None = None) -> Any:
+@operation(
+    "POST", "/worlds/{id}/messages/{message_id}/events", act=True, journals=True, prepare=named, answers=MessageShown
+)
+async def move_message(call: Call, message_id: str, result: Annotated[str, MOVED], info: str | None = None) -> Any:
     """Moves a message's current attempt by hand; the rest of its plan is dropped."""
     world = call.here.world
     message = message_named(world, message_id)

@@ -4,13 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
-from sendbox.control.arguments import whole
+from sendbox.control.arguments import Count, Following, whole
+from sendbox.control.contract.types import enum
 from sendbox.control.operation import Call, ControlError, operation
-from sendbox.control.reading import backwards, chosen, each, page, shortened, through
+from sendbox.control.reading import FORM, ORDER, backwards, chosen, each, page, shortened, through
 from sendbox.control.searching import TEXT, Key, fits_of, holding, terms_of
 from sendbox.services.messaging.channels import FAMILIES, USUAL
+from sendbox.services.messaging.control.answers import (
+    Handset,
+    InboundShown,
+    LinkShown,
+    MessageShown,
+    NewestHandset,
+    PhoneList,
+)
 from sendbox.services.messaging.control.handset import newest_view
 from sendbox.services.messaging.control.messages import legal, message_named, named, number_of, tried
 from sendbox.services.messaging.messaging import Messaging
@@ -24,9 +33,19 @@ if TYPE_CHECKING:
     from sendbox.services.messaging.records import Message
 
 
-@operation("POST", "/worlds/{id}/inbound", status=201, act=True)
+FAMILY: Final = enum(FAMILIES)
+#: The position of a button, or its title.
+BUTTON: Final = {"type": ["integer", "string"]}
+
+
+@operation("POST", "/worlds/{id}/inbound", status=201, act=True, answers=InboundShown)
 async def inbound(
-    call: Call, channel: str, from_: str, body: str, to: str | None = None, message_id: str | None = None
+    call: Call,
+    channel: Annotated[str, FAMILY],
+    from_: str,
+    body: str,
+    to: str | None = None,
+    message_id: str | None = None,
 ) -> Any:
     """A phone writes, or replies."""
     legal("channel", channel, FAMILIES)
@@ -46,14 +65,14 @@ def _handset(world: World, text: str) -> str:
         raise ControlError(400, "bad_argument", f'"{text}" {error}') from None
 
 
-@operation("GET", "/worlds/{id}/phones")
+@operation("GET", "/worlds/{id}/phones", answers=PhoneList)
 async def phones(
     call: Call,
-    limit: Any = None,
-    cursor: Any = None,
-    order: str = "oldest",
+    limit: Count = None,
+    cursor: Following = None,
+    order: Annotated[str, ORDER] = "oldest",
     search: str | None = None,
-    form: str = "plain",
+    form: Annotated[str, FORM] = "plain",
 ) -> Any:
     """Every phone that was written to or wrote, in order of first appearance.
 
@@ -122,8 +141,8 @@ async def _writing(world: World, value: str) -> Collection[str]:
     return {*(message.phone for message in sent), *(inbound.sender for inbound in heard)}
 
 
-@operation("GET", "/worlds/{id}/phones/{number}")
-async def phone(call: Call, number: str, last: Any = None) -> Any:
+@operation("GET", "/worlds/{id}/phones/{number}", answers=Handset | NewestHandset)
+async def phone(call: Call, number: str, last: Count = None) -> Any:
     """One handset: its conversation, links and state.
 
     With `last` it has so many of the newest of each list, and `earlier` says whether there is more. `not_arrived` are
@@ -152,21 +171,23 @@ def _latest(call: Call, text: str, message_id: str | None) -> tuple[Phones, Mess
     return phones, inbox[-1].message
 
 
-@operation("POST", "/worlds/{id}/phones/{number}/reply", status=201, act=True, prepare=named)
+@operation("POST", "/worlds/{id}/phones/{number}/reply", status=201, act=True, prepare=named, answers=InboundShown)
 async def phone_reply(call: Call, number: str, body: str, message_id: str | None = None) -> Any:
     """The phone answers the newest message that it received, or `message_id`."""
     phones, message = _latest(call, number, message_id)
     return inbound_view(tried(lambda: phones.reply(message, body)))
 
 
-@operation("POST", "/worlds/{id}/phones/{number}/write", status=201, act=True)
-async def phone_write(call: Call, number: str, body: str, channel: str = USUAL, to: str | None = None) -> Any:
+@operation("POST", "/worlds/{id}/phones/{number}/write", status=201, act=True, answers=InboundShown)
+async def phone_write(
+    call: Call, number: str, body: str, channel: Annotated[str, FAMILY] = USUAL, to: str | None = None
+) -> Any:
     """The phone writes a message that is not a reply."""
     return await inbound(call, channel, number, body, to)
 
 
-@operation("POST", "/worlds/{id}/phones/{number}/click", act=True, prepare=named)
-async def phone_click(call: Call, number: str, message_id: str | None = None, link: Any = None) -> Any:
+@operation("POST", "/worlds/{id}/phones/{number}/click", act=True, prepare=named, answers=LinkShown)
+async def phone_click(call: Call, number: str, message_id: str | None = None, link: Count = None) -> Any:
     """The phone follows a link of the newest message that it received, or of `message_id`.
 
     `link` is its number among the links of the message, from 1; else it is the first one that works.
@@ -176,15 +197,17 @@ async def phone_click(call: Call, number: str, message_id: str | None = None, li
     return link_view(tried(lambda: phones.click(message, which)))
 
 
-@operation("POST", "/worlds/{id}/phones/{number}/press", status=201, act=True, prepare=named)
-async def phone_press(call: Call, number: str, button: Any = 0, message_id: str | None = None) -> Any:
+@operation("POST", "/worlds/{id}/phones/{number}/press", status=201, act=True, prepare=named, answers=InboundShown)
+async def phone_press(
+    call: Call, number: str, button: Annotated[Any, BUTTON] = 0, message_id: str | None = None
+) -> Any:
     """The phone presses a quick-reply button, by position or title; the service gets its payload, else its title."""
     phones, message = _latest(call, number, message_id)
     body = tried(lambda: phones.pressed(message, button))
     return inbound_view(tried(lambda: phones.reply(message, body)))
 
 
-@operation("POST", "/worlds/{id}/phones/{number}/seen", act=True, prepare=named)
+@operation("POST", "/worlds/{id}/phones/{number}/seen", act=True, prepare=named, answers=MessageShown)
 async def phone_seen(call: Call, number: str, message_id: str | None = None) -> Any:
     """The phone's owner opens a message (not on sms)."""
     phones, message = _latest(call, number, message_id)
@@ -192,7 +215,7 @@ async def phone_seen(call: Call, number: str, message_id: str | None = None) -> 
     return message_view(call.here.world, message)
 
 
-@operation("POST", "/worlds/{id}/phones/{number}/opt-out", act=True)
+@operation("POST", "/worlds/{id}/phones/{number}/opt-out", act=True, answers=Handset)
 async def phone_opt_out(call: Call, number: str) -> Any:
     """The phone's owner opts out of promotional messages."""
     world = call.here.world
@@ -202,7 +225,7 @@ async def phone_opt_out(call: Call, number: str) -> Any:
     return phone_view(world, normal)
 
 
-@operation("POST", "/worlds/{id}/phones/{number}/offline", act=True)
+@operation("POST", "/worlds/{id}/phones/{number}/offline", act=True, answers=Handset)
 async def phone_offline(call: Call, number: str) -> Any:
     """Switches the phone off."""
     world = call.here.world
@@ -211,7 +234,7 @@ async def phone_offline(call: Call, number: str) -> Any:
     return phone_view(world, normal)
 
 
-@operation("POST", "/worlds/{id}/phones/{number}/online", act=True)
+@operation("POST", "/worlds/{id}/phones/{number}/online", act=True, answers=Handset)
 async def phone_online(call: Call, number: str) -> Any:
     """Switches the phone on; what waited for it arrives when the clock is next moved."""
     world = call.here.world

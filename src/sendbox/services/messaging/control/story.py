@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from typing import TYPE_CHECKING, Any, Final
 
-from sendbox.control.arguments import flag
+from sendbox.control.arguments import Flag, flag
 from sendbox.control.operation import Call, operation
 from sendbox.control.reading import chosen, each
 from sendbox.engine.delivery.batches import Delivery
@@ -14,6 +14,7 @@ from sendbox.engine.kinds.own import delivery_view
 from sendbox.engine.kinds.rows import Observer
 from sendbox.services.messaging.bulk import Line
 from sendbox.services.messaging.control import messages
+from sendbox.services.messaging.control.answers import Story
 from sendbox.services.messaging.control.messages import message_of
 from sendbox.services.messaging.control.telling import told, whole
 from sendbox.services.messaging.records import Inbound
@@ -26,8 +27,8 @@ if TYPE_CHECKING:
 LOOKED_AT: Final = 200_000
 
 
-@operation("GET", "/worlds/{id}/messages/{message_id}/story")
-async def story(call: Call, message_id: str, explain: Any = True) -> Any:
+@operation("GET", "/worlds/{id}/messages/{message_id}/story", answers=Story)
+async def story(call: Call, message_id: str, explain: Flag = True) -> Any:
     """All about one message: the `message`, the `request` that sent it (null where no call did), the `entries` of the
     journal about it in order, the `deliveries` with events about it, each with its tries, and the replies (`inbound`).
 

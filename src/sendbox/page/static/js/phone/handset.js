@@ -26,8 +26,11 @@ class Handset extends View {
   #shown = null;
   #newest = "";
 
-  load() {
-    return this.world.get(["phones", this.data], { last: this.#most });
+  async load() {
+    const phone = this.world.get(["phones", this.data], { last: this.#most });
+    if (!this.past) return phone;
+    const [then, clock] = await Promise.all([phone, this.world.get("clock")]);
+    return { ...then, now: clock.now };
   }
 
   /** The newest stays in view for those who are at the end; for others, what they read. */
@@ -72,7 +75,7 @@ class Handset extends View {
     };
     const answered = this.#first ? null : this.#answered ?? newest;
     return h("article.handset", { class: phone.online ? null : "off", "aria-labelledby": "handset-number" },
-      h("div.top", { "aria-hidden": "true" }, h("span", time(store.info?.clock.now).slice(0, 5)), icon(phone.online ? "signal" : "offline")),
+      h("div.top", { "aria-hidden": "true" }, h("span", time(phone.now ?? store.info?.clock.now).slice(0, 5)), icon(phone.online ? "signal" : "offline")),
       this.#head(phone),
       h("div.talk", { tabindex: "0", role: "log", "aria-label": "Conversation" },
         more && h("button.small.older", { type: "button", onclick: () => { this.#most += PAGE; this.reload(); } }, "Show older"),

@@ -18,7 +18,7 @@ const unquoted = (quoted) => quoted.slice(1, -1).replace(/\\(?:x(..)|u(.{4})|U(.
   one === undefined ? String.fromCodePoint(Number.parseInt(two ?? four ?? eight, 16)) : CONTROLS[one] ?? one);
 
 /** The steps of a path: `$.flow[1].sms.ttl` is `flow`, 1, `sms`, `ttl`. */
-export const stepsOf = (path) =>
+const stepsOf = (path) =>
   [...path.matchAll(STEP)].map(([, name, index, quoted]) =>
     name ?? (index === undefined ? unquoted(quoted) : Number(index)));
 

@@ -12,7 +12,7 @@ import { short } from "./delivery.js";
 /** So many webhooks are shown whole. */
 const NEWEST = 5;
 /** How the list of webhooks is asked for those of the built-in receiver. */
-export const OF_HOOK = "target:hook";
+const OF_HOOK = "target:hook";
 
 class Hook extends View {
   static kinds = ["delivery", "try"];

@@ -13,7 +13,7 @@ const MOST = 40;
 const ACTS = { inbound: "reply", click: "click", opt_out: "opt-out" };
 
 /** The lanes of a story: `{name, note, marks: [{at, word, tone}]}`. */
-export function lanesOf({ message, entries, deliveries }) {
+function lanesOf({ message, entries, deliveries }) {
   const attempts = message.attempts.map(({ number, channel, timeline, planned }) => ({
     name: channel,
     note: `attempt ${number}`,

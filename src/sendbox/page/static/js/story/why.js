@@ -2,7 +2,7 @@
 
 import { h } from "../dom.js";
 import { badge } from "../parts.js";
-import { viewOf } from "../route.js";
+import { placed } from "../report.js";
 import { count } from "../words.js";
 import { remark, remarksOf, source } from "./diagnosis.js";
 
@@ -41,8 +41,7 @@ function decided({ rules, checks = [], why: refused, undecided, outage }, kind) 
 
 /** A rule, with the line of the scenario that it stands on. */
 function named({ rule, place }) {
-  const line = place?.split(":").at(-1);
-  return [h("strong", h("bdi", rule)), place && [" (", h("a", { href: viewOf("scenario", { line }) }, h("bdi", place.split("/").at(-1))), ")"]];
+  return [h("strong", h("bdi", rule)), place && [" (", placed(place), ")"]];
 }
 
 /** What a rule of the scenario did to a webhook. */

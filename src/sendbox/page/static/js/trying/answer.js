@@ -7,7 +7,7 @@ import { count, cut, statusTone } from "../words.js";
 import { remarks } from "./remarks.js";
 
 /** The languages of a request as text, by their names in control. */
-export const LANGUAGES = { curl: "curl", python: "Python", node: "Node" };
+const LANGUAGES = { curl: "curl", python: "Python", node: "Node" };
 
 /**
  * The answer. `tried` is `{status, text, json, entry}`, `rest` what was remarked on no field, `messages` those that it

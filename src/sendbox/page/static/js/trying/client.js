@@ -8,12 +8,17 @@ import { addresses } from "../served.js";
  */
 export async function ask(interfaceName, path, body, key) {
   const base = new URL(addresses[interfaceName]).pathname.replace(/\/$/, "");
-  const response = await fetch(`${base}${path}`, {
-    method: "POST",
-    headers: { "x-api-key": key, "content-type": "application/json" },
-    body: JSON.stringify(body),
-  });
-  const text = await response.text();
+  let response, text;
+  try {
+    response = await fetch(`${base}${path}`, {
+      method: "POST",
+      headers: { "x-api-key": key, "content-type": "application/json" },
+      body: JSON.stringify(body),
+    });
+    text = await response.text();
+  } catch {
+    throw new Error("The connection ended without a whole answer. Does a fault of the scenario do this? Is the sandbox still running?");
+  }
   const entry = /\/journal\/(\d+)$/.exec(response.headers.get("sendbox-journal") ?? "")?.[1] ?? null;
   let json = null;
   try {

@@ -97,7 +97,7 @@ class Due extends View {
     if (!codes.length) return null;
     return [h("h2", "Open codes"),
       h("ul.card.due-rows", { "aria-label": "Open codes" }, codes.map((code) => h("li", { key: code.token },
-        h("a", { href: viewOf("verify", { search: code.phone }) }, h("bdi", code.phone)), h("strong.mono", h("bdi", code.code)), badge(code.state),
+        h("a", { href: viewOf("verify", { phone: code.phone }) }, h("bdi", code.phone)), h("strong.mono", h("bdi", code.code)), badge(code.state),
         h("span.quiet", `expires ${this.#until(code.expires_at, now)}, at ${when(code.expires_at)}`)))),
       codes.length === SHOWN && this.#more(`The first ${SHOWN} are shown; there may be more`)];
   }

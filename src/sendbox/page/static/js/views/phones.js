@@ -37,11 +37,20 @@ class Phones extends View {
             const query = { order: "newest", limit: 50, form: "short", search, cursor };
             const { phones, next_cursor: next } = await this.world.get("phones", query);
             this.#opened ??= store.info?.clock.now ?? null;
+            this.#light(phones);
             return { items: phones, next };
           },
           row: (phone) => this.#row(phone, chosen, search),
         } })),
       chosen && h("section.detail", { "aria-label": "Phone" }, h("sb-handset", { data: chosen, key: chosen })));
+  }
+
+  /** A story that is played shows the phone that it begins with, where there is room beside the list. */
+  #light([newest]) {
+    const here = this.field("view") === "phones" && this.field("phone") === null && !this.past;
+    if (newest && here && this.field("play") !== null && matchMedia("(min-width: 60.01rem)").matches) {
+      go(viewOf("phones", { phone: newest.number }), { replace: true });
+    }
   }
 
   #row({ number, last, online, opted_out: out }, chosen, search) {

@@ -45,12 +45,15 @@ class Scenario extends View {
 
   #effect(scenario) {
     const fired = scenario.rules.filter((rule) => rule.fired).length;
+    const file = this.field("of");
+    const foreign = file !== null && scenario.rules.some(({ of, place }) => of !== "scenario" && place?.split("/").at(-1).startsWith(`${file}:`));
     return [
       h("h2", "The text in effect"),
+      foreign && h("p.scenario-waits", "Line ", this.field("line"), " is not one of this text: it is in ", h("bdi.mono", file), ", on which this text builds."),
       h("div.actions", copy(scenario.text, "Copy text"), save(scenario.text, "scenario.yaml", "Save as YAML")),
       h("sb-editor", { key: "effect", class: "effect", data: {
         of: "effect", text: scenario.text, readonly: true, label: "Scenario in effect", marks: marks(scenario.rules),
-        line: Number(this.field("line")) || null,
+        line: foreign ? null : Number(this.field("line")) || null,
       } }),
       h("h2", `Rules: ${fired} of ${scenario.rules.length} decided something`),
       table(scenario.rules, { remove: this.past ? null : (id) => this.#remove(id) }),

@@ -1,0 +1,172 @@
+"""The OpenAPI 3.1 document of control, from the rows of its operations and the types that they name."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping
+from functools import cache
+from typing import TYPE_CHECKING, Any, Final, get_args, get_type_hints
+
+from sendbox.contract.schemas import with_optional
+from sendbox.control.contract.types import COMPONENTS, Schema, Types
+from sendbox.control.operation import Text
+from sendbox.control.stream import STREAMED
+
+if TYPE_CHECKING:
+    from sendbox.control.operation import Argument, Operation, Served
+    from sendbox.engine.kinds.rows import Kinds
+
+_ERROR: Final = {
+    "type": "object",
+    "description": "Why an operation was not done; further fields are details of that error.",
+    "required": ["error", "message"],
+    "properties": {
+        "error": {"type": "string", "description": "A stable word."},
+        "message": {"type": "string", "description": "A line for people."},
+    },
+    "additionalProperties": True,
+}
+_REFUSED: Final = {
+    "description": "It was not done.",
+    "content": {"application/json": {"schema": {"$ref": f"{COMPONENTS}Error"}}},
+}
+_RESUMED: Final = {
+    "name": "Last-Event-ID",
+    "in": "header",
+    "description": "The id of the last event that was read; the stream goes on behind it.",
+    "required": False,
+    "schema": {"type": "string"},
+}
+#: The fields of every entry of the journal. The order of arrival mattered where it is `order_sensitive`.
+_HEAD: Final[dict[str, Schema]] = {
+    "n": {"type": "integer"},
+    "at": {"type": "string", "format": "date-time"},
+    "order_sensitive": {"const": True},
+}
+_STRICT: Final = ["n", "at", "kind"]
+
+
+def document(served: Served, *, prefix: str, origin: str, version: str) -> dict[str, Any]:
+    """The document of all operations that are served, and of the streams, under `prefix`.
+
+    `origin` is the address under which the operations are served. The first call takes long. Raises `TypeError` for an
+    answer or argument whose type JSON does not have.
+    """
+    paths, schemas = _described(served, prefix)
+    return {
+        "openapi": "3.1.0",
+        "info": {"title": "Sendbox control", "version": version, "summary": "Worlds, time, phones and what happened"},
+        "servers": [{"url": origin}],
+        "paths": paths,
+        "components": {"schemas": schemas},
+    }
+
+
+@cache
+def _described(served: Served, prefix: str) -> tuple[dict[str, dict[str, Any]], dict[str, Schema]]:
+    """The paths, and the components."""
+    types = Types()
+    types.components["Error"] = _ERROR
+    types.components |= _entries(types, served.kinds)
+    paths: dict[str, dict[str, Any]] = {}
+    for row in served.operations:
+        paths.setdefault(prefix + row.path, {})[row.method.lower()] = _operation(types, row)
+    for row in STREAMED:
+        paths[prefix + row.path] = {row.method.lower(): _operation(types, row, _RESUMED)}
+    return paths, types.components
+
+
+def _entries(types: Types, kinds: Kinds) -> dict[str, Schema]:
+    """The entries of the journal: one component for each kind that says what it shows, one for all others."""
+    shown = {kind.shown or kind.name: kind.shows for kind in kinds.by_code.values() if kind.shows is not None}
+    entries: dict[str, Schema] = {}
+    for name, shows in shown.items():
+        fields = types.fields(shows)
+        fields["properties"] = {**_HEAD, "kind": {"const": name}, **fields["properties"]}
+        fields["required"] = [*_STRICT, *fields["required"]]
+        entries[f"{name.title().replace('_', '')}Entry"] = fields
+    entries["OtherEntry"] = {
+        "type": "object",
+        "description": "An entry of any other kind.",
+        "properties": {**_HEAD, "kind": {"enum": [name for name in kinds.shown if name not in shown]}},
+        "required": _STRICT,
+        "additionalProperties": True,
+    }
+    either = [{"$ref": COMPONENTS + name} for name in entries]
+    return {**entries, "Entry": {"description": "An entry of the journal.", "anyOf": either}}
+
+
+def _operation(types: Types, row: Operation, *further: dict[str, Any]) -> dict[str, Any]:
+    """An operation; `further` are parameters that its function does not take."""
+    text = inspect.getdoc(row.function) or row.name
+    schemas = _schemas(types, row)
+    parameters = [_parameter("id", "path", {"type": "string"}, required=True)] if row.worldly else []
+    others = []
+    for argument in row.legal.values():
+        if row.in_path(argument.name):
+            parameters.append(_parameter(argument.name, "path", schemas[argument.name], required=True))
+        elif argument.name != "raw":
+            others.append(argument)
+    operation: dict[str, Any] = {"operationId": row.name, "summary": text.partition("\n")[0], "description": text}
+    if row.method in ("GET", "DELETE") or row.raw:
+        parameters += [
+            _parameter(argument.name, "query", schemas[argument.name], required=argument.required)
+            for argument in others
+        ]
+    elif others:
+        operation["requestBody"] = {
+            "required": _needs(others),
+            "content": {"application/json": {"schema": _body(others, schemas)}},
+        }
+    if row.raw:
+        operation["requestBody"] = {"required": False, "content": {"application/json": {"schema": schemas["raw"]}}}
+    if parameters or further:
+        operation["parameters"] = [*parameters, *further]
+    answer = {"description": "It was done.", "content": _content(types, row.answers)}
+    statuses = [row.status, *([201] if row.makes else [])]
+    operation["responses"] = {**{str(status): answer for status in statuses}, "4XX": _REFUSED}
+    return operation
+
+
+def _content(types: Types, answers: Any) -> dict[str, Any]:
+    """The forms of an answer: JSON, and text where it may be that; or a stream, with the data of each event."""
+    if isinstance(answers, Mapping):
+        events = {name: types.schema(data) for name, data in answers.items()}
+        return {"text/event-stream": {"schema": {"type": "string"}, "x-events": events}}
+    if Text not in get_args(answers):
+        return {"application/json": {"schema": types.schema(answers)}}
+    (kind,) = (part for part in get_args(answers) if part is not Text)
+    return {"application/json": {"schema": types.schema(kind)}, "text/*": {"schema": {"type": "string"}}}
+
+
+def _parameter(name: str, where: str, schema: Schema, *, required: bool) -> dict[str, Any]:
+    return {"name": name, "in": where, "required": required, "schema": schema}
+
+
+def _needs(arguments: list[Argument]) -> bool:
+    return any(argument.required for argument in arguments)
+
+
+def _body(arguments: list[Argument], schemas: Mapping[str, Schema]) -> dict[str, Any]:
+    body: dict[str, Any] = {
+        "type": "object",
+        "properties": {argument.name: schemas[argument.name] for argument in arguments},
+        "additionalProperties": False,
+    }
+    if _needs(arguments):
+        body["required"] = [argument.name for argument in arguments if argument.required]
+    return with_optional(body)
+
+
+def _schemas(types: Types, row: Operation) -> dict[str, Schema]:
+    """The schemas of the arguments of a row, by public name, with what each is unless it is given."""
+    hints = get_type_hints(row.function, row.function.__globals__, {"Call": Any}, include_extras=True)
+    schemas = {}
+    for argument in row.legal.values():
+        schema = dict(types.schema(hints.get(argument.parameter, int | str)))
+        if isinstance(schema.get("type"), list):  # what is null is not given
+            kinds = [kind for kind in schema["type"] if kind != "null"]
+            schema["type"] = kinds[0] if len(kinds) == 1 else kinds
+        usual = argument.usual
+        schemas[argument.name] = schema if usual in (None, "") else {**schema, "default": usual}
+    return schemas

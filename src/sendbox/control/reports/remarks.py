@@ -1,0 +1,36 @@
+"""What is remarked on in a report, in lines: refusals and rejections, advice, webhooks that failed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+#: So much of a value that its message contains is not said again.
+_SAID: Final = 10
+
+Item = Mapping[str, Any]
+
+
+def of_request(entry: Item) -> list[str]:
+    """A line for each finding of a call."""
+    word = "refused" if entry["status"] >= 400 else "rejected"
+    return [f"{word} {entry['operation']}: {_finding(finding)}" for finding in entry["findings"]]
+
+
+def of_advice(item: Item) -> str:
+    """An item of advice."""
+    return f"advice {item['code']}: {item['message']} at {item['path']}"
+
+
+def of_failed(delivery: Item) -> str:
+    """A webhook that failed, with the error of its last try."""
+    last = delivery["tries"][-1]
+    rule = f', by the rule "{last["rule"]}" of webhooks' if "rule" in last else ""
+    return f"webhook to {delivery['target']} failed: {last['error'] or last['status']}{rule}"
+
+
+def _finding(finding: Item) -> str:
+    """A finding in one line, with its value where the message does not contain it."""
+    value = finding["value"]
+    shown = "" if value is None or value[:_SAID] in finding["message"] else f" (there is {value})"
+    return f"{finding['message']} at {finding['path']}{shown}"

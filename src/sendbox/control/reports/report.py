@@ -1,0 +1,187 @@
+"""The operation that tells all there is to know about a world in one document, for whoever looks at it afterwards."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from functools import partial
+from typing import Annotated, Any, Final, TypedDict
+from urllib.parse import quote
+
+from sendbox import __version__
+from sendbox.control.arguments import Count, Flag, one_of, whole
+from sendbox.control.contract.answers import Instant, Proof
+from sendbox.control.contract.types import enum
+from sendbox.control.coverage import DimensionShare, Share, assumptions, coverage
+from sendbox.control.exchanges.deliveries import deliveries
+from sendbox.control.operation import Call, Text, operation
+from sendbox.control.pending import pending
+from sendbox.control.reading import chosen, each
+from sendbox.control.records import Verdict, advice, digest, journal, verdict
+from sendbox.control.reports.remarks import of_advice, of_failed, of_request
+from sendbox.control.scenarios import ScenarioShown, scenario
+from sendbox.control.worlds import WholeWorld, world
+from sendbox.engine.expect.verdict import lines as verdict_lines
+from sendbox.engine.journal import CODE
+from sendbox.engine.kinds.happened import LOOKED_AT, collapsed, counted, teller_of, to_come, told
+from sendbox.engine.kinds.rows import Observer
+from sendbox.runtime.worlds import Slice
+
+#: How many lines of what happened there are unless `lines` says otherwise, and how many at most.
+LINES: Final = 500
+MOST_LINES: Final = 5_000
+#: How many steps and webhooks to come are shown.
+COMING: Final = 20
+
+
+FORMATS: Final = enum(("json", "html"))
+
+
+class ReportedVerdict(Verdict):
+    """The verdict, and its lines as `sendbox verdict` prints them."""
+
+    lines: list[str]
+
+
+class ReportedLine(TypedDict):
+    """A line of what happened."""
+
+    at: Instant
+    text: str
+    tone: str
+
+
+class ReportedStory(TypedDict):
+    """The newest lines of what happened, and how much they tell."""
+
+    lines: list[ReportedLine]
+    told: int
+    entries: int
+    left_out: int
+
+
+class ReportedCoverage(TypedDict):
+    """The totals of coverage."""
+
+    scope: list[str] | None
+    total: Share
+    dimensions: list[DimensionShare]
+
+
+class Report(TypedDict):
+    """All about a world."""
+
+    sendbox: str
+    world: WholeWorld
+    scenario: ScenarioShown
+    settings: dict[str, Any]
+    findings: list[str]
+    advice: list[dict[str, Any]]
+    verdict: ReportedVerdict
+    story: ReportedStory
+    pending: list[str]
+    coverage: ReportedCoverage
+    assumptions: list[dict[str, Any]]
+    digest: Proof
+    record: str
+
+
+@operation("GET", "/worlds/{id}/report", answers=Report | Text)
+async def report(
+    call: Call, format: Annotated[str, FORMATS] = "json", ended: Flag = False, lines: Count = LINES
+) -> Any:
+    """All about a world in one document, to be kept after a failure: as JSON, or with `format=html` as one page
+    without scripts or further files.
+
+    `{sendbox, world, scenario, settings, findings, advice, verdict, story, pending, coverage, assumptions, digest,
+    record}`. `world`, `scenario` and `digest` are the answers of these operations, `verdict` too, with its `lines`
+    (`ended` as there); `settings` are those of the assumptions. `findings` are lines about what was refused, rejected
+    or failed, `advice` has the first of each code with how often it was given (`count`). `story` is `{lines, told,
+    entries, left_out}`: the newest `lines` of what happened, `{at, text, tone}` of each, how many of the `entries` of
+    the journal they tell, and how many older lines are left out. `pending` has lines about what is still to come,
+    `coverage` the totals, `assumptions` those that the client relied on, `record` the address of the record.
+    """
+    one_of(format, "format", ("json",) if call.served.document is None else ("json", "html"))
+    most = whole(lines, "lines", 1, MOST_LINES)
+    judged = await verdict(call, ended=ended)
+    everything = await assumptions(call)
+    covered = await coverage(call)
+    shown = await world(call)
+    document = {
+        "sendbox": __version__,
+        "world": shown,
+        "scenario": await scenario(call),
+        "settings": everything["settings"],
+        "findings": await _findings(call),
+        "advice": await _advice(call),
+        "verdict": {**judged, "lines": verdict_lines(judged)},
+        **await _story(call, most),
+        "coverage": {name: covered[name] for name in ("scope", "total", "dimensions")},
+        "assumptions": _leaned(everything),
+        "digest": await digest(call),
+        "record": f"{call.origin}/_sandbox/worlds/{quote(shown['id'], safe='')}/record",
+    }
+    if format == "json" or call.served.document is None:
+        return document
+    page = await asyncio.get_running_loop().run_in_executor(None, call.served.document, document)
+    return Text(page, "text/html")
+
+
+async def _findings(call: Call) -> list[str]:
+    """What was refused, rejected or failed, in lines; those that are alike once."""
+    world, kinds = call.here.world, call.served.kinds
+    journal = world.journal
+    requests = CODE["request"]
+    others = frozenset(CODE[code] for kind in ("refusal", "fault") for code in kinds.shown.get(kind, (kind,)))
+
+    def fits(number: int) -> bool:
+        _, code, about = journal.entry(number)
+        return code in others or bool(code == requests and about.findings)
+
+    numbers = await chosen(range(journal.first, len(journal)), fits)
+    found: dict[bool, list[str]] = {True: [], False: []}
+    for entry in await each(numbers[-LOOKED_AT:], Observer(world, kinds).entry):
+        called = entry["kind"] == "request"
+        found[called] += of_request(entry) if called else [entry["message"]]
+    failed = (await deliveries(call, state="failed", last=LOOKED_AT))["deliveries"]
+    return counted([*found[True], *found[False], *map(of_failed, failed)])
+
+
+async def _advice(call: Call) -> list[dict[str, Any]]:
+    """The first item of each code of advice, with how many there are of it."""
+    first: dict[str, dict[str, Any]] = {}
+    work = Slice()
+    for item in (await advice(call))["advice"]:
+        known = first.setdefault(item["code"], {**item, "line": of_advice(item), "count": 0})
+        known["count"] += 1
+        await work.pause()
+    return list(first.values())
+
+
+async def _story(call: Call, most: int) -> dict[str, Any]:
+    """What happened, and what is still to come."""
+    kinds = call.served.kinds
+    seen = await journal(call, last=LOOKED_AT)
+    messages = call.served.by_name.get("messages")
+    sent = [] if messages is None else (await messages(call, last=LOOKED_AT, form="short"))["messages"]
+    teller = teller_of(kinds, seen["entries"], sent)
+    narrated = [line for line in await each(seen["entries"], partial(told, teller)) if line is not None]
+    lines = collapsed(narrated)
+    return {
+        "story": {
+            "lines": [line._asdict() for line in lines[-most:]],
+            "told": len(narrated),
+            "entries": seen["length"],
+            "left_out": max(len(lines) - most, 0),
+        },
+        "pending": to_come(teller, await pending(call, limit=COMING)),
+    }
+
+
+def _leaned(everything: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The assumptions that a client relied on, in short, each with how many entries did."""
+    rows = {row["id"]: row for row in everything["assumptions"]}
+    return [
+        {**{name: rows[use["id"]][name] for name in ("id", "title", "section", "default")}, "count": use["count"]}
+        for use in everything["leaned"]
+    ]

@@ -1,0 +1,94 @@
+"""What views of the engine hold, as types: remarks on requests, webhooks, and entries of the journal.
+
+An entry has `n`, `at` and `kind` beside what stands here.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NotRequired, TypedDict
+
+
+class Finding(TypedDict):
+    """Why a request is illegal."""
+
+    path: str
+    value: str | None
+    rule: str
+    message: str
+    section: str
+    assumed: str | None
+
+
+class Advice(TypedDict):
+    """A remark on a legal request, or on the answer of a receiver; `docs` is its page in the documentation."""
+
+    code: str
+    message: str
+    path: str
+    section: str
+    assumed: str | None
+    note: bool
+    docs: str
+
+
+class RequestShown(TypedDict):
+    """A call of an emulated interface; with a `fault`, `processed` says whether it had its effect."""
+
+    operation: str
+    method: str
+    path: str
+    key: str | None
+    status: int
+    body: str
+    answer: str
+    findings: list[Finding]
+    advice: list[Advice]
+    fault: NotRequired[Any]
+    processed: NotRequired[bool]
+
+
+class DeliveryShown(TypedDict):
+    """A webhook was made."""
+
+    delivery: str
+    target: str
+    events: list[dict[str, Any]]
+
+
+class TryShown(TypedDict):
+    """A webhook was tried."""
+
+    delivery: str
+    target: str
+    number: int
+    status: int | None
+    error: str | None
+
+
+class AdviceShown(TypedDict):
+    """A remark on what a receiver did."""
+
+    advice: Advice
+    about: Any
+
+
+class FaultShown(TypedDict):
+    """A fault of a call, as a rule wanted it."""
+
+    operation: str
+    key: str | None
+    phone: str | None
+    fault: Any
+    rule: str
+    processed: bool
+    message: str
+
+
+class WebhookFaultShown(TypedDict):
+    """A fault of a webhook, as a rule wanted it."""
+
+    rule: str
+    fault: str
+    delivery: str | None
+    events: list[dict[str, Any]]
+    note: NotRequired[str]

@@ -1,0 +1,131 @@
+"""The contract of control: what schemas are made of types, and that all of it is described."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal, NotRequired, TypedDict
+
+import pytest
+
+from sendbox.app import SERVED
+from sendbox.control.contract.types import COMPONENTS, Component, Keywords, Types, enum, further
+from tests import answers
+
+
+class Leaf(TypedDict):
+    """A leaf."""
+
+    colour: Annotated[str, enum(("red", "green"))]
+    at: NotRequired[int | None]
+
+
+class Tree(Leaf, total=False):
+    leaves: list[Leaf]
+    parent: Tree | None
+    named: dict[str, float]
+    anything: Any
+    one: Literal[1, "x"]
+    word: Literal["x", "y"]
+    elsewhere: Annotated[dict[str, Any], Component("Forest"), Keywords(description="far")]
+
+
+def _another() -> type:
+    class Leaf(TypedDict):
+        x: int
+
+    return Leaf
+
+
+class Open(TypedDict):
+    """More may be there."""
+
+
+further(Open, bool)
+
+
+def test_a_typed_dictionary_is_a_component() -> None:
+    """It has the fields of the classes that it extends; those that may be missing are not required."""
+    types = Types()
+    assert types.schema(Tree) == {"$ref": f"{COMPONENTS}Tree"}
+    tree, leaf = types.components["Tree"], types.components["Leaf"]
+    assert leaf["description"] == "A leaf."
+    assert (leaf["required"], tree["required"]) == (["colour"], ["colour"])
+    assert leaf["properties"] == {
+        "colour": {"type": "string", "enum": ["red", "green"]},
+        "at": {"type": ["integer", "null"]},
+    }
+    assert {name: tree["properties"][name] for name in list(tree["properties"])[2:]} == {
+        "leaves": {"type": "array", "items": {"$ref": f"{COMPONENTS}Leaf"}},
+        "parent": {"anyOf": [{"$ref": f"{COMPONENTS}Tree"}, {"type": "null"}]},
+        "named": {"type": "object", "additionalProperties": {"type": "number"}},
+        "anything": {},
+        "one": {"enum": [1, "x"]},
+        "word": {"enum": ["x", "y"], "type": "string"},
+        "elsewhere": {"$ref": f"{COMPONENTS}Forest", "description": "far"},
+    }
+    assert tree["additionalProperties"] is False
+    assert "description" not in tree
+    assert types.schema(dict) == {"type": "object", "additionalProperties": True}
+    assert types.schema(Any | None) == {}
+
+
+def test_services_may_add_fields() -> None:
+    """What is open for them says of which type they are."""
+    types = Types()
+    types.schema(Open)
+    assert types.components["Open"]["additionalProperties"] == {"type": "boolean"}
+
+
+def test_two_types_of_one_name_are_two_components() -> None:
+    """Services do not know the names of others."""
+    other, types = _another(), Types()
+    assert types.schema(Leaf) == {"$ref": f"{COMPONENTS}Leaf"}
+    assert types.schema(other) == {"$ref": f"{COMPONENTS}{__name__}.Leaf"}
+    assert types.schema(Leaf) == {"$ref": f"{COMPONENTS}Leaf"}
+
+
+def test_what_json_does_not_have_is_refused() -> None:
+    """A mistake in a type is named."""
+    with pytest.raises(TypeError, match=r"set.* is not a type of JSON"):
+        Types().schema(set[int])
+
+
+def test_every_answer_has_a_schema() -> None:
+    """Nothing but the schema of scenarios is any object."""
+    any_object = [name for name, row in SERVED.by_name.items() if row.answers is dict]
+    assert any_object == ["schema"]
+
+
+def test_arguments_are_typed() -> None:
+    """Numbers, booleans, words and what holds unless they are given; nothing is null in a query."""
+    paths = answers.contract()["paths"]
+    parameters = {each["name"]: each for each in paths["/_sandbox/worlds/{id}/messages"]["get"]["parameters"]}
+    assert parameters["limit"] == {
+        "name": "limit",
+        "in": "query",
+        "required": False,
+        "schema": {"type": "integer", "minimum": 1},
+    }
+    assert parameters["order"]["schema"] == {"type": "string", "enum": ["oldest", "newest"], "default": "oldest"}
+    assert parameters["phone"]["schema"] == {"type": "string"}
+    assert parameters["then"]["schema"] == {"type": ["integer", "string"]}
+    story = {
+        each["name"]: each for each in paths["/_sandbox/worlds/{id}/messages/{message_id}/story"]["get"]["parameters"]
+    }
+    assert story["explain"]["schema"] == {"type": "boolean", "default": True}
+    body = paths["/_sandbox/worlds"]["post"]["requestBody"]["content"]["application/json"]["schema"]
+    assert body["properties"]["deliveries"] == {
+        "type": "string",
+        "enum": ["push", "pull"],
+        "allOf": [{"default": "push"}],
+    }
+    assert body["properties"]["clock"]["properties"]["mode"]["enum"] == ["manual", "real", "auto"]
+    text = paths["/_sandbox/coverage"]["get"]["responses"]["200"]["content"]
+    assert list(text) == ["application/json", "text/*"]
+
+
+def test_a_wrong_answer_would_be_found() -> None:
+    """The check of answers in tests is one."""
+    wrong = answers.validator({"$ref": f"{COMPONENTS}Clock"})
+    assert wrong.is_valid({"now": "x", "mode": "manual", "rate": 1, "next_due": None, "pending": 0})
+    assert not wrong.is_valid({"now": "x", "mode": "wild", "rate": 1, "next_due": None, "pending": 0})
+    assert not wrong.is_valid({"now": "x", "mode": "manual", "rate": 1, "next_due": None, "pending": 0, "more": 1})

@@ -1,0 +1,373 @@
+"""The recipes of docs/pipelines.md, run as far as a machine without an engine for containers can run them.
+
+Services of jobs are sandboxes of the test, Testcontainers has stand-ins, nginx is real. What only an engine, a cluster
+or a forge can run has the form that it takes, and names images, ports, settings and files that there are.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Final
+
+import httpx
+import pytest
+import yaml
+
+from sendbox import __version__
+from sendbox.cli import main as cli
+from sendbox.settings import PORT
+from tests.documentation.markdown import ROOT
+from tests.examples.receiver import receiver
+from tests.examples.running import LIMIT, Folder, need, plugin
+from tests.house import House, housed
+from tests.interfaces.rest.calls import OWN
+
+RECIPES: Final = ROOT / "examples" / "pipelines"
+WORKFLOWS: Final = ROOT / ".github" / "workflows"
+STANDINS: Final = Path(__file__).parent / "standins"
+IMAGE: Final = "registry.example/sendbox:1"
+HEALTH: Final = "/_sandbox/health"
+
+
+@pytest.fixture(scope="module")
+def house() -> Iterator[House]:
+    with housed() as opened:
+        yield opened
+
+
+def ran(line: list[str], folder: Path, **environment: str) -> str:
+    """What a program prints, which ends well."""
+    given = os.environ | {"no_proxy": "*"} | environment
+    done = subprocess.run(line, cwd=folder, env=given, capture_output=True, text=True, timeout=2 * LIMIT)
+    assert done.returncode == 0, f"{line}: {done.stdout}{done.stderr}"
+    return done.stdout
+
+
+def read(path: Path) -> list[Any]:
+    """The documents of a YAML file."""
+    return list(yaml.safe_load_all(path.read_text("utf-8")))
+
+
+# --- jobs
+
+
+def test_the_job_sends_and_reads(house: House) -> None:
+    """The lines that stand for the tests of a client, with the receiver of the world."""
+    need("curl")
+    printed = ran([str(RECIPES / "job.sh")], ROOT, SANDBOX=house.origin, KEY="test-job")
+    assert '"accepted":[{' in printed
+    assert len(house.control("GET", "/worlds/test-job/hook")["events"]) == 3
+
+
+def test_the_job_with_a_receiver_of_its_own(house: House) -> None:
+    """As in compose.yaml: webhooks reach another program."""
+    need("curl")
+    with receiver() as got:
+        ran([str(RECIPES / "job.sh")], ROOT, SANDBOX=house.origin, KEY="test-own", RECEIVER=f"{got.origin}/hooks")
+    assert [event["result"] for _, event in got.events] == ["sending", "sent", "delivered"]
+
+
+def test_the_receiver_prints_what_comes() -> None:
+    """It is a program of its own, which takes webhooks."""
+    port = str(free_port())
+    process = subprocess.Popen(
+        [sys.executable, str(RECIPES / "receiver.py")],
+        env=os.environ | {"PORT": port},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    )
+    try:
+        transport = httpx.HTTPTransport(retries=8)  # it has just begun
+        with httpx.Client(transport=transport, trust_env=False) as client:
+            answer = client.post(f"http://127.0.0.1:{port}/hooks", json=[{"type": "outgoing", "result": "sent"}])
+        assert answer.status_code == 200
+        assert process.stdout is not None
+        assert process.stdout.readline() == "outgoing sent\n"
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def serve_settings() -> set[str]:
+    """The variables that `serve` knows."""
+    return {str(option.envvar) for option in cli.sendbox.commands["serve"].params if option.envvar}
+
+
+def test_a_job_of_github() -> None:
+    """The service has image, port and settings; the steps run the job and keep the report."""
+    (workflow,) = read(RECIPES / "github.yml")
+    job = workflow["jobs"]["test"]
+    service = job["services"]["sandbox"]
+    assert (service["image"], service["ports"]) == (IMAGE, [f"{PORT}:{PORT}"])
+    assert service["env"].keys() <= serve_settings()
+    lines = [step["run"] for step in job["steps"] if "run" in step]
+    assert lines[0] == "./job.sh"
+    assert used("\n".join(lines)) <= job["env"].keys()
+    assert report() in lines
+
+
+def report() -> str:
+    """The line that fetches the report of a world."""
+    return 'curl -sf "$SANDBOX/_sandbox/worlds/$KEY/report?format=html" -o report.html'
+
+
+def used(text: str) -> set[str]:
+    """The variables of a shell's lines."""
+    return set(re.findall(r"\$(\w+)", text))
+
+
+def test_a_job_of_gitlab() -> None:
+    """The service has image, alias and settings; the variables name it by the alias."""
+    (pipeline,) = read(RECIPES / "gitlab.yml")
+    job = pipeline["test"]
+    (service,) = job["services"]
+    assert service["name"] == IMAGE
+    assert service["variables"].keys() <= serve_settings()
+    assert job["variables"]["SANDBOX"] == f"http://{service['alias']}:{PORT}"
+    assert (job["script"], job["after_script"]) == (["./job.sh"], [report()])
+    assert job["artifacts"] == {"when": "always", "paths": ["report.html"]}
+
+
+def test_the_services_of_compose() -> None:
+    """Three services, which name each other and mount files that there are."""
+    (composed,) = read(RECIPES / "compose.yaml")
+    services = composed["services"]
+    assert services.keys() == {"sandbox", "receiver", "client"}
+    sandbox, client = services["sandbox"], services["client"]
+    assert (sandbox["image"], sandbox["read_only"]) == (IMAGE, True)
+    assert sandbox["environment"].keys() <= serve_settings()
+    assert client["environment"]["SANDBOX"] == f"http://sandbox:{PORT}"
+    assert client["environment"]["RECEIVER"].startswith("http://receiver:3000/")
+    assert client["depends_on"].keys() == {"sandbox", "receiver"}
+    for service in (client, services["receiver"]):
+        (mount,) = service["volumes"]
+        assert (RECIPES / mount.split(":")[0]).is_file()
+
+
+def test_the_manifest_of_kubernetes() -> None:
+    """A deployment that needs no rights, with probes of the health, and a service for it."""
+    deployment, service = read(RECIPES / "kubernetes.yaml")
+    assert (deployment["apiVersion"], deployment["kind"]) == ("apps/v1", "Deployment")
+    pod = deployment["spec"]["template"]
+    (container,) = pod["spec"]["containers"]
+    assert container["image"] == IMAGE
+    assert {each["name"] for each in container["env"]} <= serve_settings()
+    assert container["ports"] == [{"name": "http", "containerPort": PORT}]
+    probes = [container[name]["httpGet"] for name in ("startupProbe", "readinessProbe", "livenessProbe")]
+    assert probes == [{"path": HEALTH, "port": "http"}] * 3
+    assert container["securityContext"]["readOnlyRootFilesystem"]
+    assert pod["spec"]["securityContext"]["runAsNonRoot"]
+    assert container["resources"]["limits"]["memory"] == "128Mi"
+    labels = pod["metadata"]["labels"]
+    assert deployment["spec"]["selector"]["matchLabels"] == service["spec"]["selector"] == labels
+    assert service["spec"]["ports"] == [{"name": "http", "port": PORT, "targetPort": "http"}]
+
+
+# --- Testcontainers
+
+
+@pytest.fixture
+def standin(house: House) -> dict[str, str]:
+    """What a stand-in for Testcontainers "starts"."""
+    address = httpx.URL(house.origin)
+    return {"STANDIN_HOST": address.host, "STANDIN_PORT": str(address.port)}
+
+
+CONTAINERS: Final = RECIPES / "testcontainers"
+
+
+def test_testcontainers_in_python(tmp_path: Path, standin: dict[str, str]) -> None:
+    """The example passes in pytest."""
+    example = shutil.copy(CONTAINERS / "test_sandbox.py", tmp_path)
+    line = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:sendbox", str(example)]
+    assert "1 passed" in ran(line, tmp_path, PYTHONPATH=str(STANDINS / "python"), **standin)
+
+
+def test_testcontainers_in_node(tmp_path: Path, standin: dict[str, str]) -> None:
+    """The example passes in the test runner of Node."""
+    need("node")
+    shutil.copytree(STANDINS / "node", tmp_path / "node_modules")
+    shutil.copy(CONTAINERS / "sandbox.test.mjs", tmp_path)
+    assert "# pass 1" in ran(["node", "--test", "--test-reporter=tap"], tmp_path, **standin)
+
+
+def test_testcontainers_in_go(tmp_path: Path, standin: dict[str, str]) -> None:
+    """The example compiles, and passes in the test runner of Go."""
+    need("go")
+    shutil.copy(CONTAINERS / "sandbox_test.go", tmp_path)
+    name = "github.com/testcontainers/testcontainers-go"
+    module = (
+        f"module sandbox\n\ngo 1.18\n\nrequire {name} v0.0.0\n\nreplace {name} => {STANDINS / 'go/testcontainers-go'}\n"
+    )
+    (tmp_path / "go.mod").write_text(module, "utf-8")
+    environment = {"GOFLAGS": "-mod=mod", "GOPROXY": "off", "GOWORK": "off", "GOTOOLCHAIN": "local"}
+    assert "ok " in ran(["go", "test", "-count=1", "./..."], tmp_path, **environment, **standin)
+
+
+def test_testcontainers_in_java(tmp_path: Path, standin: dict[str, str]) -> None:
+    """The example compiles, and runs."""
+    need("javac")
+    sources = [str(path) for path in (STANDINS / "java").rglob("*.java")]
+    ran(["javac", "-Xlint:all", "-Werror", "-d", str(tmp_path), *sources, str(CONTAINERS / "SandboxTest.java")], ROOT)
+    ran(["java", "-cp", str(tmp_path), "SandboxTest"], ROOT, **standin)
+
+
+# --- several sandboxes behind nginx
+
+
+#: What nginx would write to folders of the machine.
+TEMPORARY: Final = ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
+
+
+def free_port() -> int:
+    """A port on which no program listens now."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        return int(free.getsockname()[1])
+
+
+@contextmanager
+def proxy(folder: Path, text: str) -> Iterator[None]:
+    """nginx with a configuration, in one process that writes only to a folder."""
+    places = "".join(f"{kind}_temp_path {folder}/{kind};\n" for kind in TEMPORARY)
+    text = text.replace("http {\n", f"http {{\naccess_log off;\n{places}")
+    head = f"pid {folder}/pid;\nerror_log {folder}/error.log;\ndaemon off;\nmaster_process off;\n"
+    (folder / "nginx.conf").write_text(head + text, "utf-8")
+    line = ["nginx", "-p", str(folder), "-e", str(folder / "error.log"), "-c", str(folder / "nginx.conf")]
+    process = subprocess.Popen(line, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        yield
+    finally:
+        process.send_signal(signal.SIGTERM)
+        process.wait(LIMIT)
+
+
+@pytest.fixture
+def farm(tmp_path: Path) -> Iterator[tuple[httpx.Client, list[str]]]:
+    """A client of nginx with the recipe, and the addresses of the two sandboxes behind it."""
+    need("nginx")
+    ports = [free_port(), free_port()]
+    port = free_port()
+    text = (RECIPES / "nginx.conf").read_text("utf-8").replace(f"listen {PORT}", f"listen 127.0.0.1:{port}")
+    for number, own in enumerate(ports):
+        text = text.replace(f"sandbox-{number}:{PORT}", f"127.0.0.1:{own}")
+    public = f"http://127.0.0.1:{port}"
+    given = {"SENDBOX_PUBLIC_URL": public, "SENDBOX_CLOCK": "manual"}
+    folder = Folder(tmp_path)
+    with (
+        folder.serving("sendbox serve", port=ports[0], SENDBOX_SHARD="0", **given),
+        folder.serving("sendbox serve", port=ports[1], SENDBOX_SHARD="1", **given),
+        proxy(tmp_path, text),
+        httpx.Client(
+            transport=httpx.HTTPTransport(retries=8), base_url=public, trust_env=False, timeout=LIMIT
+        ) as client,
+    ):
+        yield client, [f"http://127.0.0.1:{own}" for own in ports]
+
+
+#: Worlds enough that both sandboxes have some, whatever their ports are.
+KEYS: Final = [f"test-farm-{number}" for number in range(40)]
+
+
+def asked(client: httpx.Client, method: str, path: str, key: str | None = None, **given: Any) -> httpx.Response:
+    """An answer that is not an error."""
+    headers = {} if key is None else {"x-api-key": key}
+    answer = client.request(method, path, headers=headers, **given)
+    assert answer.status_code < 400, f"{method} {path}: {answer.status_code} {answer.text}"
+    return answer
+
+
+def test_several_sandboxes_behind_nginx(farm: tuple[httpx.Client, list[str]]) -> None:
+    """Whatever names its world in header, path or query reaches the sandbox that has it."""
+    client, own = farm
+    for key in KEYS:
+        asked(client, "POST", "/_sandbox/worlds", key, json={"id": key})
+    with httpx.Client(trust_env=False, timeout=LIMIT) as direct:
+        lists = [asked(direct, "GET", f"{origin}/_sandbox/worlds").json()["worlds"] for origin in own]
+    found = [sorted(row["id"] for row in rows) for rows in lists]
+    assert sorted(found[0] + found[1]) == sorted(KEYS)
+    for key in (*found[0][:2], *found[1][:2]):
+        world = f"/_sandbox/worlds/{key}"
+        message = {
+            "to": [{"phone_number": "420777000101"}],
+            "body": "See https://acme.example/x",
+            "params": {"_url": {}},
+        }
+        asked(client, "POST", "/v2/message", key, json=message)
+        simple = {"apikey": key, "phone_number": "420777000102", "body": "Hello"}
+        asked(client, "GET", "/v2/simple/message", params=simple)
+        asked(client, "POST", f"{world}/clock/advance", json={"by": "1m"})
+        messages = asked(client, "GET", f"{world}/messages").json()["messages"]
+        assert {row["phone"] for row in messages} == {"420777000101", "420777000102"}
+        # with a sub-key
+        sub = asked(client, "POST", "/v1/apikey/add", key, json=OWN).json()["apikey"]
+        assert sub.startswith(f"{key}~")
+        asked(client, "GET", "/v1/apikey/me", sub)
+        # what has no key: a short link, an upload, a signup
+        shown = [asked(client, "GET", f"{world}/messages/{row['message_id']}").json() for row in messages]
+        (link,) = (each["url"] for row in shown for each in row.get("links", ()))
+        assert asked(client, "GET", link).headers["location"].startswith("https://acme.example/x")
+        bulk = {"bulk_id": "b", "filetype": "jsonl"}
+        place = asked(client, "POST", "/v1/messaging/url", key, json=bulk).json()["url"]
+        lines, kind = b'{"phone_number": "420777000101", "body": "Hello"}\n', {"content-type": "application/jsonl"}
+        assert client.put(place, content=lines, headers=kind).status_code == 200
+        body = {"partner_callback_url": "http://client.example/x", "phone_number": "manual", "partner_name": "Acme"}
+        begun = asked(client, "POST", "/v1/chatapp/signup", key, json=body).json()
+        assert "Acme" in asked(client, "GET", begun["redirect_url"], params={"token": begun["token"]}).text
+        asked(client, "GET", "/_sandbox/", params={"world": key})
+
+
+# --- the workflows of the repository
+
+
+@pytest.mark.parametrize("path", sorted(WORKFLOWS.glob("*.yml")), ids=lambda path: path.stem)
+def test_workflows(path: Path) -> None:
+    """Jobs wait for jobs that there are, actions have a major version, and lines name scripts of the repository."""
+    (workflow,) = read(path)
+    assert workflow["permissions"] == {"contents": "read"}
+    assert True in workflow  # `on`, as YAML 1.1 reads it
+    jobs = workflow["jobs"]
+    for job in jobs.values():
+        needs = job.get("needs", [])
+        assert set([needs] if isinstance(needs, str) else needs) <= jobs.keys()
+        for step in job.get("steps", ()):
+            assert ("uses" in step) != ("run" in step)
+            if "uses" in step:
+                assert re.fullmatch(r"[\w.-]+/[\w.-]+@(v\d+|release/v\d+)", step["uses"])
+            for name in re.findall(r"(?:^|[\s/])((?:scripts|examples|\.ci)/[\w./-]+)", step.get("run", "")):
+                assert (ROOT / name).is_file(), name
+
+
+def test_a_release_has_the_tags_of_its_version(tmp_path: Path) -> None:
+    """The line that tags the image makes `1`, `1.4` and the commit of a tag such as v1.4.0."""
+    (workflow,) = read(WORKFLOWS / "release.yml")
+    (line,) = (step["run"] for step in workflow["jobs"]["image"]["steps"] if "scripts/image" in step.get("run", ""))
+    (tmp_path / "scripts").mkdir()
+    (tmp_path / "scripts" / "image").write_text('#!/bin/sh\nprintf "%s\\n" "$@"\n', "utf-8")
+    (tmp_path / "scripts" / "image").chmod(0o755)
+    given = {"GITHUB_REPOSITORY": "Acme/Sendbox", "GITHUB_REF_NAME": "v1.4.0", "GITHUB_SHA": "0123456789abcdef" * 2}
+    printed = ran(["bash", "-euo", "pipefail", "-c", line], tmp_path, **given).splitlines()
+    tags = [printed[number + 1] for number, word in enumerate(printed) if word == "--tag"]
+    assert tags == [f"ghcr.io/acme/sendbox:{tag}" for tag in ("1", "1.4", "sha-0123456789ab")]
+
+
+def test_a_release_is_of_the_version_of_the_package() -> None:
+    """The line that compares them finds the version where it stands."""
+    (workflow,) = read(WORKFLOWS / "release.yml")
+    line = workflow["jobs"]["version"]["steps"][-1]["run"]
+    ran(["bash", "-c", line], ROOT, GITHUB_REF_NAME=f"v{__version__}")
+
+
+def test_the_smoke_of_a_release() -> None:
+    """The test that each system runs passes here."""
+    line = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--rootdir", str(RECIPES)]
+    assert "1 passed" in ran([*line, *plugin(), str(RECIPES / "test_smoke.py")], RECIPES)
