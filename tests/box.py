@@ -49,7 +49,7 @@ class Box:
         self.runtime = runtime
         self.app = app
         self.log: list[tuple[str, str]] = []
-        runtime.log = lambda world, line: self.log.append((world, line))
+        runtime.tells = lambda line: self.log.append((line.world, line.message))
 
     async def call(
         self,

@@ -36,7 +36,7 @@ class House:
         self.origin = origin
         self.secure = secure
         self.log: list[tuple[str, str]] = []
-        runtime.log = lambda world, line: self.log.append((world, line))
+        runtime.tells = lambda line: self.log.append((line.world, line.message))
         self.ca = ca
         self._trust = ssl.create_default_context(cadata=ca)
 

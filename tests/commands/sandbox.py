@@ -10,6 +10,7 @@ from click.testing import CliRunner, Result
 
 from sendbox.cli import main as cli
 from sendbox.cli.serve import Options, Served, serving
+from sendbox.runtime.host import Line
 from sendbox.settings import Settings
 
 
@@ -20,11 +21,12 @@ def sendbox(*args: str, env: dict[str, str] | None = None) -> Result:
 
 def options(**given: Any) -> Options:
     """Options of a server on a free port; the fields of `Options` and of `Settings` by name."""
-    own = {name: given.pop(name) for name in ("mode", "start", "tls", "tls_self", "ca_port") if name in given}
+    names = ("mode", "start", "tls", "tls_self", "ca_port", "log_format", "quiet")
+    own = {name: given.pop(name) for name in names if name in given}
     return Options(Settings(**{"port": 0, "public_url": None, **given}), **own)
 
 
 @asynccontextmanager
-async def sandbox(log: Callable[[str], None] = lambda line: None, **given: Any) -> AsyncIterator[Served]:
+async def sandbox(log: Callable[[Line], None] = lambda line: None, **given: Any) -> AsyncIterator[Served]:
     async with serving(options(**given), log) as served:
         yield served

@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import queue
 import threading
+from typing import get_args
 
 import pytest
 
 from sendbox.cli.log import Handler, Log
+from sendbox.runtime.host import Level, Line
 
 #: Real seconds: a test that waits so long has failed.
 LONG = 20.0
+#: How a line of the server begins at `noon`.
+INFO, WARNING, ERROR = (f"2026-03-01T12:00:00.000Z {level} - - " for level in ("info", "warning", "error"))
+
+
+def noon() -> int:
+    return 1_772_366_400_000
 
 
 class Pipe:
@@ -34,29 +43,29 @@ class Pipe:
 def test_lines_that_cannot_be_written_are_dropped_and_counted() -> None:
     """While its reader leaves the pipe alone `line` returns at once; then what was dropped is told, with its number."""
     pipe = Pipe()
-    log = Log(pipe.write, waiting=2)
-    log.line("first")
+    log = Log(pipe.write, waiting=2, now=noon)
+    log.line(Line("first"))
     assert pipe.waits.wait(LONG)
     for number in range(5):
-        log.line(f"line {number}")
+        log.line(Line(f"line {number}"))
     assert log.dropped == 3
     pipe.has_room.set()
-    assert pipe.written.get(timeout=LONG) == "first\n"
+    assert pipe.written.get(timeout=LONG) == f"{INFO}first\n"
     log.close(LONG)
     assert pipe.read() == [
-        "3 lines of this log were dropped: they could not be written\n",
-        "line 0\n",
-        "line 1\n",
+        f"{WARNING}3 lines of this log were dropped: they could not be written\n",
+        f"{INFO}line 0\n",
+        f"{INFO}line 1\n",
     ]
 
 
 def test_the_end_does_not_wait_for_a_full_pipe() -> None:
     """A log that nobody reads is closed all the same, with lines waiting or without a place for more."""
     pipe = Pipe()
-    log = Log(pipe.write, waiting=2)
-    log.line("first")
+    log = Log(pipe.write, waiting=2, now=noon)
+    log.line(Line("first"))
     assert pipe.waits.wait(LONG)
-    log.line("second")
+    log.line(Line("second"))
     log.close(0.01)
     log.close(0.01)
     log.close(0.01)
@@ -70,8 +79,8 @@ def test_a_log_that_is_gone_is_counted(error: Exception) -> None:
     def write(line: str) -> None:
         raise error
 
-    log = Log(write)
-    log.line("a")
+    log = Log(write, now=noon)
+    log.line(Line("a"))
     log.close(LONG)
     assert log.dropped == 1
 
@@ -79,16 +88,16 @@ def test_a_log_that_is_gone_is_counted(error: Exception) -> None:
 def test_a_line_is_one_line() -> None:
     """What a client puts into a line neither ends it nor moves a cursor."""
     written: list[str] = []
-    log = Log(written.append)
-    log.line("a\nb\x1b[2J")
+    log = Log(written.append, now=noon)
+    log.line(Line("a\nb\x1b[2J"))
     log.close(LONG)
-    assert written == ["a\\nb\\x1b[2J\n"]
+    assert written == [f"{INFO}a\\nb\\x1b[2J\n"]
 
 
 def test_what_libraries_log_goes_the_same_way() -> None:
     """A record of a library is lines of the log, its traceback too, from the level that Python shows unasked."""
     written: list[str] = []
-    log = Log(written.append)
+    log = Log(written.append, now=noon)
     logger = logging.getLogger("tests.library")
     logger.propagate = False
     logger.addHandler(Handler(log))
@@ -98,5 +107,49 @@ def test_what_libraries_log_goes_the_same_way() -> None:
     except KeyError:
         logger.exception("it broke")
     log.close(LONG)
-    assert written[:2] == ["it broke\n", "Traceback (most recent call last):\n"]
-    assert written[-1] == "KeyError: 'x'\n"
+    assert written[:2] == [f"{ERROR}it broke\n", f"{ERROR}Traceback (most recent call last):\n"]
+    assert written[-1] == f"{ERROR}KeyError: 'x'\n"
+
+
+@pytest.mark.parametrize(
+    ("line", "text", "value"),
+    [
+        (
+            Line("denied", "prod…", "warning", more={"path": "/v2/message"}),
+            "2026-03-01T12:00:00.000Z warning prod… - denied\n",
+            {"level": "warning", "world": "prod…", "operation": None, "message": "denied", "path": "/v2/message"},
+        ),
+        (
+            Line("refused\nit", "test-a", operation="sendMessage"),
+            "2026-03-01T12:00:00.000Z info test-a sendMessage refused\\nit\n",
+            {"level": "info", "world": "test-a", "operation": "sendMessage", "message": "refused\nit"},
+        ),
+        (
+            Line("half \ud800"),
+            f"{INFO}half \\ud800\n",
+            {"level": "info", "world": None, "operation": None, "message": "half \ud800"},
+        ),
+    ],
+    ids=["warning", "info", "server"],
+)
+def test_formats(line: Line, text: str, value: dict[str, object]) -> None:
+    """Text has time, level, world, operation and message in a row; JSON has them by name, and what else is known."""
+    written: list[str] = []
+    for form in ("text", "json"):
+        log = Log(written.append, form, now=noon)
+        log.line(line)
+        log.close(LONG)
+    assert written[0] == text
+    assert written[1].endswith("}\n")
+    assert json.loads(written[1]) == {"time": "2026-03-01T12:00:00.000Z", **value}
+
+
+def test_a_quiet_log_has_warnings_and_errors() -> None:
+    """What is neither is left out, and does not count as dropped."""
+    written: list[str] = []
+    log = Log(written.append, quiet=True, now=noon)
+    for level in get_args(Level):
+        log.line(Line(level, level=level))
+    log.close(LONG)
+    assert written == [f"{WARNING}warning\n", f"{ERROR}error\n"]
+    assert log.dropped == 0

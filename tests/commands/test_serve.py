@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import gc
 import io
+import json
+import re
 import signal
 import socket
 import ssl
@@ -22,6 +24,7 @@ from sendbox.cli.log import Log
 from sendbox.cli.outcome import CANNOT, Failure
 from sendbox.cli.serve import Options, run, scenario, serve, to_stderr
 from sendbox.runtime.collector import THRESHOLDS
+from sendbox.runtime.host import Line
 from sendbox.server.tls import self_signed
 from sendbox.services.assume import Assume
 from sendbox.settings import Settings
@@ -38,12 +41,15 @@ async def send(origin: str, verify: ssl.SSLContext | bool = True, **more: Any) -
 @pytest.mark.asyncio
 async def test_a_message_is_accepted_and_a_remark_is_logged() -> None:
     """What serves is the whole sandbox, and each remark is one line of the log."""
-    lines: list[str] = []
+    lines: list[Line] = []
     async with sandbox(lines.append) as served:
         assert served.origin == f"http://127.0.0.1:{served.port}"
         assert (await send(served.origin, unknown_field=1)).status_code == 200
-    assert lines == ["test-a: advice unknown-field on sendMessage: " + lines[0].partition("sendMessage: ")[2]]
-    assert "unknown_field" in lines[0]
+    (line,) = lines
+    assert (line.world, line.level, line.operation) == ("test-a", "info", "sendMessage")
+    assert line.message.startswith("advice unknown-field on sendMessage: ")
+    assert "unknown_field" in line.message
+    assert line.more == {"status": 200, "code": "unknown-field", "at": "$.unknown_field"}
 
 
 @pytest.mark.asyncio
@@ -254,6 +260,36 @@ async def test_the_banner_of_tls_self_trusts_first() -> None:
     assert "\n  seed          abc\n" in text
 
 
+@pytest.mark.asyncio
+@pytest.mark.parametrize("given", [{"shown": False}, {"quiet": True}], ids=["no terminal", "quiet"])
+async def test_the_start_in_one_line(given: dict[str, bool]) -> None:
+    """Where no person reads it, the start is one line with version, address and scenario."""
+    said: list[str] = []
+    stop = asyncio.Event()
+    stop.set()
+    started = options(public_url="http://box.test:7357", quiet=given.get("quiet", False))
+    await serve(started, stop, said.append, Log(print), shown=given.get("shown", True))
+    assert said == [f"Sendbox {__version__} at http://box.test:7357, scenario default"]
+
+
+@pytest.mark.asyncio
+async def test_the_start_in_json() -> None:
+    """In the format json the start is an object too; it has the address of the authority where there is one."""
+    said: list[str] = []
+    stop = asyncio.Event()
+    stop.set()
+    await serve(options(tls_self=True, log_format="json"), stop, said.append, Log(print), shown=False)
+    value = json.loads(said[0])
+    assert re.fullmatch(r"20..-..-..T..:..:..(\.[0-9]+)?Z", value["time"])
+    assert value["address"].startswith("https://127.0.0.1:")
+    assert value["ca"].startswith("http://127.0.0.1:")
+    assert value["message"] == (
+        f"Sendbox {__version__} at {value['address']}, scenario default, authority {value['ca']}"
+    )
+    rest = (value["level"], value["world"], value["operation"], value["version"], value["scenario"])
+    assert rest == ("info", None, None, __version__, "default")
+
+
 @pytest.fixture
 def collector() -> Iterator[None]:
     """The collector afterwards is as it was before."""
@@ -270,6 +306,9 @@ def test_a_signal_ends_it(monkeypatch: pytest.MonkeyPatch, number: signal.Signal
     """Ctrl-C and SIGTERM end the server without an exception, once the banner is out."""
 
     class Out(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
         def flush(self) -> None:
             assert (gc.isenabled(), gc.get_threshold()) == (True, THRESHOLDS)
             signal.raise_signal(number)
@@ -306,15 +345,15 @@ def test_the_log_is_one_line_and_never_fails(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """A line of the log is one line; a log that nobody reads any more stops nothing."""
-    log = Log(to_stderr)
-    log.line("a\nb")
+    log = Log(to_stderr, now=lambda: 0)
+    log.line(Line("a\nb"))
     log.close(20.0)
-    assert capsys.readouterr().err == "a\\nb\n"
+    assert capsys.readouterr().err == "1970-01-01T00:00:00.000Z info - - a\\nb\n"
     closed = io.StringIO()
     closed.close()
     monkeypatch.setattr(sys, "stderr", closed)
-    log = Log(to_stderr)
-    log.line("gone")
+    log = Log(to_stderr, now=lambda: 0)
+    log.line(Line("gone"))
     log.close(20.0)
     assert log.dropped == 1
 

@@ -15,6 +15,7 @@ from sendbox.app import PARTS
 from sendbox.cli.outcome import USAGE, Failure
 from sendbox.cli.serve import Options, scenario, serving
 from sendbox.cli.watch import EVERY, Watcher, differences
+from sendbox.runtime.host import Line
 from sendbox.runtime.worlds import Runtime
 from sendbox.scenario.read import noting
 from sendbox.settings import Settings
@@ -60,9 +61,12 @@ class Watched:
         self.lines: list[str] = []
         self.timer = Timer()
         self.watcher = Watcher(
-            lambda: scenario(self.options), files, blueprint, self.runtime, self.lines.append, later=self.timer
+            lambda: scenario(self.options), files, blueprint, self.runtime, self.say, later=self.timer
         )
         self.watcher.start()
+
+    def say(self, line: Line) -> None:
+        self.lines.append(line.message)
 
     def write(self, file: Path, text: str) -> None:
         """Writes a file, at another time than before."""
@@ -179,8 +183,8 @@ async def test_serve_watches(tmp_path: Path) -> None:
     lines: list[str] = []
     told = asyncio.Event()
 
-    def log(line: str) -> None:
-        lines.append(line)
+    def log(line: Line) -> None:
+        lines.append(line.message)
         told.set()
 
     options = Options(Settings(port=0, scenario=str(file)), watch=True)

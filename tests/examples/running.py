@@ -68,14 +68,10 @@ class Folder:
     def serving(self, line: str, *, port: int = 0, **environment: str) -> Iterator[Served]:
         """What a line serves, on a port (0: any that is free), until Ctrl-C."""
         with self.started(f"{line} --port {port}", **environment) as process:
-            banner = ""
             assert process.stdout is not None
-            while "Ctrl-C ends it." not in banner:
-                read = process.stdout.readline()
-                assert read, f"{line} ended: {banner}"
-                banner += read
-            found = re.search(r"^ *http_api_url +(\S+)$", banner, re.MULTILINE)
-            assert found is not None
+            banner = process.stdout.readline()
+            found = re.search(r" at (\S+), scenario ", banner)
+            assert found is not None, f"{line} said: {banner}"
             yield Served(found[1], banner)
 
     @contextmanager

@@ -13,6 +13,7 @@ import httpx
 import pytest
 import yaml
 
+from sendbox import __version__
 from sendbox.cli import main as cli
 from sendbox.settings import PORT
 from tests.documentation.markdown import ROOT, Block, blocks, prose
@@ -72,7 +73,7 @@ def test_it_is_installed_and_served_by_these_names(folder: Folder) -> None:
     port = next(option for option in cli.sendbox.commands["serve"].params if option.name == "port")
     assert port.default == PORT
     with folder.serving("sendbox serve") as served:
-        assert f"{served.origin}/v2" in served.banner
+        assert served.banner == f"Sendbox {__version__} at {served.origin}, scenario default\n"
 
 
 def test_two_commands_do_everything_in_a_checkout() -> None:

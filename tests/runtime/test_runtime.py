@@ -13,9 +13,10 @@ from freezegun import freeze_time
 
 from sendbox.app import PARTS
 from sendbox.engine.clock import Goal
+from sendbox.engine.kinds.masking import masked
 from sendbox.runtime.policy import HttpCall, Outcome
 from sendbox.runtime.slot import Capped, spread
-from sendbox.runtime.worlds import Conflict, Runtime, masked
+from sendbox.runtime.worlds import Conflict, Runtime
 from sendbox.services.account.account import Account
 from sendbox.services.account.keys import Key
 from sendbox.services.messaging.messaging import Messaging
@@ -60,7 +61,7 @@ async def test_which_keys_open_a_world(key: str, settings: dict[str, Any], why: 
     """A key opens its world, or is denied with the reason and what to do, in the list and in the log."""
     box = runtime(**settings)
     lines: list[tuple[str, str]] = []
-    box.log = lambda world, line: lines.append((world, line))
+    box.tells = lambda line: lines.append((line.world, line.message))
     hosted = box.find(key, "/v2/message")
     if why is None:
         assert hosted is not None

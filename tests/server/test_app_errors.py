@@ -12,7 +12,8 @@ import pytest
 from sendbox.app import PARTS, SERVED, make_app
 from sendbox.contract import validators
 from sendbox.contract.validators import Contract
-from sendbox.runtime.worlds import Runtime, masked
+from sendbox.engine.kinds.masking import masked
+from sendbox.runtime.worlds import Runtime
 from sendbox.server.gateway import Emulated
 from sendbox.server.origin import read_body
 from sendbox.services.http.desk import Desk

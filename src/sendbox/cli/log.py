@@ -7,26 +7,65 @@ is written as soon as a line can be written again.
 
 from __future__ import annotations
 
+import json
 import logging
 import queue
 import threading
 from collections.abc import Callable
-from typing import Final
+from typing import TYPE_CHECKING, Final, Literal, get_args
 
 from sendbox.cli.outcome import one_line
+from sendbox.engine.durations import iso
+from sendbox.engine.kinds.masking import MASK
+from sendbox.runtime import wall
+from sendbox.runtime.host import Line
 
+if TYPE_CHECKING:
+    from sendbox.runtime.host import Level
+
+#: How lines are written.
+Form = Literal["text", "json"]
+FORMS: Final = get_args(Form)
 #: How many lines wait to be written.
 WAITING: Final = 1_000
 #: Real seconds that the end of the server waits for its last lines to be written.
 PARTING: Final = 0.5
 
 
-class Log:
-    """A log. `write` writes one line with its end, and may block or raise OSError or ValueError."""
+def as_json(line: Line, at: int) -> str:
+    """A line as an object: `time`, `level`, `world`, `operation`, `message`, and what else is known.
 
-    def __init__(self, write: Callable[[str], object], *, waiting: int = WAITING) -> None:
+    `world` and `operation` are null where there is none.
+    """
+    head = {"time": iso(at), "level": line.level, "world": line.world or None, "operation": line.operation}
+    return json.dumps({**head, "message": line.message, **line.more})
+
+
+def as_text(line: Line, at: int) -> str:
+    """A line for people: the same in one row, `-` where there is no world or operation."""
+    return one_line(f"{iso(at)} {line.level} {line.world or '-'} {line.operation or '-'} {line.message}")
+
+
+class Log:
+    """A log. `write` writes one line with its end, and may block or raise OSError or ValueError.
+
+    A `quiet` one leaves out what is neither a warning nor an error. `now` is the time of the machine, in milliseconds.
+    """
+
+    def __init__(
+        self,
+        write: Callable[[str], object],
+        form: Form = "text",
+        *,
+        quiet: bool = False,
+        waiting: int = WAITING,
+        now: Callable[[], int] = wall.now_ms,
+    ) -> None:
         self._write = write
-        self._lines: queue.Queue[str | None] = queue.Queue(waiting)
+        self._shown = as_json if form == "json" else as_text
+        self._quiet = quiet
+        self._now = now
+        self._lines: queue.Queue[tuple[Line, int] | None] = queue.Queue(waiting)
         #: lost lines so far; the loop counts those without a place, the thread those that it could not write
         self._without_place = 0
         self._unwritten = 0
@@ -39,10 +78,12 @@ class Log:
         """How many lines could not be written."""
         return self._without_place + self._unwritten
 
-    def line(self, text: str) -> None:
+    def line(self, line: Line) -> None:
         """Adds one line. Never waits."""
+        if self._quiet and line.level == "info":
+            return
         try:
-            self._lines.put_nowait(one_line(text))
+            self._lines.put_nowait((line, self._now()))
         except queue.Full:
             self._without_place += 1
 
@@ -55,16 +96,17 @@ class Log:
         self._thread.join(within)
 
     def _run(self) -> None:
-        while (line := self._lines.get()) is not None:
+        while (item := self._lines.get()) is not None:
             dropped = self.dropped
             if dropped > self._told:
-                self._put(f"{dropped - self._told} lines of this log were dropped: they could not be written")
+                told = f"{dropped - self._told} lines of this log were dropped: they could not be written"
+                self._put(Line(told, level="warning"), self._now())
                 self._told = dropped
-            self._put(line)
+            self._put(*item)
 
-    def _put(self, line: str) -> None:
+    def _put(self, line: Line, at: int) -> None:
         try:
-            self._write(f"{line}\n")
+            self._write(f"{self._shown(line, at)}\n")
         except (OSError, ValueError):  # it was closed
             self._unwritten += 1
 
@@ -78,5 +120,6 @@ class Handler(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         """One record, a traceback with a line for each of its own."""
+        level: Level = "error" if record.levelno >= logging.ERROR else "warning"
         for line in self.format(record).splitlines():
-            self._log.line(line)
+            self._log.line(Line(MASK.text(line), level=level, more={"logger": record.name}))

@@ -351,11 +351,20 @@ def sendbox(context: click.Context) -> None:
 @setting("--coverage", is_flag=True, help="Keep what was tried in worlds that are closed, for /_sandbox/coverage.")
 @setting("--callback-ca", type=FILE, help="Authorities to trust when webhooks go to https (PEM).")
 @setting("--callback-insecure", is_flag=True, help="Do not check the certificates of receivers.")
+@setting(
+    "--log-format",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    show_default=True,
+    help="How lines of the log are written; json: an object on each line.",
+)
+@setting("--quiet", "only_warnings", is_flag=True, help="Log warnings and errors only, after one line at the start.")
 def serve(**arguments: Any) -> None:
     """Serve the sandbox, until Ctrl-C.
 
     Every API key that begins with test- opens a world of its own, so tests do not affect each other. Remarks on
-    requests go to stderr, one line for each. Every option can come from the environment too: --ca-port as
+    requests go to stderr, one line for each. The text at the start is one line where stdout is not a terminal. Every
+    option can come from the environment too: --ca-port as
     SENDBOX_CA_PORT.
 
     \b
@@ -405,6 +414,8 @@ def options(arguments: Mapping[str, Any]) -> Any:
         tls_self=arguments["tls"] is not None,
         ca_port=arguments["ca_port"],
         watch=arguments["watch"],
+        log_format=arguments["log_format"],
+        quiet=arguments["only_warnings"],
         sources=given,
         unknown=variables.unknown(os.environ, {str(name) for name in known}),
     )

@@ -22,12 +22,13 @@ from urllib.parse import urlsplit
 from sendbox import __version__
 from sendbox.cli import files
 from sendbox.cli.address import EVERY, bind, callable_host
-from sendbox.cli.log import Handler, Log
+from sendbox.cli.log import Form, Handler, Log, as_json
 from sendbox.cli.outcome import CANNOT, USAGE, Failure, one_line
 from sendbox.cli.signals import on_signals
 from sendbox.engine.classes import dataclass
 from sendbox.page import lines
-from sendbox.runtime import collector
+from sendbox.runtime import collector, wall
+from sendbox.runtime.host import Line
 from sendbox.settings import Settings
 
 if TYPE_CHECKING:
@@ -58,6 +59,9 @@ class Options:
     ca_port: int | None = None
     #: whether new worlds open with the scenario as its files are at that time
     watch: bool = False
+    log_format: Form = "text"
+    #: whether the log has warnings and errors only
+    quiet: bool = False
     sources: Mapping[str, str] = field(default_factory=dict, compare=False)
     unknown: Mapping[str, str] = field(default_factory=dict, compare=False)
 
@@ -90,7 +94,7 @@ class Served:
 
 
 @contextlib.asynccontextmanager
-async def serving(options: Options, log: Callable[[str], None] = lambda line: None) -> AsyncIterator[Served]:
+async def serving(options: Options, log: Callable[[Line], None] = lambda line: None) -> AsyncIterator[Served]:
     """A sandbox that listens until the context ends. Raises `Failure`. `log` gets a line for each remark."""
     from sendbox.contract.validators import Contract
     from sendbox.runtime.worlds import Runtime
@@ -120,7 +124,7 @@ async def serving(options: Options, log: Callable[[str], None] = lambda line: No
             runtime = Runtime(settings, blueprint, PARTS)
         except ValueError as error:
             raise Failure(CANNOT, options.blamed(str(error), "callback_ca")) from None
-        runtime.log = lambda world, line: log(f"{world}: {line}")
+        runtime.tells = log
         closing.push_async_callback(runtime.aclose)
         listening: tuple[str, ...] = ("host", "port")
         app = make_server(runtime, Contract(deferred=True), _served)
@@ -161,11 +165,13 @@ def _served() -> Any:
     return SERVED
 
 
-async def serve(options: Options, stop: asyncio.Event, say: Callable[[str], None], log: Log) -> None:
-    """Serves until `stop` is set; `say` gets the banner once the port listens."""
+async def serve(
+    options: Options, stop: asyncio.Event, say: Callable[[str], None], log: Log, *, shown: bool = True
+) -> None:
+    """Serves until `stop` is set; `say` gets the banner once the port listens, in one line unless `shown` to people."""
     async with serving(options, log.line) as served:
         served.runtime.dropped = lambda: log.dropped
-        say(banner(options, served))
+        say(banner(options, served) if shown and not options.quiet else start_line(options, served))
         await stop.wait()
 
 
@@ -174,7 +180,7 @@ def run(options: Options) -> None:
     from sendbox.server.loop import new_loop
 
     gc.disable()  # until the imports are done: they produce no garbage
-    log = Log(to_stderr)
+    log = Log(to_stderr, options.log_format, quiet=options.quiet)
     handler = Handler(log)
     logging.getLogger().addHandler(handler)
     try:
@@ -199,7 +205,7 @@ async def _until_signalled(options: Options, log: Log) -> None:
         sys.stdout.flush()
 
     with on_signals(stop.set):
-        await serve(options, stop, started, log)
+        await serve(options, stop, started, log, shown=sys.stdout.isatty() and options.log_format == "text")
 
 
 def to_stderr(line: str) -> None:
@@ -264,6 +270,21 @@ def _authority(pem: bytes) -> Callable[[Any, Any, Any], Awaitable[None]]:
     return app
 
 
+def _scenario_name(options: Options, served: Served) -> str:
+    blueprint, name = served.runtime.blueprint, " + ".join(options.settings.names)
+    return one_line(name if blueprint.name == name else f"{name} ({blueprint.name})")
+
+
+def start_line(options: Options, served: Served) -> str:
+    """The start in one line, in the format of the log: version, address, scenario."""
+    known = {"version": __version__, "address": served.origin, "scenario": _scenario_name(options, served)}
+    text = f"Sendbox {__version__} at {served.origin}, scenario {known['scenario']}"
+    if served.ca_url is not None:
+        known["ca"] = served.ca_url
+        text += f", authority {served.ca_url}"
+    return text if options.log_format == "text" else as_json(Line(text, more=known), wall.now_ms())
+
+
 def banner(options: Options, served: Served) -> str:
     """The text at the start: all addresses, and a first command."""
     from sendbox.control.addresses import addresses
@@ -271,14 +292,11 @@ def banner(options: Options, served: Served) -> str:
     origin, settings = served.origin, options.settings
     blueprint = served.runtime.blueprint
     seed = blueprint.seed if settings.seed is None else settings.seed
-    scenario_name = " + ".join(settings.names)
     rows = {
         **addresses(origin),
         "page": f"{origin}/_sandbox/",
         "openapi": f"{origin}/openapi.json",
-        "scenario": one_line(
-            scenario_name if blueprint.name == scenario_name else f"{scenario_name} ({blueprint.name})"
-        ),
+        "scenario": _scenario_name(options, served),
         "clock": blueprint.mode or settings.mode,
         "seed": one_line(str(seed)),
     }

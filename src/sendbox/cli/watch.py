@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from sendbox.cli.outcome import Failure
+from sendbox.runtime.host import Line
 from sendbox.scenario.read import noting
 
 if TYPE_CHECKING:
@@ -41,7 +42,8 @@ class Watcher:
     """Watches the files of one scenario.
 
     `read` compiles it again, raising `Failure` with its problems; `files` are those that were read for `blueprint`.
-    `say` gets the lines. `later` calls a function after so many seconds: the running loop's timer unless given.
+    `say` gets the lines for the log. `later` calls a function after so many seconds: the running loop's timer unless
+    given.
     """
 
     def __init__(
@@ -50,7 +52,7 @@ class Watcher:
         files: Iterable[Path],
         blueprint: Blueprint,
         runtime: Runtime,
-        say: Callable[[str], None],
+        say: Callable[[Line], None],
         *,
         later: Later | None = None,
     ) -> None:
@@ -93,13 +95,14 @@ class Watcher:
         names = ", ".join(file.name for file in changed)
         if isinstance(outcome, Failure):
             for line in (*outcome.details, outcome.message):
-                self._say(line)
-            self._say(f"{names} changed, and is not used: new worlds open with the scenario as it was before")
+                self._say(Line(line, level="warning"))
+            text = f"{names} changed, and is not used: new worlds open with the scenario as it was before"
+            self._say(Line(text, level="warning"))
         else:
             changes = differences(self._blueprint, outcome)
             self._blueprint = self._runtime.blueprint = outcome
             summary = ", ".join(changes) or "no part of the scenario"
-            self._say(f"{names} changed ({summary}): new worlds open with it, open ones keep theirs")
+            self._say(Line(f"{names} changed ({summary}): new worlds open with it, open ones keep theirs"))
         self.start()
 
     def _reading(self) -> tuple[list[Path], Blueprint | Failure]:

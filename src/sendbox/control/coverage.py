@@ -100,7 +100,7 @@ class Assumptions(TypedDict):
     untold: list[Untold]
 
 
-@operation("GET", "/worlds/{id}/coverage", answers=Covered | Text)
+@operation("GET", "/worlds/{id}/coverage", answers=Covered | Text, whole=True)
 async def coverage(call: Call, format: Annotated[str, FORM] = "json", scope: str | None = None) -> Any:
     """What the client of this world tried of the service, and what it did not.
 
@@ -114,7 +114,7 @@ async def coverage(call: Call, format: Annotated[str, FORM] = "json", scope: str
     return await _shown(everything, await call.runtime.tried.of_world(hosted, everything), format, wanted)
 
 
-@operation("GET", "/worlds/{id}/coverage/{dimension}", answers=Dimension)
+@operation("GET", "/worlds/{id}/coverage/{dimension}", answers=Dimension, whole=True)
 async def coverage_of(call: Call, dimension: str, scope: str | None = None) -> Any:
     """The items of one dimension that are in the scope, those that were never tried first.
 
@@ -131,7 +131,7 @@ async def coverage_of(call: Call, dimension: str, scope: str | None = None) -> A
     )
 
 
-@operation("GET", "/coverage", answers=Covered | Text)
+@operation("GET", "/coverage", answers=Covered | Text, whole=True)
 async def all_coverage(call: Call, format: Annotated[str, FORM] = "json", scope: str | None = None) -> Any:
     """The same for all worlds together, with closed ones where the server collects them (`--coverage`)."""
     one_of(format, "format", FORMATS)
@@ -158,7 +158,7 @@ async def _shown(everything: Catalog, total: Sum, form: str, scope: Scope | None
     return Text(text, _MEDIA[form])
 
 
-@operation("GET", "/worlds/{id}/assumptions", answers=Assumptions)
+@operation("GET", "/worlds/{id}/assumptions", answers=Assumptions, whole=True)
 async def assumptions(call: Call) -> Any:
     """Every assumption of this version, the settings of the world, and the assumptions that its client relied on.
 

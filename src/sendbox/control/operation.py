@@ -138,6 +138,8 @@ class Operation:
     its past (`THEN`), unless `present` says why not. What only `watches` a world is not a use of it. What `makes`
     something that it may find there answers `Made`. `answers` is the type of its answer (`control/contract/types.py`);
     without it the answer is any object.
+    Over HTTP secrets are masked in answers, unless they are needed `whole`: to be repeated or carried out, or as the
+    address of a world.
 
     A row is called with the arguments of its function.
     """
@@ -158,6 +160,7 @@ class Operation:
     watches: bool = False
     makes: bool = False
     answers: Any = dict
+    whole: bool = False
 
     def __call__(self, call: Call, *positional: Any, **named: Any) -> Awaitable[Any]:
         """What the function of the row answers."""
@@ -213,6 +216,7 @@ def operation(
     watches: bool = False,
     makes: bool = False,
     answers: Any = dict,
+    whole: bool = False,
 ) -> Callable[[Function], Operation]:
     """Makes a function an operation; its name is the function's. Who serves lists its module (`Served`)."""
 
@@ -245,6 +249,7 @@ def operation(
             watches,
             makes,
             answers,
+            whole,
         )
 
     return register

@@ -369,7 +369,7 @@ async def hook_receive(call: Call, raw: Any = None) -> Any:
     return {}
 
 
-@operation("GET", "/worlds/{id}/outbox", present="what waits there is to be sent now", answers=Outbox)
+@operation("GET", "/worlds/{id}/outbox", present="what waits there is to be sent now", answers=Outbox, whole=True)
 async def outbox(
     call: Call, wait: Duration = None, during: Annotated[str | None, DURING] = None, except_: str = ""
 ) -> Any:

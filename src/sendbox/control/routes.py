@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 from starlette.responses import Response
@@ -17,6 +17,7 @@ from sendbox.control.contract.openapi import document
 from sendbox.control.operation import READ, Control, ControlError, Made, Operation, Text, out_of_bounds
 from sendbox.control.stream import STREAMED, Events
 from sendbox.engine import bounds
+from sendbox.runtime.slot import Slice
 from sendbox.server.origin import origin_of as origin_of
 from sendbox.server.origin import read_body
 from sendbox.services.http.exchange import BODY_CAP
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("sendbox")
 PREFIX = "/_sandbox"
+#: The form of a journal that proves that two runs are equal: nothing in it is masked.
+CANONICAL: Final = "canonical"
 #: The longest body of an operation that takes no scenario and no part of one, in bytes.
 LONGEST = 64 * 1024
 #: Real seconds in which the reader of a stream must take what was sent.
@@ -52,11 +55,11 @@ async def _openapi(control: Control, request: Request) -> Response:
     return json_answer(await asyncio.get_running_loop().run_in_executor(None, made))
 
 
-def json_answer(value: Any, status: int = 200) -> Response:
+def json_answer(value: Any, status: int = 200, encode: Callable[[Any], bytes] = orjson.dumps) -> Response:
     """A JSON answer; one that holds long lists is encoded and sent piece by piece."""
     if isinstance(value, dict) and any(isinstance(item, list) and len(item) > PIECE for item in value.values()):
-        return Streamed(_pieces(value), status, media_type="application/json")
-    return Response(orjson.dumps(value), status, media_type="application/json")
+        return Streamed(_pieces(value, encode), status, media_type="application/json")
+    return Response(encode(value), status, media_type="application/json")
 
 
 class Streamed(Response):
@@ -110,40 +113,48 @@ async def _left(receive: Receive) -> None:
         pass
 
 
-async def _pieces(value: dict[str, Any]) -> AsyncGenerator[bytes, None]:
+async def _pieces(value: dict[str, Any], encode: Callable[[Any], bytes] = orjson.dumps) -> AsyncGenerator[bytes, None]:
     """An object as JSON, in pieces, between which other tasks of the loop run. Its lists are emptied."""
-    before = b"{"
+    before, work = b"{", Slice()
     for name, items in value.items():
         yield before + orjson.dumps(name) + b":"
         before = b","
         if not isinstance(items, list) or not items:
-            yield orjson.dumps(items)
+            yield encode({name: items})[len(orjson.dumps(name)) + 2 : -1]  # a name says what is masked
             continue
         for first in range(0, len(items), PIECE):
-            piece = orjson.dumps(items[first : first + PIECE])
+            encoded = []
+            for item in items[first : first + PIECE]:  # to mask one may take a while
+                encoded.append(encode(item))
+                await work.pause()
+            piece = b",".join(encoded)
             items[first : first + PIECE] = [None] * len(items[first : first + PIECE])  # all at once takes long
-            yield (b"[" if first == 0 else b",") + piece[1:-1]
+            yield (b"[" if first == 0 else b",") + piece
             await asyncio.sleep(0)
         yield b"]"
     yield b"}"
 
 
 async def _perform(control: Control, row: Operation, request: Request) -> Response:
+    mask = control.runtime.mask(request.path_params.get("id", ""))  # before it is closed
+    encode: Callable[[Any], bytes] = orjson.dumps if row.whole else mask.encoded
     try:
         arguments = await _arguments(request, row)
+        if arguments.get("form") == CANONICAL:
+            encode = orjson.dumps
         origin = origin_of(control.runtime, request.scope)
         value = await control.do(origin, row, request.path_params.get("id"), arguments)
     except ControlError as error:
-        return json_answer(error.as_json(), error.status)
+        return json_answer(error.as_json(), error.status, encode)
     except Exception:
         log.exception("control failed at %s", row.name)
         return json_answer({"error": "internal", "message": "an error of the sandbox itself, see its log"}, 500)
     if isinstance(value, Text):
-        return Response(str(value), row.status, media_type=value.media_type)
+        return Response(str(value) if row.whole else mask.text(value), row.status, media_type=value.media_type)
     if isinstance(value, Events):
         pieces = value.pieces(request.headers.get("last-event-id"))
         return Streamed(pieces, media_type=value.media_type, endless=value.end)
-    return json_answer(value, 201 if isinstance(value, Made) else row.status)
+    return json_answer(value, 201 if isinstance(value, Made) else row.status, encode)
 
 
 async def _arguments(request: Request, row: Operation) -> dict[str, Any]:

@@ -121,7 +121,7 @@ class ScenarioShown(TypedDict):
     settings: ScenarioSettings
 
 
-@operation("POST", "/check", answers=Checked)
+@operation("POST", "/check", answers=Checked, whole=True)
 async def check(call: Call, text: str, line: Count = None, column: Count = None) -> Any:
     """What is wrong with a scenario as YAML, and what may be written at the cursor; nothing is opened or changed.
 
@@ -142,7 +142,7 @@ def _checked(language: Language, text: str, line: int | None, column: int | None
     return {"ok": not errors(problems), "problems": [each.as_json() for each in problems], **legal.as_json()}
 
 
-@operation("GET", "/scenarios", answers=Library)
+@operation("GET", "/scenarios", answers=Library, whole=True)
 async def scenarios(call: Call) -> Any:
     """The scenarios of the library: `{name, title, summary, traffic}` of each.
 
@@ -152,7 +152,7 @@ async def scenarios(call: Call) -> Any:
     return {"scenarios": [row._asdict() for row in rows]}
 
 
-@operation("GET", "/scenarios/{name}", answers=LibraryScenario)
+@operation("GET", "/scenarios/{name}", answers=LibraryScenario, whole=True)
 async def library_scenario(call: Call, name: str) -> Any:
     """The text of a scenario of the library."""
     if name not in library.names():
@@ -161,7 +161,7 @@ async def library_scenario(call: Call, name: str) -> Any:
     return {"name": name, "text": library.text(name)}
 
 
-@operation("GET", "/numbers", answers=MagicNumbers)
+@operation("GET", "/numbers", answers=MagicNumbers, whole=True)
 async def numbers(call: Call) -> Any:
     """The magic numbers of the default scenario: `{ends, example, meaning}` of each, in order of their ends."""
     rows = await asyncio.get_running_loop().run_in_executor(None, magic)
@@ -176,7 +176,7 @@ class _Text(NamedTuple):
     file: str | None
 
 
-@operation("GET", "/worlds/{id}/scenario", answers=ScenarioShown)
+@operation("GET", "/worlds/{id}/scenario", answers=ScenarioShown, whole=True)
 async def scenario(call: Call) -> Any:
     """The scenario of a world as text, and its rules in the order in which they are tried.
 

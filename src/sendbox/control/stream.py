@@ -22,6 +22,7 @@ from sendbox.control.operation import Call, Control, ControlError, operation
 from sendbox.control.worlds import clock_view
 from sendbox.engine.durations import shown
 from sendbox.engine.identity import tag_of
+from sendbox.engine.kinds.masking import MASK
 from sendbox.engine.kinds.rows import Observer
 from sendbox.runtime.slot import Changing, Hosted, change_of
 
@@ -93,6 +94,7 @@ class _Reader:
     def __init__(self, events: Events, name: str, most: int | None) -> None:
         self.name = name
         self.hosted: Hosted | None = None
+        self.mask = MASK
         self.position = CLOSED
         self._events = events
         self._most = most
@@ -131,6 +133,7 @@ class _Reader:
                 yield "closed", {}
             return
         self._told_closed = False
+        self.mask = self._events.control.runtime.mask(self.name)
         hosted.readers += 1
         try:
             if self.position.opening != self._opening:
@@ -290,7 +293,7 @@ class Events:
         elif reader is not None and event in ("entry", "skipped"):
             place = f"{reader.position.epoch}.{reader.position.next - 1}"
         head = f"event: {event}\n" if place is None else f"event: {event}\nid: {place}\n"
-        return b"%sdata: %s\n\n" % (head.encode(), orjson.dumps(data))
+        return b"%sdata: %s\n\n" % (head.encode(), orjson.dumps(data) if reader is None else reader.mask.encoded(data))
 
     def _resumed(self, last_id: str) -> Mapping[str, Position] | None:
         """The positions of an id that this stream gave; None for a text that is not one."""

@@ -211,13 +211,13 @@ async def health(call: Call) -> Any:
     return call.runtime.health()
 
 
-@operation("GET", "/schema", answers=dict)
+@operation("GET", "/schema", answers=dict, whole=True)
 async def schema(call: Call) -> Any:
     """The JSON Schema of scenarios, by which editors complete and check them."""
     return dict(call.served.language.shape.schema)
 
 
-@operation("POST", "/worlds", status=201, answers=World)
+@operation("POST", "/worlds", status=201, answers=World, whole=True)
 async def open_world(
     call: Call,
     id: str | None = None,
@@ -251,7 +251,7 @@ async def open_world(
     return world_view(call, _opened(call, id, settings, deliveries))
 
 
-@operation("PUT", "/worlds/{id}", makes=True, answers=World)
+@operation("PUT", "/worlds/{id}", makes=True, answers=World, whole=True)
 async def ensure_world(
     call: Call,
     id: str,
@@ -362,7 +362,7 @@ def to_instant(value: Any, name: str) -> int:
         raise ControlError(400, "bad_argument", f"{name}: {error}") from None
 
 
-@operation("GET", "/worlds", answers=Worlds)
+@operation("GET", "/worlds", answers=Worlds, whole=True)
 async def worlds(
     call: Call,
     last: Size = None,
@@ -404,14 +404,14 @@ async def worlds(
     return {"worlds": await each(found.items, view), **found.cursor}
 
 
-@operation("GET", "/worlds/{id}", answers=WholeWorld)
+@operation("GET", "/worlds/{id}", answers=WholeWorld, whole=True)
 async def world(call: Call) -> Any:
     """One world. `checkpoints` are `{name, at}`, in the order in which their names were first taken."""
     taken = [{"name": name, "at": iso(record.at[-1])} for name, record in call.here.checkpoints.items()]
     return {**world_view(call, call.here), "checkpoints": taken}
 
 
-@operation("POST", "/worlds/{id}/start", early=True, answers=Started)
+@operation("POST", "/worlds/{id}/start", early=True, answers=Started, whole=True)
 async def start_world(call: Call, now: Moment, frozen: Flag = False) -> Any:
     """Begins a world that was opened `late`, at the caller's `now`; one that has begun stays as it is."""
     start, is_frozen = to_instant(now, "now"), flag(frozen, "frozen")
@@ -446,7 +446,7 @@ async def close_worlds(call: Call, prefix: str) -> Any:
     return {"closed": closed}
 
 
-@operation("POST", "/worlds/{id}/reset", answers=World)
+@operation("POST", "/worlds/{id}/reset", answers=World, whole=True)
 async def reset(call: Call) -> Any:
     """Begins a new epoch at the start of the world."""
     await call.runtime.steady(call.here)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
 
 if TYPE_CHECKING:
@@ -64,6 +64,11 @@ class Part:
     def counts(self) -> Mapping[str, int]:
         """How many things of this service there are, by name, as a world is shown in short."""
         return {}
+
+    @property
+    def secrets(self) -> Iterable[str]:
+        """What people are not to read in views of this service's world (`kinds/masking.py`)."""
+        return ()
 
     @classmethod
     def expects(cls, blueprint: Any, suffix: str) -> bool:

@@ -20,7 +20,7 @@ from sendbox.runtime.slot import Hosted, Slice
 if TYPE_CHECKING:
     from sendbox.engine.delivery.batches import Delivery
     from sendbox.engine.world import World
-    from sendbox.runtime.host import Host
+    from sendbox.runtime.host import Host, Level
 
 #: So many tries are begun before the loop gets its turn.
 LAUNCH: Final = 16
@@ -128,16 +128,20 @@ class Carrier:
         self._runtime.changed(hosted)
 
     def _ended(self, hosted: Hosted, delivery: Delivery, call: HttpCall, outcome: Outcome) -> None:
-        world, log = hosted.world, self._runtime.log
+        world, log, tries = hosted.world, self._runtime.log, len(delivery.tries)
         world.outcome(delivery, outcome.status, outcome.error)
         if outcome.error == "not_allowed":
             if call.url not in hosted.not_allowed:
                 hosted.not_allowed.add(call.url)
-                log(world.id, f"webhooks to {call.url} are not sent: {outcome.detail}")
+                message = f"webhooks to {call.url} are not sent: {outcome.detail}"
+                log(world.id, message, "warning", "webhook", url=call.url, error=outcome.error)
         elif not outcome.ok:
             why = outcome.error or outcome.status
             detail = f" ({outcome.detail})" if outcome.detail else ""
-            log(world.id, f"webhook to {call.url or 'the hook'} {why}{detail}, try {len(delivery.tries)}")
+            message = f"webhook to {call.url or 'the hook'} {why}{detail}, try {tries}"
+            level: Level = "info" if isinstance(delivery.tries[-1], FakedTry) else "warning"
+            known = {"url": call.url or None, "status": outcome.status, "error": outcome.error, "try": tries}
+            log(world.id, message, level, "webhook", **known)
 
     async def _carry(self, hosted: Hosted, delivery: Delivery, call: HttpCall) -> Outcome:
         last = delivery.tries[-1]

@@ -1,10 +1,10 @@
-"""What the scheduler and the dispatcher need of the runtime that they are parts of."""
+"""What the scheduler and the dispatcher need of the runtime that they are parts of, and the lines of its log."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Protocol
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
 if TYPE_CHECKING:
     from sendbox.runtime.beside import Beside
@@ -13,6 +13,23 @@ if TYPE_CHECKING:
     from sendbox.runtime.slot import Gone, Hosted
     from sendbox.runtime.watch import Watch
     from sendbox.settings import Settings
+
+
+Level = Literal["info", "warning", "error"]
+_NONE: Mapping[str, Any] = {}
+
+
+class Line(NamedTuple):
+    """A line for the log: what is told, the world or the denied key ("" for the server), and the operation.
+
+    `more` is what else is known, by name. A warning is something that a reader should look at: no simulated fault.
+    """
+
+    message: str
+    world: str = ""
+    level: Level = "info"
+    operation: str | None = None
+    more: Mapping[str, Any] = _NONE
 
 
 class Host(Protocol):
@@ -24,11 +41,13 @@ class Host(Protocol):
     kept: Kept
     senders: Senders
     reading: Callable[[], int]
-    log: Callable[[str, str], None]
     watch: Watch
     beside: Beside[Any]
     violations: list[str]
     check_batch: Callable[[Any], list[str]] | None
+
+    def log(self, world: str, message: str, level: Level = "info", operation: str | None = None, **more: Any) -> None:
+        """A line for the log."""
 
     def keep(self, hosted: Hosted, task: asyncio.Task[None]) -> None:
         """Something that runs for a world."""

@@ -102,7 +102,7 @@ class Mover:
         try:
             await self._advance(hosted, Goal("next", 1), by_hand=False)
         except Conflict as conflict:
-            self._runtime.log(hosted.world.id, conflict.message)
+            self._runtime.log(hosted.world.id, conflict.message, "warning")
 
     async def steady(self, hosted: Hosted) -> None:
         """Waits until the step that an `auto` clock is taking has ended, so that it disturbs no command."""
@@ -307,4 +307,5 @@ class _Way:
                 await hosted.until(lambda: not hosted.open)
         except TimeoutError:
             hosted.open.clear()
-            self._runtime.log(self._world.id, "a request stays open; the world goes on without its answer")
+            message = "a request stays open; the world goes on without its answer"
+            self._runtime.log(self._world.id, message, "warning")

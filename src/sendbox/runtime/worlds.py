@@ -20,6 +20,7 @@ from sendbox import __version__
 from sendbox.engine import ENGINE
 from sendbox.engine.commands.command import Capture, Checkpoint, Open, Tune
 from sendbox.engine.identity import tag_of
+from sendbox.engine.kinds.masking import MASK, Mask, key_shown
 from sendbox.engine.world import World
 from sendbox.runtime import wall
 from sendbox.runtime.beside import Beside
@@ -27,6 +28,7 @@ from sendbox.runtime.bounds import Bounds, resident
 from sendbox.runtime.coverage import Tried
 from sendbox.runtime.dispatcher import Carrier
 from sendbox.runtime.ending import CLOSED, Closed, Idle
+from sendbox.runtime.host import Level, Line
 from sendbox.runtime.order import Kept, Order
 from sendbox.runtime.scheduler import Mover
 from sendbox.runtime.senders import Senders
@@ -44,11 +46,6 @@ __all__ = ["Conflict", "Deliverer", "Hosted", "Refusal", "Runtime", "Slice"]
 #: Real seconds after which what a closed world left is taken apart.
 SWEEP: Final = 0.05
 KEY: Final = re.compile(r"test-[A-Za-z0-9._-]{1,64}")
-
-
-def masked(key: str) -> str:
-    """The beginning of a key: enough to recognize it, too little to use it."""
-    return f"{key[:4]}…" if len(key) > 8 else "…"
 
 
 async def _not_served(*_: Any) -> Any:
@@ -115,12 +112,24 @@ class Runtime:
         self.past: Callable[..., Awaitable[Any]] = _not_served
         #: what serves calls (`server/application.py`), for those that are made in this process
         self.application: Any = None
-        #: called with one line for the log: (world id, line); and how many of them could not be written
-        self.log: Callable[[str, str], None] = lambda world, line: None
+        #: called with each line for the log; and how many of them could not be written
+        self.tells: Callable[[Line], None] = lambda line: None
         self.watch = Watch()
         #: kinds of entries that the log shows, by code: makes the lines of an entry
         self.logged: Mapping[int, Callable[[World, Any], Iterable[str]]] = {}
         self.dropped: Callable[[], int] = lambda: 0
+
+    def log(self, world: str, message: str, level: Level = "info", operation: str | None = None, **more: Any) -> None:
+        """A line for the log, in which secrets are masked."""
+        mask = self.mask(world)
+        self.tells(Line(mask.text(message), key_shown(world), level, operation, mask.view(more)))
+
+    def mask(self, world_id: str) -> Mask:
+        """What masks the secrets of a world, which may be closed, in what people read."""
+        hosted = self.worlds.get(world_id) or self.kept.worlds.get(world_id)
+        if hosted is None:
+            return MASK
+        return Mask((secret for part in hosted.world.parts.values() for secret in part.secrets), world_id)
 
     @cached_property
     def language(self) -> Any:
@@ -190,10 +199,10 @@ class Runtime:
 
     def refuse(self, key: str | None, path: str, why: str, what_to_do: str) -> None:
         """Notes a key that opened no world; one that may be a key of the real service is shown in part only."""
-        shown = key if not key or key.startswith("test-") else masked(key)
+        shown = key and key_shown(key)
         self.tried.refused(path, key)
         self.refused.append(Refusal(wall.now_ms(), shown, path, why, what_to_do))
-        self.log(shown or "-", f"denied {path}: {why}; {what_to_do}")
+        self.log(shown or "-", f"denied {path}: {why}; {what_to_do}", "warning", path=path)
 
     def open(
         self,

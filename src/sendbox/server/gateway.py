@@ -11,7 +11,7 @@ import asyncio
 from collections.abc import Mapping
 from contextlib import suppress
 from functools import cached_property
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 
@@ -213,7 +213,7 @@ class Emulated:
         if record is not None:
             record.put_away(hosted.spool.keep, LONGEST)
             if record.fault is not None:
-                self._runtime.log(hosted.world.id, record.fault.line)
+                self._runtime.log(hosted.world.id, record.fault.line, operation=record.operation, status=record.status)
             if record.findings or record.advice:
                 _log_remarks(self._runtime, hosted, record)
 
@@ -288,11 +288,15 @@ def _log_remarks(runtime: Runtime, hosted: Hosted, record: RequestRecord) -> Non
     world_id = hosted.world.id
     for finding in record.findings:
         word = "refused" if record.status >= 400 else "rejected"
-        runtime.log(world_id, f"{word} {record.operation}: {finding.message} at {finding.path}")
+        message = f"{word} {record.operation}: {finding.message} at {finding.path}"
+        known: dict[str, Any] = {"status": record.status, "rule": finding.rule, "at": finding.path}
+        runtime.log(world_id, message, operation=record.operation, **known)
     for advice in record.advice:
         if id(advice) in hosted.heard or advice in hosted.told:
             continue
         if len(hosted.told) < MOST_TOLD:
             hosted.told.add(advice)
             hosted.heard.add(id(advice))
-        runtime.log(world_id, f"advice {advice.code} on {record.operation}: {advice.message} at {advice.path}")
+        message = f"advice {advice.code} on {record.operation}: {advice.message} at {advice.path}"
+        known = {"status": record.status, "code": advice.code, "at": advice.path}
+        runtime.log(world_id, message, operation=record.operation, **known)

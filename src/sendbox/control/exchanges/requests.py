@@ -137,7 +137,7 @@ def _short(world: World, number: int) -> dict[str, Any]:
     }
 
 
-@operation("GET", "/worlds/{id}/requests/{n}/export", answers=RequestText)
+@operation("GET", "/worlds/{id}/requests/{n}/export", answers=RequestText, whole=True)
 async def export_request(call: Call, n: Whole, as_: Annotated[Any, AS] = "curl") -> Any:
     """One call as text that makes it again: `as` curl, python (httpx), node (fetch), pytest, or scenario (`traffic`).
 

@@ -77,7 +77,7 @@ class Exported(_As, Proof):
     left_out: list[str]
 
 
-@operation("GET", "/worlds/{id}/record", present="it has all that was done", answers=Record)
+@operation("GET", "/worlds/{id}/record", present="it has all that was done", answers=Record, whole=True)
 async def record(call: Call) -> Any:
     """All commands of the world in order, each with its place: `sendbox replay` makes the world again from them.
 
@@ -96,7 +96,7 @@ def _record(world: World, kinds: Kinds) -> Generator[None, None, dict[str, Any]]
     return (yield from written(world, kinds, proof))
 
 
-@operation("GET", "/worlds/{id}/export", present="it has all that was done", answers=Exported)
+@operation("GET", "/worlds/{id}/export", present="it has all that was done", answers=Exported, whole=True)
 async def export(call: Call, as_: Annotated[Any, FORM] = "pytest") -> Any:
     """The world as a file that repeats what was done to it: `as` pytest, scenario, or record (`sendbox replay`).
 

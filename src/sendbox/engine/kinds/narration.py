@@ -6,6 +6,8 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
+from sendbox.engine.kinds.masking import MASK
+
 Entry = Mapping[str, Any]
 
 #: Who acts, if it is not a phone.
@@ -89,7 +91,8 @@ class Teller:
         self._sent = sent
 
     def tell(self, entry: Entry) -> Told | None:
-        """One entry; None where other entries tell it. An unknown kind is shown with its fields."""
+        """One entry, masked; None where other entries tell it. An unknown kind is shown with its fields."""
+        entry = MASK.view(entry)
         if entry["kind"] in self._told:
             tell = self._told[entry["kind"]]
             return None if tell is None else tell(self, entry)

@@ -78,6 +78,12 @@ class Account(Billing, Part):
         self.devices[device] = (key, token)
         return True
 
+    @property
+    def secrets(self) -> Iterator[str]:
+        """The secrets that sign: that of proofs, and those of the keys."""
+        every = (self.verification_secret, *(key.default_callback_secret for key in self.keys.values()))
+        return filter(None, every)
+
     @classmethod
     def expects(cls, blueprint: Any, suffix: str) -> bool:
         """Whether the scenario makes a sub-key of that name."""

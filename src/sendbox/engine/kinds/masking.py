@@ -1,0 +1,146 @@
+"""Masking: what people read shows no key of a real service, no secret, no password and no value of a callback's header.
+
+It is applied where words and answers leave: in the log (`runtime/worlds.py`), in words about entries
+(`narration.Teller`), and in the answers of control over HTTP (`control/routes.py`), of which the page is made. What
+must repeat (exports, records, the outbox, digests) is made of the world itself, and does not pass here.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+import orjson
+
+#: The end of everything that is masked.
+MARK: Final = "…"
+#: Names of fields that hold a secret, and of those that hold an API key, in lower case.
+SECRETS: Final = frozenset(
+    "authorization cookie default_callback_secret password proxy-authorization secret verification_secret "
+    "verificationsecret".split()
+)
+KEYS: Final = frozenset({"apikey", "api_key", "x-api-key"})
+#: The field of a view that holds an API key; in what a client sends it is something else.
+KEY: Final = "key"
+#: Fields of a view that hold the id of a world, which is its address too.
+IDS: Final = frozenset({"id", "world"})
+#: Headers of webhooks whose value Sendbox makes.
+OWN: Final = frozenset({"content-type", "user-agent", "x-request-id", "x-request-signature"})
+#: A shorter secret is masked only where a name says that it is one: it may be a part of other words.
+SHORTEST: Final = 4
+#: One of these is in every JSON text that has something to mask.
+_SIGNS: Final = (b"@", b"%40", b"ecret", b"assword", b"eaders", b"pikey", b"pi_key", b"pi-key", b"uthoriz", b"ookie")
+_REAL_KEY: Final = re.compile(rb'"key":"(?!test-)')
+#: `user:password@` of an address, plain and in a query or form.
+_USER: Final = re.compile(r"(?<=://)[^/\s?#\"'<>\\]*@")
+_QUOTED_USER: Final = re.compile(r"(?<=%3A%2F%2F)(?:(?!%2F|%3F|%23)[^&\s\"'<>\\])*%40", re.IGNORECASE)
+_QUOTE: Final = r"(?:\\*[\"']|&quot;|&#3[49];)?"
+_KEYED: Final = re.compile(
+    rf"(?<![\w-])((?:apikey|api_key|x-api-key){_QUOTE}\s*[:=]\s*{_QUOTE})(?!test-)([^\s\"'&,;}}\\]+)", re.IGNORECASE
+)
+_NAMED: Final = re.compile(
+    rf"(?<![\w-])((?:\w*secret|password){_QUOTE}\s*[:=]\s*{_QUOTE})([^\s\"'&,;}}\\]+)", re.IGNORECASE
+)
+#: Headers of a callback, in an object that is not whole, and in YAML.
+_HEADERS: Final = re.compile(r"(headers[\"']?\s*:\s*\{)([^{}]*)", re.IGNORECASE)
+_HEADER: Final = re.compile(r"(:\s*[\"']?)([^\"',]+)")
+_BLOCK: Final = re.compile(r"^([ -]*)(headers:[ ]*\n)((?:\1[ ]+[^\n]*(?:\n|\Z))+)", re.MULTILINE)
+_ENTRY: Final = re.compile(r"^(\s*[\w-]+:\s*)([^\n]+)$", re.MULTILINE)
+
+
+def masked(secret: str) -> str:
+    """The beginning of a secret: enough to recognize it, too little to use it. What is masked stays as it is."""
+    if not secret or secret.endswith(MARK):
+        return secret
+    return f"{secret[:4]}{MARK}" if len(secret) > 8 else MARK
+
+
+def key_shown(key: str) -> str:
+    """An API key: whole where it begins with `test-`, else masked, as it may be one of the real service."""
+    return key if key.startswith("test-") else masked(key)
+
+
+def _second(found: re.Match[str]) -> str:
+    return found[1] + masked(found[2])
+
+
+class Mask:
+    """Masks views. `known` are secrets of the world, which are masked wherever they stand; `world` is its id."""
+
+    def __init__(self, known: Iterable[str] = (), world: str = "") -> None:
+        words = {word for word in known if len(word) >= SHORTEST}
+        self._world = "" if world.startswith("test-") else world
+        if len(self._world) >= SHORTEST:
+            words.add(self._world)
+        either = "|".join(map(re.escape, sorted(words, key=len, reverse=True)))
+        #: an id in the path of control stays, as an address
+        self._known = re.compile(rf"(?<![\w-])(?<!/worlds/)(?:{either})(?![\w-])") if words else None
+        self._signs = (*_SIGNS, *(orjson.dumps(word)[1:-1] for word in words))
+
+    def encoded(self, value: Any) -> bytes:
+        """A view as JSON, masked."""
+        raw = orjson.dumps(value)
+        if not any(sign in raw for sign in self._signs) and _REAL_KEY.search(raw) is None:
+            return raw
+        return orjson.dumps(self.view(value))
+
+    def view(self, value: Any, name: str = "") -> Any:
+        """A view, masked; `name` is that of its field."""
+        return self._value(value, name, {KEY, *KEYS})
+
+    def text(self, text: str) -> str:
+        """A text, masked: JSON, a form, an address, or words."""
+        if text[:1] in ("{", "["):
+            try:
+                value = orjson.loads(text)
+            except orjson.JSONDecodeError:
+                pass
+            else:
+                shown = self._value(value, "", KEYS)
+                return text if shown == value else orjson.dumps(shown).decode()
+        if "@" in text:  # a search for a word is much faster than one for a pattern
+            text = _USER.sub(MARK + "@", text)
+        if "%40" in text:
+            text = _QUOTED_USER.sub(MARK + "%40", text)
+        lower = text.lower()
+        if "api" in lower:
+            text = _KEYED.sub(_second, text)
+        if "secret" in lower or "password" in lower:
+            text = _NAMED.sub(_second, text)
+        if "callback" in lower and "headers" in lower:
+            text = _HEADERS.sub(lambda found: found[1] + _HEADER.sub(_second, found[2]), text)
+            text = _BLOCK.sub(lambda found: found[1] + found[2] + _ENTRY.sub(_second, found[3]), text)
+        return text if self._known is None else self._known.sub(lambda found: masked(found[0]), text)
+
+    def _value(self, value: Any, name: str, keys: Iterable[str]) -> Any:
+        if isinstance(value, str):
+            lower = name.lower()
+            if lower in SECRETS:
+                return masked(value)
+            if lower in keys:
+                return key_shown(value)
+            return value if lower in IDS and value == self._world else self.text(value)
+        if isinstance(value, Mapping):
+            called = "url" in value or "callback" in name.lower()
+            return {
+                each: _headers(item) if called and each == "headers" else self._value(item, str(each), keys)
+                for each, item in value.items()
+            }
+        return [self._value(item, name, keys) for item in value] if isinstance(value, list | tuple) else value
+
+
+def _headers(headers: Any) -> Any:
+    """Headers of a callback, or of a webhook: by name, or as pairs."""
+    if isinstance(headers, Mapping):
+        return {name: _header(name, value) for name, value in headers.items()}
+    pairs = isinstance(headers, list) and all(isinstance(pair, list) and len(pair) == 2 for pair in headers)
+    return [[name, _header(name, value)] for name, value in headers] if pairs else masked(str(headers))
+
+
+def _header(name: Any, value: Any) -> Any:
+    return value if str(name).lower() in OWN else masked(str(value))
+
+
+#: Masks what is of no world, or of a world whose secrets need not be known.
+MASK: Final = Mask()

@@ -1,0 +1,162 @@
+"""Secrets are masked in what people read, and in nothing that must repeat."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from typing import Any, Final
+
+import orjson
+import pytest
+
+from sendbox.app import SERVED
+from sendbox.control.operation import Control
+from sendbox.engine.kinds.masking import MASK, Mask, key_shown, masked
+from tests.box import Box, boxed
+
+#: A key that may be one of the real service.
+REAL: Final = "live-9f3b77c2"
+WORLD: Final = f"/_sandbox/worlds/{REAL}"
+USER, PASSWORD, HEADER = "maria-k", "pa55-of-hooks", "Bearer 77aa88bb99"
+SIGNS, PROVES, SECOND = "signs-webhooks-1", "proves-codes-1", "signs-anew-2"
+SECRETS: Final = (USER, PASSWORD, HEADER, SIGNS, PROVES, SECOND)
+CALLBACK: Final = f"http://{USER}:{PASSWORD}@203.0.113.9/hook"
+SCENARIO: Final = f"""
+sendbox: 1
+account:
+  default_callback_url: "{CALLBACK}"
+  default_callback_secret: {SIGNS}
+  verificationSecret: {PROVES}
+"""
+PHONE: Final = "420777000101"
+
+
+async def lived(box: Box) -> list[str]:
+    """A world with a secret in each place; the ids of its messages."""
+    await box.open(REAL, scenario=SCENARIO)
+    callback = {"url": CALLBACK, "headers": {"Authorization": HEADER, "X-Request-Id": "of the client"}}
+    sent = await box.send(PHONE, key=REAL, callback=callback)
+    sent += await box.send(PHONE, key=REAL, callback=CALLBACK)
+    await box.send(PHONE, key=REAL, unknown_field=CALLBACK)
+    form = f"apikey={REAL}&number={PHONE}&message=Hello".encode()
+    await box.call("POST", "/Send", form, {"content-type": "application/x-www-form-urlencoded"})
+    await box.get(f"/v2/simple/message?apikey={REAL}&to={PHONE}&body=Hello")
+    await box.post("/v1/apikey/update", {"default_callback_secret": SECOND}, x_api_key=REAL)
+    assert (await box.patch(f"{WORLD}/account", {"verificationSecret": SECOND})).status == 200
+    broken = b'{"callback": {"url": "%s", "headers": {"X-Auth": "%s"}, ' % (CALLBACK.encode(), HEADER.encode())
+    await box.call("POST", "/v2/message", broken, {"x-api-key": REAL})
+    await box.post("/v2/message", {}, x_api_key="another-real-key")
+    await box.advance("1m", key=REAL)
+    return sent
+
+
+def shows(text: str, *secrets: str) -> list[str]:
+    """The secrets that a text has; an id of a world in an address, or as such, is none."""
+    bare = re.sub(rf'/worlds/{REAL}|"(?:id|world)":"{REAL}"', "", text)
+    return [secret for secret in (*secrets, *SECRETS, REAL) if secret in bare]
+
+
+async def asked(box: Box, row: Any, message: str) -> list[str]:
+    """The answers of an operation that reads, in every form that it has."""
+    shown = (await box.get(f"{WORLD}/deliveries")).json["deliveries"]
+    values = {
+        "id": REAL, "message_id": message, "number": PHONE, "delivery": shown[0]["id"], "dimension": "operations",
+        "name": "default", "signup": "none", "n": "",
+    }  # fmt: skip
+    path = "/_sandbox" + row.path
+    for name, value in values.items():
+        if name != "n":
+            path = path.replace(f"{{{name}}}", value)
+    length = (await box.get(f"{WORLD}/journal?limit=1")).json["length"]
+    paths = [path.replace("{n}", str(number)) for number in range(length)] if "{n}" in path else [path]
+    query = {"compare": f"with={REAL}", "explain": f"message_id={message}"}.get(row.name, "")
+    forms = {"journal": ["form=told", "limit=1000"], "requests": ["form=short"], "deliveries": ["form=short"]}
+    asked = [f"{one}?{form}" for one in paths for form in (query, *forms.get(row.name, []))]
+    return [(await box.get(one)).body.decode() for one in asked]
+
+
+@pytest.mark.asyncio
+async def test_no_view_and_no_line_shows_a_secret() -> None:
+    """Every operation that reads, in every form, and the log; what must repeat has all of them."""
+    async with boxed(keys=frozenset({REAL})) as box:
+        message, *_ = await lived(box)
+        seen = 0
+        for row in SERVED.operations:
+            addresses = row.name in ("world", "worlds")  # the id of a world is its key
+            if row.method != "GET" or (row.whole and not addresses):
+                continue
+            for text in await asked(box, row, message):
+                assert shows(text) == [REAL] * addresses, (row.name, text)
+                seen += "…" in text
+        assert seen > 20
+        assert [line for line in box.log if shows(line[1]) or REAL in line[0]] == []
+        assert any(world == "live…" for world, _ in box.log)
+        assert "another-real-key" not in (await box.get("/_sandbox/refused")).body.decode()
+        for path in ("record", "export", "export?as=record"):
+            text = (await box.get(f"{WORLD}/{path}")).body.decode()
+            assert "…" not in text
+            assert {USER, PASSWORD, HEADER, SECOND, REAL} <= set(shows(text))
+
+
+@pytest.mark.asyncio
+async def test_what_must_repeat_is_as_in_the_world() -> None:
+    """Canonical entries, digest and the outbox are equal to those of the operations in this process."""
+    async with boxed(keys=frozenset({REAL})) as box:
+        await lived(box)
+        control = Control(box.runtime, SERVED)
+        for name, arguments in (("journal", {"form": "canonical"}), ("digest", {}), ("record", {})):
+            query = "&".join(f"{field}={value}" for field, value in arguments.items())
+            answer = (await box.get(f"{WORLD}/{name}?{query}")).json
+            there = await control.perform("http://box:7357", name, REAL, arguments)
+            assert answer == orjson.loads(orjson.dumps(there))
+        await box.get(f"{WORLD}/outbox")
+        await box.send(PHONE, key=REAL, callback={"url": CALLBACK, "headers": {"Authorization": HEADER}})
+        advance = box.post(f"{WORLD}/clock/advance", {"by": "1m"})
+        task = asyncio.ensure_future(advance)
+        calls = (await box.get(f"{WORLD}/outbox?wait=10s")).json["calls"]
+        assert ["Authorization", HEADER] in calls[0]["headers"]
+        task.cancel()
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("https://user:p@ss@host.example/x", "https://…@host.example/x"),
+        ("url=https%3A%2F%2Fu%3Ap%40h%2Fx&apikey=live-12345&a=1", "url=https%3A%2F%2F…%40h%2Fx&apikey=live…&a=1"),
+        ("apikey=test-a", "apikey=test-a"),
+        ('{"callback":{"url":"x","headers":{"A":"123456789"}}}', '{"callback":{"url":"x","headers":{"A":"1234…"}}}'),
+        ('{"callback":{"headers":["A"]}}', '{"callback":{"headers":"…"}}'),
+        ('{"callback":{"headers":[["A","b"],["Content-Type","x"]]}}', None),
+        ('{ "body": "Hello" }', '{ "body": "Hello" }'),
+        ('{"secret": 5, "password": "12"}', '{"secret":5,"password":"…"}'),
+        ('callback: {"headers": {"A": "123456789"', 'callback: {"headers": {"A": "1234…"'),
+        ("callback:\n  headers:\n    A: 123456789\n  x: 1", "callback:\n  headers:\n    A: 1234…\n  x: 1"),
+        ("default_callback_secret: s3cret", "default_callback_secret: …"),
+        ("the account has no verificationSecret (§4.5)", "the account has no verificationSecret (§4.5)"),
+        ("", ""),
+    ],
+)
+def test_texts(text: str, shown: str | None) -> None:
+    """Addresses, forms, JSON and YAML are masked where they have something to hide, and are as they were else."""
+    expected = '{"callback":{"headers":[["A","…"],["Content-Type","x"]]}}' if shown is None else shown
+    assert MASK.text(text) == expected
+    assert MASK.text(expected) == expected
+
+
+def test_what_is_known_is_masked_everywhere() -> None:
+    """Secrets of a world wherever they stand as a word; its id but where it is its address; short ones only by name."""
+    mask = Mask(["s3cret", "abc"], REAL)
+    assert mask.text(f"s3cret, s3crets, abc, {REAL}~sub, /worlds/{REAL}/hook") == (
+        f"…, s3crets, abc, live…~sub, /worlds/{REAL}/hook"
+    )
+    view = {"id": REAL, "key": REAL, "note": REAL, "more": (1, None, REAL)}
+    assert orjson.loads(mask.encoded(view)) == {"id": REAL, "key": "live…", "note": "live…", "more": [1, None, "live…"]}
+    assert Mask((), "abc").view({"id": "abc"}) == {"id": "abc"}
+    assert MASK.encoded({"key": "test-a"}) == b'{"key":"test-a"}'
+    assert MASK.encoded({"key": "live"}) == '{"key":"…"}'.encode()
+
+
+def test_a_masked_key() -> None:
+    """What begins with `test-` is whole; what is masked stays as it is."""
+    assert [key_shown(key) for key in ("test-a", REAL, "short", "")] == ["test-a", "live…", "…", ""]
+    assert masked("live…") == "live…"
