@@ -39,7 +39,12 @@ FOREIGN: Final = {
 #: Options that only the tests of Sendbox itself read.
 OF_TESTS: Final = {"--show"}
 #: Packages that are imported under another name.
-IMPORTED_AS: Final = {"pyjwt": "jwt", "pyyaml": "yaml", "jsonschema-rs": "jsonschema_rs"}
+IMPORTED_AS: Final = {
+    "pyjwt": "jwt",
+    "pyyaml": "yaml",
+    "jsonschema-rs": "jsonschema_rs",
+    "prometheus-client": "prometheus_client",
+}
 
 
 def declared(extra: str | None) -> dict[str, str]:

@@ -123,6 +123,7 @@ class Carrier:
     def _ended(self, hosted: Hosted, delivery: Delivery, call: HttpCall, outcome: Outcome) -> None:
         world, log = hosted.world, self._runtime.log
         world.outcome(delivery, outcome.status, outcome.error)
+        self._runtime.counts.tried(delivery.state, outcome)
         if outcome.error == "not_allowed":
             if call.url not in hosted.not_allowed:
                 hosted.not_allowed.add(call.url)

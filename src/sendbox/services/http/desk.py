@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 
 #: Headers that have a part in what is answered.
 HEADERS: Final = frozenset({b"content-type", b"x-api-key"})
+#: The operation of a call that no row serves.
+UNKNOWN: Final = "unknown"
 #: So much of an upload is read at a time.
 _PIECE: Final = 1 << 16
 
@@ -116,7 +118,7 @@ class Desk:
     def unserved(self, world: World, call: Call) -> Handled:
         """Carries out a call of a path or a method that no row has."""
         answer, why = self.lost(call.method, call.path)
-        return _refused(world, call, "unknown", answer, _call_finding(why))
+        return _refused(world, call, UNKNOWN, answer, _call_finding(why))
 
     # -- rows
 
