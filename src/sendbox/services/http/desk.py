@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from sendbox.contract.validators import NotLoaded, preload
 from sendbox.engine.commands.requests import RequestRecord
+from sendbox.engine.commands.tracing import TRACEPARENT
 from sendbox.engine.durations import iso
 from sendbox.engine.journal import CODE
 from sendbox.engine.polling import MANY
@@ -196,6 +197,8 @@ class Desk:
         record.advice = _shared(exchange.advice) if exchange.advice else ()
         if record.content is None:
             record.content = exchange.content
+        if exchange.sent is not None and header(call.headers, TRACEPARENT) is not None:
+            world.outlets.traces.note(exchange.sent[0], call.headers)
         exchange.uses("key", exchange.key.id)
         if exchange.order_sensitive:
             decision = decision[0], True
