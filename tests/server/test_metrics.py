@@ -180,5 +180,6 @@ async def test_a_hold_shows_at_the_next_scrape() -> None:
         box.runtime.holds.longest = box.runtime.holds.total = 0.0075
         samples = await scraped(box)
     buckets = only(samples, "sendbox_loop_hold_seconds_bucket")
-    assert (buckets["0.005",], buckets["0.01",]) == (buckets["+Inf",] - 1, buckets["+Inf",])
+    assert buckets["0.01",] - buckets["0.005",] >= 1
+    assert buckets["+Inf",] == samples["sendbox_loop_hold_seconds_count",]
     assert samples["sendbox_loop_hold_longest_seconds",] >= 0.0075
