@@ -197,6 +197,7 @@ OWNERS: Final = (
     owner("jsonschema_rs", "contract scenario.shape", "requests, and scenario files: nothing else is held to a schema"),
     owner("jwt", "services.partner.http.tokens", "signup tokens; 70 ms with the cryptography it looks for", lazy=True),
     owner("orjson", "", "JSON is everywhere"),
+    owner("prometheus_client", "server.metrics", "only who scrapes /metrics needs it; counts are plain", lazy=True),
     owner("pytest", "fixture pytest_plugin", "part of the extra `test`: what is served runs without it"),
     owner(
         "starlette",

@@ -41,7 +41,12 @@ OF_TESTS: Final = {"--show"}
 #: Files of the image.
 OF_IMAGE: Final = ("/opt/sendbox/sbom.json",)
 #: Packages that are imported under another name.
-IMPORTED_AS: Final = {"pyjwt": "jwt", "pyyaml": "yaml", "jsonschema-rs": "jsonschema_rs"}
+IMPORTED_AS: Final = {
+    "pyjwt": "jwt",
+    "pyyaml": "yaml",
+    "jsonschema-rs": "jsonschema_rs",
+    "prometheus-client": "prometheus_client",
+}
 
 
 def declared(extra: str | None) -> dict[str, str]:

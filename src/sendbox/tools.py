@@ -1,4 +1,4 @@
-"""All that is served beside the emulated interfaces: uploads, links, documents, control and the pages."""
+"""All that is served beside the emulated interfaces: uploads, links, documents, metrics, control and the pages."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from sendbox.control.routes import control_routes
 from sendbox.page.lost import lost
 from sendbox.page.routes import page_routes
 from sendbox.server.links import link_route
+from sendbox.server.metrics import metrics_route
 from sendbox.server.origin import origin_of
 from sendbox.server.tools import json_answer
 from sendbox.server.tools import tools as tools_of
@@ -30,12 +31,13 @@ if TYPE_CHECKING:
 
 
 def tools(runtime: Runtime, contract: Contract, emulated: Emulated, served: Served) -> Starlette:
-    """The application of all that is not emulated: uploads, links, documents, control and the pages."""
+    """The application of all that is not emulated: uploads, links, documents, metrics, control and the pages."""
     control = Control(runtime, served)
     return tools_of(
         (
             *(upload_route(runtime, emulated, upload) for upload in served.uploads),
             *(link_route(runtime, emulated.desk, link, lost) for link in served.links),
+            metrics_route(runtime),
             HttpRoute("/openapi.json", _openapi(control, contract), methods=["GET"]),
             *control_routes(control),
             *page_routes(control),

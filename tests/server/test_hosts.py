@@ -15,7 +15,16 @@ from sendbox.settings import Settings, hosts_of
 from tests.box import CONTRACT, KEY, Box
 from tests.scenarios import load
 
-PATHS = ("/_sandbox/worlds", "/_sandbox/", "/_sandbox", "/_sandbox/nothing", "/signup/0011223344556677", "/", "/else")
+PATHS = (
+    "/_sandbox/worlds",
+    "/_sandbox/",
+    "/_sandbox",
+    "/_sandbox/nothing",
+    "/metrics",
+    "/signup/0011223344556677",
+    "/",
+    "/else",
+)
 
 
 @pytest_asyncio.fixture

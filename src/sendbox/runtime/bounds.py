@@ -8,15 +8,14 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from sendbox.engine.keeping.forgetting import MESSAGES, Forgetting
+from sendbox.runtime.counting.counts import messages_made
 
 if TYPE_CHECKING:
-    from sendbox.engine.part import Part
-    from sendbox.engine.world import World
     from sendbox.runtime.host import Host
     from sendbox.runtime.slot import Hosted
 
@@ -173,15 +172,11 @@ class Bounds:
         """What of a world is bounded: how many are kept, the most, and how many were forgotten."""
         world, shown = hosted.world, {}
         if self._messages is not None:
-            kept, made = world.counts.get(MESSAGES, 0), sum(part.made for part in _with_messages(world))
+            kept, made = world.counts.get(MESSAGES, 0), messages_made(world)
             shown[MESSAGES] = {"kept": kept, "most": self._messages, "forgotten": made - kept}
         if self._entries is not None:
             shown["entries"] = {"kept": _size(hosted), "most": self._entries, "forgotten": world.journal.first}
         return shown
-
-
-def _with_messages(world: World) -> Iterator[Part]:
-    return (part for part in world.parts.values() if MESSAGES in part.counts)
 
 
 def _size(hosted: Hosted) -> int:

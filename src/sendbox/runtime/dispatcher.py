@@ -130,6 +130,7 @@ class Carrier:
     def _ended(self, hosted: Hosted, delivery: Delivery, call: HttpCall, outcome: Outcome) -> None:
         world, log, tries = hosted.world, self._runtime.log, len(delivery.tries)
         world.outcome(delivery, outcome.status, outcome.error)
+        self._runtime.counts.tried(delivery.state, outcome)
         if outcome.error == "not_allowed":
             if call.url not in hosted.not_allowed:
                 hosted.not_allowed.add(call.url)
@@ -221,7 +222,9 @@ def _ahead(delivery: Delivery) -> bool:
 
 def encoded(world: World, delivery: Delivery) -> HttpCall:
     """A delivery as a request, with what a rule of `webhooks:` makes of it."""
-    target, batch, name = delivery.outlet.target, body_of(world, delivery), world.outlets.id_of(delivery)
+    target, outlets = delivery.outlet.target, world.outlets
+    batch, name = body_of(world, delivery), outlets.id_of(delivery)
+    trace = outlets.traces.onward(outlets.requests_of(delivery), name, len(delivery.tries))
     if not isinstance(delivery, FaultyDelivery):
-        return policy.encode(target, batch, name)
-    return policy.encode(target, batch, name, delivery.rule.fault.spoilt, urgent=delivery.ahead)
+        return policy.encode(target, batch, name, trace=trace)
+    return policy.encode(target, batch, name, delivery.rule.fault.spoilt, urgent=delivery.ahead, trace=trace)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
 if TYPE_CHECKING:
     from sendbox.runtime.beside import Beside
+    from sendbox.runtime.counting.counts import Counts
     from sendbox.runtime.order import Kept, Order
     from sendbox.runtime.senders import Senders
     from sendbox.runtime.slot import Gone, Hosted
@@ -43,6 +44,7 @@ class Host(Protocol):
     reading: Callable[[], int]
     watch: Watch
     beside: Beside[Any]
+    counts: Counts
     violations: list[str]
     check_batch: Callable[[Any], list[str]] | None
 

@@ -14,17 +14,18 @@ _number = attrgetter("number")
 class Order(Changing):
     """The open worlds, oldest first. Each has a number, higher than those before it. It changes with each of them."""
 
-    __slots__ = ("_opened", "_worlds")
+    __slots__ = ("_worlds", "opened")
 
     def __init__(self) -> None:
         super().__init__()
         self._worlds: list[Hosted] = []
-        self._opened = 0
+        #: how many worlds were opened so far
+        self.opened = 0
 
     def add(self, hosted: Hosted) -> None:
         """A world was opened."""
-        self._opened += 1
-        hosted.number = self._opened
+        self.opened += 1
+        hosted.number = self.opened
         self._worlds.append(hosted)
         self.touch()
 
@@ -42,7 +43,7 @@ class Order(Changing):
 
     def backwards(self, number: int | None = None) -> Iterator[Hosted]:
         """The worlds with a lower number, newest first; those closed meanwhile may be missing. None = all of them."""
-        number = self._opened + 1 if number is None else number
+        number = self.opened + 1 if number is None else number
         while place := bisect_left(self._worlds, number, key=_number):
             hosted = self._worlds[place - 1]
             number = hosted.number

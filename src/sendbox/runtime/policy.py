@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+from collections.abc import Iterable
 from dataclasses import field
 from typing import TYPE_CHECKING, Final, Literal
 from urllib.parse import quote, urlsplit
@@ -87,13 +88,20 @@ class Outcome:
 
 
 def encode(
-    target: Target, events: bytes, request_id: str, spoilt: Spoilt = NOT_SPOILT, *, urgent: bool = False
+    target: Target,
+    events: bytes,
+    request_id: str,
+    spoilt: Spoilt = NOT_SPOILT,
+    *,
+    urgent: bool = False,
+    trace: Iterable[tuple[str, str]] = (),
 ) -> HttpCall:
     """The request that delivers `events`, an encoded JSON array, to `target` (§6, A01, A21, A69).
 
-    `request_id` is that of the delivery, the same on every try; `spoilt` is what a fault of a scenario makes wrong.
+    `request_id` is that of the delivery, the same on every try; `spoilt` is what a fault of a scenario makes wrong;
+    `trace` are the headers of a trace context, which those of the target replace.
     """
-    own = [("User-Agent", USER_AGENT), ("X-Request-Id", request_id)]
+    own = [("User-Agent", USER_AGENT), ("X-Request-Id", request_id), *trace]
     wrong: list[tuple[str, str]] = []
     url, body = target.url, b""
     if target.method == "GET":

@@ -227,6 +227,8 @@ class Hosted(Changing):
     #: why the world before it with this key ended, where no tester closed it; and whether no answer has said so yet
     before: str | None = None
     news: bool = False
+    #: messages of it that are counted (`Counts`)
+    counted: int = 0
     #: advice that the log has said, and how far the journal was read for it
     told: set[Advice] = field(default_factory=set)
     #: the addresses of these objects: most remarks are the same ones again

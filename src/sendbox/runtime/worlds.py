@@ -25,6 +25,8 @@ from sendbox.engine.world import World
 from sendbox.runtime import wall
 from sendbox.runtime.beside import Beside
 from sendbox.runtime.bounds import Bounds, resident
+from sendbox.runtime.counting.counts import Counts, messages_made
+from sendbox.runtime.counting.holds import Holds
 from sendbox.runtime.coverage import Tried
 from sendbox.runtime.dispatcher import Carrier
 from sendbox.runtime.ending import CLOSED, Closed, Idle
@@ -87,6 +89,9 @@ class Runtime:
         self.refused: deque[Refusal] = deque(maxlen=200)
         self._tags: dict[str, str] = {}
         self._drawn = itertools.count(1)
+        #: what it counts of itself
+        self.counts = Counts()
+        self.resident = resident
         #: tells two servers apart
         self.instance = tag_of(f"instance {os.getpid()} {wall.monotonic_ns()}")[2:]
         self.reading = reading
@@ -95,6 +100,7 @@ class Runtime:
         self.mover = Mover(self, self.carrier)
         self.present, self.steady, self.advance = self.mover.present, self.mover.steady, self.mover.advance
         self._loop = asyncio.get_running_loop()
+        self.holds = Holds(self._loop)
         #: the bounds of what is kept, None where there are none
         given = (settings.max_journal, settings.max_messages, settings.max_memory)
         self.bounds = None if given == (None, None, None) else Bounds(self, resident)
@@ -340,6 +346,7 @@ class Runtime:
         """Ends a world, and remembers what became of it."""
         self.watch.closes(hosted)
         world = hosted.world
+        self.counts.look(hosted)
         del self.worlds[world.id]
         self.order.remove(hosted)
         del self._tags[world.tag]
@@ -397,6 +404,8 @@ class Runtime:
     def begin_epoch(self, hosted: Hosted, world: World) -> None:
         """Puts a world in the place of the one it is the next epoch of."""
         self._drop(hosted)
+        self.counts.look(hosted)
+        hosted.counted = messages_made(world)  # a checkpoint has messages that were counted when they were made
         old, hosted.world = hosted.world, world
         hosted.blueprint = world.blueprint
         world.clock.rebase(self.reading())
@@ -471,7 +480,7 @@ class Runtime:
         self.beside.forget()
         if self._sweeper is not None:
             self._sweeper.cancel()
-        for ticking in (self.bounds, self.idle):
+        for ticking in (self.bounds, self.idle, self.holds):
             if ticking is not None:
                 ticking.close()
         await asyncio.gather(*tasks, return_exceptions=True)

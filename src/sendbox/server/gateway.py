@@ -21,7 +21,7 @@ from sendbox.runtime.slot import Capped
 from sendbox.runtime.spool import LONGEST
 from sendbox.server.faults import carry_out, reply
 from sendbox.server.origin import ClientLeft, Headers, call_of, headers_of, heading_of, key_field, origin_of, read_body
-from sendbox.services.http.desk import Desk, Handled
+from sendbox.services.http.desk import UNKNOWN, Desk, Handled
 from sendbox.services.http.handling import handled
 from sendbox.services.operations import SENDING
 
@@ -48,6 +48,7 @@ class Emulated:
     def __init__(self, runtime: Runtime, desk: Desk) -> None:
         self._runtime = runtime
         self.desk = desk
+        self._calls = runtime.counts.calls
         self._paths = desk.paths
         if runtime.settings.check_answers:
             desk.check = self._check
@@ -132,21 +133,21 @@ class Emulated:
                 bound = bounds.refusal(key, sends=route.operation in SENDING)
                 if bound is not None:
                     self._runtime.refuse(key, path, *bound)
-                    await reply(send, self._refused(scope, route.error(503, bound.why)))
+                    await reply(send, self._refused(scope, route.operation, route.error(503, bound.why)))
                     return
             try:
                 hosted = None if key is None else self._runtime.find(key, path)
             except Capped as full:
-                await reply(send, self._refused(scope, route.error(full.status, full.message)))
+                await reply(send, self._refused(scope, route.operation, route.error(full.status, full.message)))
                 return
             if key is None or hosted is None:
-                answer = self._refused(scope, route.deny(given or key is not None))
+                answer = route.deny(given or key is not None)
                 if key is None and read and body is None:
                     self._runtime.refuse(None, path, route.too_long, "send less at once")
-                    answer = self._refused(scope, route.error(413, route.too_long))
+                    answer = route.error(413, route.too_long)
                 elif key is None:
                     self._runtime.refuse(None, path, *(_NO_KEY if route.tokens is None else route.tokens.missing))
-                await reply(send, answer)
+                await reply(send, self._refused(scope, route.operation, answer))
                 return
             world = hosted.world
             if not read:
@@ -188,7 +189,7 @@ class Emulated:
             if route.whose is not None:
                 return await self._homeless(scope, route, route.whose, body)
             self._runtime.refuse(key, scope["path"], *_LATE)
-            return self._refused(scope, route.deny(True))
+            return self._refused(scope, route.operation, route.deny(True))
         runtime = self._runtime
         if world.api.headers:  # rules ask for more of them
             headers = headers_of(scope, world.api.headers)
@@ -207,10 +208,16 @@ class Emulated:
             await runtime.carrier.overtake(hosted, tuple(outcome.hasty))
         return self.hinted(outcome, hosted, call.origin)
 
+    def denied(self, operation: str, status: int) -> None:
+        """Counts a call that came into no world."""
+        self._calls[operation, status, "denied"] += 1
+
     def note(self, hosted: Hosted, outcome: Handled) -> None:
-        """Puts a long body away, and logs what is remarked on a call."""
+        """Counts a call, puts a long body away, and logs what is remarked on it."""
         record = outcome.record
         if record is not None:
+            became = "fault" if record.fault is not None else "accepted" if record.status < 400 else "refused"
+            self._calls[record.operation, record.status, became] += 1
             record.put_away(hosted.spool.keep, LONGEST)
             if record.fault is not None:
                 self._runtime.log(hosted.world.id, record.fault.line, operation=record.operation, status=record.status)
@@ -233,17 +240,18 @@ class Emulated:
     async def _homeless(self, scope: Scope, route: Route, whose: Whose, body: bytes | None) -> Answer:
         """A call without key whose world is not known: answered as in an empty world, and not journaled."""
         if body is None:
-            return self._refused(scope, route.error(413, route.too_long))
+            return self._refused(scope, route.operation, route.error(413, route.too_long))
         self._runtime.refuse(None, scope["path"], *whose.unknown)
         exchange = self.desk.exchange(self._keyless, call_of(self._runtime, scope, "", body), route, {})
         while True:
             try:
-                return self._refused(scope, handled(exchange)[0])
+                return self._refused(scope, route.operation, handled(exchange)[0])
             except NotLoaded as missing:
                 await asyncio.get_running_loop().run_in_executor(None, missing.load)
 
-    def _refused(self, scope: Scope, answer: Answer) -> Answer:
+    def _refused(self, scope: Scope, operation: str, answer: Answer) -> Answer:
         """An answer whose reason is not in a world's journal but among the refused keys."""
+        self.denied(operation, answer.status)
         if self._runtime.settings.hints:
             address = f"{origin_of(self._runtime, scope)}/_sandbox/refused"
             answer.headers = (*answer.headers, (b"sendbox-journal", address.encode("latin-1", "replace")))
@@ -261,7 +269,7 @@ class Emulated:
             with suppress(Capped):
                 hosted = self._runtime.find(key, path)
         if key is None or hosted is None:
-            return self._refused(scope, self.desk.lost(scope["method"], path)[0])
+            return self._refused(scope, UNKNOWN, self.desk.lost(scope["method"], path)[0])
         await hosted.free()
         call = call_of(self._runtime, scope, key, b"")
         self._runtime.present(hosted)

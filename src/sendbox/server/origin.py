@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from urllib.parse import parse_qs
 
 from sendbox.engine.commands.command import Body, Call
+from sendbox.engine.commands.tracing import HEADERS as TRACING
+from sendbox.engine.commands.tracing import context_of
 from sendbox.services.http.desk import HEADERS
 from sendbox.services.http.exchange import BODY_CAP, header
 from sendbox.services.http.remembered import Remembered
@@ -24,7 +26,10 @@ class ClientLeft(Exception):
 
 
 class Heading(NamedTuple):
-    """The headers of a call that have a part in its answer, and the API key among them, None where there is none."""
+    """What counts of the headers of a call, and the API key among them, None where there is none.
+
+    These are the headers that have a part in the answer, and the trace context of the call.
+    """
 
     headers: Headers
     key: str | None
@@ -37,6 +42,7 @@ _SHORT: Final = 8 * 1024
 #: Nearly all calls have the same origin, and the same headers.
 _ORIGINS: Final[Remembered[tuple[str, bytes], str]] = Remembered()
 _HEADINGS: Final[Remembered[Headers, Heading]] = Remembered()
+_READ: Final = HEADERS | TRACING
 
 
 def origin_of(runtime: Runtime, scope: Scope) -> str:
@@ -56,18 +62,25 @@ def origin_of(runtime: Runtime, scope: Scope) -> str:
 
 def heading_of(scope: Scope) -> Heading:
     """What the headers of a call say: one object for all calls that say the same."""
-    headers = tuple([pair for pair in scope["headers"] if pair[0] in HEADERS])
+    headers = tuple([pair for pair in scope["headers"] if pair[0] in _READ])
     heading = _HEADINGS.get(headers)
     if heading is None:
-        value = header(headers, b"x-api-key")
-        heading = Heading(headers, None if value is None else value.decode("latin-1"))
-        _HEADINGS.keep(headers, heading)
+        plain = tuple(pair for pair in headers if pair[0] in HEADERS)
+        if len(plain) < len(headers):  # a tracer gives each call another context: it is not remembered
+            return Heading(plain + context_of(headers), _key_of(plain))
+        heading = _HEADINGS.keep(headers, Heading(headers, _key_of(headers)))
     return heading
 
 
+def _key_of(headers: Headers) -> str | None:
+    value = header(headers, b"x-api-key")
+    return None if value is None else value.decode("latin-1")
+
+
 def headers_of(scope: Scope, more: frozenset[bytes]) -> Headers:
-    """The headers of a call that have a part in its answer, and others by their names."""
-    return tuple(pair for pair in scope["headers"] if pair[0] in HEADERS or pair[0] in more)
+    """The headers of a call that have a part in its answer, others by their names, and its trace context."""
+    given: Headers = tuple(scope["headers"])
+    return tuple(pair for pair in given if pair[0] in HEADERS or pair[0] in more - TRACING) + context_of(given)
 
 
 def call_of(runtime: Runtime, scope: Scope, key: str, body: Body, headers: Headers | None = None) -> Call:

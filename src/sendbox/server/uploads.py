@@ -40,6 +40,7 @@ def upload_route(runtime: Runtime, emulated: Emulated, upload: Upload) -> Route:
         full = None if bounds is None else bounds.refusal(hosted.world.id, sends=True)
         if full is not None:
             runtime.refuse(None, upload.path.partition("{")[0], *full)
+            emulated.denied(upload.operation, 503)
             return response(error(503, full.why))
         world = hosted.world
         try:
@@ -65,6 +66,7 @@ def upload_route(runtime: Runtime, emulated: Emulated, upload: Upload) -> Route:
         """The address is of no world, or of one that is not there any more."""
         runtime.refuse(None, upload.path.partition("{")[0], *upload.unknown)
         refused = upload.lost()
+        emulated.denied(upload.operation, refused.status)
         return response(error(refused.status, refused.text))
 
     return Route(upload.path, put, methods=["PUT"])

@@ -10,6 +10,7 @@ from urllib.parse import quote
 from sendbox.control.export.curl import curl
 from sendbox.control.export.pytest import pytest_call
 from sendbox.control.export.scenario import entry_of_call
+from sendbox.engine.commands.tracing import HEADERS as TRACING
 from sendbox.scenario.write import dump
 
 if TYPE_CHECKING:
@@ -32,7 +33,8 @@ def _url(origin: str, step: Called) -> str:
 
 
 def _headers(step: Called) -> list[tuple[str, str]]:
-    return [(name.decode("latin-1"), value.decode("latin-1")) for name, value in step.record.headers]
+    headers = (header for header in step.record.headers if header[0] not in TRACING)  # another call, another place
+    return [(name.decode("latin-1"), value.decode("latin-1")) for name, value in headers]
 
 
 def _text(body: bytes) -> str | None:

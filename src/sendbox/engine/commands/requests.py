@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final, Protocol
 
 from sendbox.engine.commands.command import Body, Call, Kept
+from sendbox.engine.commands.tracing import context_of
 
 if TYPE_CHECKING:
     from sendbox.engine.faults.calls import Applied
@@ -111,6 +112,12 @@ class RequestRecord:
     def content_type(self) -> bytes | None:
         """What the client said its body is."""
         return self.header(b"content-type")
+
+    @property
+    def traceparent(self) -> str | None:
+        """The place in its trace that the client gave it, None where it gave none."""
+        context = context_of(self.headers)
+        return context[0][1].decode() if context else None
 
     def header(self, name: bytes) -> bytes | None:
         """The value of a header by its lower-case name, None where it was not given, or has no part in the answer."""

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from itertools import islice, takewhile
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from sendbox.engine.commands.tracing import Traces
 from sendbox.engine.delivery.batches import Delivery, Outlet, Target, Try, in_one_row, paired, succeeded
 from sendbox.engine.delivery.faults.fault import FaultyDelivery
 from sendbox.engine.delivery.injection import FakedTry, Injection
@@ -91,6 +92,7 @@ class Outlets:
         self.injection = Injection(world, self.faults)
         #: True while an app in process or an outbox also takes the deliveries of the built-in receiver
         self.captured = False
+        self.traces = Traces()
 
     @property
     def ready(self) -> bool:

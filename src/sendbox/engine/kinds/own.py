@@ -64,6 +64,7 @@ def request_view(_on: Observer, record: RequestRecord) -> View:
         "answer": record.answer.decode("utf-8", "replace"),
         "findings": [finding.as_json() for finding in record.findings],
         "advice": [advice.as_json() for advice in record.advice],
+        **({} if (parent := record.traceparent) is None else {"traceparent": parent}),
         **({} if record.fault is None else {"fault": record.fault.shown, "processed": record.fault.rule.has_effect}),
     }
 

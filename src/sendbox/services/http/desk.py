@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from sendbox.contract.validators import NotLoaded, preload
 from sendbox.engine.commands.requests import RequestRecord
+from sendbox.engine.commands.tracing import TRACEPARENT
 from sendbox.engine.durations import iso
 from sendbox.engine.journal import CODE
 from sendbox.engine.polling import MANY
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
 
 #: Headers that have a part in what is answered.
 HEADERS: Final = frozenset({b"content-type", b"x-api-key"})
+#: The operation of a call that no row serves.
+UNKNOWN: Final = "unknown"
 #: So much of an upload is read at a time.
 _PIECE: Final = 1 << 16
 
@@ -116,7 +119,7 @@ class Desk:
     def unserved(self, world: World, call: Call) -> Handled:
         """Carries out a call of a path or a method that no row has."""
         answer, why = self.lost(call.method, call.path)
-        return _refused(world, call, "unknown", answer, _call_finding(why))
+        return _refused(world, call, UNKNOWN, answer, _call_finding(why))
 
     # -- rows
 
@@ -194,6 +197,8 @@ class Desk:
         record.advice = _shared(exchange.advice) if exchange.advice else ()
         if record.content is None:
             record.content = exchange.content
+        if exchange.sent is not None and header(call.headers, TRACEPARENT) is not None:
+            world.outlets.traces.note(exchange.sent[0], call.headers)
         exchange.uses("key", exchange.key.id)
         if exchange.order_sensitive:
             decision = decision[0], True
