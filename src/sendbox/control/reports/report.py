@@ -123,8 +123,13 @@ async def report(
     }
     if format == "json" or call.served.document is None:
         return document
-    page = await asyncio.get_running_loop().run_in_executor(None, call.served.document, document)
-    return Text(page, "text/html")
+    masked = call.runtime.mask(call.here.world.id).view
+
+    def page() -> str:
+        assert call.served.document is not None
+        return call.served.document(masked(document))
+
+    return Text(await asyncio.get_running_loop().run_in_executor(None, page), "text/html")
 
 
 async def _findings(call: Call) -> list[str]:

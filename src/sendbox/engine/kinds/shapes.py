@@ -32,7 +32,10 @@ class Advice(TypedDict):
 
 
 class RequestShown(TypedDict):
-    """A call of an emulated interface; with a `fault`, `processed` says whether it had its effect."""
+    """A call of an emulated interface; with a `fault`, `processed` says whether it had its effect.
+
+    `traceparent` is the trace context with which it came.
+    """
 
     operation: str
     method: str
@@ -45,6 +48,7 @@ class RequestShown(TypedDict):
     advice: list[Advice]
     fault: NotRequired[Any]
     processed: NotRequired[bool]
+    traceparent: NotRequired[str]
 
 
 class DeliveryShown(TypedDict):
