@@ -26,7 +26,9 @@ KEY: Final = "key"
 #: Fields of a view that hold the id of a world, which is its address too.
 IDS: Final = frozenset({"id", "world"})
 #: Headers of webhooks whose value Sendbox makes.
-OWN: Final = frozenset({"content-type", "user-agent", "x-request-id", "x-request-signature"})
+OWN: Final = frozenset(
+    {"content-type", "traceparent", "tracestate", "user-agent", "x-request-id", "x-request-signature"}
+)
 #: A shorter secret is masked only where a name says that it is one: it may be a part of other words.
 SHORTEST: Final = 4
 #: One of these is in every JSON text that has something to mask.
