@@ -265,6 +265,7 @@ def test_a_world_records_what_its_plan_gave() -> None:
 
 #: Who hashes outside the chooser, and what for: never to decide anything.
 HASHES: Final = {
+    "engine/commands/tracing.py": "the parent ids of trace contexts, made of the ids of deliveries",
     "engine/chooser/draws.py": "fates",
     "engine/identity.py": "the hash itself, seeds of any length, names, the tag of a world",
     "engine/world.py": "requests that are equal",
