@@ -72,8 +72,9 @@ export function searchBox({ value, label, hint, search }) {
     type: "search", name: "search", value, placeholder: hint, title: hint, "aria-label": label, autocomplete: "off", spellcheck: "false",
     oninput: (event) => {
       clearTimeout(timer);
+      const from = location.search;
       // not where the person has gone elsewhere meanwhile
-      timer = setTimeout(() => event.target.isConnected && search(event.target.value.trim()), 300);
+      timer = setTimeout(() => event.target.isConnected && location.search === from && search(event.target.value.trim()), 300);
     },
   }));
 }
