@@ -13,6 +13,7 @@ import pytest
 from sendbox.app import SERVED
 from sendbox.control.operation import Control, ControlError, Served
 from sendbox.control.reports.remarks import of_failed
+from sendbox.engine.kinds.happened import line_of, teller_of
 from tests.box import KEY, ORIGIN, WORLD, Box, boxed
 
 pytestmark = pytest.mark.asyncio
@@ -180,3 +181,15 @@ async def test_a_webhook_that_failed() -> None:
     assert of_failed({"target": "http://a", "tries": [{"error": "refused", "status": None}]}) == (
         "webhook to http://a failed: refused"
     )
+
+
+async def test_an_entry_is_told_in_one_line() -> None:
+    """None where other entries tell it."""
+    async with boxed() as box:
+        await box.send()
+        await box.advance("1m")
+        entries = (await box.get(f"{WORLD}/journal")).json["entries"]
+        teller = teller_of(SERVED.kinds, entries, [])
+        lines = [line_of(teller, entry) for entry in entries]
+        assert "POST /v2/message" in (lines[1] or "")
+        assert None in lines

@@ -148,6 +148,7 @@ async def test_a_short_phone_says_how_much_there_is() -> None:
         await box.post(f"{WORLD}/phones/{PHONES[2]}/reply", {"body": "STOP"})
         await box.post(f"{WORLD}/phones/{PHONES[2]}/offline")
         await box.send(PHONES[3])
+        await box.advance("0s")  # it is on its way
         first, second, third = (await box.get(f"{WORLD}/phones?form=short")).json["phones"]
         assert first == {
             "number": PHONES[1],
