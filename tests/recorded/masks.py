@@ -22,6 +22,7 @@ TEXTS: Final = (
         "(checkout)",
         "places of rules are paths, which differ between checkouts",
     ),
+    (re.compile(r"/_sandbox/page/[0-9a-f]{12}/"), "/_sandbox/page/(stamp)/", "made of the files of the page"),
     (re.compile(r"exported by Sendbox [0-9][0-9a-z.]*"), "exported by Sendbox (version)", "raised with each release"),
 )
 
