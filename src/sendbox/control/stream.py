@@ -11,7 +11,7 @@ import asyncio
 import re
 from collections.abc import AsyncGenerator, Generator, Iterator, Mapping
 from contextlib import closing
-from typing import Annotated, Any, ClassVar, Final, NamedTuple, TypedDict
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, NamedTuple, TypedDict
 from urllib.parse import quote, unquote
 
 import orjson
@@ -22,9 +22,11 @@ from sendbox.control.operation import Call, Control, ControlError, operation
 from sendbox.control.worlds import clock_view
 from sendbox.engine.durations import shown
 from sendbox.engine.identity import tag_of
-from sendbox.engine.kinds.masking import MASK
 from sendbox.engine.kinds.rows import Observer
 from sendbox.runtime.slot import Changing, Hosted, change_of
+
+if TYPE_CHECKING:
+    from sendbox.engine.kinds.masking import Mask
 
 #: Real seconds between two comments that keep a stream open.
 HEARTBEAT = 15.0
@@ -94,7 +96,7 @@ class _Reader:
     def __init__(self, events: Events, name: str, most: int | None) -> None:
         self.name = name
         self.hosted: Hosted | None = None
-        self.mask = MASK
+        self._mask: Mask | None = None
         self.position = CLOSED
         self._events = events
         self._most = most
@@ -133,7 +135,7 @@ class _Reader:
                 yield "closed", {}
             return
         self._told_closed = False
-        self.mask = self._events.control.runtime.mask(self.name)
+        self._mask = None  # the secrets of a world can change
         hosted.readers += 1
         try:
             if self.position.opening != self._opening:
@@ -151,6 +153,13 @@ class _Reader:
                     yield "clock", clock
         finally:
             hosted.readers -= 1
+
+    @property
+    def mask(self) -> Mask:
+        """What masks the secrets of the world; most looks tell nothing, and need none."""
+        if self._mask is None:
+            self._mask = self._events.control.runtime.mask(self.name)
+        return self._mask
 
     def _find(self) -> Hosted | None:
         """The open world of this name."""

@@ -14,7 +14,8 @@ from sendbox.runtime.worlds import Conflict
 
 if TYPE_CHECKING:
     from sendbox.engine.blueprint import Blueprint
-    from sendbox.runtime.worlds import Hosted
+    from sendbox.runtime.slot import Playing
+    from sendbox.runtime.worlds import Hosted, Runtime
 
 #: The most steps of one call.
 STEPS: Final = 1_000
@@ -46,6 +47,12 @@ class _Play:
     def end(self) -> None:
         """The epoch ends."""
         self.player.end()
+
+
+def _leave(play: Playing, hosted: Hosted, runtime: Runtime) -> None:
+    """Ends the playing of a world; webhooks go to their own targets again."""
+    play.end()
+    runtime.deliver_to(hosted, hosted.deliverer)
 
 
 def _present(hosted: Hosted) -> Blueprint:
@@ -85,9 +92,7 @@ async def play(call: Call, steps: Annotated[Any, STEPS_AT_ONCE] = 1) -> Any:
     a receiver of its own. Reset the world, or load another scenario, to begin again. 409 `not_manual` unless the clock
     is manual; 409 `playing` or `advancing` while another call moves the world.
     """
-    count = whole(steps, "steps", 1)
-    if count > STEPS:
-        raise ControlError(400, "bad_argument", f"steps: {count} is not legal; legal: 1 to {STEPS}")
+    count = whole(steps, "steps", 1, STEPS)
     hosted, runtime = call.here, call.runtime
     world = hosted.world
     if world.clock.mode != "manual":
@@ -99,8 +104,7 @@ async def play(call: Call, steps: Annotated[Any, STEPS_AT_ONCE] = 1) -> Any:
         raise ControlError(409, "playing", f"{world.id} is being played; wait until that call has answered")
     if not isinstance(play, _Play) or not play.holds:
         if play is not None:
-            play.end()
-            runtime.deliver_to(hosted, hosted.deliverer)
+            _leave(play, hosted, runtime)
         app = runtime.application
         player = Player(runtime, hosted, _present(hosted), call.served, app=app, origin=call.origin)
         hosted.playing = play = _Play(player, hosted)
@@ -112,8 +116,7 @@ async def play(call: Call, steps: Annotated[Any, STEPS_AT_ONCE] = 1) -> Any:
             if did[-1].did == "ended":
                 break
         if play.player.done:
-            play.end()
-            runtime.deliver_to(hosted, hosted.deliverer)
+            _leave(play, hosted, runtime)
     finally:
         play.busy = False
     return {

@@ -47,6 +47,8 @@ __all__ = ["Conflict", "Deliverer", "Hosted", "Refusal", "Runtime", "Slice"]
 
 #: Real seconds after which what a closed world left is taken apart.
 SWEEP: Final = 0.05
+#: What the log shows in place of a key where a call had none.
+NO_KEY: Final = "-"
 KEY: Final = re.compile(r"test-[A-Za-z0-9._-]{1,64}")
 
 
@@ -128,7 +130,8 @@ class Runtime:
     def log(self, world: str, message: str, level: Level = "info", operation: str | None = None, **more: Any) -> None:
         """A line for the log, in which secrets are masked."""
         mask = self.mask(world)
-        self.tells(Line(mask.text(message), key_shown(world), level, operation, mask.view(more)))
+        shown = world if world == NO_KEY else key_shown(world)
+        self.tells(Line(mask.text(message), shown, level, operation, mask.view(more)))
 
     def mask(self, world_id: str) -> Mask:
         """What masks the secrets of a world, which may be closed, in what people read."""
@@ -208,7 +211,7 @@ class Runtime:
         shown = key and key_shown(key)
         self.tried.refused(path, key)
         self.refused.append(Refusal(wall.now_ms(), shown, path, why, what_to_do))
-        self.log(shown or "-", f"denied {path}: {why}; {what_to_do}", "warning", path=path)
+        self.log(shown or NO_KEY, f"denied {path}: {why}; {what_to_do}", "warning", path=path)
 
     def open(
         self,

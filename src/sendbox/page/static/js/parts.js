@@ -84,6 +84,16 @@ export const facts = (pairs) =>
   h("dl.facts", pairs.filter(([, value]) => value !== null && value !== undefined && value !== "" && value !== false)
     .map(([name, value]) => h("div", h("dt", name), h("dd", value))));
 
+/** A table that scrolls by itself. A row is a list of cells, each a value or `td` of its own, or a `tr` with a class of its own. */
+export const table = (label, headings, rows, { card = true } = {}) =>
+  h("div.scroll", { tabindex: "0", role: "group", "aria-label": label, class: card && "card" }, h("table",
+    h("thead", h("tr", headings.map((heading) => h("th", { scope: "col" }, heading)))),
+    h("tbody", rows.map((row) => (Array.isArray(row) ? tr(row) : row)))));
+
+/** A row of a table: cells that are not elements of their own become `td`. */
+export const tr = (cells, given = {}) =>
+  h("tr", given, cells.map((cell) => (cell instanceof Element && cell.localName === "td" ? cell : h("td", cell))));
+
 /** A link to an address that came from a client: http and https only, else its text. */
 export function link(url, label = url) {
   const safe = /^https?:\/\//i.test(url);

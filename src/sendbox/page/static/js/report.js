@@ -26,10 +26,6 @@ export class Report extends View {
     this.redraw();
   }
 
-  moved() {
-    this.reload();
-  }
-
   /** Asks control for the report, and for the instant of which it is. */
   async load() {
     const [clock, report] = await Promise.all([this.world.get("clock"), this.ask()]);

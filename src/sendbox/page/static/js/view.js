@@ -95,7 +95,6 @@ export class View extends HTMLElement {
   redraw() {
     if (this.failed) show(this, this.problem(this.failed));
     else if (this.#data !== undefined) show(this, this.draw(this.#data));
-    this.removeAttribute("aria-busy");
   }
 
   problem(error) {

@@ -1,7 +1,7 @@
 /** Rules of a scenario: how often each decided something, as a table and as marks of lines. */
 
 import { h } from "../dom.js";
-import { text } from "../parts.js";
+import { table as tableOf, text, tr } from "../parts.js";
 import { viewOf } from "../route.js";
 import { count } from "../words.js";
 
@@ -33,11 +33,9 @@ export function table(rules, { remove = null } = {}) {
 
 function rows(label, rules, remove) {
   return [
-    h("div.card.scroll", { tabindex: "0", role: "group", "aria-label": label }, h("table",
-      h("thead", h("tr", ["Decided", "Rule", "List", "Written at"].map((title) => h("th", { scope: "col" }, title)))),
-      h("tbody", rules.slice(0, SHOWN).map((rule) => h("tr", { class: rule.fired ? "fired" : "never" },
-        h("td.nowrap", rule.fired ? count(rule.fired, "time") : "never"),
-        h("td", text(rule.rule)), h("td", rule.in), h("td", place(rule, remove))))))),
+    tableOf(label, ["Decided", "Rule", "List", "Written at"], rules.slice(0, SHOWN).map((rule) => tr([
+      h("td.nowrap", rule.fired ? count(rule.fired, "time") : "never"), text(rule.rule), rule.in, place(rule, remove),
+    ], { class: rule.fired ? "fired" : "never" }))),
     rules.length > SHOWN && h("p.quiet", `and ${count(rules.length - SHOWN, "more", "more")}`),
   ];
 }

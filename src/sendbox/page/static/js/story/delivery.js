@@ -1,7 +1,7 @@
 /** The chosen webhook: what was sent and how it was answered, and what can be done with it. `data` is its id. */
 
 import { h } from "../dom.js";
-import { badge, copy, facts, json, text } from "../parts.js";
+import { badge, copy, facts, json, table, text, tr } from "../parts.js";
 import { viewOf } from "../route.js";
 import { View, act } from "../view.js";
 import { cut, since, statusTone, when } from "../words.js";
@@ -67,11 +67,10 @@ class Delivery extends View {
   }
 
   #tries(tries, made) {
-    return h("div.scroll", { tabindex: "0", role: "group", "aria-label": "Tries" }, h("table",
-      h("thead", h("tr", ["Try", "Answer", "After", "At", "Took", "Answered by"].map((title) => h("th", { scope: "col" }, title)))),
-      h("tbody", tries.map((each, index) => h("tr", { key: index },
-        h("td", index + 1), h("td", answer(each)), h("td.nowrap", since(each.at, made)), h("td.nowrap", when(each.at)),
-        h("td", each.took ?? ""), h("td", each.rule && ["the rule ", h("bdi", each.rule)]))))));
+    return table("Tries", ["Try", "Answer", "After", "At", "Took", "Answered by"], tries.map((each, index) => tr([
+      index + 1, answer(each), h("td.nowrap", since(each.at, made)), h("td.nowrap", when(each.at)),
+      each.took ?? "", each.rule && ["the rule ", h("bdi", each.rule)],
+    ], { key: index })), { card: false });
   }
 
   #headers(headers) {

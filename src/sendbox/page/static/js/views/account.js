@@ -2,7 +2,7 @@
 
 import { chips } from "../services/chips.js";
 import { h } from "../dom.js";
-import { badge, facts, link, text } from "../parts.js";
+import { badge, facts, link, table, text } from "../parts.js";
 import { viewOf } from "../route.js";
 import { View, act } from "../view.js";
 import { when } from "../words.js";
@@ -110,10 +110,5 @@ class Account extends View {
 }
 
 const money = (sum, currency) => `${sum.toLocaleString("en", { maximumFractionDigits: 6 })} ${currency}`;
-
-const table = (label, titles, rows) =>
-  h("div.card.scroll", { tabindex: "0", role: "group", "aria-label": label }, h("table",
-    h("thead", h("tr", titles.map((title) => h("th", { scope: "col" }, title)))),
-    h("tbody", rows.map((cells) => h("tr", cells.map((cell) => h("td", cell)))))));
 
 customElements.define("sb-account", Account);

@@ -2,7 +2,7 @@
 
 import { call, path } from "../api.js";
 import { h } from "../dom.js";
-import { copy, facts, json, searchBox } from "../parts.js";
+import { copy, facts, json, searchBox, table } from "../parts.js";
 import { go, viewOf } from "../route.js";
 import { View } from "../view.js";
 import { count, cut, when } from "../words.js";
@@ -72,10 +72,9 @@ class Compare extends View {
   /** What differs in the entry, where both have one. */
   #fields(fields) {
     if (!fields.length) return null;
-    const shown = (value) => h("td", value === null || value === undefined ? h("span.quiet", "nothing") : h("bdi.mono.text", cut(JSON.stringify(value), 300)));
-    return h("div.card.scroll", { tabindex: 0, role: "group", "aria-label": "What differs" }, h("table",
-      h("thead", h("tr", [h("th", { scope: "col" }, "Field"), h("th", { scope: "col" }, h("bdi", this.field("world"))), h("th", { scope: "col" }, h("bdi", this.field("with")))])),
-      h("tbody", fields.map((field) => h("tr", h("td.mono", field.path), shown(field.here), shown(field.there))))));
+    const shown = (value) => (value === null || value === undefined ? h("span.quiet", "nothing") : h("bdi.mono.text", cut(JSON.stringify(value), 300)));
+    return table("What differs", ["Field", h("bdi", this.field("world")), h("bdi", this.field("with"))],
+      fields.map((field) => [h("td.mono", field.path), shown(field.here), shown(field.there)]));
   }
 
   #run(world, entries, differs) {

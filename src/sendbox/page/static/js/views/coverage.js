@@ -1,7 +1,7 @@
 /** Coverage: what the client of this world tried of the service, and what it did not. */
 
 import { h } from "../dom.js";
-import { copy, text } from "../parts.js";
+import { copy, table, text, tr } from "../parts.js";
 import { Report, bar, percent } from "../report.js";
 import { viewOf } from "../route.js";
 import { count } from "../words.js";
@@ -62,12 +62,11 @@ class Coverage extends Report {
     const whole = this.#list("all").includes(name);
     const shown = whole ? items : items.slice(0, SHOWN);
     return [
-      h("div.scroll", { tabindex: "0", role: "group", "aria-label": heading }, h("table",
-        h("thead", h("tr", ["Item", "Tried", "How to try it"].map((title) => h("th", { scope: "col" }, title)))),
-        h("tbody", shown.map((item) => h("tr", { class: item.count ? "tried" : "never" },
-          h("td", h("bdi", item.name), " ", h("span.quiet", [item.section, item.assumed].filter(Boolean).join(", "))),
-          h("td.nowrap", item.count ? count(item.count, "time") : "never"),
-          h("td", !item.count && h("div.coverage-try", h("code", text(item.snippet, 600)), copy(item.snippet)))))))),
+      table(heading, ["Item", "Tried", "How to try it"], shown.map((item) => tr([
+        [h("bdi", item.name), " ", h("span.quiet", [item.section, item.assumed].filter(Boolean).join(", "))],
+        h("td.nowrap", item.count ? count(item.count, "time") : "never"),
+        !item.count && h("div.coverage-try", h("code", text(item.snippet, 600)), copy(item.snippet)),
+      ], { class: item.count ? "tried" : "never" })), { card: false }),
       shown.length < items.length && h("p.padded", h("button", { type: "button", onclick: () => this.#turn("all", name, true) },
         `Show all ${items.length}`)),
     ];

@@ -1,8 +1,7 @@
 /** What is still to come: steps, webhooks, codes, entries of lists; and the way to each of them. */
 
-import { path } from "../api.js";
 import { h } from "../dom.js";
-import { badge, text } from "../parts.js";
+import { badge, table, text, tr } from "../parts.js";
 import { advance } from "../moving.js";
 import { presentText, run } from "../present.js";
 import { viewOf } from "../route.js";
@@ -79,12 +78,10 @@ class Due extends View {
   #deliveries({ deliveries }) {
     if (!deliveries.length) return null;
     return [h("h2", "Webhooks not delivered"),
-      h("div.card.scroll", { tabindex: 0, role: "group", "aria-label": "Webhooks not delivered" }, h("table",
-        h("thead", h("tr", ["Since", "State", "To", "Events", "Tries"].map((name) => h("th", { scope: "col" }, name)))),
-        h("tbody", deliveries.map((delivery) => h("tr", { key: delivery.id },
-          h("td.nowrap", h("a", { href: viewOf("webhooks", { delivery: delivery.id }) }, when(delivery.at))),
-          h("td", badge(delivery.state)), h("td", h("bdi", cut(delivery.target))),
-          h("td", String(delivery.events.length)), h("td", this.#tries(delivery))))))),
+      table("Webhooks not delivered", ["Since", "State", "To", "Events", "Tries"], deliveries.map((delivery) => tr([
+        h("td.nowrap", h("a", { href: viewOf("webhooks", { delivery: delivery.id }) }, when(delivery.at))),
+        badge(delivery.state), h("bdi", cut(delivery.target)), String(delivery.events.length), this.#tries(delivery),
+      ], { key: delivery.id }))),
       deliveries.length === SHOWN && this.#more(`The first ${SHOWN} are shown; there may be more`)];
   }
 
@@ -111,7 +108,7 @@ class Due extends View {
   }
 
   #more(said) {
-    return h("p.quiet", said, ": ", h("a", { href: `${path("worlds", this.field("world"), "pending")}?limit=1000` }, "as JSON"), ".");
+    return h("p.quiet", said, ": ", h("a", { href: this.world.address("pending", { limit: 1000 }) }, "as JSON"), ".");
   }
 }
 

@@ -2,7 +2,7 @@
 
 import { h } from "../dom.js";
 import { lists } from "../served.js";
-import { text } from "../parts.js";
+import { table, text } from "../parts.js";
 import { View } from "../view.js";
 
 class Listing extends View {
@@ -17,10 +17,8 @@ class Listing extends View {
   draw(items) {
     const { title, columns } = this.#list;
     return h("div.page", h("h1", title), items.length
-      ? h("div.card.scroll", h("table",
-        h("thead", h("tr", Object.keys(columns).map((heading) => h("th", { scope: "col" }, heading)))),
-        h("tbody", items.toReversed().map((item) =>
-          h("tr", Object.values(columns).map((field) => h("td", text(item[field] ?? ""))))))))
+      ? table(title, Object.keys(columns), items.toReversed().map((item) =>
+        Object.values(columns).map((field) => text(item[field] ?? ""))))
       : h("p.card.empty", "Nothing yet."));
   }
 }

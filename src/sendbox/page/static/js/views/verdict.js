@@ -1,7 +1,7 @@
 /** The verdict: what the scenario expects, whether it holds, and why not. */
 
 import { h } from "../dom.js";
-import { badge, facts, text } from "../parts.js";
+import { badge, facts, table, text } from "../parts.js";
 import { Report, placed } from "../report.js";
 import { viewOf } from "../route.js";
 import { count, since, when } from "../words.js";
@@ -71,12 +71,10 @@ class Verdict extends Report {
   #failed(failed, subjects) {
     const more = subjects.failed + subjects.open - failed.length;
     return [
-      h("div.scroll", { tabindex: "0", role: "group", "aria-label": "Subjects that failed or are open" }, h("table",
-        h("thead", h("tr", ["Subject", "First", "Why"].map((title) => h("th", { scope: "col" }, title)))),
-        h("tbody", failed.map(({ subject, first, why }) => h("tr",
-          h("td", Object.entries(subject).map(([name, value]) => h("div", h("span.quiet", `${name} `), text(value ?? "")))),
-          h("td", first && [text(first.what), " ", h("span.quiet", when(first.at))]),
-          h("td", text(why))))))),
+      table("Subjects that failed or are open", ["Subject", "First", "Why"], failed.map(({ subject, first, why }) => [
+        Object.entries(subject).map(([name, value]) => h("div", h("span.quiet", `${name} `), text(value ?? ""))),
+        first && [text(first.what), " ", h("span.quiet", when(first.at))], text(why),
+      ]), { card: false }),
       more > 0 && h("p.quiet", `and ${more.toLocaleString("en")} more`),
     ];
   }
@@ -84,9 +82,8 @@ class Verdict extends Report {
   #unused(unused) {
     const shown = unused.slice(0, 100);
     return h("section", h("h2", "Rules that never decided anything"),
-      h("div.card.scroll", { tabindex: "0", role: "group", "aria-label": "Rules that never decided anything" }, h("table",
-        h("thead", h("tr", ["Rule", "List", "Written at"].map((title) => h("th", { scope: "col" }, title)))),
-        h("tbody", shown.map((rule) => h("tr", h("td", text(rule.rule)), h("td", rule.in), h("td", placed(rule.place))))))),
+      table("Rules that never decided anything", ["Rule", "List", "Written at"],
+        shown.map((rule) => [text(rule.rule), rule.in, placed(rule.place)])),
       unused.length > shown.length && h("p.quiet", `and ${count(unused.length - shown.length, "more", "more")}`));
   }
 }

@@ -10,10 +10,6 @@ import { count, span, time, when } from "../words.js";
 const SHOWN = 60;
 
 class Verify extends View {
-  moved() {
-    this.reload();
-  }
-
   get #query() {
     return { last: SHOWN + 1, phone: this.field("phone") };
   }

@@ -4,7 +4,7 @@ import { call, path } from "../api.js";
 import { h } from "../dom.js";
 import { icon } from "../icons.js";
 import { manage, opening } from "../manage.js";
-import { copy, searchBox, text } from "../parts.js";
+import { copy, searchBox, table, text } from "../parts.js";
 import { address, go } from "../route.js";
 import { addresses, lines, serves, version } from "../served.js";
 import { store } from "../store.js";
@@ -83,11 +83,10 @@ class Worlds extends View {
     const more = refused.length - SHOWN;
     return [
       h("h2", "Keys that opened no world"),
-      h("div.card.scroll", { tabindex: 0, role: "group", "aria-label": "Keys that opened no world" }, h("table",
-        h("thead", h("tr", ["Key", "Called", "Why, and what to do", "At"].map((name) => h("th", { scope: "col" }, name)))),
-        h("tbody", refused.slice(-SHOWN).reverse().map((item) => h("tr",
-          h("td.mono", text(item.key)), h("td.mono", text(item.path)), h("td", text(item.why), h("br"), h("span.quiet", text(item.what_to_do))),
-          h("td.nowrap", when(item.at))))))),
+      table("Keys that opened no world", ["Key", "Called", "Why, and what to do", "At"], refused.slice(-SHOWN).reverse().map((item) => [
+        h("td.mono", text(item.key)), h("td.mono", text(item.path)),
+        [text(item.why), h("br"), h("span.quiet", text(item.what_to_do))], h("td.nowrap", when(item.at)),
+      ])),
       more > 0 && h("p.quiet", `${more} older ones: `, h("a", { href: path("refused") }, "as JSON"), "."),
     ];
   }
