@@ -1,6 +1,6 @@
 """`/metrics`: what the server counts of itself, in the text format of Prometheus.
 
-The hot path knows plain numbers only. Whoever scrapes gets them as families of the library, which is imported then,
+The hot path knows plain numbers only. A scrape gets them as families of the library, which is imported then,
 and written beside the event loop. No label names a world, a key or a phone.
 """
 

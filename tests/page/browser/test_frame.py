@@ -96,7 +96,7 @@ def test_a_row_that_is_followed_keeps_the_list_as_it_is(tab: Tab) -> None:
 
 @pytest.mark.parametrize("width", [360, 1280])
 def test_nothing_is_wider_than_the_page(tab: Tab, width: int) -> None:
-    """On a phone and on a laptop, nobody has to scroll to the side."""
+    """On a phone and on a laptop, the page does not scroll to the side."""
     tab.page.set_viewport_size({"width": width, "height": 740})
     send(tab, body="w" * 400)
     tab.open("messages")

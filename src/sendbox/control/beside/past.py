@@ -1,7 +1,7 @@
 """The past of a world: what reads a world is asked for a place that it has passed (`THEN`).
 
 The world is made again from its record up to that place, in a side world, read only. A side world is kept for a while:
-whoever asks for the same place finds it there, and one that nobody reads can go on to a later place.
+a later question for the same place finds it there, and one that is not being read can go on to a later place.
 """
 
 from __future__ import annotations

@@ -91,7 +91,6 @@ async def requests(
     if at is not None and not newest:
         start = max(start, at)
     hosted, code = call.here, CODE["request"]
-    searched(search, found_by(hosted.world))
     looked: tuple[World | None, int] = (None, 0)
 
     async def look() -> tuple[World, list[int]] | None:

@@ -1,4 +1,4 @@
-"""The operation that tells all there is to know about a world in one document, for whoever looks at it afterwards."""
+"""The operation that tells all there is to know about a world in one document, to be read afterwards."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 #: Real seconds between two looks.
 PERIOD: Final = 0.02
-#: Real seconds after which it ends if no one asks again.
+#: Real seconds after which it ends if no client asks again.
 ASKED: Final = 600.0
 #: Seconds of holds that are told apart.
 BOUNDS: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0)

@@ -1,4 +1,4 @@
-/** Opens a world of its own for a scenario of the library, and begins to play it before one's eyes. */
+/** Opens a world of its own for a scenario of the library, and begins to play it step by step. */
 
 import { call, path } from "./api.js";
 import { address, go } from "./route.js";

@@ -77,7 +77,6 @@ async def messages(
     short = shortened(form)
     backwards(order)
     hosted = call.here
-    searched(search, found_by(hosted.world))
     wanted = None if request is None else whole(request, "request")
 
     async def look() -> tuple[World, Page[Message]] | None:

@@ -1,4 +1,4 @@
-/** The library of scenarios, each with a button that plays it before one's eyes. */
+/** The library of scenarios, each with a button that plays it step by step. */
 
 import { call, path } from "../api.js";
 import { h } from "../dom.js";
