@@ -116,6 +116,8 @@ def test_what_may_be_written_at_the_cursor(tab: Tab) -> None:
     tab.press("Phones", "link", "#views")
     tab.page.go_back()
     expect(area(tab)).to_have_value("sendbox: 1\nattempts: \n  - name: x\n    then: undelivered")
+    tab.page.reload()
+    expect(area(tab)).to_have_value("sendbox: 1\nattempts: \n  - name: x\n    then: undelivered")
     tab.page.get_by_label("Start from").select_option("otp-fallback")
     tab.press("Take its text")
     expect(area(tab)).to_have_value(re.compile("^#"))

@@ -70,6 +70,9 @@ def test_a_code_is_seen_and_copied(tab: Tab) -> None:
     tab.apart(lambda: sendbox.advance("1m"))
     expect(card).to_contain_text("code_sent")
     expect(card).to_contain_text("in 9m")
+    tab.apart(lambda: sendbox.set_clock(mode="real"))
+    expect(card).to_contain_text("in 8m 5")  # without a look at control: time passes by itself
+    tab.apart(lambda: sendbox.set_clock(mode="manual"))
     expect(card).to_contain_text("known code")
     tab.press("Copy code")
     tab.said("Copied.")

@@ -5,13 +5,17 @@
 
 import { World } from "./api.js";
 import { show, h } from "./dom.js";
+import { presentText, run } from "./present.js";
 import { place } from "./route.js";
 import { store } from "./store.js";
 
 export class View extends HTMLElement {
   /** Kinds of journal entries after which the view asks again; null: any. `clock` is a move of the clock. */
   static kinds = null;
+  /** Whether it is drawn again while time passes by itself. */
+  static ticks = false;
 
+  #stop = null;
   #loading = false;
   #stale = false;
   #data;
@@ -21,6 +25,7 @@ export class View extends HTMLElement {
   connectedCallback() {
     store.addEventListener("news", this.#listener);
     store.addEventListener("then", this.#moved);
+    if (this.constructor.ticks) this.#stop = run(() => this.redraw());
     this.begin();
     this.reload();
   }
@@ -28,6 +33,7 @@ export class View extends HTMLElement {
   disconnectedCallback() {
     store.removeEventListener("news", this.#listener);
     store.removeEventListener("then", this.#moved);
+    this.#stop?.();
     this.end();
   }
 
@@ -59,6 +65,11 @@ export class View extends HTMLElement {
 
   get past() {
     return place().has("then");
+  }
+
+  /** The instant that is shown: that of the clock, which may have passed since an answer said so, or that of the past. */
+  instant(answered) {
+    return this.past ? answered : (presentText() ?? answered);
   }
 
   news(kinds) {

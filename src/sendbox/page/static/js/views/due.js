@@ -3,38 +3,23 @@
 import { h } from "../dom.js";
 import { badge, table, text, tr } from "../parts.js";
 import { advance } from "../moving.js";
-import { presentText, run } from "../present.js";
 import { viewOf } from "../route.js";
 import { store } from "../store.js";
 import { View } from "../view.js";
-import { count, cut, span, when } from "../words.js";
+import { count, cut, until, when } from "../words.js";
 
 /** The most of each that are shown. */
 const SHOWN = 50;
 
 class Due extends View {
-  #stop = null;
-
-  begin() {
-    this.#stop = run(() => this.redraw());
-  }
-
-  end() {
-    this.#stop();
-  }
+  static ticks = true;
 
   load() {
     return this.world.get("pending", { limit: SHOWN });
   }
 
-  /** How long it is until an instant: `in 3s`. */
-  #until(at, now) {
-    const rest = Date.parse(at) - Date.parse(now);
-    return rest <= 0 ? "now" : `in ${span(rest < 1000 ? rest : Math.round(rest / 1000) * 1000)}`;
-  }
-
   draw(due) {
-    const now = this.past ? due.now : (presentText() ?? due.now);
+    const now = this.instant(due.now);
     const nothing = !due.steps.length && !due.deliveries.length && !due.codes.length && !due.lists.length;
     return h("div.page.due",
       h("h1", "Due next"),
@@ -54,7 +39,7 @@ class Due extends View {
       real: "Time passes by itself.",
     }[mode];
     return h("div.card.padded.due-lead",
-      h("div", h("p.due-count", first ? this.#until(first.at, now) : "idle"),
+      h("div", h("p.due-count", first ? until(first.at, now) : "idle"),
         h("p", first ? h("bdi", cut(first.what)) : "No step is scheduled."), first && h("p.quiet", waits)),
       h("p.quiet", count(scheduled, "step"), " scheduled"));
   }
@@ -66,7 +51,7 @@ class Due extends View {
     return [h("h2", "Steps"),
       h("ol.card.due-steps", { "aria-label": "Steps" }, [...instants].map(([at, there]) =>
         h("li", { key: at },
-          h("div.due-when", h("time", { datetime: at }, when(at)), h("span.quiet", this.#until(at, now))),
+          h("div.due-when", h("time", { datetime: at }, when(at)), h("span.quiet", until(at, now))),
           h("ul", there.map(({ what, phone }) =>
             h("li", h("bdi", cut(what, 300)), phone && [" ", h("a", { href: viewOf("phones", { phone }) }, h("bdi", phone))]))),
           !this.past && h("button.small", {
@@ -95,7 +80,7 @@ class Due extends View {
     return [h("h2", "Open codes"),
       h("ul.card.due-rows", { "aria-label": "Open codes" }, codes.map((code) => h("li", { key: code.token },
         h("a", { href: viewOf("verify", { phone: code.phone }) }, h("bdi", code.phone)), h("strong.mono", h("bdi", code.code)), badge(code.state),
-        h("span.quiet", `expires ${this.#until(code.expires_at, now)}, at ${when(code.expires_at)}`)))),
+        h("span.quiet", `expires ${until(code.expires_at, now)}, at ${when(code.expires_at)}`)))),
       codes.length === SHOWN && this.#more(`The first ${SHOWN} are shown; there may be more`)];
   }
 
@@ -103,7 +88,7 @@ class Due extends View {
     if (!lists.length) return null;
     return [h("h2", "Entries of lists, not in force"),
       h("ul.card.due-rows", { "aria-label": "Entries of lists" }, lists.map((entry) => h("li",
-        badge(entry.list, "way"), text(entry.phone), h("span.quiet", `in force ${this.#until(entry.in_force, now)}, at ${when(entry.in_force)}`)))),
+        badge(entry.list, "way"), text(entry.phone), h("span.quiet", `in force ${until(entry.in_force, now)}, at ${when(entry.in_force)}`)))),
       lists.length === SHOWN && this.#more(`The first ${SHOWN} are shown; there may be more`)];
   }
 

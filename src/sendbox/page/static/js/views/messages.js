@@ -23,7 +23,7 @@ class Messages extends View {
         searchBox({
           value: search, label: "Search messages",
           hint: "to:420777* tag:promo channel:sms result:failed before:10m -word",
-          search: (text) => go(viewOf("messages", { search: text })),
+          search: (text) => go(viewOf("messages", { search: text }), { replace: true }),
         }),
         h("sb-list", { data: {
           of: search, height: 68, label: "Messages", key: (message) => message.message_id,

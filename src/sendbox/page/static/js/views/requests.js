@@ -33,7 +33,7 @@ class Requests extends View {
         h("div.story-filter",
           searchBox({
             value: typed, label: "Search requests", hint: "operation:send* status:4* to:420777* remark:unknown-field -word",
-            search: (text) => go(this.#at({ search: text })),
+            search: (text) => go(this.#at({ search: text }), { replace: true }),
           }),
           h("p.actions", h("label", h("input", {
             type: "checkbox", checked: remarks, onchange: (event) => go(this.#at({ remarked: event.target.checked ? "1" : null })),

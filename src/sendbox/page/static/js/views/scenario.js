@@ -7,12 +7,11 @@ import { sure } from "../dialog.js";
 import { h } from "../dom.js";
 import { badge, copy, facts, save, text } from "../parts.js";
 import { go, viewOf } from "../route.js";
+import { drafts } from "../scenario/drafts.js";
 import { marks, table } from "../scenario/rules.js";
 import { View, act, say } from "../view.js";
 import { count, when } from "../words.js";
 
-/** What was written and not applied yet, by world. */
-const drafts = new Map();
 let library = null;
 
 class Scenario extends View {

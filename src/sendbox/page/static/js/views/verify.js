@@ -4,12 +4,14 @@ import { h } from "../dom.js";
 import { badge, copy, facts, json, searchBox, text } from "../parts.js";
 import { go, viewOf } from "../route.js";
 import { View } from "../view.js";
-import { count, span, time, when } from "../words.js";
+import { count, time, until, when } from "../words.js";
 
 /** So many sessions are shown. */
 const SHOWN = 60;
 
 class Verify extends View {
+  static ticks = true;
+
   get #query() {
     return { last: SHOWN + 1, phone: this.field("phone") };
   }
@@ -19,7 +21,8 @@ class Verify extends View {
     return { now: clock.now, codes };
   }
 
-  draw({ now, codes }) {
+  draw({ now: answered, codes }) {
+    const now = this.instant(answered);
     const phone = this.field("phone") ?? "";
     return h("div.page",
       h("h1", "Verify"),
@@ -44,7 +47,7 @@ class Verify extends View {
         ["Attempts left", `${left} of ${attempts + left}`],
         ["SMS", h("a", { href: viewOf("messages", { message: session.message_id }) }, badge(session.sms))],
         [to > 0 ? "Expires" : "Expired", h("time", { datetime: session.expires_at, title: when(session.expires_at) },
-          time(session.expires_at), to > 0 && !ended && h("span.quiet", ` in ${span(to)}`))],
+          time(session.expires_at), to > 0 && !ended && h("span.quiet", ` ${until(session.expires_at, now)}`))],
         ["Began", h("time", { datetime: session.created_at, title: when(session.created_at) }, time(session.created_at))],
         ["Verified", session.verified_at && when(session.verified_at)],
       ]),

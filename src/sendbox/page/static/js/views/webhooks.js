@@ -32,7 +32,7 @@ class Webhooks extends View {
         h("div.story-filter",
           searchBox({
             value: search, label: "Search webhooks", hint: "to:420777* event:sentMessage result:failed status:5* before:10m",
-            search: (text) => go(this.#at({ search: text })),
+            search: (text) => go(this.#at({ search: text }), { replace: true }),
           }),
           h("p.actions",
             h("label", "State ", h("select", { onchange: (event) => go(this.#at({ state: event.target.value })) },
