@@ -279,6 +279,43 @@ async def test_a_server_that_is_full_refuses() -> None:
         bounds.close()
 
 
+async def test_what_is_free_goes_back_to_the_system(monkeypatch: pytest.MonkeyPatch) -> None:
+    """While the server is full, and once after worlds have ended: the process keeps it else, and stays full."""
+    async with boxed() as box:
+        memory = Memory()
+        given: list[int] = []
+
+        def give_back() -> None:
+            given.append(memory.used)
+            memory.used = 50 * MB
+
+        monkeypatch.setattr("sendbox.runtime.bounds.give_back", give_back)
+        bounds = bounded(box, memory, max_memory=100 * MB)
+        for number in range(3):
+            await box.send(PHONE, key=f"test-{number}")
+        bounds.look()
+        assert given == []
+        memory.used = 101 * MB
+        bounds.look()
+        assert isinstance(bounds.full, Full)
+        assert bounds._giving is not None
+        await bounds._giving
+        bounds.look()
+        assert bounds.full is None
+        await bounds._giving
+        given.clear()
+        for hosted in list(box.runtime.worlds.values()):
+            box.runtime.close(hosted)
+        box.runtime.kept.forget()
+        while box.runtime._gone:
+            await asyncio.sleep(0)
+        for _ in range(3):
+            bounds.look()
+            await bounds._giving
+        assert given == [50 * MB]
+        bounds.close()
+
+
 async def test_a_server_that_is_full_forgets() -> None:
     """The world that keeps most forgets a tenth at each look; when no world has enough, more is refused."""
     async with boxed(max_messages=10**6, when_full="forget") as box:

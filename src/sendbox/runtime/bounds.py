@@ -65,7 +65,9 @@ class Bounds:
         self.used = 0
         self.full: Full | None = None
         self._timer: asyncio.TimerHandle | None = None
+        #: free memory on its way back to the system; and whether worlds were taken apart since the last time
         self._giving: asyncio.Future[None] | None = None
+        self._swept = False
         if self._memory is not None:
             try:
                 self.look()
@@ -137,10 +139,20 @@ class Bounds:
         self._timer = self._loop.call_later(PERIOD, self._tick)
         self.look()
 
+    def swept(self) -> None:
+        """Worlds were taken apart: the next look gives their memory back."""
+        self._swept = True
+
     def look(self) -> None:
-        """Reads the memory: above its bound worlds forget, or nothing more is taken in until it is well below."""
+        """Reads the memory: above its bound worlds forget, or nothing more is taken in until it is well below.
+
+        What is free goes back to the system, beside the loop, while the bound is reached and after worlds have ended:
+        the process has it else for as long as it runs.
+        """
         assert self._memory is not None
         self.used = self._reading()
+        if self._swept or self.full is not None or self.used >= self._memory:
+            self._give_back()
         if self.used < self._memory:
             if self.used < self._memory * RELEASED:
                 self.full = None
@@ -148,7 +160,6 @@ class Bounds:
         self._runtime.beside.forget()  # they can be made again
         self._runtime.kept.forget()
         if self._drops:
-            self._giving = self._loop.run_in_executor(None, give_back)
             largest = max(self._runtime.worlds.values(), key=_size, default=None)
             if largest is not None and _size(largest) > LEAST:
                 forgetting = self._of(largest)
@@ -159,6 +170,11 @@ class Bounds:
                 return
         why = f"the server uses {_megabytes(self.used)}, and --max-memory is {_megabytes(self._memory)}"
         self.full = Full(why, "close or reset worlds, or raise --max-memory")
+
+    def _give_back(self) -> None:
+        if self._giving is None or self._giving.done():
+            self._swept = False
+            self._giving = self._loop.run_in_executor(None, give_back)
 
     # -- what is shown
 
