@@ -297,11 +297,11 @@ async def test_what_is_free_goes_back_to_the_system(monkeypatch: pytest.MonkeyPa
         assert given == []
         memory.used = 101 * MB
         bounds.look()
-        assert isinstance(bounds.full, Full)
+        assert full(box)
         assert bounds._giving is not None
         await bounds._giving
         bounds.look()
-        assert bounds.full is None
+        assert not full(box)
         await bounds._giving
         given.clear()
         for hosted in list(box.runtime.worlds.values()):
