@@ -236,6 +236,7 @@ class Memory:
 
     def __init__(self) -> None:
         self.used = 50 * MB
+        self.blocks = 0
 
     def __call__(self) -> int:
         return self.used
@@ -245,7 +246,7 @@ def bounded(box: Box, memory: Memory, **settings: Any) -> Bounds:
     """The bounds of a box, which read that memory when they are told to."""
     for name, value in settings.items():
         setattr(box.runtime.settings, name, value)
-    box.runtime.bounds = Bounds(box.runtime, memory)
+    box.runtime.bounds = Bounds(box.runtime, memory, lambda: memory.blocks)
     return box.runtime.bounds
 
 
@@ -313,6 +314,29 @@ async def test_what_is_free_goes_back_to_the_system(monkeypatch: pytest.MonkeyPa
             bounds.look()
             await bounds._giving
         assert given == [50 * MB]
+        bounds.close()
+
+
+async def test_what_is_free_within_the_process_is_not_used() -> None:
+    """Not all of it can go back to the system, and worlds that open use it again."""
+    async with boxed() as box:
+        memory = Memory()
+        bounds = bounded(box, memory, max_memory=100 * MB)
+        memory.used, memory.blocks = 101 * MB, 1_000_000
+        bounds.look()
+        assert (full(box), bounds.used) == (True, 101 * MB)
+        memory.used, memory.blocks = 99 * MB, 750_000  # 16 MB were freed, and 2 MB of them went back
+        bounds.look()
+        assert (full(box), bounds.used) == (False, 85 * MB)
+        memory.used, memory.blocks = 105 * MB, 900_000
+        bounds.look()
+        assert (full(box), bounds.used) == (False, 98_600_000)
+        memory.blocks = 1_000_001
+        bounds.look()
+        assert (full(box), bounds.used) == (True, 105 * MB)
+        memory.used, memory.blocks = 60 * MB, 1_000  # most of it went back
+        bounds.look()
+        assert (full(box), bounds.used) == (False, 105 * MB - 999_001 * 64)
         bounds.close()
 
 
