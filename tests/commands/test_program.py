@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import signal
@@ -153,6 +154,20 @@ def test_the_program_tells_a_taken_port() -> None:
     assert done.stderr == (
         f"sendbox: --port: 127.0.0.1:{port} is taken by another program: give another port, or 0 for any that is free\n"
     )
+
+
+def test_the_program_tells_a_taken_port_in_json() -> None:
+    """As each other line of its log."""
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        command = [*PROGRAM, "serve", "--port", str(port), "--log-format", "json", "--quiet"]
+        done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=False)
+    assert (done.returncode, done.stdout) == (CANNOT, "")
+    (line,) = map(json.loads, done.stderr.splitlines())
+    assert (line["level"], line["world"], line["operation"]) == ("error", None, None)
+    assert line["message"].startswith(f"--port: 127.0.0.1:{port} is taken by another program")
 
 
 def test_a_reader_that_has_enough_is_no_error() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 from typing import Any, Final
+from urllib.parse import urlencode
 
 import orjson
 import pytest
@@ -19,7 +20,7 @@ REAL: Final = "live-9f3b77c2"
 WORLD: Final = f"/_sandbox/worlds/{REAL}"
 USER, PASSWORD, HEADER = "maria-k", "pa55-of-hooks", "Bearer 77aa88bb99"
 SIGNS, PROVES, SECOND = "signs-webhooks-1", "proves-codes-1", "signs-anew-2"
-SECRETS: Final = (USER, PASSWORD, HEADER, SIGNS, PROVES, SECOND)
+SECRETS: Final = (USER, PASSWORD, HEADER, HEADER.split()[1], SIGNS, PROVES, SECOND)
 CALLBACK: Final = f"http://{USER}:{PASSWORD}@203.0.113.9/hook"
 SCENARIO: Final = f"""
 sendbox: 1
@@ -38,16 +39,31 @@ async def lived(box: Box) -> list[str]:
     sent = await box.send(PHONE, key=REAL, callback=callback)
     sent += await box.send(PHONE, key=REAL, callback=CALLBACK)
     await box.send(PHONE, key=REAL, unknown_field=CALLBACK)
-    form = f"apikey={REAL}&number={PHONE}&message=Hello".encode()
-    await box.call("POST", "/Send", form, {"content-type": "application/x-www-form-urlencoded"})
+    fields = {"apikey": REAL, "number": PHONE, "message": "Hello"}
+    in_json = orjson.dumps(callback).decode()
+    spoilt = in_json.replace("Bearer ", "Bearer\\n")
+    for form in (fields, *({**fields, "callback": text} for text in (in_json, spoilt, in_json[:-2]))):
+        raw = urlencode(form)
+        await box.call("POST", "/Send", raw.encode(), {"content-type": "application/x-www-form-urlencoded"})
+        await box.get(f"/v2/simple/message?{raw}")
     await box.get(f"/v2/simple/message?apikey={REAL}&to={PHONE}&body=Hello")
     await box.post("/v1/apikey/update", {"default_callback_secret": SECOND}, x_api_key=REAL)
+    await box.post("/v1/apikey/update", {"default_callback_secret": [SIGNS]}, x_api_key=REAL)
+    for headers in ({"Authorization": f"{HEADER}\n"}, [HEADER], HEADER, {"not a name": HEADER}):
+        message = {"body": "Hi", "to": [{"phone_number": PHONE}], "callback": {"url": CALLBACK, "headers": headers}}
+        answer = await box.post("/v2/message", message, x_api_key=REAL)
+        assert "not a name" in headers or HEADER in answer.body.decode()  # the client that sent it may see it
+        await box.post("/v2/messages", [message], x_api_key=REAL)
     assert (await box.patch(f"{WORLD}/account", {"verificationSecret": SECOND})).status == 200
     broken = b'{"callback": {"url": "%s", "headers": {"X-Auth": "%s"}, ' % (CALLBACK.encode(), HEADER.encode())
     await box.call("POST", "/v2/message", broken, {"x-api-key": REAL})
     await box.post("/v2/message", {}, x_api_key="another-real-key")
     await box.advance("1m", key=REAL)
     return sent
+
+
+#: A callback of a form, masked.
+FORM: Final = "a=1&callback=%7B%22url%22%3A%22x%22%2C%22headers%22%3A%7B%22A%22%3A%221234…%22%7D%7D&b=+2"
 
 
 def shows(text: str, *secrets: str) -> list[str]:
@@ -134,6 +150,20 @@ async def test_what_must_repeat_is_as_in_the_world() -> None:
         ("default_callback_secret: s3cret", "default_callback_secret: …"),
         ("the account has no verificationSecret (§4.5)", "the account has no verificationSecret (§4.5)"),
         ("", ""),
+        (f'"{HEADER}" is not legal (§1) at $.callback.headers.A', '"Bea… is not legal (§1) at $.callback.headers.A'),
+        (
+            f"refused send: [\"{HEADER}\"] is not a \\nlegal at $.x[0].callback.headers['A B'] (there is {HEADER})",
+            "refused send: [\"Be… is not a \\nlegal at $.x[0].callback.headers['A B']",
+        ),
+        (f'line 3 of b-1: "{HEADER}" is odd at $.callback.headers.A', "line 3 of b-1: … at $.callback.headers.A"),
+        ("secret is missing; required at $.secret", "secret is missing; required at $.secret"),
+        ("17 is not a string at $['password']", "… is not a string at $['password']"),
+        ('"{\\"headers\\":…" is not JSON at $.callback', '"{\\"… is not JSON at $.callback'),
+        ('"x" is not an address at $.callback', '"x" is not an address at $.callback'),
+        ("meet at $5", "meet at $5"),
+        ("a=1&callback=%7B%22url%22%3A%22x%22%2C%22headers%22%3A%7B%22A%22%3A%22123456789%22%7D%7D&b=+2", FORM),
+        ("callback=headers%3A+%7B%22A%22%3A+%22123456789", "callback=headers%3A+%7B%22A%22%3A+%221234…"),
+        ("callback=http%3A%2F%2Fh%2Fheaders&b=%20", "callback=http%3A%2F%2Fh%2Fheaders&b=%20"),
     ],
 )
 def test_texts(text: str, shown: str | None) -> None:
@@ -145,15 +175,32 @@ def test_texts(text: str, shown: str | None) -> None:
 
 def test_what_is_known_is_masked_everywhere() -> None:
     """Secrets of a world wherever they stand as a word; its id but where it is its address; short ones only by name."""
-    mask = Mask(["s3cret", "abc"], REAL)
-    assert mask.text(f"s3cret, s3crets, abc, {REAL}~sub, /worlds/{REAL}/hook") == (
-        f"…, s3crets, abc, live…~sub, /worlds/{REAL}/hook"
+    mask = Mask(["s3cret-77", "code"], REAL)
+    assert mask.text(f"s3cret-77, s3cret-777, your code, {REAL}~sub, /worlds/{REAL}/hook") == (
+        f"s3cr…, s3cret-777, your code, live…~sub, /worlds/{REAL}/hook"
     )
+    assert mask.view({"secret": "code", "body": "your code"}) == {"secret": "…", "body": "your code"}
     view = {"id": REAL, "key": REAL, "note": REAL, "more": (1, None, REAL)}
     assert orjson.loads(mask.encoded(view)) == {"id": REAL, "key": "live…", "note": "live…", "more": [1, None, "live…"]}
     assert Mask((), "abc").view({"id": "abc"}) == {"id": "abc"}
     assert MASK.encoded({"key": "test-a"}) == b'{"key":"test-a"}'
     assert MASK.encoded({"key": "live"}) == '{"key":"…"}'.encode()
+
+
+@pytest.mark.parametrize(
+    ("finding", "shown"),
+    [
+        ({"path": "$.callback.headers.A", "value": '"123456789"'}, {"value": '"123…'}),
+        ({"path": "$.callback.headers.A", "value": None}, {"value": None}),
+        ({"path": "$.body", "value": '"123456789"'}, None),
+        ({"path": 5}, None),
+    ],
+)
+def test_findings(finding: dict[str, Any], shown: dict[str, Any] | None) -> None:
+    """One about a secret has neither its value nor its message with it."""
+    whole = {**finding, "rule": "pattern", "message": '"123456789" is not legal'}
+    expected = whole if shown is None else {**whole, **shown, "message": '"123… is not legal'}
+    assert MASK.view(whole) == expected
 
 
 def test_a_masked_key() -> None:

@@ -10,6 +10,7 @@ import orjson
 import pytest
 
 from sendbox.runtime import dispatcher
+from sendbox.runtime.host import Line
 from tests.box import KEY, WORLD, boxed, turns
 
 pytestmark = pytest.mark.asyncio
@@ -175,13 +176,15 @@ async def test_an_advance_says_at_once_that_no_client_fetches(monkeypatch: pytes
     async with boxed(patience=3_600.0) as box:
         await box.open(deliveries="pull")
         await box.send()
+        lines: list[Line] = []
+        box.runtime.tells = lines.append
         moved = await box.advance("1h")
         (warning,) = moved["warnings"]
         assert warning["code"] == "outbox-not-fetched"
         assert warning["message"].startswith("15 tries of webhooks: no client fetches the outbox")
         assert "/_sandbox/worlds/test-1/outbox" in warning["message"]
-        assert [line for world, line in box.log if "no client fetches the outbox" in line] == [
-            dispatcher.UNATTENDED.format(id=KEY)
+        assert [(line.message, line.level) for line in lines if "no client fetches" in line.message] == [
+            (dispatcher.UNATTENDED.format(id=KEY), "warning")
         ]
         assert (await box.advance("1h"))["warnings"] == []
 

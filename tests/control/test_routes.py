@@ -46,6 +46,25 @@ async def test_pieces_of_every_shape() -> None:
         assert orjson.loads(b"".join([piece async for piece in routes._pieces(value)])) == expected
 
 
+@pytest.mark.parametrize(
+    ("method", "path", "body", "name"),
+    [
+        ("DELETE", "/_sandbox/worlds?prefix=test-1&prefix=test-2", b"", "prefix"),
+        ("GET", f"{WORLD}/journal?limit=1&limit=2", b"", "limit"),
+        ("GET", "/_sandbox/stream?worlds=test-1&worlds=test-2", b"", "worlds"),
+        ("POST", f"{WORLD}/clock/advance?by=1s", b'{"by": "1s"}', "by"),
+    ],
+)
+async def test_an_argument_is_given_once(method: str, path: str, body: bytes, name: str) -> None:
+    """Twice in the query, or there and in the body, is refused: one of the values would be lost in silence."""
+    async with boxed() as box:
+        await box.open()
+        answer = await box.call(method, path, body)
+        assert (answer.status, answer.json["error"]) == (400, "bad_argument")
+        assert answer.json["message"] == f"{name}: it is given more than once; legal: one value"
+        assert list(box.runtime.worlds) == ["test-1"]
+
+
 async def test_the_origin_of_control_may_be_public() -> None:
     """Addresses that control gives out begin with the public URL where there is one."""
     async with boxed(public_url="https://public.example/") as box:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -77,8 +78,28 @@ async def test_other_settings_are_a_conflict(changed: dict[str, Any], differs: l
         assert answer.json["differs"] == differs
         assert answer.json["world"]["id"] == KEY
         first = differs[0]
-        words = f"{first['setting']} is {first['open']!r} and not {first['asked']!r}"
+        words = f"{first['setting']} is {json.dumps(first['open'])} and not {json.dumps(first['asked'])}"
         assert answer.json["message"].startswith(f"{KEY} was opened otherwise: {words}")
+
+
+@pytest.mark.parametrize("reset", ["", "?reset=true"], ids=["from-the-reset-on", "at-once"])
+async def test_a_scenario_that_was_replaced_is_a_conflict(reset: str) -> None:
+    """The world was opened as it is asked for, and is another one now; with its own scenario again it is found."""
+    async with boxed() as box:
+        await box.put(WORLD, SETTINGS)
+        other = TEXT.replace("mine", "yours")
+        assert (await box.put(f"{WORLD}/scenario{reset}", {"sendbox": 1, "name": "yours"})).status == 200
+        answer = await box.put(WORLD, SETTINGS)
+        assert (answer.status, answer.json["error"]) == (409, "settings_differ")
+        assert answer.json["differs"] == [{"setting": "scenario", "open": "yours", "asked": "mine"}]
+        assert answer.json["message"] == (
+            f'{KEY} is not as it was opened, its scenario was replaced since: scenario is "yours" and not "mine"'
+        )
+        assert (await box.put(WORLD, {**SETTINGS, "scenario": other})).status == 409
+        assert (await box.put(f"{WORLD}/scenario{reset}", {"name": "default"})).status == 200
+        assert (await box.put(WORLD, SETTINGS)).status == 409
+        await box.call("PUT", f"{WORLD}/scenario{reset}", TEXT.encode())
+        assert (await box.put(WORLD, SETTINGS)).status == 200
 
 
 @pytest.mark.parametrize(

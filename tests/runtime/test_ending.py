@@ -11,6 +11,7 @@ import pytest
 
 from sendbox.engine.durations import instant
 from sendbox.runtime.ending import Closed, Idle
+from sendbox.runtime.host import Line
 from sendbox.runtime.slot import Gone
 from sendbox.settings import ttl_of
 from tests.box import KEY, WORLD, Box, Reading, boxed
@@ -54,6 +55,16 @@ async def test_a_world_that_is_not_used_ends() -> None:
         await swept(box)
         gc.collect()
         assert (world(), len(box.runtime.beside), box.runtime._tags) == (None, 0, {})
+
+
+async def test_with_strict_keys_no_world_follows() -> None:
+    """The line of the log says what becomes of the key."""
+    reading = Reading()
+    async with boxed(reading=reading, world_ttl=HOUR, strict_keys=True) as box:
+        await box.open()
+        reading.passes(HOUR)
+        look(box)
+        assert box.log[-1] == (KEY, f"{WHY}; its key is denied until control opens it again")
 
 
 async def test_the_first_answer_of_the_next_world_says_so() -> None:
@@ -301,6 +312,25 @@ async def test_at_the_cap_calls_are_answered_503(method: str, path: str, body: A
         await box.send()
 
 
+async def test_a_server_that_is_full_does_not_deny_a_key() -> None:
+    """Log, metrics and coverage tell it from a key that is not good."""
+    async with boxed(max_worlds=1) as box:
+        await box.send()
+        lines: list[Line] = []
+        box.runtime.tells = lines.append
+        assert (await box.post("/v2/message", {"body": "Hi"}, x_api_key="test-2")).status == 503
+        (line,) = lines
+        assert line.message == "full /v2/message: 1 worlds are open, the cap; close worlds, or raise --max-worlds"
+        assert (line.world, line.level, line.operation) == ("test-2", "warning", "sendMessage")
+        assert line.more == {"status": 503, "path": "/v2/message"}
+        assert box.runtime.counts.calls["sendMessage", 503, "full"] == 1
+        assert not box.runtime.tried.denied
+        assert (await box.post("/v2/message", {"body": "Hi"}, x_api_key="live-2")).status == 400
+        assert (lines[-1].operation, lines[-1].more["status"]) == ("sendMessage", 400)
+        assert box.runtime.counts.calls["sendMessage", 400, "denied"] == 1
+        assert box.runtime.tried.denied
+
+
 async def test_at_the_cap_a_path_that_is_not_served_is_that() -> None:
     """It is answered as without a world."""
     async with boxed(max_worlds=1) as box:
@@ -358,3 +388,11 @@ async def test_a_list_says_since_when_worlds_are_idle() -> None:
         await box.open("test-b")
         a, b = (await box.get("/_sandbox/worlds")).json["worlds"]
         assert abs(instant(b["idle_since"]) - instant(a["idle_since"]) - 100_000) <= 1_000
+        reading.passes(0.5)  # while the clock of the machine stands: it says the same all the same
+        assert [each["idle_since"] for each in (await box.get("/_sandbox/worlds")).json["worlds"]] == [
+            a["idle_since"],
+            b["idle_since"],
+        ]
+        await box.get("/_sandbox/worlds/test-a")
+        (used,) = (await box.get("/_sandbox/worlds?prefix=test-a")).json["worlds"]
+        assert used["idle_since"] > b["idle_since"]

@@ -236,6 +236,7 @@ class Memory:
 
     def __init__(self) -> None:
         self.used = 50 * MB
+        self.blocks = 0
 
     def __call__(self) -> int:
         return self.used
@@ -245,7 +246,7 @@ def bounded(box: Box, memory: Memory, **settings: Any) -> Bounds:
     """The bounds of a box, which read that memory when they are told to."""
     for name, value in settings.items():
         setattr(box.runtime.settings, name, value)
-    box.runtime.bounds = Bounds(box.runtime, memory)
+    box.runtime.bounds = Bounds(box.runtime, memory, lambda: memory.blocks)
     return box.runtime.bounds
 
 
@@ -276,6 +277,66 @@ async def test_a_server_that_is_full_refuses() -> None:
         memory.used = 94 * MB
         bounds.look()
         await box.send(PHONE)
+        bounds.close()
+
+
+async def test_what_is_free_goes_back_to_the_system(monkeypatch: pytest.MonkeyPatch) -> None:
+    """While the server is full, and once after worlds have ended: the process keeps it else, and stays full."""
+    async with boxed() as box:
+        memory = Memory()
+        given: list[int] = []
+
+        def give_back() -> None:
+            given.append(memory.used)
+            memory.used = 50 * MB
+
+        monkeypatch.setattr("sendbox.runtime.bounds.give_back", give_back)
+        bounds = bounded(box, memory, max_memory=100 * MB)
+        for number in range(3):
+            await box.send(PHONE, key=f"test-{number}")
+        bounds.look()
+        assert given == []
+        memory.used = 101 * MB
+        bounds.look()
+        assert full(box)
+        assert bounds._giving is not None
+        await bounds._giving
+        bounds.look()
+        assert not full(box)
+        await bounds._giving
+        given.clear()
+        for hosted in list(box.runtime.worlds.values()):
+            box.runtime.close(hosted)
+        box.runtime.kept.forget()
+        while box.runtime._gone:
+            await asyncio.sleep(0)
+        for _ in range(3):
+            bounds.look()
+            await bounds._giving
+        assert given == [50 * MB]
+        bounds.close()
+
+
+async def test_what_is_free_within_the_process_is_not_used() -> None:
+    """Not all of it can go back to the system, and worlds that open use it again."""
+    async with boxed() as box:
+        memory = Memory()
+        bounds = bounded(box, memory, max_memory=100 * MB)
+        memory.used, memory.blocks = 101 * MB, 1_000_000
+        bounds.look()
+        assert (full(box), bounds.used) == (True, 101 * MB)
+        memory.used, memory.blocks = 99 * MB, 750_000  # 16 MB were freed, and 2 MB of them went back
+        bounds.look()
+        assert (full(box), bounds.used) == (False, 85 * MB)
+        memory.used, memory.blocks = 105 * MB, 900_000
+        bounds.look()
+        assert (full(box), bounds.used) == (False, 98_600_000)
+        memory.blocks = 1_000_001
+        bounds.look()
+        assert (full(box), bounds.used) == (True, 105 * MB)
+        memory.used, memory.blocks = 60 * MB, 1_000  # most of it went back
+        bounds.look()
+        assert (full(box), bounds.used) == (False, 105 * MB - 999_001 * 64)
         bounds.close()
 
 

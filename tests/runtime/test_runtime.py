@@ -14,6 +14,7 @@ from freezegun import freeze_time
 from sendbox.app import PARTS
 from sendbox.engine.clock import Goal
 from sendbox.engine.kinds.masking import masked
+from sendbox.runtime.host import Line
 from sendbox.runtime.policy import HttpCall, Outcome
 from sendbox.runtime.slot import Capped, spread
 from sendbox.runtime.worlds import Conflict, Runtime
@@ -60,8 +61,8 @@ OURS = "only keys that begin with test- open a world"
 async def test_which_keys_open_a_world(key: str, settings: dict[str, Any], why: str | None) -> None:
     """A key opens its world, or is denied with the reason and what to do, in the list and in the log."""
     box = runtime(**settings)
-    lines: list[tuple[str, str]] = []
-    box.tells = lambda line: lines.append((line.world, line.message))
+    lines: list[Line] = []
+    box.tells = lines.append
     hosted = box.find(key, "/v2/message")
     if why is None:
         assert hosted is not None
@@ -74,7 +75,11 @@ async def test_which_keys_open_a_world(key: str, settings: dict[str, Any], why: 
     (refusal,) = box.refused
     shown = key if not key or key.startswith("test-") else masked(key)
     assert (refusal.key, refusal.path, refusal.why) == (shown, "/v2/message", why)
-    assert lines == [(shown or "-", f"denied /v2/message: {why}; {refusal.what_to_do}")]
+    assert box.refusal_answered("sendMessage", 400) == "denied"
+    more = {"status": 400, "path": "/v2/message"}
+    assert lines == [
+        Line(f"denied /v2/message: {why}; {refusal.what_to_do}", shown, "warning", "sendMessage", more),
+    ]
 
 
 async def test_a_sub_key_leads_to_its_world() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from typing import Any
 
@@ -15,7 +16,9 @@ from sendbox.control.carriers import Client
 from sendbox.control.operation import ControlError
 from sendbox.fixture.transport import RemoteTransport
 from sendbox.server.instance import Instances
+from sendbox.server.listener import HEAD
 from tests.box import KEY, WORLD, boxed
+from tests.commands.sandbox import sandbox
 
 
 @pytest.mark.asyncio
@@ -59,6 +62,22 @@ async def test_a_refusal_of_a_foreign_host_does_so_too() -> None:
         assert [value for name, value in quick.headers if name == b"sendbox-instance"] == [
             box.runtime.instance.encode()
         ]
+
+
+@pytest.mark.asyncio
+@pytest.mark.parametrize(
+    ("raw", "status"),
+    [(b"nonsense\r\n\r\n", b"400"), (b"GET / HTTP/1.1\r\na: " + b"x" * HEAD + b"\r\n\r\n", b"431")],
+)
+async def test_what_reaches_no_application_is_answered_so_too(raw: bytes, status: bytes) -> None:
+    """What is not HTTP, and a head that is too long."""
+    async with sandbox() as served:
+        reader, writer = await asyncio.open_connection("127.0.0.1", served.port)
+        writer.write(raw)
+        head = await reader.readuntil(b"\r\n\r\n")
+        writer.close()
+        assert head.split()[1] == status
+        assert f"sendbox-instance: {served.runtime.instance}\r\n".encode() in head
 
 
 def test_a_world_belongs_to_the_server_that_answered_first() -> None:

@@ -40,6 +40,7 @@ async def test_calls_by_operation_status_and_outcome() -> None:
         await box.send()
         assert (await box.post("/v2/message", {}, x_api_key=KEY)).status == 400
         assert (await box.post("/v2/message", {}, x_api_key="live-1")).status == 400
+        assert (await box.get("/v2/simple/message", x_api_key=KEY)).json["accepted"] is False
         assert (await box.get("/v2/else", x_api_key=KEY)).status == 404
         assert (await box.get("/v2/else")).status == 404
         assert (await box.call("PUT", "/upload/nothing", b"x")).status == 403
@@ -51,6 +52,7 @@ async def test_calls_by_operation_status_and_outcome() -> None:
         ("sendMessage", "accepted", "200"): 2,
         ("sendMessage", "refused", "400"): 1,
         ("sendMessage", "denied", "400"): 1,
+        ("sendSimpleMessageByQuery", "refused", "200"): 1,
         ("sendMessage", "fault", "503"): 1,
         ("unknown", "refused", "404"): 1,
         ("unknown", "denied", "404"): 1,

@@ -359,7 +359,7 @@ def sendbox(context: click.Context) -> None:
     help="How lines of the log are written; json: an object on each line.",
 )
 @setting("--quiet", "only_warnings", is_flag=True, help="Log warnings and errors only, after one line at the start.")
-def serve(**arguments: Any) -> None:
+def serve(**arguments: Any) -> int:
     """Serve the sandbox, until Ctrl-C.
 
     Every API key that begins with test- opens a world of its own, so tests do not affect each other. Remarks on
@@ -374,7 +374,7 @@ def serve(**arguments: Any) -> None:
     """
     from sendbox.cli import serve as serving
 
-    serving.run(options(arguments))
+    return serving.run(options(arguments))
 
 
 def sources() -> dict[str, str]:

@@ -23,9 +23,10 @@ from sendbox import __version__
 from sendbox.cli import files
 from sendbox.cli.address import EVERY, bind, callable_host
 from sendbox.cli.log import Form, Handler, Log, as_json
-from sendbox.cli.outcome import CANNOT, USAGE, Failure, one_line
+from sendbox.cli.outcome import CANNOT, OK, USAGE, Failure, one_line
 from sendbox.cli.signals import on_signals
 from sendbox.engine.classes import dataclass
+from sendbox.engine.kinds.masking import MASK
 from sendbox.page import lines
 from sendbox.runtime import collector, wall
 from sendbox.runtime.host import Line
@@ -175,8 +176,11 @@ async def serve(
         await stop.wait()
 
 
-def run(options: Options) -> None:
-    """Serves in this process until SIGINT or SIGTERM. Raises `Failure` when it cannot start."""
+def run(options: Options) -> int:
+    """Serves in this process until SIGINT or SIGTERM; returns the exit code.
+
+    Raises `Failure` when it cannot start, unless the log has an object on each line: then it is one.
+    """
     from sendbox.server.loop import new_loop
 
     gc.disable()  # until the imports are done: they produce no garbage
@@ -188,11 +192,18 @@ def run(options: Options) -> None:
             runner.run(_until_signalled(options, log))
     except KeyboardInterrupt:  # before the handlers are set, or where a loop has none (Windows)
         pass
+    except Failure as failure:
+        if options.log_format == "text":
+            raise
+        for text in (*failure.details, failure.message):
+            log.line(Line(MASK.text(text), level="error"))
+        return failure.code
     finally:
         logging.getLogger().removeHandler(handler)
         log.close()
         collector.untune()
         gc.enable()
+    return OK
 
 
 async def _until_signalled(options: Options, log: Log) -> None:

@@ -158,7 +158,11 @@ async def _perform(control: Control, row: Operation, request: Request) -> Respon
 
 
 async def _arguments(request: Request, row: Operation) -> dict[str, Any]:
-    arguments: dict[str, Any] = dict(request.query_params)
+    arguments: dict[str, Any] = {}
+    for name, value in request.query_params.multi_items():
+        if name in arguments:
+            raise _twice(name)
+        arguments[name] = value
     if row.method not in ("GET", "DELETE"):
         longest = LONGEST if READ.isdisjoint(row.takes) else BODY_CAP
         raw = await read_body(request.receive, longest)
@@ -170,6 +174,8 @@ async def _arguments(request: Request, row: Operation) -> dict[str, Any]:
             value = await _read(raw, text_allowed=False)
             if not isinstance(value, dict):
                 raise ControlError(400, "bad_body", "the body is not a JSON object")
+            for name in arguments.keys() & value.keys():
+                raise _twice(name)
             arguments.update(value)
     for name, value in request.path_params.items():
         if name in arguments:
@@ -177,6 +183,10 @@ async def _arguments(request: Request, row: Operation) -> dict[str, Any]:
         if name != "id":
             arguments[name] = value
     return arguments
+
+
+def _twice(name: str) -> ControlError:
+    return ControlError(400, "bad_argument", f"{name}: it is given more than once; legal: one value")
 
 
 async def _read(raw: bytes, *, text_allowed: bool) -> Any:

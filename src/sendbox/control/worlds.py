@@ -11,6 +11,7 @@ from functools import partial
 from operator import attrgetter
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, NotRequired, TypedDict
 
+from sendbox.contract.findings import show
 from sendbox.control.addresses import addresses
 from sendbox.control.arguments import (
     Body,
@@ -263,9 +264,9 @@ async def ensure_world(
 ) -> Any:
     """Opens a world with these settings (201), unless it was opened with the same ones (200): it is left as it is.
 
-    409 `settings_differ` where it was opened with others: `differs` has `{setting, open, asked}` of each, and `world`
-    the world that is open. A setting that is not given is the one that a new world would have. Starts are compared
-    where one of them is set.
+    409 `settings_differ` where it was opened with others, or its scenario was replaced since: `differs` has `{setting,
+    open, asked}` of each, and `world` the world that is open. A setting that is not given is the one that a new world
+    would have. Starts are compared where one of them is set.
     """
     settings = await _settings(call, id, scenario, seed, clock, salt, deliveries)
     existing = call.runtime.worlds.get(id)
@@ -274,8 +275,11 @@ async def ensure_world(
     view = world_view(call, existing)
     asked = call.runtime.opening(id, **settings)
     if differs := _differences(existing, asked, deliveries):
-        words = ", ".join(f"{row['setting']} is {shown(row['open'])} and not {shown(row['asked'])}" for row in differs)
-        raise ControlError(409, "settings_differ", f"{id} was opened otherwise: {words}", differs=differs, world=view)
+        words = ", ".join(f"{row['setting']} is {show(row['open'])} and not {show(row['asked'])}" for row in differs)
+        text = f"{id} was opened otherwise: {words}"
+        if _replaced(existing):
+            text = f"{id} is not as it was opened, its scenario was replaced since: {words}"
+        raise ControlError(409, "settings_differ", text, differs=differs, world=view)
     return view
 
 
@@ -325,9 +329,19 @@ def _differences(existing: Hosted, asked: Open, deliveries: str) -> list[dict[st
         "deliveries": (DELIVERIES["enum"][existing.opened_pulling], deliveries),
     }
     found = [(name, here, there) for name, (here, there) in pairs.items() if here != there]
-    if was.blueprint != asked.blueprint:
-        found.insert(0, ("scenario", was.blueprint.name, asked.blueprint.name))
+    if was.blueprint != asked.blueprint or _replaced(existing):
+        found.insert(0, ("scenario", _loaded(existing).name, asked.blueprint.name))
     return [{"setting": name, "open": here, "asked": there} for name, here, there in found]
+
+
+def _loaded(hosted: Hosted) -> Blueprint:
+    """The scenario that a world has now, or from its next reset on."""
+    return hosted.next_blueprint or hosted.blueprint
+
+
+def _replaced(hosted: Hosted) -> bool:
+    """Whether a world has another scenario than the one that it was opened with."""
+    return hosted.opened is not None and _loaded(hosted) != hosted.opened.blueprint
 
 
 def _set_start(opening: Open) -> str | None:

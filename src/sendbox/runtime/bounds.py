@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import sys
 from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -26,6 +27,10 @@ RELEASED: Final = 0.95
 #: A world of fewer entries does not forget because of memory: what they take is too little.
 LEAST: Final = 100
 _STATM: Final = "/proc/self/statm"
+
+
+#: A block of Python's memory has at least so many bytes, taken together: most have more.
+BLOCK: Final = 64
 
 
 class Full(NamedTuple):
@@ -49,23 +54,50 @@ def give_back() -> None:
         ctypes.CDLL(None).malloc_trim(0)
 
 
-class Bounds:
-    """The bounds of one runtime. `reading` tells the memory of the process, in bytes."""
+class Free:
+    """How much of its memory the process has free, in bytes, by the blocks that were freed since they were most.
 
-    def __init__(self, runtime: Host, reading: Callable[[], int] = resident) -> None:
+    Python keeps memory of which only parts are free, and uses these parts again; the system still counts them.
+    `blocks` tells how many blocks are in use.
+    """
+
+    def __init__(self, blocks: Callable[[], int]) -> None:
+        self._blocks = blocks
+        self._most = self._then = 0
+
+    def of(self, memory: int) -> int:
+        """How much is free of so much memory; what went back to the system is not in it any more."""
+        blocks = self._blocks()
+        if blocks >= self._most:
+            self._most, self._then = blocks, memory
+        return max((self._most - blocks) * BLOCK - max(self._then - memory, 0), 0)
+
+
+class Bounds:
+    """The bounds of one runtime. `reading` tells the memory of the process, in bytes, `blocks` is as for `Free`."""
+
+    def __init__(
+        self,
+        runtime: Host,
+        reading: Callable[[], int] = resident,
+        blocks: Callable[[], int] = sys.getallocatedblocks,
+    ) -> None:
         settings = runtime.settings
         self._runtime = runtime
         self._loop = asyncio.get_running_loop()
         self._reading = reading
+        self._free = Free(blocks)
         self._entries, self._messages, self._memory = settings.max_journal, settings.max_messages, settings.max_memory
         #: whether a world ever forgets
         self.forgets = self._entries is not None or settings.when_full == "forget"
         self._drops = settings.when_full == "forget"
-        #: the memory that was read last, and why nothing more is taken in; None while there is room
+        #: the memory that was in use at the last look, and why nothing more is taken in; None while there is room
         self.used = 0
         self.full: Full | None = None
         self._timer: asyncio.TimerHandle | None = None
+        #: free memory on its way back to the system; and whether worlds were taken apart since the last time
         self._giving: asyncio.Future[None] | None = None
+        self._swept = False
         if self._memory is not None:
             try:
                 self.look()
@@ -137,10 +169,21 @@ class Bounds:
         self._timer = self._loop.call_later(PERIOD, self._tick)
         self.look()
 
+    def swept(self) -> None:
+        """Worlds were taken apart: the next look gives their memory back."""
+        self._swept = True
+
     def look(self) -> None:
-        """Reads the memory: above its bound worlds forget, or nothing more is taken in until it is well below."""
+        """Reads the memory: above its bound worlds forget, or nothing more is taken in until it is well below.
+
+        What is free goes back to the system, beside the loop, while the bound is reached and after worlds have ended:
+        the process has it else for as long as it runs. What of it cannot go back does not count as used.
+        """
         assert self._memory is not None
-        self.used = self._reading()
+        memory = self._reading()
+        self.used = memory - self._free.of(memory)
+        if self._swept or self.full is not None or self.used >= self._memory:
+            self._give_back()
         if self.used < self._memory:
             if self.used < self._memory * RELEASED:
                 self.full = None
@@ -148,7 +191,6 @@ class Bounds:
         self._runtime.beside.forget()  # they can be made again
         self._runtime.kept.forget()
         if self._drops:
-            self._giving = self._loop.run_in_executor(None, give_back)
             largest = max(self._runtime.worlds.values(), key=_size, default=None)
             if largest is not None and _size(largest) > LEAST:
                 forgetting = self._of(largest)
@@ -159,6 +201,11 @@ class Bounds:
                 return
         why = f"the server uses {_megabytes(self.used)}, and --max-memory is {_megabytes(self._memory)}"
         self.full = Full(why, "close or reset worlds, or raise --max-memory")
+
+    def _give_back(self) -> None:
+        if self._giving is None or self._giving.done():
+            self._swept = False
+            self._giving = self._loop.run_in_executor(None, give_back)
 
     # -- what is shown
 

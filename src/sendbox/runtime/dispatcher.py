@@ -190,7 +190,7 @@ class Carrier:
             return patience
         if not attendance.told:
             attendance.told = True
-            self._runtime.log(hosted.world.id, UNATTENDED.format(id=hosted.world.id))
+            self._runtime.log(hosted.world.id, UNATTENDED.format(id=hosted.world.id), "warning")
         if not hosted.advancing or hosted.auto is not None:
             return patience
         grace = 0.0 if attendance.missed else min(GRACE, patience)

@@ -69,6 +69,8 @@ class Idle:
         self._runtime = runtime
         self._ttl = round(ttl * _NS)
         self._gone = Gone(f"it ended after {show(round(ttl * 1000))} without use", denied=False)
+        strict = runtime.settings.strict_keys
+        self._next = "its key is denied until control opens it again" if strict else "its key opens a new world"
         self._period = min(max(ttl * SHARE, SHORTEST), LONGEST)
         self._loop = asyncio.get_running_loop()
         self._timer = self._loop.call_later(self._period, self._tick)
@@ -88,7 +90,7 @@ class Idle:
         for hosted in self._runtime.order.after(0):
             if not hosted.gone and self._over(hosted):
                 self._runtime.end(hosted, self._gone)
-                self._runtime.log(hosted.world.id, f"{self._gone.why}; its key opens a new world")
+                self._runtime.log(hosted.world.id, f"{self._gone.why}; {self._next}")
             yield
 
     def _over(self, hosted: Hosted) -> bool:

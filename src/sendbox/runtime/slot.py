@@ -6,7 +6,7 @@ import asyncio
 from collections import deque
 from collections.abc import Awaitable, Callable, Collection, Generator, Iterator
 from dataclasses import field
-from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, NamedTuple, Protocol, TypeVar
 from urllib.parse import quote
 
 from sendbox.engine.classes import dataclass
@@ -55,13 +55,17 @@ class Capped(Conflict):
 
 @dataclass(slots=True, eq=False)
 class Refusal:
-    """A key that opened no world, and why. `at` is wall time: there is no world whose clock could be read."""
+    """A call that came into no world, and why. `at` is wall time: there is no world whose clock could be read.
+
+    `outcome` is `denied`, or `full` where a bound of the server is reached and the key may be good.
+    """
 
     at: int
     key: str | None
     path: str
     why: str
     what_to_do: str
+    outcome: Literal["denied", "full"] = "denied"
 
 
 class Gone(NamedTuple):
@@ -222,8 +226,9 @@ class Hosted(Changing):
     #: it was closed with this number, and whether it can still be read (`Kept`)
     closed: int = 0
     kept: bool = False
-    #: the monotonic reading at its last use
+    #: the monotonic reading at its last use; and such a reading with the instant of the machine that it was at
     used: int = 0
+    dated: tuple[int, int] = (-1, 0)
     #: why the world before it with this key ended, where no tester closed it; and whether no answer has said so yet
     before: str | None = None
     news: bool = False

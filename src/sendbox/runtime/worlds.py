@@ -47,8 +47,6 @@ __all__ = ["Conflict", "Deliverer", "Hosted", "Refusal", "Runtime", "Slice"]
 
 #: Real seconds after which what a closed world left is taken apart.
 SWEEP: Final = 0.05
-#: What the log shows in place of a key where a call had none.
-NO_KEY: Final = "-"
 KEY: Final = re.compile(r"test-[A-Za-z0-9._-]{1,64}")
 
 
@@ -130,8 +128,7 @@ class Runtime:
     def log(self, world: str, message: str, level: Level = "info", operation: str | None = None, **more: Any) -> None:
         """A line for the log, in which secrets are masked."""
         mask = self.mask(world)
-        shown = world if world == NO_KEY else key_shown(world)
-        self.tells(Line(mask.text(message), shown, level, operation, mask.view(more)))
+        self.tells(Line(mask.text(message), key_shown(world), level, operation, mask.view(more)))
 
     def mask(self, world_id: str) -> Mask:
         """What masks the secrets of a world, which may be closed, in what people read."""
@@ -202,16 +199,26 @@ class Runtime:
             return None
         if len(self.worlds) >= self.settings.max_worlds:
             why = f"{len(self.worlds)} worlds are open, the cap"
-            self.refuse(key, path, why, "close worlds, or raise --max-worlds")
+            self.refuse(key, path, why, "close worlds, or raise --max-worlds", full=True)
             raise Capped("too_many_worlds", why)
         return self.open(key)
 
-    def refuse(self, key: str | None, path: str, why: str, what_to_do: str) -> None:
-        """Notes a key that opened no world; one that may be a key of the real service is shown in part only."""
+    def refuse(self, key: str | None, path: str, why: str, what_to_do: str, *, full: bool = False) -> None:
+        """Notes a call that came into no world; a key that may be one of the real service is shown in part only.
+
+        `full` where a bound is reached: the key may be good. Who answers the call tells of it (`refusal_answered`).
+        """
+        if not full:
+            self.tried.refused(path, key)
         shown = key and key_shown(key)
-        self.tried.refused(path, key)
-        self.refused.append(Refusal(wall.now_ms(), shown, path, why, what_to_do))
-        self.log(shown or NO_KEY, f"denied {path}: {why}; {what_to_do}", "warning", path=path)
+        self.refused.append(Refusal(wall.now_ms(), shown, path, why, what_to_do, "full" if full else "denied"))
+
+    def refusal_answered(self, operation: str | None, status: int) -> str:
+        """Logs the call that was refused last, once its answer is known; returns its outcome."""
+        last = self.refused[-1]
+        message = f"{last.outcome} {last.path}: {last.why}; {last.what_to_do}"
+        self.log(last.key or "", message, "warning", operation, status=status, path=last.path)
+        return last.outcome
 
     def open(
         self,
@@ -364,7 +371,9 @@ class Runtime:
 
     def idle_since(self, hosted: Hosted) -> int:
         """The instant of the machine at which a world was used last."""
-        return wall.now_ms() - (self.reading() - hosted.used) // 1_000_000
+        if hosted.dated[0] != hosted.used:  # two clocks: read once, so that all answers say the same
+            hosted.dated = hosted.used, wall.now_ms() - (self.reading() - hosted.used) // 1_000_000
+        return hosted.dated[1]
 
     def _forget(self, hosted: Hosted) -> None:
         """Nothing of a world that has ended is needed any more."""
@@ -458,6 +467,8 @@ class Runtime:
                 spread(itertools.chain(self.tried.fold(world), world.dispose()))
             else:
                 self._discard(hosted, world)
+        if self.bounds is not None:
+            self.bounds.swept()
 
     def health(self) -> dict[str, Any]:
         """What tells that the server answers, and which one it is."""

@@ -37,7 +37,8 @@ class Application:
         self._making: asyncio.Future[ASGIApp] | None = None
         self._settings = runtime.settings
         self._health = runtime.health
-        self._mark = (HEADER.encode(), runtime.instance.encode())
+        #: the header that tells which server answers
+        self.mark = (HEADER.encode(), runtime.instance.encode())
         self._later = later
         runtime.application = self
 
@@ -45,7 +46,7 @@ class Application:
         """The answer to a request that came whole, where nothing has to be waited for; None where it must be served."""
         answer = self._emulated.quick(scope, body) if misaddressed(scope) is None else None
         if answer is not None:
-            answer.headers = (*answer.headers, self._mark)
+            answer.headers = (*answer.headers, self.mark)
         return answer
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -53,7 +54,7 @@ class Application:
 
         async def marked(message: Message) -> None:
             if message["type"] == "http.response.start":
-                message["headers"] = [*message.get("headers", ()), self._mark]
+                message["headers"] = [*message.get("headers", ()), self.mark]
             await send(message)
 
         await self._serve(scope, receive, marked)

@@ -132,7 +132,7 @@ class Emulated:
             if key is not None and bounds is not None:
                 bound = bounds.refusal(key, sends=route.operation in SENDING)
                 if bound is not None:
-                    self._runtime.refuse(key, path, *bound)
+                    self._runtime.refuse(key, path, *bound, full=True)
                     await reply(send, self._refused(scope, route.operation, route.error(503, bound.why)))
                     return
             try:
@@ -209,14 +209,16 @@ class Emulated:
         return self.hinted(outcome, hosted, call.origin)
 
     def denied(self, operation: str, status: int) -> None:
-        """Counts a call that came into no world."""
-        self._calls[operation, status, "denied"] += 1
+        """Counts and logs the call that came into no world and was noted last (`Runtime.refuse`)."""
+        outcome = self._runtime.refusal_answered(None if operation == UNKNOWN else operation, status)
+        self._calls[operation, status, outcome] += 1
 
     def note(self, hosted: Hosted, outcome: Handled) -> None:
         """Counts a call, puts a long body away, and logs what is remarked on it."""
         record = outcome.record
         if record is not None:
-            became = "fault" if record.fault is not None else "accepted" if record.status < 400 else "refused"
+            refused = record.status >= 400 or outcome.answer.refuses
+            became = "fault" if record.fault is not None else "refused" if refused else "accepted"
             self._calls[record.operation, record.status, became] += 1
             record.put_away(hosted.spool.keep, LONGEST)
             if record.fault is not None:
@@ -240,14 +242,17 @@ class Emulated:
     async def _homeless(self, scope: Scope, route: Route, whose: Whose, body: bytes | None) -> Answer:
         """A call without key whose world is not known: answered as in an empty world, and not journaled."""
         if body is None:
+            self._runtime.refuse(None, scope["path"], route.too_long, "send less at once")
             return self._refused(scope, route.operation, route.error(413, route.too_long))
-        self._runtime.refuse(None, scope["path"], *whose.unknown)
         exchange = self.desk.exchange(self._keyless, call_of(self._runtime, scope, "", body), route, {})
         while True:
             try:
-                return self._refused(scope, route.operation, handled(exchange)[0])
+                answer = handled(exchange)[0]
             except NotLoaded as missing:
                 await asyncio.get_running_loop().run_in_executor(None, missing.load)
+            else:
+                self._runtime.refuse(None, scope["path"], *whose.unknown)
+                return self._refused(scope, route.operation, answer)
 
     def _refused(self, scope: Scope, operation: str, answer: Answer) -> Answer:
         """An answer whose reason is not in a world's journal but among the refused keys."""

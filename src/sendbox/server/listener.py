@@ -43,6 +43,8 @@ TURNS: Final = 5
 
 #: The answer to a request that came whole, None where it must be served as every other one.
 Quick = Callable[["Scope", bytes], Answer | None]
+#: A header of every answer of an application, name and value; here of those that are not from the application.
+Header = tuple[bytes, bytes]
 
 
 class CannotListen(OSError):
@@ -72,9 +74,10 @@ class Protocol(HttpToolsProtocol):
     request only. Here those before it learn of it too: a fault may keep one of them waiting for just that.
     """
 
-    def __init__(self, quick: Quick | None, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, quick: Quick | None, mark: Header | None, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self._quick = quick
+        self._mark = b"" if mark is None else b"%b: %b\r\n" % mark
         #: whether the packet that is being read may still hold a request that is answered at once, and that request
         self._at_once = False
         self._begun: tuple[RequestResponseCycle, Any] | None = None
@@ -186,13 +189,18 @@ class Protocol(HttpToolsProtocol):
 
     def send_400_response(self, msg: str) -> None:
         """Refuses what is not HTTP, or has too long a head, and ends the connection."""
-        if not self._too_long:
-            super().send_400_response(msg)
-            return
-        text = b"the head of a request may have %d bytes" % HEAD
-        status = b"HTTP/1.1 431 Request Header Fields Too Large\r\nconnection: close\r\n"
-        self.transport.write(b"%bcontent-length: %d\r\n\r\n%b" % (status, len(text), text))
-        self.loop.call_later(PARTING, self.transport.close)
+        status, text = b"400 Bad Request", msg.encode("ascii")
+        if self._too_long:
+            status, text = b"431 Request Header Fields Too Large", b"the head of a request may have %d bytes" % HEAD
+        head = b"HTTP/1.1 %b\r\n%bcontent-type: text/plain; charset=utf-8\r\nconnection: close\r\n" % (
+            status,
+            self._mark,
+        )
+        self.transport.write(b"%bcontent-length: %d\r\n\r\n%b" % (head, len(text), text))
+        if self._too_long:
+            self.loop.call_later(PARTING, self.transport.close)
+        else:
+            self.transport.close()
 
     def _unsupported_upgrade_warning(self) -> None:
         """Called when the parser has stopped, while its exception, which holds the position, is being handled."""
@@ -284,9 +292,10 @@ class HttpServer:
 
     def _configured(self) -> uvicorn.Config:
         certificate, key = self._ssl or (None, None)
+        mark: Header | None = getattr(self._app, "mark", None)
         config = uvicorn.Config(
             self._guarded,
-            http=cast(type[asyncio.Protocol], partial(Protocol, getattr(self._app, "quick", None))),
+            http=cast(type[asyncio.Protocol], partial(Protocol, getattr(self._app, "quick", None), mark)),
             ws="none",
             lifespan="off",
             interface="asgi3",

@@ -39,7 +39,7 @@ def upload_route(runtime: Runtime, emulated: Emulated, upload: Upload) -> Route:
         bounds = runtime.bounds
         full = None if bounds is None else bounds.refusal(hosted.world.id, sends=True)
         if full is not None:
-            runtime.refuse(None, upload.path.partition("{")[0], *full)
+            runtime.refuse(None, upload.path.partition("{")[0], *full, full=True)
             emulated.denied(upload.operation, 503)
             return response(error(503, full.why))
         world = hosted.world

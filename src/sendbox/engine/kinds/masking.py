@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
+from urllib.parse import quote_plus, unquote_plus
 
 import orjson
 
@@ -30,7 +31,7 @@ OWN: Final = frozenset(
     {"content-type", "traceparent", "tracestate", "user-agent", "x-request-id", "x-request-signature"}
 )
 #: A shorter secret is masked only where a name says that it is one: it may be a part of other words.
-SHORTEST: Final = 4
+SHORTEST: Final = 8
 #: One of these is in every JSON text that has something to mask.
 _SIGNS: Final = (b"@", b"%40", b"ecret", b"assword", b"eaders", b"pikey", b"pi_key", b"pi-key", b"uthoriz", b"ookie")
 _REAL_KEY: Final = re.compile(rb'"key":"(?!test-)')
@@ -49,6 +50,19 @@ _HEADERS: Final = re.compile(r"(headers[\"']?\s*:\s*\{)([^{}]*)", re.IGNORECASE)
 _HEADER: Final = re.compile(r"(:\s*[\"']?)([^\"',]+)")
 _BLOCK: Final = re.compile(r"^([ -]*)(headers:[ ]*\n)((?:\1[ ]+[^\n]*(?:\n|\Z))+)", re.MULTILINE)
 _ENTRY: Final = re.compile(r"^(\s*[\w-]+:\s*)([^\n]+)$", re.MULTILINE)
+#: The field of a form that holds a callback, encoded.
+_FIELD: Final = re.compile(r"(?<![^&?\s])(callback=)([^&\s]*)")
+#: A path of a finding that leads to a header of a callback, or to a secret.
+_PLACE: Final = rf"\$\S*(?:callback\S*\.headers\b|[.'\"](?:{'|'.join(sorted(SECRETS))})\b)"
+_SECRET: Final = re.compile(_PLACE, re.IGNORECASE)
+_AT_SECRET: Final = re.compile(rf" at (?={_PLACE})", re.IGNORECASE)
+_AT_CALLBACK: Final = re.compile(r" at (?=\$\S*callback(?: |$))")
+#: What stands before the value in a line about a finding, and the words of a finding behind the value.
+_LEAD: Final = re.compile(r"(?:refused|rejected) \w+: |line \d+ of [\w-]+: ")
+_WORDS: Final = re.compile(
+    r"(.*)( (?:is (?:not|longer|shorter|above|below|missing)\b|has fewer |entries are |holds ).*)", re.DOTALL
+)
+_THERE: Final = re.compile(r" \(there is .*\)$", re.DOTALL)
 
 
 def masked(secret: str) -> str:
@@ -61,6 +75,34 @@ def masked(secret: str) -> str:
 def key_shown(key: str) -> str:
     """An API key: whole where it begins with `test-`, else masked, as it may be one of the real service."""
     return key if key.startswith("test-") else masked(key)
+
+
+def _without_value(message: str) -> str:
+    """The message of a finding, which begins with a value that is a secret."""
+    found = _WORDS.fullmatch(message)
+    if found is None:
+        return MARK
+    return message if found[2].startswith(" is missing") else masked(found[1]) + found[2]
+
+
+def _line(text: str) -> str:
+    """A line about a finding, `VALUE is not … at PATH`, without the value where it is a secret."""
+    places = [*_AT_SECRET.finditer(text)] or ("eaders" in text and [*_AT_CALLBACK.finditer(text)])
+    if not places:
+        return text
+    lead, at = _LEAD.match(text), places[-1].start()
+    begin = 0 if lead is None else lead.end()
+    return text[:begin] + _without_value(text[begin:at]) + _THERE.sub("", text[at:])
+
+
+def _finding(finding: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A finding without the value of a secret; anything else as it is."""
+    path, value, message = finding["path"], finding.get("value"), finding["message"]
+    if not isinstance(path, str) or not isinstance(message, str):
+        return finding
+    if not _SECRET.match(path) and not (path.endswith("callback") and "eaders" in f"{value}{message}"):
+        return finding
+    return {**finding, "value": value and masked(str(value)), "message": _without_value(message)}
 
 
 def _second(found: re.Match[str]) -> str:
@@ -110,10 +152,25 @@ class Mask:
             text = _KEYED.sub(_second, text)
         if "secret" in lower or "password" in lower:
             text = _NAMED.sub(_second, text)
+        if " at $" in text:
+            text = _line(text)
         if "callback" in lower and "headers" in lower:
+            text = _FIELD.sub(self._field, text)
             text = _HEADERS.sub(lambda found: found[1] + _HEADER.sub(_second, found[2]), text)
             text = _BLOCK.sub(lambda found: found[1] + found[2] + _ENTRY.sub(_second, found[3]), text)
         return text if self._known is None else self._known.sub(lambda found: masked(found[0]), text)
+
+    def _field(self, found: re.Match[str]) -> str:
+        """The callback of a form: decoded, masked, and encoded again if it has something to hide."""
+        text = unquote_plus(found[2])
+        try:
+            value = orjson.loads(text)
+        except orjson.JSONDecodeError:
+            shown = self.text(f"callback: {text}").removeprefix("callback: ")
+        else:
+            hidden = self._value(value, "callback", KEYS)
+            shown = text if hidden == value else orjson.dumps(hidden).decode()
+        return found[0] if shown == text else found[1] + MARK.join(map(quote_plus, shown.split(MARK)))
 
     def _value(self, value: Any, name: str, keys: Iterable[str]) -> Any:
         if isinstance(value, str):
@@ -124,6 +181,8 @@ class Mask:
                 return key_shown(value)
             return value if lower in IDS and value == self._world else self.text(value)
         if isinstance(value, Mapping):
+            if "path" in value and "rule" in value and "message" in value:
+                value = _finding(value)
             called = "url" in value or "callback" in name.lower()
             return {
                 each: _headers(item) if called and each == "headers" else self._value(item, str(each), keys)

@@ -111,6 +111,8 @@ class Answer:
     work: Generator[None, None, Answer] | None = None
     #: what a rule of `api:` does to the connection on which this goes back
     fault: Applied | None = None
+    #: the body refuses the call, whatever the status is
+    refuses: bool = False
 
 
 def in_slices(work: Generator[None, None, Answer]) -> Answer:

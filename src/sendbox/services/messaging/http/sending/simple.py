@@ -91,7 +91,7 @@ def _refused(exchange: Exchange, fields: Mapping[str, str], problems: list[Findi
     request_id = uuid_text(exchange.world.named("request", exchange.route.operation, content))
     reason = {"Message": guarded(line(problems[0]))} if status >= 400 else {}
     shown = {**reason, "request_id": request_id, "accepted": False}
-    return Refused(problems, status, answer=Answer(status, orjson.dumps(shown)))
+    return Refused(problems, status, answer=Answer(status, orjson.dumps(shown), refuses=True))
 
 
 def _missing(name: str) -> Finding:
