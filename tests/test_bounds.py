@@ -264,7 +264,7 @@ async def test_what_control_says(error: str, said: str, method: str, target: str
     async with boxed() as box:
         await box.open()
         outbox: dict[str, Any] = box.runtime.worlds[KEY].outbox
-        outbox["x"] = (None, None, asyncio.get_running_loop().create_future())
+        outbox["x"] = (None, None, asyncio.get_running_loop().create_future(), 5.0)
         answer = await box.call(method, f"{WORLD}{target}" if target else "/_sandbox/worlds", body, HEADERS)
         assert (answer.status, answer.json["error"]) == (400, error)
         assert answer.json["message"].startswith(said)

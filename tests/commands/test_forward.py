@@ -17,6 +17,7 @@ from sendbox.cli import forward as module
 from sendbox.cli.forward import forward, target
 from sendbox.cli.outcome import CANNOT, USAGE, Failure
 from sendbox.cli.serve import Served
+from sendbox.runtime.sender import Sender
 from tests.commands.sandbox import sandbox
 from tests.webhooks.receiver import OK, answering, hanging, header, receiving
 
@@ -161,10 +162,13 @@ async def test_a_receiver_that_hangs_holds_up_nobody_else() -> None:
 
 
 @pytest.mark.asyncio
-async def test_no_answer_is_a_timeout(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_no_answer_is_a_timeout() -> None:
     """A receiver that never answers fails the try after the patience."""
-    monkeypatch.setattr(module, "PATIENCE", 0.05)
-    async with sandbox(mode="manual") as served, calling(served) as client, receiving(hanging()) as receiver:
+    async with (
+        sandbox(mode="manual", patience=0.05) as served,
+        calling(served) as client,
+        receiving(hanging()) as receiver,
+    ):
         async with forwarding(receiver.url, served.origin):
             await send(client, "420777000105")
             await advance(client)
@@ -289,12 +293,100 @@ async def test_an_authority_can_be_trusted(tmp_path: Path) -> None:
     [
         ("http://me:3000/hooks", True, "http://box/_sandbox/worlds/test-a/hook", "http://me:3000/hooks"),
         ("http://me:3000/hooks", False, "https://app.example/in?a=1", "http://me:3000/in?a=1"),
-        ("http://me:3000", False, "https://user:pw@app.example", "http://me:3000"),
+        ("http://me:3000", False, "https://user:pw@app.example", "http://user:pw@me:3000"),
+        ("http://a:b@me:3000", False, "https://user:pw@app.example/in", "http://a:b@me:3000/in"),
     ],
 )
 def test_where_a_webhook_goes(to: str, hook: bool, url: str, expected: str) -> None:
-    """The built-in receiver's webhooks go to the address given, others keep path and query."""
+    """The built-in receiver's webhooks go to the address given, others keep path, query, and who they are."""
     assert target(to, {"hook": hook, "url": url}) == expected
+
+
+@pytest.mark.asyncio
+async def test_a_receiver_has_the_patience_of_the_sandbox(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Or that of the callback, if it is less."""
+    given: list[float] = []
+    plain = Sender.send
+
+    async def sent(sender: Sender, call: Any, patience: float) -> Any:
+        given.append(patience)
+        return await plain(sender, call, patience)
+
+    monkeypatch.setattr(Sender, "send", sent)
+    async with (
+        sandbox(mode="manual", patience=20.0) as served,
+        calling(served) as client,
+        receiving(answering(OK)) as receiver,
+        forwarding(receiver.url, served.origin),
+    ):
+        await send(client, "420777000105")
+        await send(client, "420777000105", callback={"url": "http://app.example/in", "timeout_ms": 2_000})
+        await advance(client)
+    assert sorted(given) == [2.0, 20.0]
+
+
+@pytest.mark.asyncio
+async def test_passwords_are_masked() -> None:
+    """At the start, with each webhook, and in what says that an address is wrong."""
+    async with sandbox(mode="manual") as served, calling(served) as client, receiving(answering(OK)) as receiver:
+        to = receiver.url.replace("http://", "http://u:pa55word@")
+        async with forwarding(to, served.origin) as lines:
+            await send(client, "420777000105")
+            await advance(client)
+            await lines.said("200 POST http://…@127.0.0.1:")
+            assert "pa55word" not in "".join(lines.all)
+        assert header(receiver.requests[0], "Authorization") == "Basic dTpwYTU1d29yZA=="
+        with pytest.raises(Failure) as caught:
+            await forward("ftp://u:pa55word@h/", served.origin, KEY, None, print)
+        assert caught.value.message.startswith("ftp://…@h/ is not an address")
+
+
+@pytest.mark.asyncio
+async def test_a_callback_keeps_its_user() -> None:
+    """As in a webhook that the sandbox pushes."""
+    async with sandbox(mode="manual") as served, calling(served) as client, receiving(answering(OK)) as receiver:
+        async with forwarding(receiver.url, served.origin):
+            await send(client, "420777000105", callback="http://user:pw@app.example/in")
+            await advance(client)
+        assert header(receiver.requests[0], "Authorization") == "Basic dXNlcjpwdw=="
+
+
+@pytest.mark.asyncio
+async def test_a_second_forward_is_told() -> None:
+    """Both send each webhook; the one whose report comes second says so."""
+    both = asyncio.Event()
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
+        if len(receiver.requests) == 2:
+            both.set()
+        await both.wait()
+        writer.write(OK)
+        return True
+
+    async with sandbox(mode="manual") as served, calling(served) as client, receiving(answer) as receiver:
+        async with forwarding(receiver.url, served.origin) as one, forwarding(receiver.url, served.origin) as other:
+            while served.runtime.worlds[KEY].attendance.polls < 2:
+                await asyncio.sleep(0)
+            await send(client, "420777000105")
+            await advance(client)
+            told = [asyncio.create_task(lines.said("another client")) for lines in (one, other)]
+            await asyncio.wait(told, return_when=asyncio.FIRST_COMPLETED)
+            for task in told:
+                task.cancel()
+        assert await tries(client) == [[200]]
+
+
+@pytest.mark.parametrize("keep_closed", [0, 20])
+@pytest.mark.asyncio
+async def test_a_closed_world_is_not_opened_again(keep_closed: int) -> None:
+    """Only one that was never open is opened."""
+    async with sandbox(keep_closed=keep_closed) as served, calling(served) as client:
+        await client.post("/_sandbox/worlds", json={"id": KEY})
+        await client.delete(f"/_sandbox/worlds/{KEY}")
+        with pytest.raises(Failure, match=f"{KEY} was closed: POST /_sandbox/worlds opens it again") as caught:
+            await forward("http://127.0.0.1:1/", served.origin, KEY, None, print)
+        assert caught.value.code == CANNOT
+        assert KEY not in served.runtime.worlds
 
 
 @pytest.mark.asyncio

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+import signal
+import subprocess
 import sys
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
 
 from sendbox.cli import forward as module
 from sendbox.cli.forward import forward
-from sendbox.cli.outcome import CANNOT, Failure
+from sendbox.cli.outcome import CANNOT, USAGE, Failure
 from tests.commands.sandbox import sandbox
 from tests.commands.test_forward import KEY, Lines, advance, calling, forwarding, send, tries
 from tests.webhooks.receiver import OK, answering, hanging, receiving
@@ -113,6 +117,123 @@ async def test_a_sandbox_that_stops_ends_it() -> None:
 PROGRAM = "import sys; sys.modules['pytest'] = None; from sendbox.cli.main import sendbox; sendbox()"
 
 
+@pytest.mark.parametrize("world", [KEY, "test-for*"])
+@pytest.mark.parametrize("opened", ["push", "pull", None])
+@pytest.mark.asyncio
+async def test_worlds_are_set_back(world: str, opened: str | None) -> None:
+    """At the end the deliveries of a world are as they were before; those of a world that it opened are pushed."""
+    end = asyncio.Event()
+    async with sandbox(mode="manual") as served, calling(served) as client:
+        if opened is not None or world != KEY:
+            await client.post("/_sandbox/worlds", json={"id": KEY, "deliveries": opened or "push"})
+        lines = Lines()
+        task = asyncio.create_task(forward("http://127.0.0.1:1/", served.origin, world, None, lines, end))
+        await lines.said("Ctrl-C")
+        while not served.runtime.worlds[KEY].attendance.polls:
+            await asyncio.sleep(0)
+        assert served.runtime.worlds[KEY].pulling
+        end.set()
+        await task
+        assert served.runtime.worlds[KEY].pulling is (opened == "pull")
+        if opened == "push":
+            assert lines.all[-1] == f"webhooks of {KEY} are pushed again"
+            await send(client, "420777000105")
+            assert (await advance(client))["warnings"] == []
+            assert await tries(client) == [[200]]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "known"),
+    [("test-a-*,test-b-*", False), ("prod-*", False), ("test-é*", False), (f"test-{'a' * 65}*", False), ("*-a", True)],
+)
+@pytest.mark.asyncio
+async def test_a_pattern_that_no_id_fits(pattern: str, known: bool) -> None:
+    """It is refused at once; with --any-key it may fit."""
+    async with sandbox() as served, calling(served) as client:
+        answer = await client.get("/_sandbox/worlds", params={"pattern": pattern})
+        assert answer.status_code == (200 if known else 400)
+        if not known:
+            with pytest.raises(Failure, match="fits no id of a world; legal: test- and 1 to 64 of") as caught:
+                await forward("http://127.0.0.1:1/", served.origin, pattern, None, print)
+            assert caught.value.code == USAGE
+    async with sandbox(any_key=True) as served, calling(served) as client:
+        assert (await client.get("/_sandbox/worlds", params={"pattern": pattern})).status_code == 200
+
+
+@pytest.mark.asyncio
+async def test_a_list_of_the_worlds_that_fit() -> None:
+    """Also by a key that the server has for worlds, and by an id without `*`."""
+    async with sandbox(keys=("prod-1",)) as served, calling(served) as client:
+        for name in ("test-a-1", "test-b-1", "prod-1"):
+            await client.post("/_sandbox/worlds", json={"id": name})
+
+        async def listed(pattern: str) -> list[str]:
+            answer = await client.get("/_sandbox/worlds", params={"pattern": pattern})
+            return [row["id"] for row in answer.json()["worlds"]]
+
+        assert await listed("test-*-1") == ["test-a-1", "test-b-1"]
+        assert await listed("prod-*") == ["prod-1"]
+        assert await listed("test-a-1") == ["test-a-1"]
+        assert (await client.get("/_sandbox/worlds?pattern=prod-2")).json()["error"] == "bad_pattern"
+
+
+SHOWN = {"id": KEY, "deliveries": "pull"}
+BROKEN = httpx.RemoteProtocolError("Server disconnected without sending a response.")
+REFUSED = httpx.ConnectError("All connection attempts failed")
+
+
+def answered(monkeypatch: pytest.MonkeyPatch, *later: Any, broken: Callable[[], object] = lambda: None) -> list[Any]:
+    """A sandbox whose connection breaks at the first poll, and what it answers later; what is left of that."""
+    monkeypatch.setattr(module, "AGAIN", 0.001)
+    monkeypatch.setattr(module, "TRIES", 3)
+    answers = [*[("1", 200, SHOWN)] * 2, BROKEN, *later]
+    plain = httpx.AsyncClient
+
+    def answer(_request: httpx.Request) -> httpx.Response:
+        found = answers.pop(0)
+        if found is BROKEN:
+            broken()
+        if isinstance(found, Exception):
+            raise found
+        instance, status, value = found
+        return httpx.Response(status, json=value, headers={"Sendbox-Instance": instance})
+
+    def client(**settings: Any) -> httpx.AsyncClient:
+        settings.pop("verify")
+        return plain(**settings, transport=httpx.MockTransport(answer))
+
+    monkeypatch.setattr(httpx, "AsyncClient", client)
+    return answers
+
+
+@pytest.mark.parametrize(
+    ("later", "said"),
+    [
+        ([REFUSED, REFUSED, ("2", 404, {})], "it was restarted, and its worlds are gone, test-forward too"),
+        ([REFUSED, REFUSED, REFUSED], "without sending a response.; it is gone: it has not answered since"),
+        ([REFUSED, ("1", 200, {})], "without sending a response.; it answers again: start forward again"),
+    ],
+    ids=["restarted", "gone", "there"],
+)
+@pytest.mark.asyncio
+async def test_a_connection_that_breaks(monkeypatch: pytest.MonkeyPatch, later: list[Any], said: str) -> None:
+    """The sandbox is asked for some seconds what became of it."""
+    left = answered(monkeypatch, *later)
+    with pytest.raises(Failure, match=said) as caught:
+        await forward("http://127.0.0.1:1", "http://box", KEY, None, Lines())
+    assert caught.value.code == CANNOT
+    assert left == []
+
+
+@pytest.mark.asyncio
+async def test_a_signal_while_it_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It ends well, and asks no more."""
+    end = asyncio.Event()
+    left = answered(monkeypatch, REFUSED, broken=end.set)
+    await forward("http://127.0.0.1:1", "http://box", KEY, None, Lines(), end)
+    assert left == [REFUSED]
+
+
 @pytest.mark.parametrize("times", [1, 2])
 @pytest.mark.asyncio
 async def test_the_program_ends_by_a_signal(tmp_path: Path, times: int) -> None:
@@ -144,3 +265,19 @@ async def test_the_program_ends_by_a_signal(tmp_path: Path, times: int) -> None:
             await client.delete(f"/_sandbox/worlds/{KEY}")
             with suppress(httpx.HTTPStatusError):
                 await advancing
+
+
+@pytest.mark.parametrize("first", [signal.SIGTERM, signal.SIGINT], ids=["term", "int"])
+@pytest.mark.asyncio
+async def test_a_signal_while_the_program_ends(first: signal.Signals) -> None:
+    """Once it ends by a signal, further ones change nothing, until the process is gone."""
+    async with sandbox(mode="manual") as served:
+        arguments = ("forward", "--url", served.origin, "--world", KEY, "--to", "http://127.0.0.1:1/")
+        with subprocess.Popen((sys.executable, "-c", PROGRAM, *arguments), stdout=subprocess.PIPE) as program:
+            assert program.stdout is not None
+            assert b"Ctrl-C ends it" in await asyncio.to_thread(program.stdout.readline)
+            program.send_signal(first)
+            while program.poll() is None:
+                program.terminate()
+                await asyncio.sleep(0)
+            assert program.returncode == 0

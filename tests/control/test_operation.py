@@ -215,7 +215,7 @@ async def test_closing_a_world_ends_its_long_polls() -> None:
         await box.delete(WORLD)
         answer = await polling
         assert (answer.status, answer.json["error"]) == (404, "no_such_world")
-        assert answer.json["message"] == "test-1 was closed while this call waited"
+        assert answer.json["message"] == '"test-1" is not an open world: it was closed while this call waited'
 
 
 async def test_nothing_that_happens_during_a_look_is_missed(monkeypatch: pytest.MonkeyPatch) -> None:

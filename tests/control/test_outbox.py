@@ -60,6 +60,43 @@ async def test_the_first_pull_makes_the_outbox() -> None:
         assert [event["result"] for event in await box.events()] == ["sending"]
 
 
+async def test_deliveries_are_pushed_again() -> None:
+    """`DELETE` turns them back: long polls end, what waits there keeps its time, and the next poll fetches again."""
+    async with boxed(patience=30.0) as box:
+        await box.open(deliveries="pull")
+        await box.send("420777000105")
+        advancing = asyncio.create_task(box.advance("0s"))
+        (call,) = await pulled(box)
+        assert call["patience"] == 30.0
+        polling = asyncio.create_task(pulled(box, f"?wait=30s&except={call['id']}"))
+        await turns()
+        assert (await box.delete(f"{WORLD}/outbox")).json == {"deliveries": "push"}
+        assert await polling == []
+        assert (await box.get(WORLD)).json["deliveries"] == "push"
+        await box.post(f"{WORLD}/outbox/{call['id']}", {"status": 200})
+        await advancing
+        await box.send("420777000105")
+        assert (await box.advance("0s"))["warnings"] == []
+        shown = (await box.get(f"{WORLD}/deliveries")).json["deliveries"]
+        assert [delivery["tries"][0]["status"] for delivery in shown] == [200, 200]
+        await pulled(box, "")
+        assert (await box.get(WORLD)).json["deliveries"] == "pull"
+
+
+async def test_a_world_that_ends_meanwhile_is_not_turned_back() -> None:
+    """409 for who waits until a command has ended."""
+    async with boxed() as box:
+        await box.open(deliveries="pull")
+        hosted = box.runtime.worlds[KEY]
+        working = hosted.working = asyncio.get_running_loop().create_future()
+        asked = asyncio.create_task(box.delete(f"{WORLD}/outbox"))
+        await turns()
+        hosted.working = None
+        box.runtime.close(hosted)
+        working.set_result(None)
+        assert (await asked).json["error"] == "closed"
+
+
 async def test_a_pull_during_an_advance_ends_with_it() -> None:
     """`during=advance` answers when the advance is over; what is being carried is left out."""
     async with boxed(patience=30.0) as box:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from sendbox.engine.durations import instant
-from sendbox.runtime.ending import Closed, Idle
+from sendbox.runtime.ending import CLOSED, Closed, Idle
 from sendbox.runtime.host import Line
 from sendbox.runtime.slot import Gone
 from sendbox.settings import ttl_of
@@ -196,6 +196,47 @@ async def test_a_world_at_work_lives_on() -> None:
         hosted.request_ended(token)
         look(box)
         assert hosted.gone
+
+
+async def test_a_call_that_waits_is_a_use() -> None:
+    """A long poll keeps its world until it ends, also one that is longer than the time without use."""
+    reading = Reading()
+    async with boxed(reading=reading, world_ttl=HOUR) as box:
+        await box.open()
+        hosted = box.runtime.worlds[KEY]
+        polling = asyncio.create_task(box.get(f"{WORLD}/outbox?wait=30s"))
+        while not hosted.waits:
+            await asyncio.sleep(0)
+        reading.passes(2 * HOUR)
+        look(box)
+        assert not hosted.gone
+        await box.delete(f"{WORLD}/outbox")
+        assert (await polling).json == {"calls": []}
+        assert not hosted.waits
+        reading.passes(HOUR)
+        look(box)
+        assert hosted.gone
+
+
+async def test_a_call_that_waits_is_told_why_its_world_ended() -> None:
+    """Whatever ended it."""
+    async with boxed() as box:
+        await box.open()
+        hosted = box.runtime.worlds[KEY]
+        polling = asyncio.create_task(box.get(f"{WORLD}/messages?wait=30s"))
+        while not hosted.waits:
+            await asyncio.sleep(0)
+        box.runtime.end(hosted, Gone(WHY, denied=False))
+        assert (await polling).json["message"] == f'"{KEY}" is not an open world: {WHY} while this call waited'
+
+
+async def test_a_closed_world_is_told_from_one_that_ended() -> None:
+    """By `closed` of the 404."""
+    async with boxed() as box:
+        for gone in (CLOSED, Gone(WHY, denied=False)):
+            await box.open()
+            box.runtime.end(box.runtime.worlds[KEY], gone)
+            assert ("closed" in (await box.get(WORLD)).json) is gone.denied
 
 
 async def test_the_server_looks_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:

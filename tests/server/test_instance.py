@@ -169,7 +169,8 @@ async def test_a_client_of_a_test_stops(monkeypatch: pytest.MonkeyPatch) -> None
 @pytest.mark.asyncio
 async def test_forwarding_stops(monkeypatch: pytest.MonkeyPatch) -> None:
     """The webhooks of the world do not come any more."""
-    answer = restarting(("1", 201, {"id": "test-a"}), ("1", 200, {"calls": []}), ("2", 404, {}))
+    shown = {"id": "test-a", "deliveries": "pull"}
+    answer = restarting(*[("1", 200, shown)] * 2, ("1", 200, {"calls": []}), ("2", 404, {}))
     plain = httpx.AsyncClient
 
     def client(**settings: Any) -> httpx.AsyncClient:

@@ -19,6 +19,7 @@ from urllib.parse import quote, urlsplit
 from sendbox.cli import address
 from sendbox.cli.outcome import CANNOT, USAGE, Failure, one_line
 from sendbox.cli.signals import on_signals
+from sendbox.engine.kinds.masking import MASK
 from sendbox.engine.patterns import Pattern
 from sendbox.runtime.callbacks import Callbacks
 from sendbox.runtime.policy import HttpCall
@@ -28,15 +29,15 @@ from sendbox.server.instance import Instances
 if TYPE_CHECKING:
     import httpx
 
-#: Real seconds a receiver may take: as the service allows, and no longer than a sandbox waits for us.
-PATIENCE: Final = 5.0
 #: Real seconds a sandbox may take to accept a connection or a request.
 CONNECT: Final = 5.0
 #: One long poll, and how much longer its answer may take than that.
 POLL: Final = "30s"
 POLL_ANSWER: Final = 40.0
-#: Real seconds after which a stream that has ended is asked for again.
+#: Real seconds after which a stream that has ended is asked for again, and a sandbox that does not answer.
 AGAIN: Final = 1.0
+#: So often a sandbox is asked whose connection broke.
+TRIES: Final = 5
 #: Worlds of one page of their list.
 PAGE: Final = 500
 
@@ -74,11 +75,15 @@ async def forward(
     """Forwards webhooks until it is cancelled, or until `end`, when those under way are carried out; `say` gets a line
     for each. Raises `Failure` when the world is closed.
 
-    `world` None is the one that is open; a world that is not open yet is opened. One with `*` is a pattern: it stands
-    for all open worlds whose names it fits, also for those that open later, and none of them is opened. `cacert` is the
-    file of an authority that is trusted besides the usual ones.
+    `world` None is the one that is open; a world that was never open is opened. One with `*` is a pattern: it stands
+    for all open worlds whose names it fits, also for those that open later, and none of them is opened. Worlds whose
+    deliveries were pushed before are set back at the end. `cacert` is the file of an authority that is trusted besides
+    the usual ones.
     """
     import httpx
+
+    def told(line: str) -> None:
+        say(MASK.text(line))
 
     address.origin(to)
     origin = address.origin(url)
@@ -87,9 +92,9 @@ async def forward(
 
     async def same(response: httpx.Response) -> None:
         """Each world stays on the server that answered first."""
-        _, _, world, *_ = [*response.request.url.path.removeprefix("/_sandbox").split("/"), "", ""]
+        world = _world_of(response.request)
         if world and instances.changed(world, response.headers):
-            raise Failure(CANNOT, one_line(instances.message(world, origin)))
+            raise Failure(CANNOT, one_line(instances.message(world, MASK.text(origin))))
 
     control = httpx.AsyncClient(
         base_url=f"{origin}/_sandbox",
@@ -107,11 +112,19 @@ async def forward(
     out = Sender(callbacks, ca=cacert)
     async with control, contextlib.AsyncExitStack() as closing:
         closing.push_async_callback(out.close)
-        carrier = _Carrier(control, out, to, say, end or asyncio.Event())
-        several = world is not None and "*" in world
-        world_id = world if world is not None and several else await _world(control, world)
-        say(f"webhooks of {one_line(world_id)} at {origin} go to {to}; Ctrl-C ends it")
-        await (carrier.carry_fitting(Pattern(world_id)) if several else carrier.carry_world(world_id))
+        end = end or asyncio.Event()
+        carrier = _Carrier(control, out, to, told, end)
+        if world is not None and "*" in world:
+            pattern, world_id, opened = Pattern(world), world, False
+            await _fitting(control, pattern)  # one that fits no id is refused
+        else:
+            pattern = None
+            world_id, opened = await _world(control, world)
+        told(f"webhooks of {one_line(world_id)} at {origin} go to {to}; Ctrl-C ends it")
+        try:
+            await (carrier.carry_world(world_id, opened) if pattern is None else carrier.carry_fitting(pattern))
+        except _Unreachable as broken:
+            await _lost(control, broken, broken.world or next(iter(instances.worlds), ""), end)
 
 
 class _Carrier:
@@ -126,9 +139,23 @@ class _Carrier:
         self._say = say
         self._end = end
 
-    async def carry_world(self, world: str) -> None:
-        """Those of one world. Raises `_Closed` when it is closed."""
-        outbox = f"/worlds/{quote(world, safe='')}/outbox"
+    async def carry_world(self, world: str, opened: bool = False) -> None:
+        """Those of one world. Raises `_Closed` when it is closed.
+
+        At the end its deliveries are pushed again if they were pushed before, or if it was `opened` for this.
+        """
+        path = f"/worlds/{quote(world, safe='')}"
+        changed = opened or (await _ask(self._control, "GET", path))["deliveries"] == "push"
+        outbox = f"{path}/outbox"
+        try:
+            await self._carry_outbox(world, outbox)
+        finally:
+            if changed:
+                with contextlib.suppress(Failure):  # it is closed, or the sandbox does not answer
+                    await _ask(self._control, "DELETE", outbox, timeout=CONNECT)
+                    self._say(f"webhooks of {one_line(world)} are pushed again")
+
+    async def _carry_outbox(self, world: str, outbox: str) -> None:
         under_way: dict[str, asyncio.Task[None]] = {}
         poll: asyncio.Task[Any] | None = None
         ending = asyncio.create_task(self._end.wait())
@@ -208,11 +235,17 @@ class _Carrier:
         url = target(self._to, call)
         headers = [(name, value) for name, value in call["headers"]]
         http = HttpCall(call["method"], url, headers, base64.b64decode(call["body"]))
-        outcome = await self._out.send(http, PATIENCE)
+        outcome = await self._out.send(http, call["patience"])
         result: dict[str, Any] = {"error": outcome.error} if outcome.status is None else {"status": outcome.status}
         self._say(one_line(f"{outcome.status or outcome.error} {call['method']} {url} {call['id']}"))
-        with contextlib.suppress(_Gone):  # the sandbox has waited long enough, or was reset
+        try:
             await _ask(self._control, "POST", report, json=result)
+        except _Gone:
+            if outcome.error != "timeout":
+                self._say(
+                    f"webhook {one_line(call['id'])} does not wait any more: another client, such as a second forward, "
+                    "has sent it too, or its time was over, or the world was reset"
+                )
 
 
 async def _cancelled(tasks: Iterable[asyncio.Task[Any]]) -> None:
@@ -224,11 +257,16 @@ async def _cancelled(tasks: Iterable[asyncio.Task[Any]]) -> None:
 
 
 def target(to: str, call: Mapping[str, Any]) -> str:
-    """The address of a call: `to` for the built-in receiver, else its own path and query on the host of `to`."""
+    """The address of a call: `to` for the built-in receiver, else its own path and query on the host of `to`.
+
+    It keeps its own user and password unless `to` has them.
+    """
     if call["hook"]:
         return to
     wanted, meant = urlsplit(to), urlsplit(str(call["url"]))
-    return meant._replace(scheme=wanted.scheme, netloc=wanted.netloc).geturl()
+    user, at, _ = meant.netloc.rpartition("@")
+    netloc = wanted.netloc if "@" in wanted.netloc else f"{user}{at}{wanted.netloc}"
+    return meant._replace(scheme=wanted.scheme, netloc=netloc).geturl()
 
 
 class _Gone(Exception):
@@ -236,7 +274,19 @@ class _Gone(Exception):
 
 
 class _Closed(Failure):
-    """The world is not open (any more)."""
+    """The world is not open (any more). `before` is true if a tester closed it."""
+
+    def __init__(self, message: str, before: bool) -> None:
+        super().__init__(CANNOT, message)
+        self.before = before
+
+
+class _Unreachable(Failure):
+    """The sandbox does not answer (any more). `world` is the one that a call was about, "" if it was about none."""
+
+    def __init__(self, message: str, world: str) -> None:
+        super().__init__(CANNOT, message)
+        self.world = world
 
 
 async def _ask(control: httpx.AsyncClient, method: str, path: str, **arguments: Any) -> Any:
@@ -251,44 +301,85 @@ async def _ask(control: httpx.AsyncClient, method: str, path: str, **arguments: 
     except ValueError:
         value = None
     if not isinstance(value, dict):
-        raise Failure(CANNOT, f"{control.base_url} is not a Sendbox: it answers {response.status_code}")
+        raise Failure(CANNOT, f"{MASK.text(str(control.base_url))} is not a Sendbox: it answers {response.status_code}")
     if response.status_code >= 400:
         if value.get("error") == "no_such_delivery":
             raise _Gone
         if value.get("error") == "world_exists":
             return value
-        kind = _Closed if value.get("error") == "no_such_world" else Failure
-        raise kind(CANNOT, one_line(str(value.get("message", value))))
+        message = one_line(str(value.get("message", value)))
+        if value.get("error") in ("no_such_world", "closed"):
+            raise _Closed(message, bool(value.get("closed")))
+        raise Failure(CANNOT if value.get("error") != "bad_pattern" else USAGE, message)
     return value
 
 
-def _unreachable(control: httpx.AsyncClient, error: Exception) -> Failure:
+def _world_of(request: httpx.Request) -> str:
+    """The world that a call is about, "" if it is about none."""
+    _, _, world, *_ = [*request.url.path.removeprefix("/_sandbox").split("/"), "", ""]
+    return world
+
+
+def _unreachable(control: httpx.AsyncClient, error: httpx.HTTPError) -> _Unreachable:
     """Why a command ends whose sandbox does not answer."""
     why = one_line(str(error)) or type(error).__name__
-    return Failure(CANNOT, f"{control.base_url.host}:{control.base_url.port} cannot be reached: {why}")
+    message = f"{control.base_url.host}:{control.base_url.port} cannot be reached: {why}"
+    return _Unreachable(message, _world_of(error.request))
+
+
+async def _lost(control: httpx.AsyncClient, broken: _Unreachable, world: str, end: asyncio.Event) -> None:
+    """The connection to a sandbox broke: asks it for a few seconds what became of it, or until `end`.
+
+    Raises `Failure`, which says whether it was restarted, is gone, or answers again.
+    """
+    import httpx
+
+    path = f"/worlds/{quote(world, safe='')}" if world else "/health"
+    ending = asyncio.create_task(end.wait())
+    try:
+        for _ in range(TRIES):
+            await asyncio.wait({ending}, timeout=AGAIN)
+            if ending.done():
+                return
+            with contextlib.suppress(httpx.HTTPError):
+                await control.get(path, timeout=CONNECT)  # an answer of another server raises
+                raise Failure(CANNOT, f"{broken.message}; it answers again: start forward again")
+    finally:
+        await _cancelled([ending])
+    raise Failure(CANNOT, f"{broken.message}; it is gone: it has not answered since")
 
 
 async def _fitting(control: httpx.AsyncClient, pattern: Pattern) -> list[str]:
     """The open worlds whose names fit, in the order in which they were opened."""
     found: list[str] = []
-    prefix = pattern.text.partition("*")[0]
     more: dict[str, str] = {}
     while True:
-        parameters = {"prefix": prefix, "limit": str(PAGE), **more}
+        parameters = {"pattern": pattern.text, "limit": str(PAGE), **more}
         page = await _ask(control, "GET", "/worlds", params=parameters)
-        found += [row["id"] for row in page["worlds"] if pattern.matches(row["id"])]
+        found += [row["id"] for row in page["worlds"]]
         if page["next_cursor"] is None:
             return found
         more = {"cursor": page["next_cursor"]}
 
 
-async def _world(control: httpx.AsyncClient, world: str | None) -> str:
-    """The world whose webhooks are forwarded; it is opened where it is not open."""
+async def _world(control: httpx.AsyncClient, world: str | None) -> tuple[str, bool]:
+    """The world whose webhooks are forwarded, and whether it is opened for this: it was never open.
+
+    Raises `Failure` if it was closed.
+    """
     if world is not None:
-        await _ask(control, "POST", "/worlds", json={"id": world, "deliveries": "pull"})
-        return world
+        try:
+            closed = "closed" in await _ask(control, "GET", f"/worlds/{quote(world, safe='')}")
+        except _Closed as gone:
+            closed = gone.before
+            if not closed:
+                answer = await _ask(control, "POST", "/worlds", json={"id": world, "deliveries": "pull"})
+                return world, "error" not in answer
+        if closed:
+            raise Failure(CANNOT, f"{one_line(world)} was closed: POST /_sandbox/worlds opens it again")
+        return world, False
     worlds = [row["id"] for row in (await _ask(control, "GET", "/worlds", params={"last": "20"}))["worlds"]]
-    return address.only_world(worlds)
+    return address.only_world(worlds), False
 
 
 def _trust(cacert: str | None) -> ssl.SSLContext:

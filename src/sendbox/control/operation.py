@@ -388,7 +388,7 @@ class Control:
         if hosted is None:
             why = runtime.closed.why(world_id)
             text = f'"{world_id}" is not an open world{f": {why}" if why else ""}; POST /_sandbox/worlds opens one'
-            raise ControlError(404, "no_such_world", text)
+            raise ControlError(404, "no_such_world", text, **({"closed": True} if world_id in runtime.closed else {}))
         if not early:
             if hosted.starts is not None:
                 runtime.start(hosted, *hosted.starts())
@@ -418,9 +418,10 @@ def closed(hosted: Hosted) -> ControlError:
 
 
 def not_closed(hosted: Hosted, *, reads: bool = True) -> None:
-    """Raises `ControlError` for a world that was closed while a call waited; a call that `reads` may still read it."""
+    """Raises `ControlError` for a world that has ended while a call waited; a call that `reads` may still read it."""
     if hosted.gone and not (reads and hosted.kept):
-        raise ControlError(404, "no_such_world", f"{hosted.world.id} was closed while this call waited")
+        text = f'"{hosted.world.id}" is not an open world: {hosted.why} while this call waited'
+        raise ControlError(404, "no_such_world", text)
 
 
 def act(call: Call, row: Operation, values: Mapping[str, Any]) -> Any:

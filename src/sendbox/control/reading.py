@@ -181,9 +181,11 @@ async def _change(hosted: Hosted) -> None:
     """Waits until something happens. A waiting call does not count as work: an `auto` clock runs on meanwhile."""
     hosted.controls -= 1
     hosted.readers -= 1
+    hosted.waits += 1
     try:
         await hosted.change()
     finally:
         hosted.controls += 1
         hosted.readers += 1
+        hosted.waits -= 1
     not_closed(hosted, reads=False)

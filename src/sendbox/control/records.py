@@ -107,7 +107,10 @@ class Received(TypedDict):
 
 
 class OutboxCall(TypedDict):
-    """A webhook to be sent: `body` in base64; with `hook` it is for the built-in receiver, and has no address."""
+    """A webhook to be sent: `body` in base64; with `hook` it is for the built-in receiver, and has no address.
+
+    The receiver has `patience` real seconds, which began when the webhook came into the outbox.
+    """
 
     id: str
     method: str
@@ -116,12 +119,19 @@ class OutboxCall(TypedDict):
     body: str
     hook: bool
     now: Instant
+    patience: float
 
 
 class Outbox(TypedDict):
     """Webhooks that the caller is to send."""
 
     calls: list[OutboxCall]
+
+
+class Pushed(TypedDict):
+    """How deliveries reach their targets from now on."""
+
+    deliveries: Literal["push"]
 
 
 class Reported(TypedDict):
@@ -389,7 +399,8 @@ async def outbox(
     call.runtime.changed(hosted)
 
     async def look() -> Any:
-        return hosted.outbox.keys() - carried or (during == "advance" and not hosted.advancing)
+        over = not hosted.pulling or (during == "advance" and not hosted.advancing)
+        return hosted.outbox.keys() - carried or over
 
     attendance.polls += 1
     try:
@@ -408,11 +419,26 @@ async def outbox(
                 "body": base64.b64encode(http.body).decode(),
                 "hook": delivery.outlet.builtin,
                 "now": iso(hosted.world.now),
+                "patience": patience,
             }
-            for delivery_id, (http, delivery, _) in hosted.outbox.items()
+            for delivery_id, (http, delivery, _, patience) in hosted.outbox.items()
             if delivery_id not in carried
         ]
     }
+
+
+@operation("DELETE", "/worlds/{id}/outbox", answers=Pushed)
+async def outbox_end(call: Call) -> Any:
+    """Deliveries are pushed again, until the next call that fetches them. What waits in the outbox keeps its time.
+
+    A long poll of the outbox ends.
+    """
+    await call.here.free()
+    if call.here.gone:
+        raise closed(call.here)
+    call.runtime.push(call.here)
+    call.runtime.changed(call.here)
+    return {"deliveries": "push"}
 
 
 @operation("POST", "/worlds/{id}/outbox/{delivery}", answers=Reported)

@@ -36,6 +36,7 @@ from sendbox.engine import bounds
 from sendbox.engine.blueprint import Blueprint
 from sendbox.engine.bounds import FASTEST, SLOWEST
 from sendbox.engine.durations import instant, iso, shown
+from sendbox.engine.patterns import Pattern
 from sendbox.runtime.worlds import Hosted, Slice
 from sendbox.scenario.keys.texts import invents
 from sendbox.scenario.model import ScenarioError
@@ -48,6 +49,8 @@ if TYPE_CHECKING:
 #: The longest text that names are derived from, or draws.
 LONGEST_SEED: Final = 1_000
 DELIVERIES: Final = enum(("push", "pull"))
+#: The ids of worlds, in words.
+LEGAL_ID: Final = "test- and 1 to 64 of a-z A-Z 0-9 . _ -, or --any-key"
 MODE: Final = {"type": "string", **enum(("manual", "real", "auto"))}
 RATE: Final = {"type": "number", "minimum": SLOWEST, "maximum": FASTEST}
 #: The settings of a clock.
@@ -297,7 +300,7 @@ async def _settings(
         raise ControlError(
             400,
             "bad_id",
-            f'"{id}" is not an id of a world; legal: test- and 1 to 64 of a-z A-Z 0-9 . _ -, or --any-key',
+            f'"{id}" is not an id of a world; legal: {LEGAL_ID}',
         )
     for name, text in (("salt", salt), ("seed", seed)):
         if isinstance(text, str) and len(text) > LONGEST_SEED:
@@ -385,18 +388,25 @@ async def worlds(
     prefix: str = "",
     order: Annotated[str, ORDER] = "oldest",
     closed: Flag = False,
+    pattern: str | None = None,
 ) -> Any:
     """Open worlds, in the order in which they were opened; with `last` the newest.
 
     `prefix` asks for those whose id begins so, `limit` for so many; `next_cursor` is then the `cursor` that asks for
     those that follow, null where none do. With `order=newest` the newest come first, and older ones follow. Each says
     since when no client has used it (`idle_since`, real time); a list is not a use. With `closed` the list has the
-    closed worlds that can still be read, in the order in which they were closed.
+    closed worlds that can still be read, in the order in which they were closed. With `pattern` it has those whose id
+    fits, where `*` stands for any characters; 400 `bad_pattern` where no legal id fits.
     """
     opened = call.runtime.order
+    wanted = None if pattern is None else Pattern(pattern)
+    if wanted is not None and not call.runtime.legal_pattern(wanted):
+        text = f'"{pattern}" fits no id of a world; legal: {LEGAL_ID}; with * for any characters'
+        raise ControlError(400, "bad_pattern", text)
 
     def fits(hosted: Hosted) -> bool:
-        return hosted.world.id.startswith(prefix)
+        world_id = hosted.world.id
+        return world_id.startswith(prefix) and (wanted is None or bool(wanted.matches(world_id)))
 
     if flag(closed, "closed"):
         kept = list(call.runtime.kept.worlds.values())

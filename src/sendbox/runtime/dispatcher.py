@@ -163,7 +163,7 @@ class Carrier:
         """Puts a call into the outbox and waits until a client carries it out."""
         future: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
         delivery_id = hosted.world.outlets.id_of(delivery)
-        hosted.outbox[delivery_id] = (call, delivery, future)
+        hosted.outbox[delivery_id] = (call, delivery, future, patience)
         hosted.touch()
         try:
             left = await self._unattended(hosted, future, patience)

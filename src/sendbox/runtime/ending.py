@@ -95,7 +95,7 @@ class Idle:
 
     def _over(self, hosted: Hosted) -> bool:
         reading = self._runtime.reading()
-        if reading - hosted.used < self._ttl or not hosted.still or hosted.controls or hosted.lingering:
+        if reading - hosted.used < self._ttl or not hosted.still or hosted.controls or hosted.waits or hosted.lingering:
             return False
         if hosted.working is not None:
             return False

@@ -221,8 +221,9 @@ class Hosted(Changing):
     starts: Callable[[], tuple[int, bool]] | None = None
     #: what of the world may be forgotten; None where nothing ever is
     forgetting: Forgetting | None = None
-    #: the world was closed
+    #: the world has ended, and why
     gone: bool = False
+    why: str = "the server ended"
     #: it was closed with this number, and whether it can still be read (`Kept`)
     closed: int = 0
     kept: bool = False
@@ -252,6 +253,8 @@ class Hosted(Changing):
     #: calls of control that are at work, and those that may still look at this world
     controls: int = 0
     readers: int = 0
+    #: long polls of control that wait for something to happen
+    waits: int = 0
     #: wakes an advance that waits for requests to be answered, or for deliveries to end
     stirred: asyncio.Event | None = None
     timer: asyncio.TimerHandle | None = None
@@ -265,7 +268,8 @@ class Hosted(Changing):
     #: real seconds that this world's receivers have, None: as many as those of all
     patience: float | None = None
     pulling: bool = False
-    outbox: dict[str, tuple[HttpCall, Delivery, asyncio.Future[Outcome]]] = field(default_factory=dict)
+    #: what waits for a client, by id; with the real seconds that its receiver has
+    outbox: dict[str, tuple[HttpCall, Delivery, asyncio.Future[Outcome], float]] = field(default_factory=dict)
     #: the ids of those calls of the outbox that a client has fetched
     fetched: set[str] = field(default_factory=set)
     attendance: Attendance = field(default_factory=Attendance)

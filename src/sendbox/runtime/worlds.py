@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from sendbox.engine.blueprint import Blueprint
     from sendbox.engine.clock import Mode
     from sendbox.engine.part import Part
+    from sendbox.engine.patterns import Pattern
     from sendbox.settings import Settings
 
 __all__ = ["Conflict", "Deliverer", "Hosted", "Refusal", "Runtime", "Slice"]
@@ -48,6 +49,10 @@ __all__ = ["Conflict", "Deliverer", "Hosted", "Refusal", "Runtime", "Slice"]
 #: Real seconds after which what a closed world left is taken apart.
 SWEEP: Final = 0.05
 KEY: Final = re.compile(r"test-[A-Za-z0-9._-]{1,64}")
+#: How the ids of worlds begin, unless a setting allows others; and what may be in a pattern of them.
+BEGINS: Final = "test-"
+_LEGAL: Final = re.compile(r"[A-Za-z0-9._*-]*")
+LONGEST: Final = len(BEGINS) + 64
 
 
 async def _not_served(*_: Any) -> Any:
@@ -336,6 +341,17 @@ class Runtime:
         given = bool(world_id) and (self.settings.any_key or world_id in self.settings.keys)
         return given or bool(KEY.fullmatch(world_id))
 
+    def legal_pattern(self, pattern: Pattern) -> bool:
+        """Whether a legal id may fit a pattern."""
+        if self.settings.any_key or any(pattern.matches(key) for key in self.settings.keys):
+            return True
+        if pattern.literal:
+            return self.legal_id(pattern.text)
+        begins = pattern.text.partition("*")[0]
+        fits = begins.startswith(BEGINS) or BEGINS.startswith(begins)
+        short = len(pattern.text.replace("*", "")) <= LONGEST
+        return fits and short and _LEGAL.fullmatch(pattern.text) is not None
+
     def _draw_id(self) -> str:
         """An unused id: derived from the process's own count and age, so that two servers differ."""
         while True:
@@ -361,7 +377,7 @@ class Runtime:
         self.order.remove(hosted)
         del self._tags[world.tag]
         self.closed.add(world.id, gone)
-        hosted.gone = True
+        hosted.gone, hosted.why = True, gone.why
         self._drop(hosted)
         hosted.touch()
         if gone.denied:  # a tester may want to read it
@@ -536,6 +552,11 @@ class Runtime:
     def pull(self, hosted: Hosted) -> None:
         """From now on deliveries wait in the outbox instead of being pushed."""
         hosted.pulling = True
+        self._capture(hosted)
+
+    def push(self, hosted: Hosted) -> None:
+        """From now on deliveries are pushed again; those in the outbox wait on for their report."""
+        hosted.pulling = False
         self._capture(hosted)
 
     def deliver_to(self, hosted: Hosted, deliverer: Deliverer | None) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
 #: The header that tells a server from every other one, and from itself after a restart.
 HEADER: Final = "sendbox-instance"
@@ -21,6 +21,11 @@ class Instances:
         """Whether this answer about a world comes from another server than those before it."""
         instance = headers.get(HEADER)
         return instance is not None and self._of.setdefault(world, instance) != instance
+
+    @property
+    def worlds(self) -> Collection[str]:
+        """The worlds that a server has answered for."""
+        return self._of.keys()
 
     def forget(self, world: str) -> None:
         """The world was closed."""
