@@ -12,7 +12,7 @@ from griffe import Attribute, ExprCall, Extension, Function, GriffeLoader, Modul
 
 
 class Handles(Extension):
-    """Takes the place of `same(…)`, `blocking(…)` and `reading(…)` in `sendbox.fixture.sandbox`."""
+    """Takes the place of `same(…)`, `blocking(…)`, `block(…)` and `reading(…)` in `sendbox.fixture.sandbox`."""
 
     def on_package(self, *, pkg: Module, loader: GriffeLoader, **_: Any) -> None:
         """Called when all modules of a package are read."""
@@ -21,7 +21,7 @@ class Handles(Extension):
         for handle in pkg["fixture.sandbox"].classes.values():
             for name, member in list(handle.members.items()):
                 made = getattr(member, "value", None)
-                if isinstance(made, ExprCall) and str(made.function) in ("same", "blocking", "reading"):
+                if isinstance(made, ExprCall) and str(made.function) in ("same", "blocking", "reading", "block"):
                     method = loader.modules_collection[made.arguments[0].canonical_path]
                     where = {"lineno": member.lineno, "endlineno": member.endlineno, "docstring": method.docstring}
                     if str(made.function) == "reading":
