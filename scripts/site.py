@@ -1,5 +1,7 @@
 """Puts the pages of the site together in `build/site`: the documents where they stand, so that their links hold.
 
+`site.py check` looks whether the built reference has every public member of its objects; the exit code is 1 if not.
+
 A pattern such as `docs/advice/*` in the navigation becomes the pages of that folder which have no line of their own. A
 link to a file that is not a page leads to a copy of that file; a link to a folder leads to its first file.
 """
@@ -8,13 +10,19 @@ from __future__ import annotations
 
 import re
 import shutil
+import sys
+from collections.abc import Iterator
+from inspect import get_annotations
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import Final
 
 ROOT: Final = Path(__file__).resolve().parent.parent
 BUILD: Final = ROOT / "build" / "site"
 PAGES: Final = BUILD / "pages"
 CONFIG: Final = ROOT / "docs" / "site" / "config.yml"
+REFERENCE: Final = ROOT / "docs" / "site" / "reference.md"
+BUILT: Final = BUILD / "html" / "docs" / "site" / "reference.html"
 _LINK: Final = re.compile(r"(\[[^\]]*\]\()([^)\s#]+)(?=[)#])")
 
 
@@ -64,8 +72,31 @@ def copy(path: Path) -> None:
     shutil.copy(path, place)
 
 
+def objects() -> list[str]:
+    """The objects that the reference names."""
+    return re.findall(r"^::: (\S+)$", REFERENCE.read_text("utf-8"), re.MULTILINE)
+
+
+def members(name: str) -> Iterator[str]:
+    """The public members of a class, its own and those of its bases in Sendbox; a function has none."""
+    if name.rpartition(".")[2][0].isupper():
+        for base in resolve_name(name).__mro__:
+            if base.__module__.startswith("sendbox."):
+                yield from (member for member in {**get_annotations(base), **vars(base)} if member[0] != "_")
+
+
+def missing(page: str) -> list[str]:
+    """The objects and members that a built page of the reference does not have."""
+    wanted = {name for each in objects() for name in (each, *(f"{each}.{member}" for member in members(each)))}
+    return sorted(wanted - set(re.findall(r'<h\d id="([^"]+)"', page)))
+
+
 def main() -> None:
-    """Makes the folder anew."""
+    """Makes the folder anew, or checks what was built."""
+    if sys.argv[1:] == ["check"]:
+        if lacking := missing(BUILT.read_text("utf-8")):
+            sys.exit(f"the reference of the site does not have {', '.join(lacking)}: is there a docstring?")
+        return
     shutil.rmtree(BUILD, ignore_errors=True)
     for path in documents():
         put(path)

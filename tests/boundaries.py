@@ -131,7 +131,7 @@ OBSERVERS: Final = (
 )
 #: So many modules a folder of the package may hold.
 MOST_FILES: Final = 20
-#: The ends of the program: they are started, never imported.
+#: The ends of the program: they are started, never imported except by `__main__`.
 ENDS: Final = frozenset({"cli", "pytest_plugin"})
 #: No I/O, no asyncio, no machine clock, no randomness: outcome depends on what is passed in, and on nothing else.
 PURE: Final = (

@@ -148,7 +148,7 @@ def crossings(module: str, tree: ast.Module) -> Iterator[str]:
             continue
         theirs = part_of(reached)
         label = theirs.name if theirs else reached.partition(".")[0]
-        if label in ENDS and top != label:
+        if label in ENDS and top not in (label, "__main__"):
             yield f"line {line}: {label} is an end of the program: started, never imported"
         elif mine and label not in mine.may | {mine.name}:
             yield f"line {line}: {mine.name} imports {label}, and may {sorted(mine.may) or 'nothing'}: {mine.why}"

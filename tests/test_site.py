@@ -10,6 +10,7 @@ from typing import Final
 
 import pytest
 
+from sendbox import fixture, playing
 from tests.documentation.markdown import DOCUMENTS, ROOT
 
 CONFIG: Final = ROOT / "docs" / "site" / "config.yml"
@@ -55,3 +56,30 @@ def test_what_it_makes_is_not_committed() -> None:
     """Its environment and its pages are ignored."""
     ignored = (ROOT / ".gitignore").read_text("utf-8").splitlines()
     assert {"/.venv-site/", "/build/"} <= set(ignored)
+
+
+def test_the_reference_has_every_public_member(site: ModuleType) -> None:
+    """What is exported is in the reference; a built page without a member of it is an error that names the member."""
+    names: list[str] = site.objects()
+    exported = {f"{module.__name__}.{name}" for module in (fixture, playing) for name in module.__all__}
+    assert exported <= set(names)
+    lacking: list[str] = site.missing("".join(f'<h2 id="{name}" class="doc">' for name in names))
+    assert {
+        "sendbox.fixture.Sandbox.advance",
+        "sendbox.fixture.Sandbox.base_url",
+        "sendbox.fixture.SandboxServer.carrier",
+        "sendbox.fixture.SandboxServer.sandbox",
+        "sendbox.fixture.sandbox.Phone.number",
+        "sendbox.control.carriers.Client.acall",
+        "sendbox.control.operation.ControlError.status",
+        "sendbox.playing.Played.digest",
+    } <= set(lacking)
+    assert not set(lacking).intersection(names)
+    assert site.missing("".join(f'<h3 id="{name}">' for name in (*names, *lacking))) == []
+
+
+def test_a_built_site_is_checked_and_needs_a_server() -> None:
+    """`scripts/site` looks through what it has built, and says how to look at it so that the search works."""
+    script = (ROOT / "scripts" / "site").read_text("utf-8")
+    assert "scripts/site.py check\n" in script.partition("/bin/mkdocs")[2]
+    assert "python3 -m http.server" in script

@@ -21,7 +21,7 @@ from click.testing import CliRunner
 
 from sendbox import __version__
 from sendbox.cli import main as cli
-from sendbox.cli.outcome import CANNOT, NO, OK
+from sendbox.cli.outcome import CANNOT, NO, OK, USAGE
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 #: Starts the program as its entry point does.
@@ -73,6 +73,16 @@ def test_forward_ends_on_sigterm() -> None:
         assert process.stdout is not None
         assert process.stdout.readline().endswith("Ctrl-C ends it\n")
         assert ended(process, signal.SIGTERM) == (OK, "")
+
+
+def test_the_package_is_the_program() -> None:
+    """`python -m sendbox` is `sendbox`, also in its errors: for machines whose scripts are not on the PATH."""
+    for arguments, code, text in (
+        (["--version"], OK, f"sendbox {__version__}\n"),
+        (["no-such"], USAGE, "sendbox: No such command 'no-such'; see sendbox --help\n"),
+    ):
+        done = subprocess.run([sys.executable, "-m", "sendbox", *arguments], capture_output=True, text=True, cwd=ROOT)
+        assert (done.returncode, done.stdout + done.stderr) == (code, text)
 
 
 def address(banner: str, name: str) -> str:

@@ -139,6 +139,11 @@ class InProcess(Carrier):
 class Client(Carrier):
     """A sandbox at an address. Not bound to a loop: asynchronous calls run on threads of their own."""
 
+    origin: str
+    """Scheme, host and port of the sandbox."""
+    served: Served
+    """The operations that can be called."""
+
     def __init__(self, origin: str, served: Served, http: httpx.Client | None = None) -> None:
         import httpx
 

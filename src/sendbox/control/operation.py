@@ -43,6 +43,15 @@ if TYPE_CHECKING:
 class ControlError(Exception):
     """Why an operation failed: an HTTP status, a stable word, a line for people, and details."""
 
+    status: int
+    """The HTTP status."""
+    error: str
+    """The stable word."""
+    message: str
+    """The line for people."""
+    detail: dict[str, Any]
+    """The other fields of the answer."""
+
     def __init__(self, status: int, error: str, message: str, **detail: Any) -> None:
         super().__init__(message)
         self.status = status

@@ -20,6 +20,7 @@ from sendbox.contract.findings import json_path, show
 from sendbox.contract.pairs import MISSING, differing
 from sendbox.control.arguments import Count, Size, whole
 from sendbox.control.catalog import loaded
+from sendbox.control.contract.answers import Instant
 from sendbox.control.export.source import source_of
 from sendbox.control.operation import Call, operation
 from sendbox.control.replaying import CHUNK, Diverged, Replay
@@ -303,7 +304,7 @@ class Used(TypedDict):
     """The first entry of the journal that depended on an assumption."""
 
     entry: int
-    at: str
+    at: Instant
     text: str
 
 
