@@ -1,7 +1,8 @@
 """The recipes of docs/pipelines.md, run as far as a machine without an engine for containers can run them.
 
-Services of jobs are sandboxes of the test, Testcontainers has stand-ins, nginx is real. What only an engine, a cluster
-or a forge can run has the form that it takes, and names images, ports, settings and files that there are.
+Services of jobs are sandboxes of the test, Testcontainers has stand-ins; `test_nginx.py` has the recipe for nginx. What
+only an engine, a cluster or a forge can run has the form that it takes, and names images, ports, settings and files
+that there are.
 """
 
 from __future__ import annotations
@@ -9,12 +10,10 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import signal
 import socket
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
@@ -27,9 +26,8 @@ from sendbox.cli import main as cli
 from sendbox.settings import PORT
 from tests.documentation.markdown import ROOT
 from tests.examples.receiver import receiver
-from tests.examples.running import LIMIT, Folder, need, plugin
+from tests.examples.running import LIMIT, need, plugin
 from tests.house import House, housed
-from tests.interfaces.rest.calls import OWN
 
 RECIPES: Final = ROOT / "examples" / "pipelines"
 WORKFLOWS: Final = ROOT / ".github" / "workflows"
@@ -55,6 +53,12 @@ def ran(line: list[str], folder: Path, **environment: str) -> str:
 def read(path: Path) -> list[Any]:
     """The documents of a YAML file."""
     return list(yaml.safe_load_all(path.read_text("utf-8")))
+
+
+def free_port() -> int:
+    """A port on which no program listens now."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        return int(free.getsockname()[1])
 
 
 # --- jobs
@@ -220,110 +224,6 @@ def test_testcontainers_in_java(tmp_path: Path, standin: dict[str, str]) -> None
     sources = [str(path) for path in (STANDINS / "java").rglob("*.java")]
     ran(["javac", "-Xlint:all", "-Werror", "-d", str(tmp_path), *sources, str(CONTAINERS / "SandboxTest.java")], ROOT)
     ran(["java", "-cp", str(tmp_path), "SandboxTest"], ROOT, **standin)
-
-
-# --- several sandboxes behind nginx
-
-
-#: What nginx would write to folders of the machine.
-TEMPORARY: Final = ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
-
-
-def free_port() -> int:
-    """A port on which no program listens now."""
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        return int(free.getsockname()[1])
-
-
-@contextmanager
-def proxy(folder: Path, text: str) -> Iterator[None]:
-    """nginx with a configuration, in one process that writes only to a folder."""
-    places = "".join(f"{kind}_temp_path {folder}/{kind};\n" for kind in TEMPORARY)
-    text = text.replace("http {\n", f"http {{\naccess_log off;\n{places}")
-    head = f"pid {folder}/pid;\nerror_log {folder}/error.log;\ndaemon off;\nmaster_process off;\n"
-    (folder / "nginx.conf").write_text(head + text, "utf-8")
-    line = ["nginx", "-p", str(folder), "-e", str(folder / "error.log"), "-c", str(folder / "nginx.conf")]
-    process = subprocess.Popen(line, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    try:
-        yield
-    finally:
-        process.send_signal(signal.SIGTERM)
-        process.wait(LIMIT)
-
-
-@pytest.fixture
-def farm(tmp_path: Path) -> Iterator[tuple[httpx.Client, list[str]]]:
-    """A client of nginx with the recipe, and the addresses of the two sandboxes behind it."""
-    need("nginx")
-    ports = [free_port(), free_port()]
-    port = free_port()
-    text = (RECIPES / "nginx.conf").read_text("utf-8").replace(f"listen {PORT}", f"listen 127.0.0.1:{port}")
-    for number, own in enumerate(ports):
-        text = text.replace(f"sandbox-{number}:{PORT}", f"127.0.0.1:{own}")
-    public = f"http://127.0.0.1:{port}"
-    given = {"SENDBOX_PUBLIC_URL": public, "SENDBOX_CLOCK": "manual"}
-    folder = Folder(tmp_path)
-    with (
-        folder.serving("sendbox serve", port=ports[0], SENDBOX_SHARD="0", **given),
-        folder.serving("sendbox serve", port=ports[1], SENDBOX_SHARD="1", **given),
-        proxy(tmp_path, text),
-        httpx.Client(
-            transport=httpx.HTTPTransport(retries=8), base_url=public, trust_env=False, timeout=LIMIT
-        ) as client,
-    ):
-        yield client, [f"http://127.0.0.1:{own}" for own in ports]
-
-
-#: Worlds enough that both sandboxes have some, whatever their ports are.
-KEYS: Final = [f"test-farm-{number}" for number in range(40)]
-
-
-def asked(client: httpx.Client, method: str, path: str, key: str | None = None, **given: Any) -> httpx.Response:
-    """An answer that is not an error."""
-    headers = {} if key is None else {"x-api-key": key}
-    answer = client.request(method, path, headers=headers, **given)
-    assert answer.status_code < 400, f"{method} {path}: {answer.status_code} {answer.text}"
-    return answer
-
-
-def test_several_sandboxes_behind_nginx(farm: tuple[httpx.Client, list[str]]) -> None:
-    """Whatever names its world in header, path or query reaches the sandbox that has it."""
-    client, own = farm
-    for key in KEYS:
-        asked(client, "POST", "/_sandbox/worlds", key, json={"id": key})
-    with httpx.Client(trust_env=False, timeout=LIMIT) as direct:
-        lists = [asked(direct, "GET", f"{origin}/_sandbox/worlds").json()["worlds"] for origin in own]
-    found = [sorted(row["id"] for row in rows) for rows in lists]
-    assert sorted(found[0] + found[1]) == sorted(KEYS)
-    for key in (*found[0][:2], *found[1][:2]):
-        world = f"/_sandbox/worlds/{key}"
-        message = {
-            "to": [{"phone_number": "420777000101"}],
-            "body": "See https://acme.example/x",
-            "params": {"_url": {}},
-        }
-        asked(client, "POST", "/v2/message", key, json=message)
-        simple = {"apikey": key, "phone_number": "420777000102", "body": "Hello"}
-        asked(client, "GET", "/v2/simple/message", params=simple)
-        asked(client, "POST", f"{world}/clock/advance", json={"by": "1m"})
-        messages = asked(client, "GET", f"{world}/messages").json()["messages"]
-        assert {row["phone"] for row in messages} == {"420777000101", "420777000102"}
-        # with a sub-key
-        sub = asked(client, "POST", "/v1/apikey/add", key, json=OWN).json()["apikey"]
-        assert sub.startswith(f"{key}~")
-        asked(client, "GET", "/v1/apikey/me", sub)
-        # what has no key: a short link, an upload, a signup
-        shown = [asked(client, "GET", f"{world}/messages/{row['message_id']}").json() for row in messages]
-        (link,) = (each["url"] for row in shown for each in row.get("links", ()))
-        assert asked(client, "GET", link).headers["location"].startswith("https://acme.example/x")
-        bulk = {"bulk_id": "b", "filetype": "jsonl"}
-        place = asked(client, "POST", "/v1/messaging/url", key, json=bulk).json()["url"]
-        lines, kind = b'{"phone_number": "420777000101", "body": "Hello"}\n', {"content-type": "application/jsonl"}
-        assert client.put(place, content=lines, headers=kind).status_code == 200
-        body = {"partner_callback_url": "http://client.example/x", "phone_number": "manual", "partner_name": "Acme"}
-        begun = asked(client, "POST", "/v1/chatapp/signup", key, json=body).json()
-        assert "Acme" in asked(client, "GET", begun["redirect_url"], params={"token": begun["token"]}).text
-        asked(client, "GET", "/_sandbox/", params={"world": key})
 
 
 # --- the workflows of the repository

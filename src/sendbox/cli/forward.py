@@ -23,7 +23,7 @@ from sendbox.engine.patterns import Pattern
 from sendbox.runtime.callbacks import Callbacks
 from sendbox.runtime.policy import HttpCall
 from sendbox.runtime.sender import Sender
-from sendbox.server.instance import Instances
+from sendbox.server.instance import Instances, routing
 
 if TYPE_CHECKING:
     import httpx
@@ -285,7 +285,7 @@ async def _fitting(control: httpx.AsyncClient, pattern: Pattern) -> list[str]:
 async def _world(control: httpx.AsyncClient, world: str | None) -> str:
     """The world whose webhooks are forwarded; it is opened where it is not open."""
     if world is not None:
-        await _ask(control, "POST", "/worlds", json={"id": world, "deliveries": "pull"})
+        await _ask(control, "POST", "/worlds", headers=routing(world), json={"id": world, "deliveries": "pull"})
         return world
     worlds = [row["id"] for row in (await _ask(control, "GET", "/worlds", params={"last": "20"}))["worlds"]]
     return address.only_world(worlds)
