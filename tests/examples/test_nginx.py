@@ -16,6 +16,7 @@ import pytest
 from sendbox.app import SERVED
 from sendbox.control.carriers import Client
 from sendbox.settings import PORT
+from tests.documentation.markdown import ROOT
 from tests.examples.running import LIMIT, Folder, need, plugin
 from tests.examples.test_pipelines import RECIPES, free_port, ran
 from tests.interfaces.rest.calls import OWN
@@ -149,6 +150,14 @@ def test_the_fixture_behind_nginx(farm: tuple[httpx.Client, list[str]], tmp_path
     line = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--rootdir", str(tmp_path)]
     printed = ran([*line, *plugin(), "--sendbox-url", str(client.base_url), "test_many.py"], tmp_path)
     assert "12 passed" in printed
+
+
+def test_the_helper_for_node_behind_nginx(farm: tuple[httpx.Client, list[str]]) -> None:
+    """Its tests pass several times, so that worlds of both sandboxes are among them."""
+    need("node")
+    client, _ = farm
+    for _ in range(3):
+        ran(["node", "examples/sandbox.test.mjs"], ROOT, SANDBOX=str(client.base_url).rstrip("/"))
 
 
 def test_worlds_of_a_sandbox_that_is_down(tmp_path: Path) -> None:

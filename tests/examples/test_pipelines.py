@@ -7,6 +7,7 @@ that there are.
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -24,7 +25,7 @@ import yaml
 from sendbox import __version__
 from sendbox.cli import main as cli
 from sendbox.settings import PORT
-from tests.documentation.markdown import ROOT
+from tests.documentation.markdown import ROOT, blocks
 from tests.examples.receiver import receiver
 from tests.examples.running import LIMIT, need, plugin
 from tests.house import House, housed
@@ -70,6 +71,7 @@ def test_the_job_sends_and_reads(house: House) -> None:
     printed = ran([str(RECIPES / "job.sh")], ROOT, SANDBOX=house.origin, KEY="test-job")
     assert '"accepted":[{' in printed
     assert len(house.control("GET", "/worlds/test-job/hook")["events"]) == 3
+    ran([str(RECIPES / "job.sh")], ROOT, SANDBOX=house.origin, KEY="test-job")  # it can be repeated
 
 
 def test_the_job_with_a_receiver_of_its_own(house: House) -> None:
@@ -78,6 +80,14 @@ def test_the_job_with_a_receiver_of_its_own(house: House) -> None:
     with receiver() as got:
         ran([str(RECIPES / "job.sh")], ROOT, SANDBOX=house.origin, KEY="test-own", RECEIVER=f"{got.origin}/hooks")
     assert [event["result"] for _, event in got.events] == ["sending", "sent", "delivered"]
+
+
+def test_the_job_fails_without_its_receiver(house: House) -> None:
+    """The last webhook did not come."""
+    need("curl")
+    address = f"http://127.0.0.1:{free_port()}/hooks"
+    with pytest.raises(AssertionError, match=f"the last webhook did not reach {address}"):
+        ran([str(RECIPES / "job.sh")], ROOT, SANDBOX=house.origin, KEY="test-dead", RECEIVER=address)
 
 
 def test_the_receiver_prints_what_comes() -> None:
@@ -117,12 +127,30 @@ def test_a_job_of_github() -> None:
     lines = [step["run"] for step in job["steps"] if "run" in step]
     assert lines[0] == "./job.sh"
     assert used("\n".join(lines)) <= job["env"].keys()
-    assert report() in lines
+    assert kept() == lines[1].splitlines()
+    assert job["steps"][-1]["with"]["path"].splitlines() == ["report.html", "record.json"]
+    (block,) = (block for block in blocks(ROOT / "docs" / "pipelines.md") if block.text.startswith("steps:"))
+    assert yaml.safe_load(block.text)["steps"] == job["steps"]
 
 
-def report() -> str:
-    """The line that fetches the report of a world."""
-    return 'curl -sf "$SANDBOX/_sandbox/worlds/$KEY/report?format=html" -o report.html'
+def kept() -> list[str]:
+    """The lines that fetch the report and the record of a world."""
+    return [
+        'curl -fsS "$SANDBOX/_sandbox/worlds/$KEY/report?format=html&ended=true" -o report.html',
+        'curl -fsS "$SANDBOX/_sandbox/worlds/$KEY/record" -o record.json',
+    ]
+
+
+def test_what_is_kept_of_a_job(house: House, tmp_path: Path) -> None:
+    """The report is a page, the record a document; where there is no world, a message says so."""
+    need("curl")
+    house.control("PUT", "/worlds/test-kept", json={})
+    for line in kept():
+        ran(["sh", "-c", line], tmp_path, SANDBOX=house.origin, KEY="test-kept")
+        with pytest.raises(AssertionError, match="error: 404"):
+            ran(["sh", "-c", line], tmp_path, SANDBOX=house.origin, KEY="test-never")
+    assert (tmp_path / "report.html").read_text("utf-8").startswith("<!doctype html>")
+    assert json.loads((tmp_path / "record.json").read_text("utf-8"))
 
 
 def used(text: str) -> set[str]:
@@ -138,8 +166,8 @@ def test_a_job_of_gitlab() -> None:
     assert service["name"] == IMAGE
     assert service["variables"].keys() <= serve_settings()
     assert job["variables"]["SANDBOX"] == f"http://{service['alias']}:{PORT}"
-    assert (job["script"], job["after_script"]) == (["./job.sh"], [report()])
-    assert job["artifacts"] == {"when": "always", "paths": ["report.html"]}
+    assert (job["script"], job["after_script"]) == (["./job.sh"], kept())
+    assert job["artifacts"] == {"when": "always", "paths": ["report.html", "record.json"]}
 
 
 def test_the_services_of_compose() -> None:
@@ -153,6 +181,7 @@ def test_the_services_of_compose() -> None:
     assert client["environment"]["SANDBOX"] == f"http://sandbox:{PORT}"
     assert client["environment"]["RECEIVER"].startswith("http://receiver:3000/")
     assert client["depends_on"].keys() == {"sandbox", "receiver"}
+    assert services["receiver"]["init"] is True
     for service in (client, services["receiver"]):
         (mount,) = service["volumes"]
         assert (RECIPES / mount.split(":")[0]).is_file()
@@ -169,12 +198,25 @@ def test_the_manifest_of_kubernetes() -> None:
     assert container["ports"] == [{"name": "http", "containerPort": PORT}]
     probes = [container[name]["httpGet"] for name in ("startupProbe", "readinessProbe", "livenessProbe")]
     assert probes == [{"path": HEALTH, "port": "http"}] * 3
+    assert container["readinessProbe"]["timeoutSeconds"] == 5
+    assert container["livenessProbe"]["failureThreshold"] == 12
+    (hosts,) = re.findall(r"# - ({name: SENDBOX_HOSTS, .+})", (RECIPES / "kubernetes.yaml").read_text("utf-8"))
+    assert yaml.safe_load(hosts)["name"] in serve_settings()
     assert container["securityContext"]["readOnlyRootFilesystem"]
     assert pod["spec"]["securityContext"]["runAsNonRoot"]
     assert container["resources"]["limits"]["memory"] == "128Mi"
     labels = pod["metadata"]["labels"]
     assert deployment["spec"]["selector"]["matchLabels"] == service["spec"]["selector"] == labels
     assert service["spec"]["ports"] == [{"name": "http", "port": PORT, "targetPort": "http"}]
+
+
+def test_the_image_has_one_name() -> None:
+    """Whatever pulls or pushes it names the tag too."""
+    places = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md"), *(ROOT / "examples").rglob("*.*")]
+    named = {
+        name for path in places for name in re.findall(r"registry\.example/sendbox[\w:.-]*", path.read_text("utf-8"))
+    }
+    assert named == {IMAGE}
 
 
 # --- Testcontainers
@@ -243,8 +285,26 @@ def test_workflows(path: Path) -> None:
             assert ("uses" in step) != ("run" in step)
             if "uses" in step:
                 assert re.fullmatch(r"[\w.-]+/[\w.-]+@(v\d+|release/v\d+)", step["uses"])
-            for name in re.findall(r"(?:^|[\s/])((?:scripts|examples|\.ci)/[\w./-]+)", step.get("run", "")):
+            for name in re.findall(r"(?:^|[\s/])((?:scripts|(?<!tests/)examples|\.ci)/[\w./-]+)", step.get("run", "")):
                 assert (ROOT / name).is_file(), name
+
+
+def test_a_job_compiles_the_clients_of_typescript() -> None:
+    """It runs the deep test, which needs npm."""
+    (workflow,) = read(WORKFLOWS / "ci.yml")
+    steps = workflow["jobs"]["typescript"]["steps"]
+    assert "actions/setup-node@v4" in [step.get("uses") for step in steps]
+    place = "tests/examples/test_typescript.py"
+    assert steps[-1]["run"] == f"scripts/test deep {place}"
+    assert (ROOT / place).is_file()
+
+
+def test_lines_end_alike_on_every_system() -> None:
+    """Git leaves no other ends of lines in a checkout, and pictures as they are."""
+    rules = (ROOT / ".gitattributes").read_text("utf-8").splitlines()
+    assert "* text=auto eol=lf" in rules
+    pictures = {path.suffix for path in (ROOT / "docs" / "images").iterdir() if b"\0" in path.read_bytes()}
+    assert {f"*{suffix} binary" for suffix in pictures} <= set(rules)
 
 
 def test_a_release_has_the_tags_of_its_version(tmp_path: Path) -> None:
