@@ -44,6 +44,7 @@ USER 10001
 WORKDIR /work
 # 7358 has the certificate of SENDBOX_TLS=self.
 EXPOSE 7357 7358
+# Without --start-interval, which not all builders know: docs/container.md says how a recipe sets it.
 HEALTHCHECK --interval=2s --timeout=5s --retries=5 CMD ["/usr/local/bin/sendbox-health"]
 ENTRYPOINT ["sendbox"]
 CMD ["serve"]

@@ -27,6 +27,19 @@ test('a message is delivered within a minute', async () => {
   }
 })
 
+test('webhooks without a callback stay with the receiver of the world', async () => {
+  const world = await openWorld({ prefix: 'test-mine-', deliveries: 'pull' })
+  try {
+    assert.match(world.key, /^test-mine-/)
+    await send(world)
+    const [count] = await Promise.all([world.forward(), world.advance('1m')])
+    assert.equal(count, 3)
+    assert.deepEqual((await world.webhooks()).map((event) => event.result), ['sending', 'sent', 'delivered'])
+  } finally {
+    await world.close()
+  }
+})
+
 test('webhooks reach a receiver that only this machine can reach', async () => {
   const received = []
   const receiver = createServer(async (request, response) => {

@@ -31,9 +31,11 @@ from tests.documentation.parts import names, render
 from tests.scenarios import load
 
 DOCS: Final = ROOT / "docs"
+#: Variables that show what is not a setting.
+NOT_SETTINGS: Final = frozenset({"SENDBOX_CLOKC", "SENDBOX_IMAGE"})
 #: Options of programs that are not ours, and of scripts.
 FOREIGN: Final = {
-    *("--add-host", "--cacert", "--data-binary", "--health-interval", "--health-start-interval"),
+    *("--add-host", "--cacert", "--data-binary", "--load", "--health-interval", "--health-start-interval"),
     *("--health-start-period", "--help", "--name", "--network", "--rm", "--upgrade"),
 }
 #: Options that only the tests of Sendbox itself read.
@@ -289,7 +291,7 @@ def test_scripts_are_there() -> None:
 
 def test_no_page_is_about_a_machine() -> None:
     """No absolute path of one machine, and no option or variable that does not exist."""
-    known = {name for _, option in options() for name in (*option.opts, option.envvar)} | OF_TESTS
+    known = {name for _, option in options() for name in (*option.opts, option.envvar)} | OF_TESTS | NOT_SETTINGS
     legal = (
         known
         | FOREIGN

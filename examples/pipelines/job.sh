@@ -9,8 +9,14 @@ call() {
   curl -fsS "$SANDBOX$path" -H "x-api-key: $KEY" -H 'content-type: application/json' "$@"
 }
 
-call /_sandbox/worlds -d "{\"id\": \"$KEY\", \"clock\": {\"mode\": \"manual\"}}" >/dev/null
+call "/_sandbox/worlds/$KEY" -X PUT -d '{"clock": {"mode": "manual"}}' >/dev/null
 callback=${RECEIVER:+", \"callback\": \"$RECEIVER\""}
 call /v2/message -d "{\"to\": [{\"phone_number\": \"420777000101\"}], \"body\": \"Hello\"$callback}"
 call "/_sandbox/worlds/$KEY/clock/advance" -d '{"by": "1m"}' >/dev/null
 call "/_sandbox/worlds/$KEY/messages" | grep -q '"result":"delivered"'
+if [ -n "${RECEIVER:-}" ]; then
+  call "/_sandbox/worlds/$KEY/deliveries?last=1" | grep -q '"state":"delivered"' || {
+    echo "the last webhook did not reach $RECEIVER" >&2
+    exit 1
+  }
+fi

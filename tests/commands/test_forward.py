@@ -399,3 +399,19 @@ async def test_a_receiver_that_is_not_there_is_refused() -> None:
             await send(client, "420777000105")
             await advance(client)
         assert await tries(client) == [["refused"]]
+
+
+@pytest.mark.asyncio
+async def test_the_call_that_opens_its_world_names_it_in_the_header() -> None:
+    """A proxy in front of several sandboxes routes by it."""
+    asked: list[httpx.Request] = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        if request.method == "GET":
+            return httpx.Response(404, json={"error": "no_such_world", "message": "it was never open"})
+        asked.append(request)
+        return httpx.Response(201, json={"id": KEY})
+
+    async with httpx.AsyncClient(transport=httpx.MockTransport(answer), base_url="http://box") as control:
+        assert await module._world(control, KEY) == (KEY, True)
+    assert [request.headers["x-api-key"] for request in asked] == [KEY]

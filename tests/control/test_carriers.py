@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import json
+import re
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -110,6 +112,28 @@ def test_acall_and_submit(carrier: InProcess | Client, world: str) -> None:
     assert hook["events"] == []
     assert clock["mode"] == "manual"
     assert carrier.submit("clock", world, {}).result()["mode"] == "manual"
+
+
+def test_a_call_names_its_world_in_the_header() -> None:
+    """A proxy routes by it: also the call that opens a world, with an id that the client draws where none is given."""
+    seen: list[tuple[str | None, str | None]] = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        body = json.loads(request.content) if request.content else {}
+        seen.append((request.headers.get("x-api-key"), body.get("id")))
+        return httpx.Response(200, json={"id": body.get("id")})
+
+    client = Client("http://box", SERVED, httpx.Client(transport=httpx.MockTransport(answer)))
+    drawn = [client.call("open_world", None, {})["id"] for _ in range(2)]
+    client.call("open_world", None, {"id": "test-mine"})
+    client.call("clock", "test-mine", {})
+    client.call("health", None, {})
+    client.call("clock", "test-\u017e\n", {})
+    client.close()
+    assert all(re.fullmatch(r"test-[0-9a-f]{14}", world) for world in drawn)
+    assert len(set(drawn)) == 2
+    mine = [("test-mine", "test-mine"), ("test-mine", None)]
+    assert seen == [(drawn[0], drawn[0]), (drawn[1], drawn[1]), *mine, (None, None), (None, None)]
 
 
 def test_after(carrier: InProcess | Client) -> None:

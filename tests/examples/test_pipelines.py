@@ -1,20 +1,20 @@
 """The recipes of docs/pipelines.md, run as far as a machine without an engine for containers can run them.
 
-Services of jobs are sandboxes of the test, Testcontainers has stand-ins, nginx is real. What only an engine, a cluster
-or a forge can run has the form that it takes, and names images, ports, settings and files that there are.
+Services of jobs are sandboxes of the test, Testcontainers has stand-ins; `test_nginx.py` has the recipe for nginx. What
+only an engine, a cluster or a forge can run has the form that it takes, and names images, ports, settings and files
+that there are.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
-import signal
 import socket
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
@@ -25,11 +25,10 @@ import yaml
 from sendbox import __version__
 from sendbox.cli import main as cli
 from sendbox.settings import PORT
-from tests.documentation.markdown import ROOT
+from tests.documentation.markdown import ROOT, blocks
 from tests.examples.receiver import receiver
-from tests.examples.running import LIMIT, Folder, need, plugin
+from tests.examples.running import LIMIT, need, plugin
 from tests.house import House, housed
-from tests.interfaces.rest.calls import OWN
 
 RECIPES: Final = ROOT / "examples" / "pipelines"
 WORKFLOWS: Final = ROOT / ".github" / "workflows"
@@ -57,6 +56,12 @@ def read(path: Path) -> list[Any]:
     return list(yaml.safe_load_all(path.read_text("utf-8")))
 
 
+def free_port() -> int:
+    """A port on which no program listens now."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        return int(free.getsockname()[1])
+
+
 # --- jobs
 
 
@@ -66,6 +71,7 @@ def test_the_job_sends_and_reads(house: House) -> None:
     printed = ran([str(RECIPES / "job.sh")], ROOT, SANDBOX=house.origin, KEY="test-job")
     assert '"accepted":[{' in printed
     assert len(house.control("GET", "/worlds/test-job/hook")["events"]) == 3
+    ran([str(RECIPES / "job.sh")], ROOT, SANDBOX=house.origin, KEY="test-job")  # it can be repeated
 
 
 def test_the_job_with_a_receiver_of_its_own(house: House) -> None:
@@ -74,6 +80,14 @@ def test_the_job_with_a_receiver_of_its_own(house: House) -> None:
     with receiver() as got:
         ran([str(RECIPES / "job.sh")], ROOT, SANDBOX=house.origin, KEY="test-own", RECEIVER=f"{got.origin}/hooks")
     assert [event["result"] for _, event in got.events] == ["sending", "sent", "delivered"]
+
+
+def test_the_job_fails_without_its_receiver(house: House) -> None:
+    """The last webhook did not come."""
+    need("curl")
+    address = f"http://127.0.0.1:{free_port()}/hooks"
+    with pytest.raises(AssertionError, match=f"the last webhook did not reach {address}"):
+        ran([str(RECIPES / "job.sh")], ROOT, SANDBOX=house.origin, KEY="test-dead", RECEIVER=address)
 
 
 def test_the_receiver_prints_what_comes() -> None:
@@ -113,12 +127,30 @@ def test_a_job_of_github() -> None:
     lines = [step["run"] for step in job["steps"] if "run" in step]
     assert lines[0] == "./job.sh"
     assert used("\n".join(lines)) <= job["env"].keys()
-    assert report() in lines
+    assert kept() == lines[1].splitlines()
+    assert job["steps"][-1]["with"]["path"].splitlines() == ["report.html", "record.json"]
+    (block,) = (block for block in blocks(ROOT / "docs" / "pipelines.md") if block.text.startswith("steps:"))
+    assert yaml.safe_load(block.text)["steps"] == job["steps"]
 
 
-def report() -> str:
-    """The line that fetches the report of a world."""
-    return 'curl -sf "$SANDBOX/_sandbox/worlds/$KEY/report?format=html" -o report.html'
+def kept() -> list[str]:
+    """The lines that fetch the report and the record of a world."""
+    return [
+        'curl -fsS "$SANDBOX/_sandbox/worlds/$KEY/report?format=html&ended=true" -o report.html',
+        'curl -fsS "$SANDBOX/_sandbox/worlds/$KEY/record" -o record.json',
+    ]
+
+
+def test_what_is_kept_of_a_job(house: House, tmp_path: Path) -> None:
+    """The report is a page, the record a document; where there is no world, a message says so."""
+    need("curl")
+    house.control("PUT", "/worlds/test-kept", json={})
+    for line in kept():
+        ran(["sh", "-c", line], tmp_path, SANDBOX=house.origin, KEY="test-kept")
+        with pytest.raises(AssertionError, match="error: 404"):
+            ran(["sh", "-c", line], tmp_path, SANDBOX=house.origin, KEY="test-never")
+    assert (tmp_path / "report.html").read_text("utf-8").startswith("<!doctype html>")
+    assert json.loads((tmp_path / "record.json").read_text("utf-8"))
 
 
 def used(text: str) -> set[str]:
@@ -134,8 +166,8 @@ def test_a_job_of_gitlab() -> None:
     assert service["name"] == IMAGE
     assert service["variables"].keys() <= serve_settings()
     assert job["variables"]["SANDBOX"] == f"http://{service['alias']}:{PORT}"
-    assert (job["script"], job["after_script"]) == (["./job.sh"], [report()])
-    assert job["artifacts"] == {"when": "always", "paths": ["report.html"]}
+    assert (job["script"], job["after_script"]) == (["./job.sh"], kept())
+    assert job["artifacts"] == {"when": "always", "paths": ["report.html", "record.json"]}
 
 
 def test_the_services_of_compose() -> None:
@@ -149,6 +181,7 @@ def test_the_services_of_compose() -> None:
     assert client["environment"]["SANDBOX"] == f"http://sandbox:{PORT}"
     assert client["environment"]["RECEIVER"].startswith("http://receiver:3000/")
     assert client["depends_on"].keys() == {"sandbox", "receiver"}
+    assert services["receiver"]["init"] is True
     for service in (client, services["receiver"]):
         (mount,) = service["volumes"]
         assert (RECIPES / mount.split(":")[0]).is_file()
@@ -165,12 +198,25 @@ def test_the_manifest_of_kubernetes() -> None:
     assert container["ports"] == [{"name": "http", "containerPort": PORT}]
     probes = [container[name]["httpGet"] for name in ("startupProbe", "readinessProbe", "livenessProbe")]
     assert probes == [{"path": HEALTH, "port": "http"}] * 3
+    assert container["readinessProbe"]["timeoutSeconds"] == 5
+    assert container["livenessProbe"]["failureThreshold"] == 12
+    (hosts,) = re.findall(r"# - ({name: SENDBOX_HOSTS, .+})", (RECIPES / "kubernetes.yaml").read_text("utf-8"))
+    assert yaml.safe_load(hosts)["name"] in serve_settings()
     assert container["securityContext"]["readOnlyRootFilesystem"]
     assert pod["spec"]["securityContext"]["runAsNonRoot"]
     assert container["resources"]["limits"]["memory"] == "128Mi"
     labels = pod["metadata"]["labels"]
     assert deployment["spec"]["selector"]["matchLabels"] == service["spec"]["selector"] == labels
     assert service["spec"]["ports"] == [{"name": "http", "port": PORT, "targetPort": "http"}]
+
+
+def test_the_image_has_one_name() -> None:
+    """Whatever pulls or pushes it names the tag too."""
+    places = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md"), *(ROOT / "examples").rglob("*.*")]
+    named = {
+        name for path in places for name in re.findall(r"registry\.example/sendbox[\w:.-]*", path.read_text("utf-8"))
+    }
+    assert named == {IMAGE}
 
 
 # --- Testcontainers
@@ -222,110 +268,6 @@ def test_testcontainers_in_java(tmp_path: Path, standin: dict[str, str]) -> None
     ran(["java", "-cp", str(tmp_path), "SandboxTest"], ROOT, **standin)
 
 
-# --- several sandboxes behind nginx
-
-
-#: What nginx would write to folders of the machine.
-TEMPORARY: Final = ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
-
-
-def free_port() -> int:
-    """A port on which no program listens now."""
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        return int(free.getsockname()[1])
-
-
-@contextmanager
-def proxy(folder: Path, text: str) -> Iterator[None]:
-    """nginx with a configuration, in one process that writes only to a folder."""
-    places = "".join(f"{kind}_temp_path {folder}/{kind};\n" for kind in TEMPORARY)
-    text = text.replace("http {\n", f"http {{\naccess_log off;\n{places}")
-    head = f"pid {folder}/pid;\nerror_log {folder}/error.log;\ndaemon off;\nmaster_process off;\n"
-    (folder / "nginx.conf").write_text(head + text, "utf-8")
-    line = ["nginx", "-p", str(folder), "-e", str(folder / "error.log"), "-c", str(folder / "nginx.conf")]
-    process = subprocess.Popen(line, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    try:
-        yield
-    finally:
-        process.send_signal(signal.SIGTERM)
-        process.wait(LIMIT)
-
-
-@pytest.fixture
-def farm(tmp_path: Path) -> Iterator[tuple[httpx.Client, list[str]]]:
-    """A client of nginx with the recipe, and the addresses of the two sandboxes behind it."""
-    need("nginx")
-    ports = [free_port(), free_port()]
-    port = free_port()
-    text = (RECIPES / "nginx.conf").read_text("utf-8").replace(f"listen {PORT}", f"listen 127.0.0.1:{port}")
-    for number, own in enumerate(ports):
-        text = text.replace(f"sandbox-{number}:{PORT}", f"127.0.0.1:{own}")
-    public = f"http://127.0.0.1:{port}"
-    given = {"SENDBOX_PUBLIC_URL": public, "SENDBOX_CLOCK": "manual"}
-    folder = Folder(tmp_path)
-    with (
-        folder.serving("sendbox serve", port=ports[0], SENDBOX_SHARD="0", **given),
-        folder.serving("sendbox serve", port=ports[1], SENDBOX_SHARD="1", **given),
-        proxy(tmp_path, text),
-        httpx.Client(
-            transport=httpx.HTTPTransport(retries=8), base_url=public, trust_env=False, timeout=LIMIT
-        ) as client,
-    ):
-        yield client, [f"http://127.0.0.1:{own}" for own in ports]
-
-
-#: Worlds enough that both sandboxes have some, whatever their ports are.
-KEYS: Final = [f"test-farm-{number}" for number in range(40)]
-
-
-def asked(client: httpx.Client, method: str, path: str, key: str | None = None, **given: Any) -> httpx.Response:
-    """An answer that is not an error."""
-    headers = {} if key is None else {"x-api-key": key}
-    answer = client.request(method, path, headers=headers, **given)
-    assert answer.status_code < 400, f"{method} {path}: {answer.status_code} {answer.text}"
-    return answer
-
-
-def test_several_sandboxes_behind_nginx(farm: tuple[httpx.Client, list[str]]) -> None:
-    """Whatever names its world in header, path or query reaches the sandbox that has it."""
-    client, own = farm
-    for key in KEYS:
-        asked(client, "POST", "/_sandbox/worlds", key, json={"id": key})
-    with httpx.Client(trust_env=False, timeout=LIMIT) as direct:
-        lists = [asked(direct, "GET", f"{origin}/_sandbox/worlds").json()["worlds"] for origin in own]
-    found = [sorted(row["id"] for row in rows) for rows in lists]
-    assert sorted(found[0] + found[1]) == sorted(KEYS)
-    for key in (*found[0][:2], *found[1][:2]):
-        world = f"/_sandbox/worlds/{key}"
-        message = {
-            "to": [{"phone_number": "420777000101"}],
-            "body": "See https://acme.example/x",
-            "params": {"_url": {}},
-        }
-        asked(client, "POST", "/v2/message", key, json=message)
-        simple = {"apikey": key, "phone_number": "420777000102", "body": "Hello"}
-        asked(client, "GET", "/v2/simple/message", params=simple)
-        asked(client, "POST", f"{world}/clock/advance", json={"by": "1m"})
-        messages = asked(client, "GET", f"{world}/messages").json()["messages"]
-        assert {row["phone"] for row in messages} == {"420777000101", "420777000102"}
-        # with a sub-key
-        sub = asked(client, "POST", "/v1/apikey/add", key, json=OWN).json()["apikey"]
-        assert sub.startswith(f"{key}~")
-        asked(client, "GET", "/v1/apikey/me", sub)
-        # what has no key: a short link, an upload, a signup
-        shown = [asked(client, "GET", f"{world}/messages/{row['message_id']}").json() for row in messages]
-        (link,) = (each["url"] for row in shown for each in row.get("links", ()))
-        assert asked(client, "GET", link).headers["location"].startswith("https://acme.example/x")
-        bulk = {"bulk_id": "b", "filetype": "jsonl"}
-        place = asked(client, "POST", "/v1/messaging/url", key, json=bulk).json()["url"]
-        lines, kind = b'{"phone_number": "420777000101", "body": "Hello"}\n', {"content-type": "application/jsonl"}
-        assert client.put(place, content=lines, headers=kind).status_code == 200
-        body = {"partner_callback_url": "http://client.example/x", "phone_number": "manual", "partner_name": "Acme"}
-        begun = asked(client, "POST", "/v1/chatapp/signup", key, json=body).json()
-        assert "Acme" in asked(client, "GET", begun["redirect_url"], params={"token": begun["token"]}).text
-        asked(client, "GET", "/_sandbox/", params={"world": key})
-
-
 # --- the workflows of the repository
 
 
@@ -343,8 +285,26 @@ def test_workflows(path: Path) -> None:
             assert ("uses" in step) != ("run" in step)
             if "uses" in step:
                 assert re.fullmatch(r"[\w.-]+/[\w.-]+@(v\d+|release/v\d+)", step["uses"])
-            for name in re.findall(r"(?:^|[\s/])((?:scripts|examples|\.ci)/[\w./-]+)", step.get("run", "")):
+            for name in re.findall(r"(?:^|[\s/])((?:scripts|(?<!tests/)examples|\.ci)/[\w./-]+)", step.get("run", "")):
                 assert (ROOT / name).is_file(), name
+
+
+def test_a_job_compiles_the_clients_of_typescript() -> None:
+    """It runs the deep test, which needs npm."""
+    (workflow,) = read(WORKFLOWS / "ci.yml")
+    steps = workflow["jobs"]["typescript"]["steps"]
+    assert "actions/setup-node@v4" in [step.get("uses") for step in steps]
+    place = "tests/examples/test_typescript.py"
+    assert steps[-1]["run"] == f"scripts/test deep {place}"
+    assert (ROOT / place).is_file()
+
+
+def test_lines_end_alike_on_every_system() -> None:
+    """Git leaves no other ends of lines in a checkout, and pictures as they are."""
+    rules = (ROOT / ".gitattributes").read_text("utf-8").splitlines()
+    assert "* text=auto eol=lf" in rules
+    pictures = {path.suffix for path in (ROOT / "docs" / "images").iterdir() if b"\0" in path.read_bytes()}
+    assert {f"*{suffix} binary" for suffix in pictures} <= set(rules)
 
 
 def test_a_release_has_the_tags_of_its_version(tmp_path: Path) -> None:

@@ -124,6 +124,7 @@ def test_the_ci_job_is_one_that_github_takes() -> None:
     assert service["env"].keys() <= known
     used = {name for step in job()["steps"] for name in re.findall(r"\$(\w+)", step["run"])}
     assert used == job()["env"].keys()
+    assert f"scripts/image --tag {service['image']} --load" in prose(README)
     assert f"docker build -t {service['image']} ." in prose(README)
     image = (ROOT / "Dockerfile").read_text("utf-8")
     assert f"EXPOSE {PORT}" in image

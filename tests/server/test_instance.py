@@ -102,7 +102,10 @@ def restarting(*answers: tuple[str, int, Any]) -> Callable[[httpx.Request], http
     return answer
 
 
-MESSAGE = "http://box is another server than before: it was restarted, and its worlds are gone, test-a too"
+MESSAGE = (
+    "http://box is another server than before: it was restarted, or a proxy sent the call to another server; "
+    "test-a is not on this one"
+)
 
 
 def client_of(*answers: tuple[str, int, Any]) -> Client:

@@ -24,7 +24,7 @@ from sendbox.engine.patterns import Pattern
 from sendbox.runtime.callbacks import Callbacks
 from sendbox.runtime.policy import HttpCall
 from sendbox.runtime.sender import Sender
-from sendbox.server.instance import Instances
+from sendbox.server.instance import Instances, routing
 
 if TYPE_CHECKING:
     import httpx
@@ -373,7 +373,8 @@ async def _world(control: httpx.AsyncClient, world: str | None) -> tuple[str, bo
         except _Closed as gone:
             closed = gone.before
             if not closed:
-                answer = await _ask(control, "POST", "/worlds", json={"id": world, "deliveries": "pull"})
+                body = {"id": world, "deliveries": "pull"}
+                answer = await _ask(control, "POST", "/worlds", headers=routing(world), json=body)
                 return world, "error" not in answer
         if closed:
             raise Failure(CANNOT, f"{one_line(world)} was closed: POST /_sandbox/worlds opens it again")

@@ -48,7 +48,7 @@ class Options:
     """The options of `serve`. `mode` and `start` None = the scenario's; `tls` is (certificate file, key file).
 
     `sources` says for the names of given options where each comes from, `--port` or `SENDBOX_PORT (environment)`.
-    `unknown` are variables that set nothing, each with what is said about it; the scenario may use them, though.
+    `unknown` are variables that set nothing, each with the setting that was probably meant; the scenario may use them.
     """
 
     settings: Settings = field(default_factory=Settings)
@@ -64,7 +64,7 @@ class Options:
     #: whether the log has warnings and errors only
     quiet: bool = False
     sources: Mapping[str, str] = field(default_factory=dict, compare=False)
-    unknown: Mapping[str, str] = field(default_factory=dict, compare=False)
+    unknown: Mapping[str, str | None] = field(default_factory=dict, compare=False)
 
     def blamed(self, message: str, *names: str) -> str:
         """A message, after those of these options that were given."""
@@ -110,9 +110,13 @@ async def serving(options: Options, log: Callable[[Line], None] = lambda line: N
 
             watched = reading.enter_context(noting())
         blueprint = scenario(options, asked := _Noted(os.environ))
-    told = [message for name, message in options.unknown.items() if name not in asked.names]
-    if told:
-        raise Failure(USAGE, told[-1], tuple(told[:-1]))
+    unused = {name: near for name, near in options.unknown.items() if name not in asked.names}
+    text = "{} (environment) is not a setting of Sendbox; did you mean {}?"
+    wrong = [text.format(name, near) for name, near in unused.items() if near]
+    if wrong:
+        raise Failure(USAGE, wrong[-1], tuple(wrong[:-1]))
+    for name in unused:
+        log(Line(f"{name} is not a setting of Sendbox, and is ignored", level="warning"))
     names = settings.names
     if options.watch and not any(Path(name).is_file() for name in names):
         message = f"{names[0]} is a scenario of the library, which does not change; give a file"

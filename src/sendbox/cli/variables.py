@@ -25,14 +25,14 @@ def injected(name: str, value: str) -> bool:
     return bool(_INJECTED.fullmatch(name) or (name.endswith("_NAME") and _LINK.fullmatch(value)))
 
 
-def unknown(environment: Mapping[str, str], known: Collection[str]) -> dict[str, str]:
-    """The variables with our prefix that set nothing: name to what to say about it."""
-    told, words = {}, [name.removeprefix(PREFIX) for name in known]
+def unknown(environment: Mapping[str, str], known: Collection[str]) -> dict[str, str | None]:
+    """The variables with our prefix that set nothing, each with the setting that was probably meant (None: none)."""
+    found: dict[str, str | None] = {}
+    words = [name.removeprefix(PREFIX) for name in known]
     for name, value in environment.items():
         if name.startswith(PREFIX) and name not in known and name not in OF_TESTS and not injected(name, value):
             from sendbox.scenario.model import nearest
 
             near = nearest(name.removeprefix(PREFIX), words)
-            hint = "sendbox serve --help lists them" if near is None else f"did you mean {PREFIX}{near}?"
-            told[name] = f"{name} (environment) is not a setting of Sendbox; {hint}"
-    return told
+            found[name] = None if near is None else f"{PREFIX}{near}"
+    return found

@@ -18,7 +18,7 @@ from sendbox.control.operation import Control, ControlError, Operation, Served, 
 from sendbox.engine.blueprint import Blueprint
 from sendbox.runtime.policy import HttpCall, Outcome
 from sendbox.scenario.model import ScenarioError
-from sendbox.server.instance import Instances
+from sendbox.server.instance import Instances, routing
 
 if TYPE_CHECKING:
     from concurrent.futures import Future, ThreadPoolExecutor
@@ -137,7 +137,11 @@ class InProcess(Carrier):
 
 
 class Client(Carrier):
-    """A sandbox at an address. Not bound to a loop: asynchronous calls run on threads of their own."""
+    """A sandbox at an address. Not bound to a loop: asynchronous calls run on threads of their own.
+
+    Each call about a world has its id in the header `x-api-key`, by which a proxy finds the server of the world.
+    A world that is opened without an id gets one here.
+    """
 
     origin: str
     """Scheme, host and port of the sandbox."""
@@ -172,12 +176,17 @@ class Client(Carrier):
 
         row = self.served.by_name[name]
         values = {key: value for key, value in arguments.items() if value is not None}
+        if name == "open_world":
+            values.setdefault("id", self.instances.new_world())
+        named = values["id"] if name == "open_world" else world
         path = row.path.replace("{id}", quote(world or "", safe=""))
         for key in list(values):
             if f"{{{key}}}" in path:
                 path = path.replace(f"{{{key}}}", quote(str(values.pop(key)), safe=""))
         try:
-            response = self._http.request(row.method, f"{self.origin}/_sandbox{path}", **_payload(row, values))
+            response = self._http.request(
+                row.method, f"{self.origin}/_sandbox{path}", headers=routing(named), **_payload(row, values)
+            )
             if world is not None:
                 self.same(world, response.headers)
             if (

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, NamedTuple, Pro
 from urllib.parse import quote
 
 from sendbox.engine.classes import dataclass
+from sendbox.engine.identity import tag_of
 from sendbox.runtime import wall
 from sendbox.runtime.loops import Calls
 from sendbox.runtime.policy import HttpCall, Outcome
@@ -33,6 +34,11 @@ CHECKPOINTS: Final = 100
 
 T = TypeVar("T")
 Deliverer = Callable[[HttpCall], Awaitable[Outcome]]
+
+
+def fresh_id(source: str) -> str:
+    """An id for a world that is not named: `test-` and 14 hexadecimal digits, of the source and of the time."""
+    return f"test-{tag_of(f'{source} {wall.monotonic_ns()}')[2:]}"
 
 
 class Conflict(Exception):

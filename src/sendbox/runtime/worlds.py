@@ -34,7 +34,18 @@ from sendbox.runtime.host import Level, Line
 from sendbox.runtime.order import Kept, Order
 from sendbox.runtime.scheduler import Mover
 from sendbox.runtime.senders import Senders
-from sendbox.runtime.slot import CHECKPOINTS, Capped, Conflict, Deliverer, Gone, Hosted, Refusal, Slice, spread
+from sendbox.runtime.slot import (
+    CHECKPOINTS,
+    Capped,
+    Conflict,
+    Deliverer,
+    Gone,
+    Hosted,
+    Refusal,
+    Slice,
+    fresh_id,
+    spread,
+)
 from sendbox.runtime.watch import Watch
 
 if TYPE_CHECKING:
@@ -355,7 +366,7 @@ class Runtime:
     def _draw_id(self) -> str:
         """An unused id: derived from the process's own count and age, so that two servers differ."""
         while True:
-            drawn = f"test-{tag_of(f'{self.instance} {wall.monotonic_ns()} {next(self._drawn)}')[2:]}"
+            drawn = fresh_id(f"{self.instance} {next(self._drawn)}")
             if drawn not in self.worlds and drawn not in self.closed:
                 return drawn
 

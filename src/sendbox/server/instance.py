@@ -1,7 +1,10 @@
-"""Which server answers: a header of every answer, and how a client notices that another server answers it."""
+"""Which server answers: the header by which a proxy finds it, and the header by which a client notices another one."""
 
 from __future__ import annotations
 
+import os
+from itertools import count
+from socket import gethostname
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
@@ -11,11 +14,24 @@ if TYPE_CHECKING:
 HEADER: Final = "sendbox-instance"
 
 
+def routing(world: object) -> dict[str, str]:
+    """The header by which a proxy finds the server of a world; none where the id cannot be in a header."""
+    fits = isinstance(world, str) and world.isascii() and world.isprintable()
+    return {"x-api-key": str(world)} if fits else {}
+
+
 class Instances:
     """The servers on which worlds are, as a client sees them: each world is on one server, and ends with it."""
 
     def __init__(self) -> None:
         self._of: dict[str, str] = {}
+        self._drawn = count(1)
+
+    def new_world(self) -> str:
+        """An id for a world, which no other client draws: it depends on machine, process, time and a count."""
+        from sendbox.runtime.slot import fresh_id
+
+        return fresh_id(f"client {gethostname()} {os.getpid()} {next(self._drawn)}")
 
     def changed(self, world: str, headers: Mapping[str, str]) -> bool:
         """Whether this answer about a world comes from another server than those before it."""
@@ -34,4 +50,5 @@ class Instances:
     @staticmethod
     def message(world: str, origin: str) -> str:
         """What is said of it."""
-        return f"{origin} is another server than before: it was restarted, and its worlds are gone, {world} too"
+        why = "it was restarted, or a proxy sent the call to another server"
+        return f"{origin} is another server than before: {why}; {world} is not on this one"
