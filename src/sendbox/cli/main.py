@@ -805,7 +805,8 @@ def forward(to: str, url: str | None, world: str | None, cacert: str | None) -> 
     A webhook for the built-in receiver goes to --to as it is; a webhook with a callback of its own keeps its
     path and query, and its user and password unless --to has them, and goes to the host and port of --to. A world that
     was never open is opened. With * in --world it stands for all worlds whose names fit, also for those that open
-    later; their webhooks are carried until they close. A world that is forwarded is in use: --world-ttl does not end it.
+    later; their webhooks are carried until they close. A world that is forwarded is in use: --world-ttl does not end
+    it.
 
     Ctrl-C or SIGTERM ends it, with exit code 0: webhooks under way are carried out and reported first, which a second
     signal does not wait for. Webhooks of the worlds that were pushed before are pushed again from then on. Exit code 3
