@@ -1,4 +1,7 @@
-"""`sendbox forward`, from a sandbox to a receiver on this machine."""
+"""`sendbox forward`, from a sandbox to a receiver on this machine.
+
+It is long because all that is said of one world is here.
+"""
 
 from __future__ import annotations
 
