@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, TypedDict
 
 from sendbox.control.arguments import one_of
 from sendbox.control.catalog import loaded
-from sendbox.control.contract.types import enum
+from sendbox.control.contract.types import Keywords, enum
 from sendbox.control.operation import Call, ControlError, Text, operation
 from sendbox.control.reports.coverage import FORMATS, Report, Scope, scope_of
 from sendbox.services.assumptions import CONFIDENCE, registry
@@ -62,6 +62,10 @@ class Dimension(DimensionShare):
     items: list[CoveredItem]
 
 
+#: Settings of the assumptions by name, with values of different types.
+Settings = Annotated[dict[str, Any], Keywords(description="Settings by name, as a scenario has them under `assume`.")]
+
+
 class Assumption(TypedDict):
     """An assumption: the settings that change it, and the profiles that do."""
 
@@ -72,7 +76,7 @@ class Assumption(TypedDict):
     setting: list[str]
     confidence: str
     built: bool
-    profiles: dict[str, dict[str, Any]]
+    profiles: dict[str, Settings]
 
 
 class LeanedOn(TypedDict):
@@ -94,7 +98,7 @@ class Assumptions(TypedDict):
     """All assumptions, the settings of the world, and the assumptions that its client relied on."""
 
     assumptions: list[Assumption]
-    settings: dict[str, Any]
+    settings: Settings
     leaned: list[LeanedOn]
     confidence: dict[str, str]
     untold: list[Untold]

@@ -7,10 +7,11 @@ from collections.abc import Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final, get_args, get_type_hints
 
-from sendbox.contract.schemas import with_optional
+from sendbox.contract.schemas import load, name_of, with_optional
 from sendbox.control.contract.types import COMPONENTS, Schema, Types
 from sendbox.control.operation import Text
 from sendbox.control.stream import STREAMED
+from sendbox.services.http.openapi import components
 
 if TYPE_CHECKING:
     from sendbox.control.operation import Argument, Operation, Served
@@ -67,6 +68,7 @@ def _described(served: Served, prefix: str) -> tuple[dict[str, dict[str, Any]], 
     """The paths, and the components."""
     types = Types()
     types.components["Error"] = _ERROR
+    types.components |= _webhook_events(served)
     types.components |= _entries(types, served.kinds)
     paths: dict[str, dict[str, Any]] = {}
     for row in served.operations:
@@ -74,6 +76,20 @@ def _described(served: Served, prefix: str) -> tuple[dict[str, dict[str, Any]], 
     for row in STREAMED:
         paths[prefix + row.path] = {row.method.lower(): _operation(types, row, _RESUMED)}
     return paths, types.components
+
+
+def _webhook_events(served: Served) -> dict[str, Schema]:
+    """The schemas of events, which the contract of the service has too, and one component that is any of them."""
+    names = [name_of(webhook.schema) for webhook in served.webhooks.values()]
+    schemas = components(load(*served.schemas), names)
+    events: list[Schema] = []
+    for name in names:
+        event = schemas[name]["items"] if schemas[name]["type"] == "array" else {"$ref": COMPONENTS + name}
+        if event not in events:
+            events.append(event)
+    text = "An event as a webhook carries it; the contract of the service has it under `webhooks`."
+    either: Schema = {"anyOf": events} if events else {"type": "object", "additionalProperties": True}
+    return {**schemas, "WebhookEvent": {"description": text, **either}}
 
 
 def _entries(types: Types, kinds: Kinds) -> dict[str, Schema]:

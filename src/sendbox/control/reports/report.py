@@ -12,11 +12,11 @@ from sendbox import __version__
 from sendbox.control.arguments import Count, Flag, one_of, whole
 from sendbox.control.contract.answers import Instant, Proof
 from sendbox.control.contract.types import enum
-from sendbox.control.coverage import DimensionShare, Share, assumptions, coverage
+from sendbox.control.coverage import DimensionShare, Settings, Share, assumptions, coverage
 from sendbox.control.operation import Call, Text, operation
 from sendbox.control.pending import pending
 from sendbox.control.reading import chosen, each, newest
-from sendbox.control.records import Verdict, advice, digest, journal, verdict
+from sendbox.control.records import Remark, Verdict, advice, digest, journal, verdict
 from sendbox.control.reports.remarks import LOST, of_advice, of_failed, of_lost, of_request, of_warning
 from sendbox.control.scenarios import ScenarioShown, scenario
 from sendbox.control.time import unfetched
@@ -74,20 +74,37 @@ class ReportedCoverage(TypedDict):
     dimensions: list[DimensionShare]
 
 
+class ReportedAdvice(Remark):
+    """The first remark of a code, as a line too, and how many there are of it."""
+
+    line: str
+    count: int
+
+
+class ReportedAssumption(TypedDict):
+    """An assumption that the client relied on, and how many entries of the journal did."""
+
+    id: str
+    title: str
+    section: str
+    default: str
+    count: int
+
+
 class Report(TypedDict):
     """All about a world."""
 
     sendbox: str
     world: WholeWorld
     scenario: ScenarioShown
-    settings: dict[str, Any]
+    settings: Settings
     findings: list[str]
-    advice: list[dict[str, Any]]
+    advice: list[ReportedAdvice]
     verdict: ReportedVerdict
     story: ReportedStory
     pending: list[str]
     coverage: ReportedCoverage
-    assumptions: list[dict[str, Any]]
+    assumptions: list[ReportedAssumption]
     digest: Proof
     record: str
 

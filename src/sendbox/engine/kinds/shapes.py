@@ -7,6 +7,9 @@ from __future__ import annotations
 
 from typing import Any, NotRequired, TypedDict
 
+#: A fault of a call as a scenario writes it: a word, or an object with one key.
+Fault = str | dict[str, Any]
+
 
 class Finding(TypedDict):
     """Why a request is illegal."""
@@ -31,6 +34,19 @@ class Advice(TypedDict):
     docs: str
 
 
+_From = TypedDict("_From", {"from": NotRequired[str]})
+
+
+class ShortEvent(_From):
+    """An event of a webhook in short: the kind of the event, and what it is about. A service may add fields."""
+
+    event: str
+    message_id: NotRequired[str | None]
+    phone: NotRequired[str]
+    result: NotRequired[str]
+    body: NotRequired[str]
+
+
 class RequestShown(TypedDict):
     """A call of an emulated interface; with a `fault`, `processed` says whether it had its effect.
 
@@ -46,7 +62,7 @@ class RequestShown(TypedDict):
     answer: str
     findings: list[Finding]
     advice: list[Advice]
-    fault: NotRequired[Any]
+    fault: NotRequired[Fault]
     processed: NotRequired[bool]
     traceparent: NotRequired[str]
 
@@ -56,7 +72,7 @@ class DeliveryShown(TypedDict):
 
     delivery: str
     target: str
-    events: list[dict[str, Any]]
+    events: list[ShortEvent]
 
 
 class TryShown(TypedDict):
@@ -82,7 +98,7 @@ class FaultShown(TypedDict):
     operation: str
     key: str | None
     phone: str | None
-    fault: Any
+    fault: Fault
     rule: str
     processed: bool
     message: str
@@ -94,5 +110,5 @@ class WebhookFaultShown(TypedDict):
     rule: str
     fault: str
     delivery: str | None
-    events: list[dict[str, Any]]
+    events: list[ShortEvent]
     note: NotRequired[str]

@@ -7,7 +7,7 @@ section, so that a reader of generated documentation sees what is specified and 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 from sendbox.contract.schemas import Node, moved, name_of, reachable, rebuilt, with_optional
@@ -127,10 +127,18 @@ def document(
         "paths": paths,
         "webhooks": told,
         "components": {
-            "schemas": {name: _component(contract.definitions[name]) for name in reachable(contract.definitions, used)},
+            "schemas": components(contract.definitions, used),
             "securitySchemes": _SCHEMES,
         },
     }
+
+
+def components(definitions: dict[str, Node], names: Iterable[str]) -> dict[str, Node]:
+    """The definitions of these names, and all that they refer to, as components of a document.
+
+    Raises `ValueError` for a name that is not defined.
+    """
+    return {name: _component(definitions[name]) for name in reachable(definitions, names)}
 
 
 def _operation(route: Route, definitions: dict[str, Node], used: dict[str, None]) -> dict[str, Any]:
