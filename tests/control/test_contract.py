@@ -137,10 +137,10 @@ OPEN: Final = {
 }
 
 
-def _open(schema: dict[str, Any], place: str = "") -> Iterator[tuple[str, bool]]:
+def _open(schema: dict[str, Any], place: str = "", *, said: bool = False) -> Iterator[tuple[str, bool]]:
     """The places in a schema where anything is legal, and whether they say what is there."""
     if not schema.keys() - {"description"} or schema.get("additionalProperties") in (True, {}):
-        yield place, "description" in schema
+        yield place, said or "description" in schema
     for name, part in schema.get("properties", {}).items():
         yield from _open(part, f"{place}/{name}")
     for part in (schema.get("items"), schema.get("additionalProperties")):
@@ -148,7 +148,7 @@ def _open(schema: dict[str, Any], place: str = "") -> Iterator[tuple[str, bool]]
             yield from _open(part, f"{place}/*")
     for part in (part for word in ("anyOf", "oneOf", "allOf") for part in schema.get(word, ())):
         if "default" not in part:
-            yield from _open(part, place)
+            yield from _open(part, place, said="description" in schema)
 
 
 def test_answers_are_closed() -> None:
@@ -198,7 +198,19 @@ def test_arguments_are_typed() -> None:
     }
     assert body["properties"]["clock"]["properties"]["mode"]["enum"] == ["manual", "real", "auto"]
     text = paths["/_sandbox/coverage"]["get"]["responses"]["200"]["content"]
-    assert list(text) == ["application/json", "text/*"]
+    assert list(text) == ["application/json", "text/plain", "text/html"]
+    report = paths["/_sandbox/worlds/{id}/report"]["get"]
+    lines = next(each for each in report["parameters"] if each["name"] == "lines")
+    assert lines["schema"] == {"type": "integer", "minimum": 1, "maximum": 5_000, "default": 500}
+    assert list(report["responses"]["200"]["content"]) == ["application/json", "text/html"]
+
+
+def test_errors_have_a_schema() -> None:
+    """Of the sandbox too: too many worlds are a 503."""
+    error = {"application/json": {"schema": {"$ref": f"{COMPONENTS}Error"}}}
+    for path in answers.contract()["paths"].values():
+        for operation in path.values():
+            assert [operation["responses"][status]["content"] for status in ("4XX", "5XX")] == [error, error]
 
 
 def test_a_wrong_answer_would_be_found() -> None:

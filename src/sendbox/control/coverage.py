@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 FORM: Final = enum(FORMATS)
 _MEDIA: Final = {"text": "text/plain", "html": "text/html"}
+_TEXT: Final = Annotated[Text, *_MEDIA.values()]
 
 
 class Share(TypedDict):
@@ -104,7 +105,7 @@ class Assumptions(TypedDict):
     untold: list[Untold]
 
 
-@operation("GET", "/worlds/{id}/coverage", answers=Covered | Text, whole=True)
+@operation("GET", "/worlds/{id}/coverage", answers=Covered | _TEXT, whole=True)
 async def coverage(call: Call, format: Annotated[str, FORM] = "json", scope: str | None = None) -> Any:
     """What the client of this world tried of the service, and what it did not.
 
@@ -135,7 +136,7 @@ async def coverage_of(call: Call, dimension: str, scope: str | None = None) -> A
     )
 
 
-@operation("GET", "/coverage", answers=Covered | Text, whole=True)
+@operation("GET", "/coverage", answers=Covered | _TEXT, whole=True)
 async def all_coverage(call: Call, format: Annotated[str, FORM] = "json", scope: str | None = None) -> Any:
     """The same for all worlds together, with closed ones where the server collects them (`--coverage`)."""
     one_of(format, "format", FORMATS)

@@ -31,6 +31,11 @@ _REFUSED: Final = {
     "description": "It was not done.",
     "content": {"application/json": {"schema": {"$ref": f"{COMPONENTS}Error"}}},
 }
+_FAILED: Final = {
+    **_REFUSED,
+    "description": "A bound of the server is reached (503, for example `too_many_worlds`), or the sandbox failed (500, "
+    "`internal`).",
+}
 _RESUMED: Final = {
     "name": "Last-Event-ID",
     "in": "header",
@@ -140,19 +145,21 @@ def _operation(types: Types, row: Operation, *further: dict[str, Any]) -> dict[s
         operation["parameters"] = [*parameters, *further]
     answer = {"description": "It was done.", "content": _content(types, row.answers)}
     statuses = [row.status, *([201] if row.makes else [])]
-    operation["responses"] = {**{str(status): answer for status in statuses}, "4XX": _REFUSED}
+    operation["responses"] = {**{str(status): answer for status in statuses}, "4XX": _REFUSED, "5XX": _FAILED}
     return operation
 
 
 def _content(types: Types, answers: Any) -> dict[str, Any]:
-    """The forms of an answer: JSON, and text where it may be that; or a stream, with the data of each event."""
+    """The forms of an answer: JSON, and text of its media types; or a stream, with the data of each event."""
     if isinstance(answers, Mapping):
         events = {name: types.schema(data) for name, data in answers.items()}
         return {"text/event-stream": {"schema": {"type": "string"}, "x-events": events}}
-    if Text not in get_args(answers):
+    texts = {part: get_args(part)[1:] for part in get_args(answers) if get_args(part)[:1] == (Text,)}
+    if not texts:
         return {"application/json": {"schema": types.schema(answers)}}
-    (kind,) = (part for part in get_args(answers) if part is not Text)
-    return {"application/json": {"schema": types.schema(kind)}, "text/*": {"schema": {"type": "string"}}}
+    (kind,) = (part for part in get_args(answers) if part not in texts)
+    media = {name: {"schema": {"type": "string"}} for names in texts.values() for name in names}
+    return {"application/json": {"schema": types.schema(kind)}, **media}
 
 
 def _parameter(name: str, where: str, schema: Schema, *, required: bool) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, TypedDict
 from urllib.parse import quote
 
 from sendbox import __version__
-from sendbox.control.arguments import Count, Flag, one_of, whole
+from sendbox.control.arguments import Flag, one_of, whole
 from sendbox.control.contract.answers import Instant, Proof
 from sendbox.control.contract.types import enum
 from sendbox.control.coverage import DimensionShare, Settings, Share, assumptions, coverage
@@ -40,6 +40,7 @@ MOST_LINES: Final = 5_000
 COMING: Final = 20
 
 
+MOST: Final = {"type": "integer", "minimum": 1, "maximum": MOST_LINES}
 FORMATS: Final = enum(("json", "html"))
 
 
@@ -109,9 +110,9 @@ class Report(TypedDict):
     record: str
 
 
-@operation("GET", "/worlds/{id}/report", answers=Report | Text)
+@operation("GET", "/worlds/{id}/report", answers=Report | Annotated[Text, "text/html"])
 async def report(
-    call: Call, format: Annotated[str, FORMATS] = "json", ended: Flag = False, lines: Count = LINES
+    call: Call, format: Annotated[str, FORMATS] = "json", ended: Flag = False, lines: Annotated[Any, MOST] = LINES
 ) -> Any:
     """All about a world in one document, to be kept after a failure: as JSON, or with `format=html` as one page
     without scripts or further files.

@@ -5,10 +5,14 @@ An entry has `n`, `at` and `kind` beside what stands here.
 
 from __future__ import annotations
 
-from typing import Any, NotRequired, TypedDict
+from typing import Annotated, Any, NotRequired, TypedDict
 
-#: A fault of a call as a scenario writes it: a word, or an object with one key.
-Fault = str | dict[str, Any]
+#: A fault of a call.
+Fault = Annotated[
+    str | dict[str, Any], {"description": "The fault as a scenario writes it: a word, or an object with one key."}
+]
+#: What a remark that belongs to no request is about.
+About = Annotated[Any, {"description": "Any JSON value that the remark is about, null where there is none."}]
 
 
 class Finding(TypedDict):
@@ -89,7 +93,7 @@ class AdviceShown(TypedDict):
     """A remark on what a receiver did."""
 
     advice: Advice
-    about: Any
+    about: About
 
 
 class FaultShown(TypedDict):

@@ -64,10 +64,12 @@ STATUSES: Final = {
     415: "The body has a content type that is not taken here.",
     429: "Too many requests.",
     500: "An error inside the service.",
+    503: "A bound of the sandbox is reached: of worlds, or of memory. The service itself does not answer it.",
 }
 
-#: The errors that no handler answers: a body that is too long, and an error inside. No row need name them.
-ANYWHERE: Final = (413, 500)
+#: The errors that no handler answers: a body that is too long, an error inside, and a bound of the sandbox. No row need
+#: name them.
+ANYWHERE: Final = (413, 500, 503)
 
 _SECURITY: Final[dict[str, list[dict[str, list[str]]]]] = {
     "header": [{"x-api-key": []}],

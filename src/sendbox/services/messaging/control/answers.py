@@ -45,7 +45,7 @@ class ReachedBy(TypedDict):
 
 
 class Billed(TypedDict):
-    """Route and price of an attempt: mobile country code and network code of the recipient, prices, and segments charged."""
+    """Route and price of an attempt: mobile country and network code of the recipient, prices, segments charged."""
 
     gateway: NotRequired[str]
     sender: str | None
