@@ -36,4 +36,10 @@ const query = { result: 'delivered', limit: 10 } as const
 const { messages } = done(await control.GET('/_sandbox/worlds/{id}/messages', { params: { path, query } }))
 console.log(`delivered: ${messages.map((message) => message.phone).join(' ')}`)
 
+const hook = done(await control.GET('/_sandbox/worlds/{id}/hook', { params: { path } }))
+const results = hook.events.flatMap((event) => ('result' in event ? [event.result] : []))
+console.log(`results: ${results.join(' ')}`)
+const carried = hook.deliveries.flatMap((delivery) => delivery.events)
+console.log(`events: ${carried.map((event) => `${event.event} ${event.result}`).join(', ')}`)
+
 done(await control.DELETE('/_sandbox/worlds/{id}', { params: { path } }))

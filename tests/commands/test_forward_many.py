@@ -14,6 +14,7 @@ from typing import Any
 import httpx
 import pytest
 
+from sendbox.cli import address
 from sendbox.cli import forward as module
 from sendbox.cli.forward import forward
 from sendbox.cli.outcome import CANNOT, USAGE, Failure
@@ -57,7 +58,7 @@ async def test_worlds_by_a_pattern() -> None:
 @pytest.mark.asyncio
 async def test_many_worlds_are_found_page_by_page(monkeypatch: pytest.MonkeyPatch) -> None:
     """The list is read to its end; a stream that the server ended is asked for again."""
-    monkeypatch.setattr(module, "PAGE", 2)
+    monkeypatch.setattr(address, "PAGE", 2)
     monkeypatch.setattr(module, "AGAIN", 0.01)
     async with sandbox() as served, calling(served) as client:
         names = [f"test-many-{number}" for number in range(5)]

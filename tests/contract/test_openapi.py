@@ -93,7 +93,7 @@ def test_a_row_becomes_an_operation() -> None:
     assert operation["requestBody"]["content"] == {
         "application/json": {"schema": {"$ref": "#/components/schemas/Message"}}
     }
-    assert list(operation["responses"]) == ["200", "400", "299", "413", "500"]
+    assert list(operation["responses"]) == ["200", "400", "299", "413", "500", "503"]
     assert "content" not in operation["responses"]["299"]
 
 

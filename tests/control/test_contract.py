@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, NotRequired, TypedDict
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Annotated, Any, Final, Literal, NotRequired, TypedDict
 
 import pytest
 
 from sendbox.app import SERVED
+from sendbox.contract.validators import Contract
 from sendbox.control.contract.types import COMPONENTS, Component, Keywords, Types, enum, further
+from sendbox.services.http import openapi
+from sendbox.services.http.openapi import WEBHOOKS
 from tests import answers
 
 
@@ -95,6 +100,79 @@ def test_every_answer_has_a_schema() -> None:
     assert any_object == ["schema"]
 
 
+#: The schemas that are open on purpose, by component: any JSON that a client or a scenario wrote, fields that depend on
+#: the kind of an entry or that a service adds, and values of the place that is compared. All have a description.
+OPEN: Final = {
+    "Error": ("",),
+    "ShortEvent": ("",),
+    "RequestEntry": ("/fault",),
+    "AdviceEntry": ("/about",),
+    "FaultEntry": ("/fault",),
+    "OtherEntry": ("",),
+    "Code": ("/payload",),
+    "Assumptions": ("/settings",),
+    "Assumption": ("/profiles/*",),
+    "OtherValue": ("/value",),
+    "FirstDifference": ("/was", "/would"),
+    "CanonicalEntry": ("",),
+    "DifferentField": ("/here", "/there"),
+    "Report": ("/settings",),
+    "ShortRequest": ("/fault",),
+    "RecordedCommand": ("",),
+    "TemplateShown": ("/components/*",),
+    "Pending": ("/*/*",),
+    "Step": ("",),
+    "Checked": ("/values/*", "/examples/*"),
+    "Problem": ("/value",),
+    "LegalKey": ("/example",),
+    "AccountShown": ("/templates/*",),
+    "MessageShown": ("/payload",),
+    "Arrived": ("/content",),
+    "Known": ("/content", "/raw"),
+    "HeaderShown": ("",),
+    "ButtonShown": ("/value",),
+    "ToldMessage": ("/payload",),
+    "ToldAttempt": ("/content", "/raw"),
+    "StoryEntry": ("",),
+}
+
+
+def _open(schema: dict[str, Any], place: str = "", *, said: bool = False) -> Iterator[tuple[str, bool]]:
+    """The places in a schema where anything is legal, and whether they say what is there."""
+    if not schema.keys() - {"description"} or schema.get("additionalProperties") in (True, {}):
+        yield place, said or "description" in schema
+    for name, part in schema.get("properties", {}).items():
+        yield from _open(part, f"{place}/{name}")
+    for part in (schema.get("items"), schema.get("additionalProperties")):
+        if isinstance(part, dict) and part:
+            yield from _open(part, f"{place}/*")
+    for part in (part for word in ("anyOf", "oneOf", "allOf") for part in schema.get(word, ())):
+        if "default" not in part:
+            yield from _open(part, place, said="description" in schema)
+
+
+def test_answers_are_closed() -> None:
+    """What is open is named here with its reason, and says what is there; so a new one is added by hand."""
+    found = {name: list(_open(schema)) for name, schema in answers.contract()["components"]["schemas"].items()}
+    assert {name: tuple(place for place, _ in places) for name, places in found.items() if places} == OPEN
+    assert [name for name, places in found.items() if not all(described for _, described in places)] == []
+
+
+def test_events_of_webhooks_are_typed() -> None:
+    """They are those of the contract of the service, so that a generator reads this one alone."""
+    schemas = answers.contract()["components"]["schemas"]
+    event = {"$ref": f"{COMPONENTS}WebhookEvent"}
+    assert schemas["Hook"]["properties"]["events"]["items"] == event
+    assert schemas["SentEvent"]["properties"]["event"] == event
+    kinds = [part["$ref"].removeprefix(COMPONENTS) for part in schemas["WebhookEvent"]["anyOf"]]
+    assert kinds == ["SentMessage", "IncomingReplyMessage", "IncomingMessage", "Onboarding"]
+    service = openapi.document((), Contract(*SERVED.schemas), origin="http://sandbox", version="1", webhooks=WEBHOOKS)
+    for name, schema in service["components"]["schemas"].items():
+        assert schemas[name] == schema
+    without = answers.contract(replace(SERVED, webhooks={}))["components"]["schemas"]["WebhookEvent"]
+    assert without["type"] == "object"
+
+
 def test_arguments_are_typed() -> None:
     """Numbers, booleans, words and what holds unless they are given; nothing is null in a query."""
     paths = answers.contract()["paths"]
@@ -120,7 +198,19 @@ def test_arguments_are_typed() -> None:
     }
     assert body["properties"]["clock"]["properties"]["mode"]["enum"] == ["manual", "real", "auto"]
     text = paths["/_sandbox/coverage"]["get"]["responses"]["200"]["content"]
-    assert list(text) == ["application/json", "text/*"]
+    assert list(text) == ["application/json", "text/plain", "text/html"]
+    report = paths["/_sandbox/worlds/{id}/report"]["get"]
+    lines = next(each for each in report["parameters"] if each["name"] == "lines")
+    assert lines["schema"] == {"type": "integer", "minimum": 1, "maximum": 5_000, "default": 500}
+    assert list(report["responses"]["200"]["content"]) == ["application/json", "text/html"]
+
+
+def test_errors_have_a_schema() -> None:
+    """Of the sandbox too: too many worlds are a 503."""
+    error = {"application/json": {"schema": {"$ref": f"{COMPONENTS}Error"}}}
+    for path in answers.contract()["paths"].values():
+        for operation in path.values():
+            assert [operation["responses"][status]["content"] for status in ("4XX", "5XX")] == [error, error]
 
 
 def test_a_wrong_answer_would_be_found() -> None:

@@ -145,6 +145,47 @@ async def test_a_page_of_a_world_without_anything() -> None:
         assert "older lines are left out" in page
 
 
+async def test_what_failed_is_a_finding() -> None:
+    """Messages that did not arrive, and webhooks whose last try failed, though they are to be tried again."""
+    async with boxed() as box:
+        await box.open()
+        await box.send("420777000101", "420777000102", "420777000103", "420777000104")
+        await box.post(f"{WORLD}/rules", {"in": "webhooks", "fault": {"answer": 503}, "name": "down"})
+        await box.advance("1m")
+        findings = (await box.get(f"{WORLD}/report")).json["findings"]
+        for ending in ("420777000102 ended undelivered", "420777000103 ended rejected", "420777000104 ended failed"):
+            assert f"message to {ending}, by sms" in findings
+        so_far = 'webhook to .* failed so far: 503, by the rule "down" of webhooks.*'
+        assert any(re.fullmatch(so_far, line) for line in findings)
+        assert "Nothing was refused" not in (await box.get(f"{WORLD}/report?format=html")).body.decode()
+
+
+async def test_webhooks_that_no_client_fetches_are_a_finding() -> None:
+    """The warning of the advance is in the report."""
+    async with boxed(patience=0.01) as box:
+        await box.open(deliveries="pull")
+        await box.send("420777000101")
+        (warning,) = (await box.advance("1m"))["warnings"]
+        findings = (await box.get(f"{WORLD}/report")).json["findings"]
+        assert f"warning outbox-not-fetched: {warning['message']}" in findings
+        assert any(line.startswith("webhook to hook failed so far: not_fetched") for line in findings)
+
+
+async def test_what_was_made_good_is_no_finding() -> None:
+    """A webhook that came at its second try: the page does not say that nothing failed, where a line is red."""
+    async with boxed() as box:
+        await box.open()
+        rule = {"in": "webhooks", "fault": {"answer": 503}, "times": 1}
+        await box.post(f"{WORLD}/rules", rule)
+        await box.send("420777000101")
+        await box.advance("2h")
+        shown = (await box.get(f"{WORLD}/report")).json
+        findings = [line for line in shown["findings"] if line.startswith(("webhook to", "message"))]
+        assert findings == []
+        assert "bad" in [line["tone"] for line in shown["story"]["lines"]]
+        assert "Nothing was refused" not in (await box.get(f"{WORLD}/report?format=html")).body.decode()
+
+
 @pytest.mark.parametrize(
     ("query", "message"),
     [
@@ -178,7 +219,7 @@ async def test_a_service_without_pages_has_json() -> None:
 
 async def test_a_webhook_that_failed() -> None:
     """Its line has the status, or the word for why there was none."""
-    assert of_failed({"target": "http://a", "tries": [{"error": "refused", "status": None}]}) == (
+    assert of_failed({"target": "http://a", "state": "failed", "tries": [{"error": "refused", "status": None}]}) == (
         "webhook to http://a failed: refused"
     )
 

@@ -50,6 +50,8 @@ def test_generated_clients_compile_and_work(house: House, tmp_path: Path) -> Non
         "send: 200, 1 accepted",
         "webhooks: 3, answered 200 200 200",
         "delivered: 420777000101",
+        "results: sending sent delivered",
+        "events: sentMessage sending, sentMessage sent, sentMessage delivered",
     ]
 
 

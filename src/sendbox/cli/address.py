@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from typing import Any, Final
 from urllib.parse import urlsplit
 
 from sendbox.cli.outcome import CANNOT, USAGE, Failure, one_line
 from sendbox.cli.variables import injected
 from sendbox.engine.kinds.masking import MASK
+from sendbox.engine.patterns import Pattern
 from sendbox.runtime.origins import origin as parsed
 from sendbox.settings import PORT
 
 #: Addresses that mean every address: a client cannot call them.
 EVERY: Final = ("", "0.0.0.0", "::", "*")
+#: Worlds of one page of their list.
+PAGE: Final = 500
 
 
 def default(environment: Mapping[str, str] = os.environ, *, port: int | None = None, secure: bool | None = None) -> str:
@@ -65,6 +68,26 @@ def world_at(origin: str, world: str | None) -> str:
     if world is not None:
         return world
     return only_world([row["id"] for row in call(origin, "worlds", None, {"last": 20})["worlds"]])
+
+
+def several(world: str | None) -> Pattern | None:
+    """The pattern that stands for all worlds whose names it fits; None for the name of one world."""
+    return None if world is None or "*" not in world else Pattern(world)
+
+
+def fitting(pattern: Pattern) -> Generator[dict[str, str], Mapping[str, Any], list[str]]:
+    """The names of the worlds that fit, in the order of their list.
+
+    It yields the arguments of the operation `worlds` for each page, and is sent the answers.
+    """
+    found: list[str] = []
+    arguments = {"pattern": pattern.text, "limit": str(PAGE)}
+    while True:
+        page = yield arguments
+        found += [row["id"] for row in page["worlds"]]
+        if page["next_cursor"] is None:
+            return found
+        arguments = {**arguments, "cursor": page["next_cursor"]}
 
 
 def call(origin: str, operation: str, world: str | None, arguments: Mapping[str, Any]) -> Any:

@@ -3,8 +3,15 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+from urllib.parse import quote
 
 from sendbox.cli import address
+from sendbox.cli.outcome import CANNOT, Failure, one_line
+
+if TYPE_CHECKING:
+    from sendbox.engine.patterns import Pattern
 
 
 def export(world: str, url: str, form: str) -> str:
@@ -17,3 +24,34 @@ def report(world: str | None, url: str, form: str) -> str:
     origin = address.origin(url)
     shown = address.call(origin, "report", address.world_at(origin, world), {"format": form, "ended": "true"})
     return shown if isinstance(shown, str) else json.dumps(shown, indent=1, ensure_ascii=False) + "\n"
+
+
+def reports(pattern: Pattern, url: str, form: str) -> Iterator[tuple[str, str | Failure]]:
+    """The documents and records of all worlds, open or kept closed, that fit: the name of each file and its text.
+
+    Where a world has no record there is the failure that says why. Raises `Failure`, also where no world fits.
+    """
+    origin = address.origin(url)
+    worlds = list(dict.fromkeys([*_fitting(origin, pattern, "false"), *_fitting(origin, pattern, "true")]))
+    if not worlds:
+        raise Failure(CANNOT, f"{one_line(pattern.text)} fits no world that is open or kept closed")
+    for world in worlds:
+        name = quote(world, safe="")
+        yield f"{name}.report.{form}", report(world, url, form)
+        try:
+            yield f"{name}.record.json", export(world, url, "record")
+        except Failure as failure:
+            yield f"{name}.record.json", failure
+
+
+def _fitting(origin: str, pattern: Pattern, closed: str) -> list[str]:
+    """The names of the open worlds, or of the closed ones, that fit. Raises `Failure`."""
+    pages = address.fitting(pattern)
+    arguments = next(pages)
+    while True:
+        page = address.call(origin, "worlds", None, {**arguments, "closed": closed})
+        try:
+            arguments = pages.send(page)
+        except StopIteration as end:
+            names: list[str] = end.value
+            return names

@@ -20,7 +20,6 @@ from sendbox.cli import address
 from sendbox.cli.outcome import CANNOT, USAGE, Failure, one_line
 from sendbox.cli.signals import on_signals
 from sendbox.engine.kinds.masking import MASK
-from sendbox.engine.patterns import Pattern
 from sendbox.runtime.callbacks import Callbacks
 from sendbox.runtime.policy import HttpCall
 from sendbox.runtime.sender import Sender
@@ -28,6 +27,8 @@ from sendbox.server.instance import Instances, routing
 
 if TYPE_CHECKING:
     import httpx
+
+    from sendbox.engine.patterns import Pattern
 
 #: Real seconds a sandbox may take to accept a connection or a request.
 CONNECT: Final = 5.0
@@ -38,8 +39,6 @@ POLL_ANSWER: Final = 40.0
 AGAIN: Final = 1.0
 #: So often a sandbox is asked whose connection broke.
 TRIES: Final = 5
-#: Worlds of one page of their list.
-PAGE: Final = 500
 
 
 def run(to: str, url: str, world: str | None, cacert: str | None, say: Callable[[str], None]) -> None:
@@ -114,11 +113,11 @@ async def forward(
         closing.push_async_callback(out.close)
         end = end or asyncio.Event()
         carrier = _Carrier(control, out, to, told, end)
-        if world is not None and "*" in world:
-            pattern, world_id, opened = Pattern(world), world, False
+        pattern = address.several(world)
+        if pattern is not None:
+            world_id, opened = pattern.text, False
             await _fitting(control, pattern)  # one that fits no id is refused
         else:
-            pattern = None
             world_id, opened = await _world(control, world)
         told(f"webhooks of {one_line(world_id)} at {origin} go to {to}; Ctrl-C ends it")
         try:
@@ -351,15 +350,15 @@ async def _lost(control: httpx.AsyncClient, broken: _Unreachable, world: str, en
 
 async def _fitting(control: httpx.AsyncClient, pattern: Pattern) -> list[str]:
     """The open worlds whose names fit, in the order in which they were opened."""
-    found: list[str] = []
-    more: dict[str, str] = {}
+    pages = address.fitting(pattern)
+    parameters = next(pages)
     while True:
-        parameters = {"pattern": pattern.text, "limit": str(PAGE), **more}
         page = await _ask(control, "GET", "/worlds", params=parameters)
-        found += [row["id"] for row in page["worlds"]]
-        if page["next_cursor"] is None:
-            return found
-        more = {"cursor": page["next_cursor"]}
+        try:
+            parameters = pages.send(page)
+        except StopIteration as end:
+            names: list[str] = end.value
+            return names
 
 
 async def _world(control: httpx.AsyncClient, world: str | None) -> tuple[str, bool]:

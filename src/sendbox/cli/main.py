@@ -853,7 +853,10 @@ def verdict(url: str | None, world: str | None, format: str, output: Path | None
 @WORLD
 @format_option("html", "json")
 @click.option(
-    "--output", type=click.Path(path_type=Path, dir_okay=False), help="File to write it to.  [default: stdout]"
+    "--output",
+    type=click.Path(path_type=Path),
+    metavar="PATH",
+    help="File to write it to; with * in --world, a directory.  [default: stdout]",
 )
 def report(url: str | None, world: str | None, format: str, output: Path | None) -> None:
     """Save all about a world in one document.
@@ -862,13 +865,34 @@ def report(url: str | None, world: str | None, format: str, output: Path | None)
     end of the world, coverage in short, the scenario, settings, and the digest. As HTML it is one page without scripts
     and further files, made to be kept by a CI job.
 
+    With * in --world it stands for all worlds whose names fit, open ones and closed ones that are kept. The document
+    and the record of each are written into the directory --output, as WORLD.report.html and WORLD.record.json.
+
     \b
-    Example:
+    Examples:
       sendbox report --url http://sandbox:7357 --world test-demo --output report.html
+      sendbox report --url http://sandbox:7357 --world 'test-job42-*' --output reports
     """
     from sendbox.cli.export import report as reported
+    from sendbox.cli.export import reports
 
-    write(reported(world, url or address.default(), format), output)
+    at = url or address.default()
+    pattern = address.several(world)
+    if pattern is None:
+        write(reported(world, at, format), output)
+        return
+    if output is None:
+        raise Failure(USAGE, f"{one_line(pattern.text)} stands for several worlds: name a directory with --output")
+    for name, text in reports(pattern, at, format):
+        if isinstance(text, Failure):
+            click.echo(f"sendbox: {name} is not written: {text.message}", err=True)
+            continue
+        try:
+            output.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise Failure(CANNOT, f"{output} cannot be made: {error.strerror or error}") from None
+        write(text, output / name)
+        click.echo(f"{output / name} is written")
 
 
 @sendbox.command()

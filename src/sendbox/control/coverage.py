@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, TypedDict
 
 from sendbox.control.arguments import one_of
 from sendbox.control.catalog import loaded
-from sendbox.control.contract.types import enum
+from sendbox.control.contract.types import Keywords, enum
 from sendbox.control.operation import Call, ControlError, Text, operation
 from sendbox.control.reports.coverage import FORMATS, Report, Scope, scope_of
 from sendbox.services.assumptions import CONFIDENCE, registry
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 FORM: Final = enum(FORMATS)
 _MEDIA: Final = {"text": "text/plain", "html": "text/html"}
+_TEXT: Final = Annotated[Text, *_MEDIA.values()]
 
 
 class Share(TypedDict):
@@ -62,6 +63,10 @@ class Dimension(DimensionShare):
     items: list[CoveredItem]
 
 
+#: Settings of the assumptions by name, with values of different types.
+Settings = Annotated[dict[str, Any], Keywords(description="Settings by name, as a scenario has them under `assume`.")]
+
+
 class Assumption(TypedDict):
     """An assumption: the settings that change it, and the profiles that do."""
 
@@ -72,7 +77,7 @@ class Assumption(TypedDict):
     setting: list[str]
     confidence: str
     built: bool
-    profiles: dict[str, dict[str, Any]]
+    profiles: dict[str, Settings]
 
 
 class LeanedOn(TypedDict):
@@ -94,13 +99,13 @@ class Assumptions(TypedDict):
     """All assumptions, the settings of the world, and the assumptions that its client relied on."""
 
     assumptions: list[Assumption]
-    settings: dict[str, Any]
+    settings: Settings
     leaned: list[LeanedOn]
     confidence: dict[str, str]
     untold: list[Untold]
 
 
-@operation("GET", "/worlds/{id}/coverage", answers=Covered | Text, whole=True)
+@operation("GET", "/worlds/{id}/coverage", answers=Covered | _TEXT, whole=True)
 async def coverage(call: Call, format: Annotated[str, FORM] = "json", scope: str | None = None) -> Any:
     """What the client of this world tried of the service, and what it did not.
 
@@ -131,7 +136,7 @@ async def coverage_of(call: Call, dimension: str, scope: str | None = None) -> A
     )
 
 
-@operation("GET", "/coverage", answers=Covered | Text, whole=True)
+@operation("GET", "/coverage", answers=Covered | _TEXT, whole=True)
 async def all_coverage(call: Call, format: Annotated[str, FORM] = "json", scope: str | None = None) -> Any:
     """The same for all worlds together, with closed ones where the server collects them (`--coverage`)."""
     one_of(format, "format", FORMATS)

@@ -69,7 +69,10 @@ class Made(dict[str, Any]):
 
 
 class Text(str):
-    """An answer that is not JSON, with its media type."""
+    """An answer that is not JSON, with its media type.
+
+    The `answers` of an operation name the media types that it may have: `Annotated[Text, "text/html"]`.
+    """
 
     media_type: str
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, TypedDict
+from typing import Annotated, Any, TypedDict
 
 from sendbox.control.arguments import Count, whole
 from sendbox.control.contract.answers import Instant, Webhook
-from sendbox.control.contract.types import further
+from sendbox.control.contract.types import Keywords, further
 from sendbox.control.operation import Call, operation
 from sendbox.control.reading import chosen, each
 from sendbox.engine.durations import iso
@@ -38,7 +38,7 @@ class Pending(TypedDict):
     deliveries: list[Webhook]
 
 
-further(Pending, list[Any])
+further(Pending, list[Annotated[Any, Keywords(description="Something to come, as its service shows it.")]])
 
 
 @operation("GET", "/worlds/{id}/pending", answers=Pending)

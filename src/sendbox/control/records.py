@@ -15,7 +15,17 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, NotRequired, T
 import orjson
 
 from sendbox.control.arguments import Count, Duration, Flag, Size, Whole, flag, one_of, whole
-from sendbox.control.contract.answers import Entry, Header, Instant, Proof, Webhook, WebhookHead, WebhookTry
+from sendbox.control.contract.answers import (
+    CanonicalEntry,
+    Entry,
+    Header,
+    Instant,
+    Proof,
+    Webhook,
+    WebhookEvent,
+    WebhookHead,
+    WebhookTry,
+)
 from sendbox.control.contract.types import enum
 from sendbox.control.operation import Call, ControlError, closed, operation, out_of_bounds
 from sendbox.control.reading import chosen, each, newest, remembered, wait_for
@@ -62,11 +72,11 @@ class Told(TypedDict):
 class Journal(TypedDict):
     """Entries of the journal, which has a `length` and a `first` entry that was not forgotten, `bound` says why.
 
-    With another `form` than `plain` they have this form; a canonical one has `n`, `at` and `kind`, and what counts.
+    With another `form` than `plain` they have this form.
     """
 
     form: NotRequired[Literal["canonical", "told"]]
-    entries: list[Entry] | list[Told] | list[dict[str, Any]]
+    entries: list[Entry] | list[Told] | list[CanonicalEntry]
     length: int
     first: int
     more: bool
@@ -76,7 +86,7 @@ class Journal(TypedDict):
 class SentEvent(TypedDict):
     """An event as it was sent, and the addresses to which it was."""
 
-    event: Any
+    event: WebhookEvent
     targets: list[str]
 
 
@@ -98,7 +108,7 @@ class Events(TypedDict):
 class Hook(TypedDict):
     """What the built-in receiver got."""
 
-    events: list[Any]
+    events: list[WebhookEvent]
     deliveries: list[Webhook]
 
 
@@ -168,6 +178,25 @@ class Nearest(TypedDict):
     why_not: str
 
 
+class FirstThing(TypedDict):
+    """The first thing of a subject; `entry` is its number in the journal."""
+
+    entry: int | None
+    at: Instant
+    what: str
+
+
+class MissedSubject(TypedDict):
+    """A subject of an expectation that failed or is open: the values by which it is known, and why."""
+
+    subject: dict[str, str | int | float | bool | None]
+    first: FirstThing | None
+    step: int
+    found: int
+    open_until: Instant | None
+    why: str | None
+
+
 class Expected(TypedDict):
     """An expectation, and what was found."""
 
@@ -184,7 +213,7 @@ class Expected(TypedDict):
     why: str | None
     nearest: list[Nearest]
     subjects: dict[str, int] | None
-    failed: list[dict[str, Any]]
+    failed: list[MissedSubject]
 
 
 _In = TypedDict("_In", {"in": str})

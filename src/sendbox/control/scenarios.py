@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, NotRequired, TypedDict
 
 from sendbox.control.arguments import Count, whole
-from sendbox.control.contract.answers import Clock, Instant, Problem
+from sendbox.control.contract.answers import Clock, Instant, Problem, Value
 from sendbox.control.export.source import library_name, source_of
 from sendbox.control.operation import Call, ControlError, operation
 from sendbox.control.reading import each
@@ -37,7 +37,7 @@ class LegalKey(TypedDict):
     means: str
     says: str
     required: bool
-    example: NotRequired[Any]
+    example: NotRequired[Value]
 
 
 class Checked(TypedDict):
@@ -47,8 +47,8 @@ class Checked(TypedDict):
     problems: list[Problem]
     place: str | None
     keys: list[LegalKey]
-    values: list[Any]
-    examples: list[Any]
+    values: list[Value]
+    examples: list[Value]
 
 
 class LibraryRow(TypedDict):

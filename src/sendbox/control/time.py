@@ -87,12 +87,12 @@ async def advance(
         "truncated": last - first > SHOWN,
         "next_due": None if moved["next_due"] is None else iso(moved["next_due"]),
         "idle": moved["idle"],
-        "warnings": [_unfetched(world.id, moved["unfetched"])] if moved["unfetched"] else [],
+        "warnings": [unfetched(world.id, moved["unfetched"])] if moved["unfetched"] else [],
     }
 
 
-def _unfetched(world_id: str, tries: int) -> dict[str, str]:
-    """What an advance says where no client fetched from the outbox."""
+def unfetched(world_id: str, tries: int) -> dict[str, str]:
+    """The warning that no client fetched these tries of webhooks from the outbox: `{code, message}`."""
     text = UNATTENDED.format(id=world_id)
     return {"code": OUTBOX_NOT_FETCHED, "message": f"{tries} {'try' if tries == 1 else 'tries'} of webhooks: {text}"}
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypedDict
 from sendbox.control.arguments import Size, whole
 from sendbox.control.beside import journals
 from sendbox.control.beside.journals import Difference, Entry, Journal
-from sendbox.control.contract.answers import Instant
+from sendbox.control.contract.answers import CanonicalEntry, Instant, Value
 from sendbox.control.operation import Call, ControlError, operation
 from sendbox.control.reading import each
 from sendbox.engine.digest import canonical_in_slices, digest_in_slices
@@ -26,8 +26,8 @@ class DifferentField(TypedDict):
     """A field that differs."""
 
     path: str
-    here: Any
-    there: Any
+    here: Value
+    there: Value
 
 
 class FirstDifference(TypedDict):
@@ -36,8 +36,8 @@ class FirstDifference(TypedDict):
     n: int
     at: int
     what: str
-    here: dict[str, Any] | None
-    there: dict[str, Any] | None
+    here: CanonicalEntry | None
+    there: CanonicalEntry | None
     fields: list[DifferentField]
 
 
@@ -49,7 +49,7 @@ class AroundIt(TypedDict):
     kind: str
     words: str
     only: bool
-    canonical: list[dict[str, Any]]
+    canonical: list[CanonicalEntry]
 
 
 class Digests(TypedDict):

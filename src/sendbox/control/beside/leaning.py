@@ -20,7 +20,7 @@ from sendbox.contract.findings import json_path, show
 from sendbox.contract.pairs import MISSING, differing
 from sendbox.control.arguments import Count, Size, whole
 from sendbox.control.catalog import loaded
-from sendbox.control.contract.answers import Instant
+from sendbox.control.contract.answers import Instant, Value
 from sendbox.control.export.source import source_of
 from sendbox.control.operation import Call, operation
 from sendbox.control.replaying import CHUNK, Diverged, Replay
@@ -285,15 +285,15 @@ class FirstDifference(TypedDict):
     entry: int | None
     place: str
     path: str
-    was: Any
-    would: Any
+    was: Value
+    would: Value
 
 
 class OtherValue(TypedDict):
     """What the client would have seen under another value of a setting."""
 
     setting: str
-    value: Any
+    value: Value
     said: str
     outcome: str
     text: str

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal, NotRequired, TypedDict
 
 from sendbox.control.contract.types import Component, Keywords, further
+from sendbox.engine.kinds.shapes import ShortEvent
 
 #: An instant, as `2026-03-01T09:00:00.000Z`.
 Instant = Annotated[str, Keywords(format="date-time")]
@@ -14,8 +15,15 @@ Entry = Annotated[dict[str, Any], Component("Entry")]
 RequestEntry = Annotated[dict[str, Any], Component("RequestEntry")]
 #: A header of a request or an answer: name and value.
 Header = Annotated[list[str], Keywords(minItems=2, maxItems=2)]
-#: What a webhook carries, in short; which fields it has depends on the service.
-Event = dict[str, Any]
+#: An event as a webhook carries it, whole: one of those that the contract of the service has.
+WebhookEvent = Annotated[dict[str, Any], Component("WebhookEvent")]
+#: What a webhook carries, in short.
+Event = ShortEvent
+further(ShortEvent)
+#: Any object that a client of the service wrote.
+Payload = Annotated[dict[str, Any], Keywords(description="Any JSON object, as the request had it.")]
+#: A value whose type depends on the place that it is from.
+Value = Annotated[Any, Keywords(description="Any JSON value, of the type that this place has.")]
 
 
 class Clock(TypedDict):
@@ -70,6 +78,35 @@ class ShortWebhook(WebhookHead):
     tries: int
 
 
+class Code(TypedDict):
+    """A code with its session; `sms` is the result of the message that carries it."""
+
+    token: str
+    phone: str
+    code: str
+    state: str
+    sms: str
+    message_id: str
+    attempts: int
+    attempts_remaining: int
+    created_at: Instant
+    expires_at: Instant
+    verified_at: Instant | None
+    payload: Payload
+    rules: list[str]
+
+
+class CanonicalEntry(TypedDict):
+    """An entry in canonical form: beside these fields, what counts of its kind; `at` in ms since the world began."""
+
+    n: int
+    at: int
+    kind: str
+
+
+further(CanonicalEntry)
+
+
 class Problem(TypedDict):
     """Why a scenario cannot be used, or what in it is probably not intended (`warning`)."""
 
@@ -77,7 +114,7 @@ class Problem(TypedDict):
     line: int | None
     column: int | None
     path: str
-    value: Any
+    value: Value
     rule: str
     message: str
     nearest: str | None

@@ -7,10 +7,11 @@ from collections.abc import Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final, get_args, get_type_hints
 
-from sendbox.contract.schemas import with_optional
+from sendbox.contract.schemas import load, name_of, with_optional
 from sendbox.control.contract.types import COMPONENTS, Schema, Types
 from sendbox.control.operation import Text
 from sendbox.control.stream import STREAMED
+from sendbox.services.http.openapi import components
 
 if TYPE_CHECKING:
     from sendbox.control.operation import Argument, Operation, Served
@@ -29,6 +30,11 @@ _ERROR: Final = {
 _REFUSED: Final = {
     "description": "It was not done.",
     "content": {"application/json": {"schema": {"$ref": f"{COMPONENTS}Error"}}},
+}
+_FAILED: Final = {
+    **_REFUSED,
+    "description": "A bound of the server is reached (503, for example `too_many_worlds`), or the sandbox failed (500, "
+    "`internal`).",
 }
 _RESUMED: Final = {
     "name": "Last-Event-ID",
@@ -67,6 +73,7 @@ def _described(served: Served, prefix: str) -> tuple[dict[str, dict[str, Any]], 
     """The paths, and the components."""
     types = Types()
     types.components["Error"] = _ERROR
+    types.components |= _webhook_events(served)
     types.components |= _entries(types, served.kinds)
     paths: dict[str, dict[str, Any]] = {}
     for row in served.operations:
@@ -74,6 +81,20 @@ def _described(served: Served, prefix: str) -> tuple[dict[str, dict[str, Any]], 
     for row in STREAMED:
         paths[prefix + row.path] = {row.method.lower(): _operation(types, row, _RESUMED)}
     return paths, types.components
+
+
+def _webhook_events(served: Served) -> dict[str, Schema]:
+    """The schemas of events, which the contract of the service has too, and one component that is any of them."""
+    names = [name_of(webhook.schema) for webhook in served.webhooks.values()]
+    schemas = components(load(*served.schemas), names)
+    events: list[Schema] = []
+    for name in names:
+        event = schemas[name]["items"] if schemas[name]["type"] == "array" else {"$ref": COMPONENTS + name}
+        if event not in events:
+            events.append(event)
+    text = "An event as a webhook carries it; the contract of the service has it under `webhooks`."
+    either: Schema = {"anyOf": events} if events else {"type": "object", "additionalProperties": True}
+    return {**schemas, "WebhookEvent": {"description": text, **either}}
 
 
 def _entries(types: Types, kinds: Kinds) -> dict[str, Schema]:
@@ -124,19 +145,21 @@ def _operation(types: Types, row: Operation, *further: dict[str, Any]) -> dict[s
         operation["parameters"] = [*parameters, *further]
     answer = {"description": "It was done.", "content": _content(types, row.answers)}
     statuses = [row.status, *([201] if row.makes else [])]
-    operation["responses"] = {**{str(status): answer for status in statuses}, "4XX": _REFUSED}
+    operation["responses"] = {**{str(status): answer for status in statuses}, "4XX": _REFUSED, "5XX": _FAILED}
     return operation
 
 
 def _content(types: Types, answers: Any) -> dict[str, Any]:
-    """The forms of an answer: JSON, and text where it may be that; or a stream, with the data of each event."""
+    """The forms of an answer: JSON, and text of its media types; or a stream, with the data of each event."""
     if isinstance(answers, Mapping):
         events = {name: types.schema(data) for name, data in answers.items()}
         return {"text/event-stream": {"schema": {"type": "string"}, "x-events": events}}
-    if Text not in get_args(answers):
+    texts = {part: get_args(part)[1:] for part in get_args(answers) if get_args(part)[:1] == (Text,)}
+    if not texts:
         return {"application/json": {"schema": types.schema(answers)}}
-    (kind,) = (part for part in get_args(answers) if part is not Text)
-    return {"application/json": {"schema": types.schema(kind)}, "text/*": {"schema": {"type": "string"}}}
+    (kind,) = (part for part in get_args(answers) if part not in texts)
+    media = {name: {"schema": {"type": "string"}} for names in texts.values() for name in names}
+    return {"application/json": {"schema": types.schema(kind)}, **media}
 
 
 def _parameter(name: str, where: str, schema: Schema, *, required: bool) -> dict[str, Any]:

@@ -21,6 +21,7 @@ from sendbox.engine.durations import iso
 from sendbox.engine.journal import CODE
 from sendbox.engine.kinds.narration import SHOWN, cut
 from sendbox.engine.kinds.rows import Observer
+from sendbox.engine.kinds.shapes import Fault
 from sendbox.engine.patterns import Pattern
 from sendbox.services.http.addressee import phones_of, tags_of
 from sendbox.services.numbers import written
@@ -48,7 +49,7 @@ class ShortRequest(TypedDict):
     status: int
     findings: int
     advice: int
-    fault: NotRequired[Any]
+    fault: NotRequired[Fault]
 
 
 class Requests(TypedDict):

@@ -1,10 +1,14 @@
-"""What is remarked on in a report, in lines: refusals and rejections, advice, webhooks that failed."""
+"""What is remarked on in a report, in lines: refusals, rejections, advice, webhooks and messages that failed."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any, Final
 
+from sendbox.control.pending import OPEN
+
+#: The results of messages that did not arrive.
+LOST: Final = frozenset(("undelivered", "rejected", "failed"))
 #: So much of a value that its message contains is not said again.
 _SAID: Final = 10
 
@@ -23,10 +27,21 @@ def of_advice(item: Item) -> str:
 
 
 def of_failed(delivery: Item) -> str:
-    """A webhook that failed, with the error of its last try."""
+    """A webhook that failed, or that is to be tried again, with the error of its last try."""
     last = delivery["tries"][-1]
     rule = f', by the rule "{last["rule"]}" of webhooks' if "rule" in last else ""
-    return f"webhook to {delivery['target']} failed: {last['error'] or last['status']}{rule}"
+    failed = "failed so far" if delivery["state"] in OPEN else "failed"
+    return f"webhook to {delivery['target']} {failed}: {last['error'] or last['status']}{rule}"
+
+
+def of_lost(message: Item) -> str:
+    """A message that did not arrive."""
+    return f"message to {message['phone']} ended {message['result']}, by {message['channel']}"
+
+
+def of_warning(warning: Item) -> str:
+    """A warning of an advance."""
+    return f"warning {warning['code']}: {warning['message']}"
 
 
 def _finding(finding: Item) -> str:

@@ -3,29 +3,35 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Annotated, Any, Final, TypedDict
+from typing import TYPE_CHECKING, Annotated, Any, Final, TypedDict
 from urllib.parse import quote
 
 from sendbox import __version__
-from sendbox.control.arguments import Count, Flag, one_of, whole
+from sendbox.control.arguments import Flag, one_of, whole
 from sendbox.control.contract.answers import Instant, Proof
 from sendbox.control.contract.types import enum
-from sendbox.control.coverage import DimensionShare, Share, assumptions, coverage
-from sendbox.control.exchanges.deliveries import deliveries
+from sendbox.control.coverage import DimensionShare, Settings, Share, assumptions, coverage
 from sendbox.control.operation import Call, Text, operation
 from sendbox.control.pending import pending
-from sendbox.control.reading import chosen, each
-from sendbox.control.records import Verdict, advice, digest, journal, verdict
-from sendbox.control.reports.remarks import of_advice, of_failed, of_request
+from sendbox.control.reading import chosen, each, newest
+from sendbox.control.records import Remark, Verdict, advice, digest, journal, verdict
+from sendbox.control.reports.remarks import LOST, of_advice, of_failed, of_lost, of_request, of_warning
 from sendbox.control.scenarios import ScenarioShown, scenario
+from sendbox.control.time import unfetched
 from sendbox.control.worlds import WholeWorld, world
+from sendbox.engine.delivery.batches import succeeded
+from sendbox.engine.delivery.targets import NOT_FETCHED
 from sendbox.engine.expect.verdict import lines as verdict_lines
 from sendbox.engine.journal import CODE
 from sendbox.engine.kinds.happened import LOOKED_AT, collapsed, counted, teller_of, to_come, told
+from sendbox.engine.kinds.own import delivery_view
 from sendbox.engine.kinds.rows import Observer
 from sendbox.runtime.worlds import Slice
+
+if TYPE_CHECKING:
+    from sendbox.engine.delivery.batches import Delivery
 
 #: How many lines of what happened there are unless `lines` says otherwise, and how many at most.
 LINES: Final = 500
@@ -34,6 +40,7 @@ MOST_LINES: Final = 5_000
 COMING: Final = 20
 
 
+MOST: Final = {"type": "integer", "minimum": 1, "maximum": MOST_LINES}
 FORMATS: Final = enum(("json", "html"))
 
 
@@ -68,27 +75,44 @@ class ReportedCoverage(TypedDict):
     dimensions: list[DimensionShare]
 
 
+class ReportedAdvice(Remark):
+    """The first remark of a code, as a line too, and how many there are of it."""
+
+    line: str
+    count: int
+
+
+class ReportedAssumption(TypedDict):
+    """An assumption that the client relied on, and how many entries of the journal did."""
+
+    id: str
+    title: str
+    section: str
+    default: str
+    count: int
+
+
 class Report(TypedDict):
     """All about a world."""
 
     sendbox: str
     world: WholeWorld
     scenario: ScenarioShown
-    settings: dict[str, Any]
+    settings: Settings
     findings: list[str]
-    advice: list[dict[str, Any]]
+    advice: list[ReportedAdvice]
     verdict: ReportedVerdict
     story: ReportedStory
     pending: list[str]
     coverage: ReportedCoverage
-    assumptions: list[dict[str, Any]]
+    assumptions: list[ReportedAssumption]
     digest: Proof
     record: str
 
 
-@operation("GET", "/worlds/{id}/report", answers=Report | Text)
+@operation("GET", "/worlds/{id}/report", answers=Report | Annotated[Text, "text/html"])
 async def report(
-    call: Call, format: Annotated[str, FORMATS] = "json", ended: Flag = False, lines: Count = LINES
+    call: Call, format: Annotated[str, FORMATS] = "json", ended: Flag = False, lines: Annotated[Any, MOST] = LINES
 ) -> Any:
     """All about a world in one document, to be kept after a failure: as JSON, or with `format=html` as one page
     without scripts or further files.
@@ -96,10 +120,11 @@ async def report(
     `{sendbox, world, scenario, settings, findings, advice, verdict, story, pending, coverage, assumptions, digest,
     record}`. `world`, `scenario` and `digest` are the answers of these operations, `verdict` too, with its `lines`
     (`ended` as there); `settings` are those of the assumptions. `findings` are lines about what was refused, rejected
-    or failed, `advice` has the first of each code with how often it was given (`count`). `story` is `{lines, told,
-    entries, left_out}`: the newest `lines` of what happened, `{at, text, tone}` of each, how many of the `entries` of
-    the journal they tell, and how many older lines are left out. `pending` has lines about what is still to come,
-    `coverage` the totals, `assumptions` those that the client relied on, `record` the address of the record.
+    or failed: calls, webhooks whose last try failed, messages that did not arrive, and warnings. `advice` has the first
+    of each code with how often it was given (`count`). `story` is `{lines, told, entries, left_out}`: the newest
+    `lines` of what happened, `{at, text, tone}` of each, how many of the `entries` of the journal they tell, and how
+    many older lines are left out. `pending` has lines about what is still to come, `coverage` the totals, `assumptions`
+    those that the client relied on, `record` the address of the record.
     """
     one_of(format, "format", ("json",) if call.served.document is None else ("json", "html"))
     most = whole(lines, "lines", 1, MOST_LINES)
@@ -107,15 +132,16 @@ async def report(
     everything = await assumptions(call)
     covered = await coverage(call)
     shown = await world(call)
+    sent = await _sent(call)
     document = {
         "sendbox": __version__,
         "world": shown,
         "scenario": await scenario(call),
         "settings": everything["settings"],
-        "findings": await _findings(call),
+        "findings": await _findings(call, sent),
         "advice": await _advice(call),
         "verdict": {**judged, "lines": verdict_lines(judged)},
-        **await _story(call, most),
+        **await _story(call, most, sent),
         "coverage": {name: covered[name] for name in ("scope", "total", "dimensions")},
         "assumptions": _leaned(everything),
         "digest": await digest(call),
@@ -132,7 +158,13 @@ async def report(
     return Text(await asyncio.get_running_loop().run_in_executor(None, page), "text/html")
 
 
-async def _findings(call: Call) -> list[str]:
+async def _sent(call: Call) -> list[dict[str, Any]]:
+    """The newest messages, as a list shows them."""
+    messages = call.served.by_name.get("messages")
+    return [] if messages is None else (await messages(call, last=LOOKED_AT, form="short"))["messages"]
+
+
+async def _findings(call: Call, sent: Sequence[Mapping[str, Any]]) -> list[str]:
     """What was refused, rejected or failed, in lines; those that are alike once."""
     world, kinds = call.here.world, call.served.kinds
     journal = world.journal
@@ -148,8 +180,25 @@ async def _findings(call: Call) -> list[str]:
     for entry in await each(numbers[-LOOKED_AT:], Observer(world, kinds).entry):
         called = entry["kind"] == "request"
         found[called] += of_request(entry) if called else [entry["message"]]
-    failed = (await deliveries(call, state="failed", last=LOOKED_AT))["deliveries"]
-    return counted([*found[True], *found[False], *map(of_failed, failed)])
+    lost = [of_lost(message) for message in sent if message["result"] in LOST and not message["unsettled"]]
+    return counted([*found[True], *found[False], *await _failed(call), *lost])
+
+
+async def _failed(call: Call) -> list[str]:
+    """The webhooks whose last try failed, in lines; before them the warning about those that no client fetched."""
+    world = call.here.world
+
+    def fits(delivery: Delivery) -> bool:
+        if not delivery.tries:
+            return False
+        status, error = delivery.tries[-1].status, delivery.tries[-1].error
+        return (status, error) != (None, None) and not succeeded(status, error)
+
+    on = Observer(world, call.served.kinds)
+    found = await newest(world.outlets.deliveries, fits, LOOKED_AT)
+    failed = await each(found, lambda delivery: delivery_view(on, delivery))
+    tries = sum(this_try["error"] == NOT_FETCHED for delivery in failed for this_try in delivery["tries"])
+    return [*([of_warning(unfetched(world.id, tries))] if tries else []), *map(of_failed, failed)]
 
 
 async def _advice(call: Call) -> list[dict[str, Any]]:
@@ -163,12 +212,10 @@ async def _advice(call: Call) -> list[dict[str, Any]]:
     return list(first.values())
 
 
-async def _story(call: Call, most: int) -> dict[str, Any]:
+async def _story(call: Call, most: int, sent: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """What happened, and what is still to come."""
     kinds = call.served.kinds
     seen = await journal(call, last=LOOKED_AT)
-    messages = call.served.by_name.get("messages")
-    sent = [] if messages is None else (await messages(call, last=LOOKED_AT, form="short"))["messages"]
     teller = teller_of(kinds, seen["entries"], sent)
     narrated = [line for line in await each(seen["entries"], partial(told, teller)) if line is not None]
     lines = collapsed(narrated)

@@ -5,7 +5,14 @@ An entry has `n`, `at` and `kind` beside what stands here.
 
 from __future__ import annotations
 
-from typing import Any, NotRequired, TypedDict
+from typing import Annotated, Any, NotRequired, TypedDict
+
+#: A fault of a call.
+Fault = Annotated[
+    str | dict[str, Any], {"description": "The fault as a scenario writes it: a word, or an object with one key."}
+]
+#: What a remark that belongs to no request is about.
+About = Annotated[Any, {"description": "Any JSON value that the remark is about, null where there is none."}]
 
 
 class Finding(TypedDict):
@@ -31,6 +38,19 @@ class Advice(TypedDict):
     docs: str
 
 
+_From = TypedDict("_From", {"from": NotRequired[str]})
+
+
+class ShortEvent(_From):
+    """An event of a webhook in short: the kind of the event, and what it is about. A service may add fields."""
+
+    event: str
+    message_id: NotRequired[str | None]
+    phone: NotRequired[str]
+    result: NotRequired[str]
+    body: NotRequired[str]
+
+
 class RequestShown(TypedDict):
     """A call of an emulated interface; with a `fault`, `processed` says whether it had its effect.
 
@@ -46,7 +66,7 @@ class RequestShown(TypedDict):
     answer: str
     findings: list[Finding]
     advice: list[Advice]
-    fault: NotRequired[Any]
+    fault: NotRequired[Fault]
     processed: NotRequired[bool]
     traceparent: NotRequired[str]
 
@@ -56,7 +76,7 @@ class DeliveryShown(TypedDict):
 
     delivery: str
     target: str
-    events: list[dict[str, Any]]
+    events: list[ShortEvent]
 
 
 class TryShown(TypedDict):
@@ -73,7 +93,7 @@ class AdviceShown(TypedDict):
     """A remark on what a receiver did."""
 
     advice: Advice
-    about: Any
+    about: About
 
 
 class FaultShown(TypedDict):
@@ -82,7 +102,7 @@ class FaultShown(TypedDict):
     operation: str
     key: str | None
     phone: str | None
-    fault: Any
+    fault: Fault
     rule: str
     processed: bool
     message: str
@@ -94,5 +114,5 @@ class WebhookFaultShown(TypedDict):
     rule: str
     fault: str
     delivery: str | None
-    events: list[dict[str, Any]]
+    events: list[ShortEvent]
     note: NotRequired[str]

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, Literal, TypedDict
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypedDict
 
 from sendbox.control.arguments import Body, Compiled, beside, compiled, json_object
 from sendbox.control.contract.answers import Instant
+from sendbox.control.contract.types import Keywords
 from sendbox.control.export.rows import Exported
 from sendbox.control.operation import Call, operation, unreadable
 from sendbox.control.reading import chosen
@@ -22,15 +23,19 @@ if TYPE_CHECKING:
     from sendbox.services.account.orders import Order
 
 
+#: A template as a scenario has it.
+TemplateRecord = Annotated[dict[str, Any], Keywords(description="A template, as a scenario has it.")]
+
+
 class SubkeyShown(TypedDict):
     """A sub-key; a `shared` one uses the credit of the account."""
 
     key: str
     note: str | None
-    scope: Any
+    scope: str
     disabled: bool
     shared: bool
-    subid: Any
+    subid: str
     currency: str
     credit: float
     default_callback_url: str | None
@@ -41,12 +46,12 @@ class OrderShown(TypedDict):
 
     order: str
     service: str
-    subject: Any
-    period: Any
+    subject: str
+    period: str
     state: str
     fee: float
     currency: str
-    subid: Any
+    subid: str
     placed_at: Instant
 
 
@@ -61,7 +66,7 @@ class AccountShown(TypedDict):
     senders: Literal["any"] | dict[str, list[str]]
     numbers: list[str]
     domains: list[str]
-    templates: list[Any]
+    templates: list[TemplateRecord]
     optout: list[str]
     blacklist: list[str]
     stop_words: list[str]

@@ -7,7 +7,7 @@ section, so that a reader of generated documentation sees what is specified and 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 from sendbox.contract.schemas import Node, moved, name_of, reachable, rebuilt, with_optional
@@ -64,10 +64,12 @@ STATUSES: Final = {
     415: "The body has a content type that is not taken here.",
     429: "Too many requests.",
     500: "An error inside the service.",
+    503: "A bound of the sandbox is reached: of worlds, or of memory. The service itself does not answer it.",
 }
 
-#: The errors that no handler answers: a body that is too long, and an error inside. No row need name them.
-ANYWHERE: Final = (413, 500)
+#: The errors that no handler answers: a body that is too long, an error inside, and a bound of the sandbox. No row need
+#: name them.
+ANYWHERE: Final = (413, 500, 503)
 
 _SECURITY: Final[dict[str, list[dict[str, list[str]]]]] = {
     "header": [{"x-api-key": []}],
@@ -127,10 +129,18 @@ def document(
         "paths": paths,
         "webhooks": told,
         "components": {
-            "schemas": {name: _component(contract.definitions[name]) for name in reachable(contract.definitions, used)},
+            "schemas": components(contract.definitions, used),
             "securitySchemes": _SCHEMES,
         },
     }
+
+
+def components(definitions: dict[str, Node], names: Iterable[str]) -> dict[str, Node]:
+    """The definitions of these names, and all that they refer to, as components of a document.
+
+    Raises `ValueError` for a name that is not defined.
+    """
+    return {name: _component(definitions[name]) for name in reachable(definitions, names)}
 
 
 def _operation(route: Route, definitions: dict[str, Node], used: dict[str, None]) -> dict[str, Any]:

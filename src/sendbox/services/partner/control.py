@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypedDict, Typ
 
 from sendbox.control.arguments import one_of
 from sendbox.control.contract.answers import Instant
-from sendbox.control.contract.types import enum
+from sendbox.control.contract.types import Keywords, enum
 from sendbox.control.export.rows import Done, Exported, Look, NoEntry, some
 from sendbox.control.operation import Call, ControlError, operation
 from sendbox.control.reading import each
@@ -35,6 +35,10 @@ async def _load_tokens(_call: Call, given: Mapping[str, Any]) -> Mapping[str, An
     return given
 
 
+#: A part of a template as the contract of partner management has it.
+TemplatePart = Annotated[dict[str, Any], Keywords(description="A component of a template, as the request had it.")]
+
+
 class SignupShown(TypedDict):
     """A signup, with the code that the client must enter, and what can be done to it (`legal`)."""
 
@@ -44,7 +48,7 @@ class SignupShown(TypedDict):
     state: str
     finishing: bool
     reason: str | None
-    details: dict[str, Any]
+    details: dict[str, str]
     phone_number: str | None
     code: str | None
     created_at: Instant
@@ -81,7 +85,7 @@ class BusinessShown(TypedDict):
     partner_client_id: str | None
     currency: str
     country: str | None
-    template_analytics: Any
+    template_analytics: bool
     numbers: list[NumberShown]
 
 
@@ -96,7 +100,7 @@ class TemplateShown(TypedDict):
     status: str
     legal: list[str]
     reason: str | None
-    components: Any
+    components: list[TemplatePart]
 
 
 class DeletedTemplate(TypedDict):

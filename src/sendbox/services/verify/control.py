@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final, TypedDict
 
 from sendbox.control.arguments import Duration, Size
-from sendbox.control.contract.answers import Instant
+from sendbox.control.contract.answers import Code
 from sendbox.control.export.rows import Exported, Look
 from sendbox.control.operation import Call, ControlError, operation
 from sendbox.control.reading import chosen, each, newest, wait_for
@@ -18,24 +18,6 @@ from sendbox.services.verify.verify import Verify
 
 if TYPE_CHECKING:
     from sendbox.engine.world import World
-
-
-class Code(TypedDict):
-    """A code with its session; `sms` is the result of the message that carries it."""
-
-    token: str
-    phone: str
-    code: str
-    state: str
-    sms: str
-    message_id: str
-    attempts: int
-    attempts_remaining: int
-    created_at: Instant
-    expires_at: Instant
-    verified_at: Instant | None
-    payload: Any
-    rules: list[Any]
 
 
 class Codes(TypedDict):

@@ -4,8 +4,18 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal, NotRequired, TypedDict
 
-from sendbox.control.contract.answers import Cursor, Event, Instant, RequestEntry, WebhookHead, WebhookTry
-from sendbox.control.contract.types import enum, further
+from sendbox.control.contract.answers import (
+    Code,
+    Cursor,
+    Event,
+    Instant,
+    Payload,
+    RequestEntry,
+    Value,
+    WebhookHead,
+    WebhookTry,
+)
+from sendbox.control.contract.types import Keywords, enum, further
 from sendbox.services.messaging.channels import CHANNELS, FAMILIES
 from sendbox.services.messaging.results import STATES
 
@@ -14,12 +24,16 @@ Channel = Annotated[str, enum(CHANNELS)]
 Family = Annotated[str, enum(FAMILIES)]
 
 
+#: What a client gave beside the text of a rich message.
+Content = Annotated[dict[str, Any], Keywords(description="Cards, buttons or raw content, as the request had them.")]
+
+
 class Reached(TypedDict):
     """A result that an attempt reached."""
 
     at: Instant
     result: Result
-    info: Any
+    info: str | None
 
 
 class ReachedBy(TypedDict):
@@ -30,6 +44,18 @@ class ReachedBy(TypedDict):
     result: Result
 
 
+class Billed(TypedDict):
+    """Route and price of an attempt: mobile country and network code of the recipient, prices, segments charged."""
+
+    gateway: NotRequired[str]
+    sender: str | None
+    country: int
+    operator: int
+    price_czk: float
+    price_eur: float
+    count: int
+
+
 class AttemptShown(TypedDict):
     """An attempt: `planned` is still to come, `rules` decided about it, `refused` is the check that did."""
 
@@ -38,7 +64,7 @@ class AttemptShown(TypedDict):
     result: Result
     timeline: list[Reached]
     planned: list[str]
-    details: dict[str, Any]
+    details: Billed
     rules: list[str]
     refused: NotRequired[str]
 
@@ -71,8 +97,8 @@ class WholeMessage(MessageHead):
     """What is shown of a message beside its attempts."""
 
     request_id: str
-    payload: Any
-    priority: Any
+    payload: Payload
+    priority: bool
     clicked_at: Instant | None
     replied_at: Instant | None
     optout_at: Instant | None
@@ -128,7 +154,7 @@ class Arrived(_From):
     channel: Channel
     message_id: str | None
     body: str
-    content: NotRequired[Any]
+    content: NotRequired[Content]
     links: list[LinkShown]
     seen: bool
 
@@ -142,7 +168,7 @@ class HandsetHead(TypedDict):
     conversation_open: bool
     opted_out: bool
     messages: list[str]
-    codes: list[dict[str, Any]]
+    codes: list[Code]
 
 
 class Handset(HandsetHead):
@@ -157,7 +183,51 @@ class NumberedLink(LinkShown):
     number: int
 
 
-class Known(_From):
+class HeaderShown(TypedDict):
+    """A header: its kind, and its text, its link, or what its value says."""
+
+    kind: str
+    text: NotRequired[str]
+    link: NotRequired[str]
+
+
+further(HeaderShown)
+
+
+class ButtonShown(TypedDict):
+    """A button, and where it leads; `press` is the position by which a quick reply is pressed."""
+
+    type: str
+    text: str
+    url: NotRequired[str]
+    phone_number: NotRequired[str]
+    code: NotRequired[str]
+    press: NotRequired[int]
+    value: NotRequired[Value]
+
+
+class CardShown(TypedDict, total=False):
+    """A card; a part that there is not is left out."""
+
+    header: HeaderShown
+    title: str
+    description: str
+    buttons: list[ButtonShown]
+
+
+class PartsShown(TypedDict, total=False):
+    """What the phone shows beside the text; an `offer` ends at that Unix time in milliseconds."""
+
+    content: Content
+    header: HeaderShown
+    footer: str
+    buttons: list[ButtonShown]
+    cards: list[CardShown]
+    offer: int
+    raw: Content
+
+
+class Known(_From, PartsShown):
     """A message on a phone, or on its way there, with what is known of it; `refused` says why it was."""
 
     at: Instant
@@ -165,21 +235,14 @@ class Known(_From):
     channel: Channel
     message_id: str | None
     body: str
-    content: NotRequired[Any]
     links: list[NumberedLink]
     seen: bool
     attempt: int
     result: Result
-    info: Any
+    info: str | None
     refused: str | None
     planned: list[str]
     acts: list[str]
-    header: NotRequired[dict[str, Any]]
-    footer: NotRequired[str]
-    buttons: NotRequired[list[dict[str, Any]]]
-    cards: NotRequired[list[dict[str, Any]]]
-    offer: NotRequired[Any]
-    raw: NotRequired[Any]
 
 
 class NewestHandset(HandsetHead):
@@ -225,6 +288,17 @@ class CheckAsked(TypedDict):
     why: str | None
 
 
+class TriedRule(TypedDict):
+    """A rule that was tried: what became of it, what it decides, and why it did not match."""
+
+    rule: str
+    place: str | None
+    outcome: Literal["decided", "differs", "not its turn", "too late"]
+    decides: list[str]
+    why_not: list[str]
+    seen: Literal["then", "today"]
+
+
 class ExplainedAttempt(TypedDict):
     """An attempt with its checks and rules; `undecided` says why no rule decided."""
 
@@ -234,7 +308,7 @@ class ExplainedAttempt(TypedDict):
     refused: str | None
     why: str | None
     checks: NotRequired[list[CheckAsked]]
-    rules: list[dict[str, Any]]
+    rules: list[TriedRule]
     decided_by: list[str]
     undecided: str | None
     outage: str | None
@@ -256,11 +330,10 @@ class Explanation(TypedDict):
     not_tried: list[str]
 
 
-class ToldAttempt(AttemptShown, _From):
+class ToldAttempt(AttemptShown, _From, PartsShown):
     """An attempt, and what the phone shows of it, or would show."""
 
     body: str
-    content: NotRequired[Any]
 
 
 class ToldMessage(WholeMessage):
