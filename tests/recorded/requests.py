@@ -190,6 +190,7 @@ SERVER: Final[tuple[Step, ...]] = (
     _whole("GET /_sandbox/refused"),
     _whole("POST /_sandbox/worlds", json={"id": "test-b", "clock": _START, "salt": "b", "deliveries": "pull"}),
     _whole("GET /_sandbox/worlds/test-b/outbox"),
+    _whole("DELETE /_sandbox/worlds/test-b/outbox"),
     _whole("GET /_sandbox/worlds/test-b/events"),
     _whole("POST /_sandbox/worlds", json={"id": "test-c", "salt": "c", "late": True}),
     _whole("POST /_sandbox/worlds/test-c/start", json={"now": "2026-03-01T09:00:00Z"}),
