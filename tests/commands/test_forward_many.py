@@ -210,7 +210,10 @@ def answered(monkeypatch: pytest.MonkeyPatch, *later: Any, broken: Callable[[], 
 @pytest.mark.parametrize(
     ("later", "said"),
     [
-        ([REFUSED, REFUSED, ("2", 404, {})], "it was restarted, and its worlds are gone, test-forward too"),
+        (
+            [REFUSED, REFUSED, ("2", 404, {})],
+            "it was restarted, or a proxy sent the call to another server; test-forward is not on this one",
+        ),
         ([REFUSED, REFUSED, REFUSED], "without sending a response.; it is gone: it has not answered since"),
         ([REFUSED, ("1", 200, {})], "without sending a response.; it answers again: start forward again"),
     ],

@@ -352,7 +352,7 @@ async def test_memory_comes_first() -> None:
     used = [0, 0, 1000]
     async with boxed() as box:
         box.runtime.settings = replace(box.runtime.settings, max_memory=1000)
-        bounds = Bounds(box.runtime, lambda: used.pop(0))
+        bounds = Bounds(box.runtime, lambda: used.pop(0), lambda: 0)
         bounds.close()
         await box.open()
         await shown(box, "/clock", 0)

@@ -181,7 +181,7 @@ async def test_full_memory_forgets_them_first() -> None:
     used = 100
     async with boxed(keep_closed=2) as box:
         box.runtime.settings.max_memory = 1_000
-        bounds = Bounds(box.runtime, lambda: used)
+        bounds = Bounds(box.runtime, lambda: used, lambda: 0)
         await closed(box)
         bounds.look()
         assert list(box.runtime.kept.worlds) == [KEY]

@@ -176,7 +176,7 @@ async def test_an_id_that_is_taken_is_not_drawn(monkeypatch: pytest.MonkeyPatch)
     box = runtime()
     box.close(box.open("test-aa"))
     drawn = iter(["00aa", "00bb"])
-    monkeypatch.setattr("sendbox.runtime.worlds.tag_of", lambda text: next(drawn))
+    monkeypatch.setattr("sendbox.runtime.slot.tag_of", lambda text: next(drawn))
     assert box.open().world.id == "test-bb"
     await box.aclose()
 
