@@ -1,4 +1,7 @@
-"""Worlds that no client uses any more end, and what is remembered of those that are gone."""
+"""Worlds that no client uses any more end, and what is remembered of those that are gone.
+
+It is long because each way to use a world, and each way in which one ends, has its test.
+"""
 
 from __future__ import annotations
 

@@ -9,7 +9,6 @@ from urllib.parse import urlsplit
 
 from sendbox.cli.outcome import CANNOT, USAGE, Failure, one_line
 from sendbox.cli.variables import injected
-from sendbox.engine.kinds.masking import MASK
 from sendbox.engine.patterns import Pattern
 from sendbox.runtime.origins import origin as parsed
 from sendbox.settings import PORT
@@ -49,6 +48,8 @@ def origin(url: str) -> str:
     except ValueError:  # brackets that do not close
         address = urlsplit("")
     if parsed(f"{address.scheme}://{address.netloc.rpartition('@')[2]}") is None:
+        from sendbox.engine.kinds.masking import MASK
+
         raise Failure(USAGE, f"{MASK.text(url)} is not an address over http or https: http://127.0.0.1:{PORT} is one")
     return f"{address.scheme}://{address.netloc}"
 
