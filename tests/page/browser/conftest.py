@@ -13,13 +13,13 @@ from urllib.parse import quote, urlencode
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe  # type: ignore[import-untyped]  # it has no types
-from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Locator, Page, Request, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Locator, Page, Request, expect, sync_playwright
 
 from sendbox.fixture.sandbox import Sandbox
 
 T = TypeVar("T")
-#: Browsers that are looked for; the first is the one without a window, which starts and draws in less time.
-PROGRAMS: Final = ("chromium-headless-shell", "chromium", "google-chrome")
+#: Browsers that are looked for; the first is the one that people have.
+PROGRAMS: Final = ("chromium", "google-chrome", "chromium-headless-shell")
 #: What a browser without a screen needs, and what it must not ask of other hosts.
 ARGUMENTS: Final = (
     "--no-sandbox",
@@ -30,8 +30,16 @@ ARGUMENTS: Final = (
     "--disable-component-update",
     "--disable-sync",
 )
-#: Real milliseconds that a step of a test waits for the page.
-PATIENCE: Final = 10_000
+#: Real milliseconds that a step of a test waits for the page, however busy the machine is.
+PATIENCE: Final = 60_000
+#: Ends once nothing moves and no font is loaded any more, and the page was drawn after that.
+SETTLED: Final = """async () => {
+  for (let moving = document.getAnimations(); moving.length; moving = document.getAnimations())
+    await Promise.allSettled(moving.map((animation) => animation.finished));
+  await document.fonts.ready;
+  await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+}"""
+expect.set_options(timeout=PATIENCE)
 
 
 @pytest.fixture(scope="module")
@@ -48,7 +56,7 @@ def browser() -> Iterator[Browser]:
             "no browser is installed: install chromium or chromium-headless-shell, or name a program in SENDBOX_BROWSER"
         )
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=program, args=list(ARGUMENTS))
+        browser = playwright.chromium.launch(executable_path=program, args=list(ARGUMENTS), timeout=PATIENCE)
         yield browser
         browser.close()
 
@@ -93,11 +101,36 @@ class Tab:
         """Waits until the page says something about an act."""
         self.page.locator("#status").get_by_text(text).wait_for()
 
+    def settle(self) -> None:
+        """Waits until the page stands still: no animation runs, and its fonts are there."""
+        self.page.evaluate(SETTLED)
+
+    def fits(self) -> None:
+        """Nothing is wider than the page, and nothing in the middle than the middle, once it stands still."""
+        self.settle()
+        for part in ("html", "main"):
+            assert self.page.locator(part).evaluate("part => part.scrollWidth <= part.clientWidth"), part
+
+    def rows_in_sight(self) -> list[str]:
+        """The places of the rows of the list that are seen whole, in their order, once the page stands still."""
+        self.settle()
+        seen: list[str] = self.page.locator("sb-list").evaluate(
+            """list => {
+              const { top, bottom } = list.getBoundingClientRect();
+              const inside = ({ top: above, bottom: below }) => above >= top - 1 && below <= bottom + 1;
+              return [...list.querySelectorAll("li[aria-posinset]")]
+                .filter((row) => inside(row.getBoundingClientRect()))
+                .map((row) => row.getAttribute("aria-posinset"));
+            }"""
+        )
+        return seen
+
     def accessible(self) -> None:
         """axe finds nothing, in the light and in the dark, which differ in colours only."""
         self.page.evaluate(Axe().axe_script)
         for scheme, rules in (("light", {}), ("dark", {"runOnly": {"type": "rule", "values": ["color-contrast"]}})):
             self.page.evaluate("scheme => { document.documentElement.dataset.theme = scheme }", scheme)
+            self.settle()
             found = self.page.evaluate(
                 "options => axe.run(options).then((result) => result.violations)",
                 {"resultTypes": ["violations"], **rules},
@@ -109,7 +142,9 @@ class Tab:
 def context(browser: Browser) -> Iterator[BrowserContext]:
     """A fresh profile: nothing of another test is kept."""
     context = browser.new_context(
-        viewport={"width": 1280, "height": 800}, permissions=["clipboard-read", "clipboard-write"]
+        viewport={"width": 1280, "height": 800},
+        permissions=["clipboard-read", "clipboard-write"],
+        reduced_motion="reduce",
     )
     context.set_default_timeout(PATIENCE)
     yield context

@@ -9,8 +9,8 @@ from typing import Any, Final
 import pytest
 from playwright.sync_api import expect
 
+from tests.page.browser.calls import narrow
 from tests.page.browser.conftest import Tab
-from tests.page.browser.test_services import narrow
 
 QUIET: Final = "‮<b>no message</b> to the quiet phone"
 SCENARIO: Final[dict[str, Any]] = {

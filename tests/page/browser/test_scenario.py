@@ -8,9 +8,9 @@ from typing import Final
 import pytest
 from playwright.sync_api import Locator, expect
 
+from tests.page.browser.calls import narrow
 from tests.page.browser.conftest import Tab
 from tests.page.browser.test_reports import send
-from tests.page.browser.test_services import narrow
 
 TEXT: Final = """sendbox: 1
 name: "</textarea><b>‮two rules</b>"

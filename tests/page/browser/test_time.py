@@ -72,7 +72,7 @@ def test_a_person_changes_how_time_passes(tab: Tab) -> None:
     expect(tab.page.get_by_role("dialog")).to_have_count(0)
     expect(tab.page.get_by_role("button", name="real × 600")).to_be_focused()
     assert (tab.sendbox.clock.mode, tab.sendbox.clock.rate) == ("real", 600)
-    expect(tab.page.locator("#bar .clock time")).to_have_text(re.compile("09:1[0-9]:"))
+    expect(tab.page.locator("#bar .clock time")).not_to_have_text(START)
 
 
 @STARTED
@@ -185,7 +185,7 @@ def test_the_past_at_an_instant_and_where_there_is_none(tab: Tab) -> None:
     tab.open("messages", then="2026-03-01T09:00:01Z")
     expect(tab.page.locator("sb-list .row .badge")).to_have_text("sent")
     expect(tab.page.locator(".travel-words time")).to_have_text("2026-03-01 09:00:01")
-    assert tab.page.evaluate("document.documentElement.scrollWidth") == 360
+    tab.fits()
     tab.open("messages", then="999")
     expect(tab.page.locator(".travel-words")).to_contain_text("999 is not an entry")
     tab.press("Return to the present")
@@ -221,7 +221,7 @@ def test_two_runs_are_compared(tab: Tab) -> None:
         expect(run.locator(".differs")).to_have_count(1)
     tab.accessible()
     tab.page.set_viewport_size({"width": 360, "height": 740})
-    assert tab.page.evaluate("document.documentElement.scrollWidth") == 360
+    tab.fits()
     tab.page.goto(tab.page.url.replace(other, "test-nowhere"))
     expect(tab.page.get_by_role("alert")).to_contain_text("is not an open world")
     tab.press("Compare with another world", "link")
