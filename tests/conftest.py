@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from tests import answers
-from tests.tiers import examples
+from tests.tiers import DEEP, LONG, examples
 
 # No deadline: how long an example takes says something about the machine, not about the code.
 settings.register_profile("here", deadline=None, max_examples=examples(40))
@@ -42,6 +42,19 @@ def pytest_collection() -> Generator[None, object, object]:
     finally:
         gc.freeze()
         gc.enable()
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """An ordinary run leaves out what is marked `deep`; in a deep one every test may take long."""
+    if DEEP:
+        for item in items:
+            if not item.get_closest_marker("timeout"):
+                item.add_marker(pytest.mark.timeout(LONG))
+        return
+    left = [item for item in items if item.get_closest_marker("deep")]
+    if left:
+        config.hook.pytest_deselected(items=left)
+        items[:] = [item for item in items if not item.get_closest_marker("deep")]
 
 
 @pytest.fixture(autouse=True)

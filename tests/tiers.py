@@ -1,4 +1,7 @@
-"""How much of itself a test does: a sample in an ordinary run, everything in a deep one (`scripts/test deep`)."""
+"""How much of itself a test does: a sample in an ordinary run, everything in a deep one (`scripts/test deep`).
+
+A test that an ordinary run leaves out as a whole has the marker `deep`; `tests/conftest.py` carries that out.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +15,8 @@ T = TypeVar("T")
 DEEP: Final = os.environ.get("SENDBOX_DEEP") == "1"
 #: So many times as many examples of a property are made up in a deep run.
 MORE: Final = 25
+#: Seconds that a long test may take on a busy machine; `timeout` of pyproject.toml is for all others.
+LONG: Final = 3_600 if DEEP else 600
 
 
 def examples(count: int, deep: int | None = None) -> int:

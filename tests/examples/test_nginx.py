@@ -137,6 +137,7 @@ def test_the_python_client_behind_nginx(farm: tuple[httpx.Client, list[str]]) ->
     assert len(served) == 2
 
 
+@pytest.mark.deep
 def test_the_fixture_behind_nginx(farm: tuple[httpx.Client, list[str]], tmp_path: Path) -> None:
     """`pytest --sendbox-url` passes: each world stays where it was opened."""
     client, _ = farm
@@ -152,6 +153,7 @@ def test_the_fixture_behind_nginx(farm: tuple[httpx.Client, list[str]], tmp_path
     assert "12 passed" in printed
 
 
+@pytest.mark.deep
 def test_the_helper_for_node_behind_nginx(farm: tuple[httpx.Client, list[str]]) -> None:
     """Its tests pass several times, so that worlds of both sandboxes are among them."""
     need("node")

@@ -242,6 +242,7 @@ def test_testcontainers_in_python(tmp_path: Path, standin: dict[str, str]) -> No
     assert "1 passed" in ran(line, tmp_path, PYTHONPATH=str(STANDINS / "python"), **standin)
 
 
+@pytest.mark.deep
 def test_testcontainers_in_node(tmp_path: Path, standin: dict[str, str]) -> None:
     """The example passes in the test runner of Node."""
     need("node")
@@ -250,6 +251,7 @@ def test_testcontainers_in_node(tmp_path: Path, standin: dict[str, str]) -> None
     assert "# pass 1" in ran(["node", "--test", "--test-reporter=tap"], tmp_path, **standin)
 
 
+@pytest.mark.deep
 def test_testcontainers_in_go(tmp_path: Path, standin: dict[str, str]) -> None:
     """The example compiles, and passes in the test runner of Go."""
     need("go")
@@ -263,6 +265,7 @@ def test_testcontainers_in_go(tmp_path: Path, standin: dict[str, str]) -> None:
     assert "ok " in ran(["go", "test", "-count=1", "./..."], tmp_path, **environment, **standin)
 
 
+@pytest.mark.deep
 def test_testcontainers_in_java(tmp_path: Path, standin: dict[str, str]) -> None:
     """The example compiles, and runs."""
     need("javac")

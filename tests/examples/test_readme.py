@@ -105,6 +105,7 @@ def test_the_pytest_example_passes_as_it_stands(folder: Folder) -> None:
     assert "never tried" in folder.run(f"{command.text.strip()} --sendbox-coverage")
 
 
+@pytest.mark.deep
 def test_the_example_of_exploration_finds_what_it_shows(folder: Folder) -> None:
     """The file alone in a folder; the lines that are shown are printed, in their order."""
     (folder.path / "test_order.py").write_text(file("test_order.py").text, "utf-8")
@@ -133,6 +134,7 @@ def test_the_ci_job_is_one_that_github_takes() -> None:
     assert 'ENTRYPOINT ["sendbox"]\nCMD ["serve"]\n' in image
 
 
+@pytest.mark.deep
 def test_the_steps_of_the_ci_job_run(folder: Folder) -> None:
     """Against a sandbox with the service's settings; webhooks reach a receiver on the job's side."""
     need("curl")

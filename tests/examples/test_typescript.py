@@ -17,7 +17,6 @@ import pytest
 from tests.documentation.markdown import ROOT
 from tests.examples.running import need
 from tests.house import House, housed
-from tests.tiers import DEEP
 
 EXAMPLE: Final = ROOT / "examples" / "typescript"
 #: Seconds of each step; packages may have to be fetched.
@@ -30,7 +29,7 @@ def house() -> Iterator[House]:
         yield opened
 
 
-@pytest.mark.skipif(not DEEP, reason="scripts/test deep installs the packages of examples/typescript")
+@pytest.mark.deep
 def test_generated_clients_compile_and_work(house: House, tmp_path: Path) -> None:
     """The types are made of both contracts, the example compiles with `strict`, and passes."""
     need("npm")

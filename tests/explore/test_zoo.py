@@ -43,7 +43,7 @@ def test_the_correct_client_survives(tmp_path: Path, zoo: str, runs: int) -> Non
     assert "not repeatable" not in session.text
 
 
-@pytest.mark.skipif(not DEEP, reason="the bugs are explored once in an ordinary run")
+@pytest.mark.deep
 def test_bugs_are_found_in_a_hurry(tmp_path: Path) -> None:
     """With few runs, plans of many come first, and are made as small."""
     proved(explored(tmp_path, "bugs", 20))

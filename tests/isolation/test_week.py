@@ -58,6 +58,7 @@ def handles() -> int:
 
 
 @pytest.mark.asyncio
+@pytest.mark.deep
 async def test_a_week_of_a_company() -> None:
     """Worlds, tasks, threads, files and remembered names: none of any kind grows with the worlds that were."""
     reading = Reading()

@@ -16,7 +16,7 @@ from tests.box import boxed
 from tests.model.comparison import compare
 from tests.model.lifecycle import REFUSALS
 from tests.model.requests import CHANNELS
-from tests.tiers import DEEP
+from tests.tiers import DEEP, LONG
 
 #: So many worlds are a sample; all of them are as many as it takes for so many messages.
 SAMPLE: Final = 55
@@ -55,6 +55,7 @@ REACHED: Final = (
 
 
 @pytest.mark.asyncio
+@pytest.mark.timeout(LONG)
 async def test_product_and_model_agree() -> None:
     """On answers, states with their instants, rows, codes, credit, events, and the tries of webhooks."""
     reached: Counter[str] = Counter()

@@ -72,7 +72,7 @@ def test_a_text_is_what_it_was(name: str) -> None:
         pytest.fail(f"see python -m tests.recorded --show {name}\n{said}", pytrace=False)
 
 
-@pytest.mark.skipif(not DEEP, reason="it needs every random world; a deep run plays them")
+@pytest.mark.deep
 def test_the_worlds_reach_what_they_reached() -> None:
     """Together they meet the same kinds, operations, statuses and items of coverage."""
     names = [worlds.name_of(number) for number in range(worlds.COUNT)]

@@ -112,7 +112,7 @@ def test_modes_of_every_kind_are_among_them() -> None:
     assert {moved(number)["open"]["clock"]["mode"] for number in NUMBERS} == modes
 
 
-@pytest.mark.skipif(not DEEP, reason="it needs every random world; a deep run plays them")
+@pytest.mark.deep
 def test_the_worlds_had_commands_of_every_kind(met: Met) -> None:
     """Every command, every act of control, and every operation of the interfaces was made again."""
     assert met["command"] == set(COMMANDS)

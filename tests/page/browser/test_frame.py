@@ -17,6 +17,7 @@ def send(tab: Tab, number: str = "420777000101", body: str = "Hello") -> None:
     )
 
 
+@pytest.mark.deep
 def test_a_world_shows_its_views_and_its_clock(tab: Tab) -> None:
     """The bar has the world and its time; each view is one step away."""
     tab.open()
@@ -28,6 +29,7 @@ def test_a_world_shows_its_views_and_its_clock(tab: Tab) -> None:
     expect(tab.page).to_have_title(f"Phones · {tab.sendbox.api_key} · Sendbox")
 
 
+@pytest.mark.deep
 def test_the_page_waits_for_a_world_that_is_not_open(tab: Tab) -> None:
     """A world that no client used yet appears as soon as one does."""
     key = f"test-later-{tab.sendbox.api_key[-12:]}"
@@ -38,6 +40,7 @@ def test_the_page_waits_for_a_world_that_is_not_open(tab: Tab) -> None:
     expect(tab.page.locator("#bar time")).to_be_visible()
 
 
+@pytest.mark.deep
 def test_a_world_that_is_not_open_can_be_opened(tab: Tab) -> None:
     """A person who has no client at hand, or who closed the world, opens it where it is missed."""
     key = f"test-now-{tab.sendbox.api_key[-12:]}"
@@ -47,6 +50,7 @@ def test_a_world_that_is_not_open_can_be_opened(tab: Tab) -> None:
     expect(tab.page.get_by_role("alert")).to_have_count(0)
 
 
+@pytest.mark.deep
 def test_a_stream_that_is_refused_is_opened_again(tab: Tab) -> None:
     """A browser gives such a stream up; the page does not, and is live again by itself."""
     refused: list[Route] = []
@@ -65,6 +69,7 @@ def test_a_stream_that_is_refused_is_opened_again(tab: Tab) -> None:
     tab.see("420777000144")
 
 
+@pytest.mark.deep
 def test_the_present_view_is_in_sight_on_a_narrow_page(tab: Tab) -> None:
     """The views are one row there, longer than the page; the state of the stream is seen too."""
     tab.page.set_viewport_size({"width": 360, "height": 740})
@@ -102,6 +107,7 @@ def test_a_row_that_is_followed_keeps_the_list_as_it_is(tab: Tab) -> None:
 
 
 @pytest.mark.parametrize("width", [360, 1280])
+@pytest.mark.deep
 def test_nothing_is_wider_than_the_page(tab: Tab, width: int) -> None:
     """On a phone and on a laptop, the page does not scroll to the side."""
     tab.page.set_viewport_size({"width": width, "height": 740})
@@ -111,6 +117,7 @@ def test_nothing_is_wider_than_the_page(tab: Tab, width: int) -> None:
     tab.fits()
 
 
+@pytest.mark.deep
 def test_the_theme_is_kept(tab: Tab) -> None:
     """A person chooses the colours once."""
     tab.open()

@@ -9,6 +9,7 @@ import pytest
 from playwright.sync_api import Response, expect
 
 from tests.page.browser.conftest import Tab
+from tests.tiers import LONG
 
 MESSAGES = 50_000
 #: Recipients of one request: the most that the service takes (§2.1).
@@ -33,6 +34,8 @@ def crowd(tab: Tab) -> Tab:
     return tab
 
 
+@pytest.mark.deep
+@pytest.mark.timeout(LONG)
 def test_a_large_world_opens_and_scrolls(crowd: Tab) -> None:
     """Lists have the rows that are seen, and ask for pages as they come near; a live world does not send everything."""
     fetched: list[int] = []

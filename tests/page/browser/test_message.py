@@ -38,6 +38,7 @@ def test_a_fallback_is_shown_with_the_texts_of_all_attempts(tab: Tab) -> None:
     narrow(tab)
 
 
+@pytest.mark.deep
 def test_why_a_result_came_and_what_would_have_changed_it(tab: Tab) -> None:
     """The rule with its line, the assumptions, rules that did not match, those too late, and checks that passed."""
     message = sent(tab, "420777000104")
@@ -60,6 +61,7 @@ def test_why_a_result_came_and_what_would_have_changed_it(tab: Tab) -> None:
 
 
 @pytest.mark.sendbox(scenario={"sendbox": 1, "extends": "default", "account": {"blacklist": ["420777000101"]}})
+@pytest.mark.deep
 def test_a_refused_message_says_which_check_failed(tab: Tab) -> None:
     """No rule was asked; the text that was never sent is shown as such."""
     message = sent(tab, "420777000101")
@@ -72,6 +74,7 @@ def test_a_refused_message_says_which_check_failed(tab: Tab) -> None:
     expect(tab.page.locator(".story-texts")).to_contain_text("It was never sent.")
 
 
+@pytest.mark.deep
 def test_a_message_is_moved_by_hand(tab: Tab) -> None:
     """Only results that may follow are offered; a reply shows as a step, and in a lane of the phone."""
     message = sent(tab, "420777000100")
@@ -91,6 +94,7 @@ def test_a_message_is_moved_by_hand(tab: Tab) -> None:
     expect(tab.page.locator(".story-steps")).to_contain_text("<b>")
 
 
+@pytest.mark.deep
 def test_the_call_stands_below_its_message(tab: Tab) -> None:
     """With advice at its field, and a way to its entry; in the past nothing can be moved."""
     message = sent(tab, "420777000106", colour="red")

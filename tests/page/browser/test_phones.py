@@ -52,6 +52,7 @@ def write(tab: Tab, label: str, text: str) -> None:
     field.press("Enter")
 
 
+@pytest.mark.deep
 def test_the_owner_answers_clicks_presses_and_opens(tab: Tab) -> None:
     """Each act is done on a bubble, reaches the client, and shows at once."""
     sendbox = tab.sendbox
@@ -100,6 +101,7 @@ def test_the_owner_answers_clicks_presses_and_opens(tab: Tab) -> None:
     )
 
 
+@pytest.mark.deep
 def test_the_owner_writes_first(tab: Tab) -> None:
     """A phone that nothing was sent to writes, on the channel and to the number that the person chooses."""
     tab.open("phones", search="+420 777 000 199")
@@ -119,6 +121,7 @@ def test_the_owner_writes_first(tab: Tab) -> None:
     ]
 
 
+@pytest.mark.deep
 def test_a_phone_goes_offline_and_opts_out(tab: Tab) -> None:
     """What is sent meanwhile is pale, with what is still to come, and arrives when the phone is back."""
     sendbox = tab.sendbox
@@ -145,6 +148,7 @@ def test_a_phone_goes_offline_and_opts_out(tab: Tab) -> None:
     tab.page.locator("header.who").get_by_text("opted out").wait_for()
 
 
+@pytest.mark.deep
 def test_what_did_not_arrive_is_told_with_its_reason(tab: Tab) -> None:
     """A fallback shows both texts; a failure and a refusal say why; what was just accepted waits."""
     sendbox = tab.sendbox
@@ -164,6 +168,7 @@ def test_what_did_not_arrive_is_told_with_its_reason(tab: Tab) -> None:
     assert order == ["Rich first", "Then by SMS", "Free text", "Just sent"]
 
 
+@pytest.mark.deep
 def test_templates_codes_and_rich_messages(tab: Tab) -> None:
     """Header, footer, buttons and cards are drawn, and nothing is loaded; a code is large and can be copied."""
     sendbox = tab.sendbox
@@ -209,6 +214,7 @@ def test_cards_and_their_replies(tab: Tab) -> None:
     tab.accessible()
 
 
+@pytest.mark.deep
 def test_a_long_conversation_begins_with_its_end(tab: Tab) -> None:
     """The newest sixty bubbles are shown; older ones on request, without moving what is read; a long text is folded."""
     for first in range(0, 150, 10):
@@ -235,6 +241,7 @@ def test_a_long_conversation_begins_with_its_end(tab: Tab) -> None:
     tab.fits()
 
 
+@pytest.mark.deep
 def test_the_list_of_phones_and_a_narrow_page(tab: Tab) -> None:
     """A person searches, chooses a phone, and comes back; nothing is wider than a phone; without messages: Try it."""
     tab.page.set_viewport_size({"width": 360, "height": 740})
@@ -266,6 +273,7 @@ def test_the_list_of_phones_and_a_narrow_page(tab: Tab) -> None:
     expect(rows.locator(".unread")).to_have_count(0)
 
 
+@pytest.mark.deep
 def test_the_past_is_only_looked_at(tab: Tab) -> None:
     """As it was: what arrived later is not there, and nothing can be done."""
     send(tab, body="Hello")

@@ -69,6 +69,7 @@ def test_the_verdict_explains_itself(tab: Tab) -> None:
 
 
 @pytest.mark.sendbox(scenario={"sendbox": 1})
+@pytest.mark.deep
 def test_nothing_is_expected(tab: Tab) -> None:
     """A world without expectations says so, and leads to the editor."""
     tab.open("verdict")
@@ -77,6 +78,7 @@ def test_nothing_is_expected(tab: Tab) -> None:
     expect(tab.page.get_by_role("heading", name="Scenario", level=1)).to_be_visible()
 
 
+@pytest.mark.deep
 def test_coverage_says_what_was_not_tried(tab: Tab, tmp_path: Path) -> None:
     """Bars of each dimension, in a scope; one that is open stays open in the address; the JSON is control's."""
     send(tab)
@@ -108,6 +110,7 @@ def test_coverage_says_what_was_not_tried(tab: Tab, tmp_path: Path) -> None:
     narrow(tab)
 
 
+@pytest.mark.deep
 def test_assumptions_that_the_client_relied_on_come_first(tab: Tab) -> None:
     """With the entries that depended on them, and on request what other values would have shown."""
     send(tab, "420 777 000 101")
@@ -125,6 +128,7 @@ def test_assumptions_that_the_client_relied_on_come_first(tab: Tab) -> None:
     narrow(tab)
 
 
+@pytest.mark.deep
 def test_a_report_prints_without_what_is_around_it(tab: Tab) -> None:
     """On paper there are no bars, no buttons and no dark ground, but every dimension."""
     send(tab)

@@ -46,6 +46,7 @@ def test_a_refused_call_has_its_findings_at_its_fields(tab: Tab) -> None:
         ("Scenario", "traffic:"),
     ],
 )
+@pytest.mark.deep
 def test_a_call_is_copied(tab: Tab, button: str, part: str) -> None:
     """As a command, a program, a test, or an entry of a scenario."""
     send(tab, "420777000100")
@@ -57,6 +58,7 @@ def test_a_call_is_copied(tab: Tab, button: str, part: str) -> None:
     assert "420777000100" in text
 
 
+@pytest.mark.deep
 def test_calls_with_remarks_only(tab: Tab) -> None:
     """The list is filtered beside what is searched; the chosen call leads to the messages that it made."""
     send(tab, "420777000100")
@@ -77,6 +79,7 @@ def test_calls_with_remarks_only(tab: Tab) -> None:
     expect(tab.page.locator(".story > h1")).to_have_text("To 420777000101 delivered")
 
 
+@pytest.mark.deep
 def test_a_form_and_a_body_that_cannot_be_read(tab: Tab) -> None:
     """A form is shown by its fields; what is neither is shown as it came, however long or deep it is."""
     headers = {"x-api-key": tab.sendbox.api_key}

@@ -36,6 +36,7 @@ def offered(legal: Locator, word: str) -> Locator:
 
 
 @pytest.mark.sendbox(scenario=TEXT)
+@pytest.mark.deep
 def test_the_text_in_effect_says_which_rules_decided(tab: Tab) -> None:
     """Numbers of lines with marks, a table with the same, and the line that a link names."""
     tab.open("scenario")
@@ -90,6 +91,7 @@ def test_an_error_is_shown_at_its_line_and_the_repaired_text_is_applied(tab: Tab
     assert tab.apart(lambda: (tab.sendbox.messages(), tab.sendbox.account.credit)) == ([], 1)
 
 
+@pytest.mark.deep
 def test_what_may_be_written_at_the_cursor(tab: Tab) -> None:
     """Keys with what they mean and words, written by a click or by keyboard; a text of the library to start from."""
     tab.open("scenario", edit="1")

@@ -52,6 +52,7 @@ def post(tab: Tab, path: str, body: dict[str, Any]) -> Any:
 
 
 @pytest.mark.sendbox(scenario=SCENARIO)
+@pytest.mark.deep
 def test_a_code_is_seen_and_copied(tab: Tab) -> None:
     """The code that a phone shows, its state, what is left of it, and the rule that decided it; all of it live."""
     sendbox = tab.sendbox
@@ -87,6 +88,7 @@ def test_a_code_is_seen_and_copied(tab: Tab) -> None:
 
 
 @pytest.mark.sendbox(scenario=SCENARIO)
+@pytest.mark.deep
 def test_a_template_is_reviewed_by_hand(tab: Tab) -> None:
     """It is drawn as on a phone; a person approves and pauses it, and gives a reason, which stays a text."""
     tab.open("partner")
@@ -142,6 +144,7 @@ def test_a_signup_is_completed_and_another_fails(tab: Tab) -> None:
 
 
 @pytest.mark.sendbox(scenario=SCENARIO)
+@pytest.mark.deep
 def test_credit_and_lists_are_changed(tab: Tab) -> None:
     """A person sets the credit, puts a number on the blacklist and takes it off; a wrong one is refused in words."""
     sendbox = tab.sendbox

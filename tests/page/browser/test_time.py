@@ -22,6 +22,7 @@ def advance(tab: Tab, by: str) -> None:
 
 
 @STARTED
+@pytest.mark.deep
 def test_the_clock_moves_as_far_as_a_person_says(tab: Tab) -> None:
     """By a duration, to an instant, to what is next, until nothing is due; by buttons and by keys."""
     send(tab)
@@ -55,6 +56,7 @@ def test_the_clock_moves_as_far_as_a_person_says(tab: Tab) -> None:
 
 
 @STARTED
+@pytest.mark.deep
 def test_a_person_changes_how_time_passes(tab: Tab) -> None:
     """The mode and the rate, in a dialog; the time of a `real` clock runs on between its events."""
     tab.open("due")
@@ -76,6 +78,7 @@ def test_a_person_changes_how_time_passes(tab: Tab) -> None:
 
 
 @STARTED
+@pytest.mark.deep
 def test_what_is_due_next_can_be_gone_to(tab: Tab) -> None:
     """Steps with their instants, webhooks, codes; each step has a way to it."""
     tab.page.request.post(
@@ -145,6 +148,7 @@ def test_the_past_is_shown_as_it_was(tab: Tab) -> None:
 
 
 @STARTED
+@pytest.mark.deep
 def test_the_slider_is_smooth(tab: Tab) -> None:
     """However fast it moves: a view has one question under way, and shows the place where the slider stops."""
     for number in range(101, 105):
@@ -177,6 +181,7 @@ def test_the_slider_is_smooth(tab: Tab) -> None:
 
 
 @STARTED
+@pytest.mark.deep
 def test_the_past_at_an_instant_and_where_there_is_none(tab: Tab) -> None:
     """A link may name an instant; a place that is not there says what is legal, and the way back."""
     send(tab)
@@ -193,6 +198,7 @@ def test_the_past_at_an_instant_and_where_there_is_none(tab: Tab) -> None:
 
 
 @STARTED
+@pytest.mark.deep
 def test_two_runs_are_compared(tab: Tab) -> None:
     """Another world is searched and chosen; equal runs are equal, and of others the first difference is marked."""
     sendbox, post = tab.sendbox, tab.page.request.post

@@ -49,6 +49,7 @@ def test_a_first_message(tab: Tab) -> None:
     expect(tab.page.locator(".bubble")).to_contain_text("Hello there")
 
 
+@pytest.mark.deep
 def test_a_flow_with_a_template_and_a_magic_number(tab: Tab) -> None:
     """Channels in their order, the values of a template, a number that is chosen by what happens to it."""
     tab.open("try")
@@ -81,6 +82,7 @@ def test_a_flow_with_a_template_and_a_magic_number(tab: Tab) -> None:
     assert request["body"].endswith(',{"sms":{}}]}')
 
 
+@pytest.mark.deep
 def test_remarks_stand_at_their_fields(tab: Tab) -> None:
     """What is refused and what is advised is said beside the field; a template that does not fit rejects the phone."""
     tab.page.set_viewport_size({"width": 360, "height": 740})
@@ -107,6 +109,7 @@ def test_remarks_stand_at_their_fields(tab: Tab) -> None:
     tab.accessible()
 
 
+@pytest.mark.deep
 def test_a_code_is_sent_and_checked(tab: Tab) -> None:
     """A number that is not one is refused at its field; a wrong code and the right one are answered."""
     tab.open("try")
@@ -132,6 +135,7 @@ def test_a_code_is_sent_and_checked(tab: Tab) -> None:
 @pytest.mark.sendbox(
     scenario="sendbox: 1\napi:\n  - name: cut\n    when: {operation: sendMessage}\n    fault: disconnect\n"
 )
+@pytest.mark.deep
 def test_a_connection_that_ends_is_said_in_words(tab: Tab) -> None:
     """A fault of the scenario may leave no answer."""
     tab.open("try")

@@ -44,6 +44,7 @@ def test_a_webhook_that_was_tried_again(tab: Tab) -> None:
     expect(row).to_be_visible()
 
 
+@pytest.mark.deep
 def test_a_webhook_is_held_released_and_sent_again(tab: Tab) -> None:
     """Only what is legal now can be pressed."""
     control(tab, "rules", FAULTY)
@@ -72,6 +73,7 @@ def test_a_webhook_is_held_released_and_sent_again(tab: Tab) -> None:
 @pytest.mark.sendbox(
     scenario={"sendbox": 1, "extends": "default", "account": {"default_callback_secret": "a secret of 16 characters"}}
 )
+@pytest.mark.deep
 def test_a_signature_says_how_it_is_checked(tab: Tab) -> None:
     """By control's own words; one that a rule spoils is marked."""
     control(tab, "rules", {"in": "webhooks", "when": {"phone": "420777000102"}, "fault": "bad_signature"})
@@ -86,6 +88,7 @@ def test_a_signature_says_how_it_is_checked(tab: Tab) -> None:
     expect(tab.page.locator(".detail .badge.fair").first).to_have_text("changed")
 
 
+@pytest.mark.deep
 def test_the_list_is_searched_and_filtered(tab: Tab) -> None:
     """By state and by words; the address keeps both; what is not legal is said."""
     control(tab, "rules", {**FAULTY, "fault": "drop"})
@@ -107,6 +110,7 @@ def test_the_list_is_searched_and_filtered(tab: Tab) -> None:
     expect(tab.page.get_by_role("alert")).to_contain_text('"colour:" is not a key')
 
 
+@pytest.mark.deep
 def test_the_built_in_receiver(tab: Tab) -> None:
     """For a client that has no receiver yet: its address to copy, and what it got."""
     tab.open("webhooks")

@@ -6,10 +6,12 @@ import re
 from typing import Any
 
 import httpx
+import pytest
 from playwright.sync_api import Locator, expect
 
 from tests.page.browser.conftest import Tab
 from tests.page.browser.test_frame import send
+from tests.tiers import LONG
 
 #: More than a page of the list has.
 MANY = 400
@@ -32,6 +34,7 @@ def dialog(tab: Tab) -> Locator:
     return tab.page.get_by_role("dialog").last
 
 
+@pytest.mark.deep
 def test_a_world_is_opened_by_hand(tab: Tab) -> None:
     """A form with an id, a scenario, a start and a clock; what is not legal is said, and the form stays."""
     worlds(tab).accessible()
@@ -59,6 +62,8 @@ def test_a_world_is_opened_by_hand(tab: Tab) -> None:
     expect(form).to_be_visible()
 
 
+@pytest.mark.deep
+@pytest.mark.timeout(LONG)
 def test_the_list_has_thousands_of_worlds(tab: Tab) -> None:
     """It shows the newest first and those rows that are seen, finds them by a prefix, and follows what opens."""
     key = tab.sendbox.api_key
@@ -127,6 +132,7 @@ def test_checkpoints_reset_and_close(tab: Tab) -> None:
     assert control(tab, f"worlds/{other}")["error"] == "no_such_world"
 
 
+@pytest.mark.deep
 def test_how_a_client_is_connected(tab: Tab) -> None:
     """Addresses and first lines to copy, and why a key opened no world."""
     tab.page.request.post(f"{tab.sendbox.base_url}/message", headers={"x-api-key": "production-key-1"}, data={})
@@ -146,6 +152,7 @@ def test_how_a_client_is_connected(tab: Tab) -> None:
     assert tab.page.evaluate("navigator.clipboard.readText()") == tab.sendbox.base_url
 
 
+@pytest.mark.deep
 def test_a_story_of_the_library_is_played(tab: Tab) -> None:
     """In a world of its own, step by step, to the verdict; it can be stopped, stepped and hastened."""
     worlds(tab).press("The library", "link")
