@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import random
 import signal
 import subprocess
 import sys
@@ -20,6 +21,7 @@ from sendbox.cli.forward import forward
 from sendbox.cli.outcome import CANNOT, USAGE, Failure
 from tests.commands.sandbox import sandbox
 from tests.commands.test_forward import KEY, Lines, advance, calling, forwarding, send, tries
+from tests.tiers import LONG, examples
 from tests.webhooks.receiver import OK, answering, hanging, receiving
 
 
@@ -285,3 +287,51 @@ async def test_a_signal_while_the_program_ends(first: signal.Signals) -> None:
                 program.terminate()
                 await asyncio.sleep(0)
             assert program.returncode == 0
+
+
+@pytest.mark.timeout(LONG)
+@pytest.mark.asyncio
+async def test_a_signal_at_any_instant() -> None:
+    """Whatever it is at when the signal comes, it ends well: after so many turns of this loop as are drawn."""
+    turns = random.Random(2026)
+    async with sandbox(mode="manual") as served:
+        arguments = ("forward", "--url", served.origin, "--world", "test-f*", "--to", "http://127.0.0.1:1/")
+        for _ in range(examples(3, 100)):
+            program = await asyncio.create_subprocess_exec(
+                *(sys.executable, "-c", PROGRAM, *arguments), stdout=asyncio.subprocess.PIPE
+            )
+            assert program.stdout is not None
+            assert b"Ctrl-C ends it" in await program.stdout.readline()
+            for _ in range(turns.randrange(5_000)):
+                await asyncio.sleep(0)
+            program.terminate()
+            await program.communicate()
+            assert program.returncode == 0
+
+
+@pytest.mark.parametrize("world", [KEY, "test-f*"])
+@pytest.mark.parametrize("answers", [0, 1], ids=["first", "second"])
+@pytest.mark.asyncio
+async def test_a_signal_while_the_sandbox_does_not_answer(world: str, answers: int) -> None:
+    """It ends at once and well, whichever answer it waits for; nothing is given back that was not taken."""
+    asked: list[bytes] = []
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with suppress(asyncio.IncompleteReadError):
+            while True:
+                asked.append(await reader.readuntil(b"\r\n\r\n"))
+                if len(asked) <= answers:
+                    body = b'{"id": "test-forward", "deliveries": "push", "worlds": [], "next_cursor": null}'
+                    writer.write(b"HTTP/1.1 200 OK\r\ncontent-length: %d\r\n\r\n%b" % (len(body), body))
+        writer.close()
+
+    server = await asyncio.start_server(serve, "127.0.0.1", 0)
+    async with server:
+        url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+        arguments = ("forward", "--url", url, "--world", world, "--to", "http://127.0.0.1:1/")
+        program = await asyncio.create_subprocess_exec(sys.executable, "-c", PROGRAM, *arguments)
+        while len(asked) <= answers:
+            await asyncio.sleep(0)
+        program.terminate()
+        assert await program.wait() == 0
+        assert not [request for request in asked if request.startswith(b"DELETE")]

@@ -11,9 +11,9 @@ import asyncio
 import base64
 import contextlib
 import ssl
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Coroutine, Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 from urllib.parse import quote, urlsplit
 
 from sendbox.cli import address
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
     from sendbox.engine.patterns import Pattern
 
+T = TypeVar("T")
 #: Real seconds a sandbox may take to accept a connection or a request.
 CONNECT: Final = 5.0
 #: One long poll, and how much longer its answer may take than that.
@@ -43,6 +44,8 @@ TRIES: Final = 5
 
 def run(to: str, url: str, world: str | None, cacert: str | None, say: Callable[[str], None]) -> None:
     """Forwards webhooks until SIGINT or SIGTERM, which let those under way end; a second one does not wait.
+
+    Either ends it while it waits for an answer of the sandbox, too.
 
     The rest as for `forward`.
     """
@@ -109,16 +112,17 @@ async def forward(
     except ValueError as error:
         raise Failure(USAGE, f"--to: {error}") from None
     out = Sender(callbacks, ca=cacert)
+    end = end or asyncio.Event()
     async with control, contextlib.AsyncExitStack() as closing:
         closing.push_async_callback(out.close)
-        end = end or asyncio.Event()
+        closing.enter_context(contextlib.suppress(_Ended))
         carrier = _Carrier(control, out, to, told, end)
         pattern = address.several(world)
         if pattern is not None:
             world_id, opened = pattern.text, False
-            await _fitting(control, pattern)  # one that fits no id is refused
+            await _before(end, _fitting(control, pattern))  # one that fits no id is refused
         else:
-            world_id, opened = await _world(control, world)
+            world_id, opened = await _before(end, _world(control, world))
         told(f"webhooks of {one_line(world_id)} at {origin} go to {to}; Ctrl-C ends it")
         try:
             await (carrier.carry_world(world_id, opened) if pattern is None else carrier.carry_fitting(pattern))
@@ -144,7 +148,10 @@ class _Carrier:
         At the end its deliveries are pushed again if they were pushed before, or if it was `opened` for this.
         """
         path = f"/worlds/{quote(world, safe='')}"
-        changed = opened or (await _ask(self._control, "GET", path))["deliveries"] == "push"
+        try:
+            changed = opened or (await _before(self._end, _ask(self._control, "GET", path)))["deliveries"] == "push"
+        except _Ended:
+            return
         outbox = f"{path}/outbox"
         try:
             await self._carry_outbox(world, outbox)
@@ -199,10 +206,11 @@ class _Carrier:
                         opened.set()  # it may be open again
                 if waking.done():
                     opened.clear()
-                    for name in await _fitting(self._control, pattern):
-                        if name not in carried:
-                            self._say(f"webhooks of {one_line(name)} are carried")
-                            carried[name] = asyncio.create_task(self.carry_world(name))
+                    with contextlib.suppress(_Ended):
+                        for name in await _before(self._end, _fitting(self._control, pattern)):
+                            if name not in carried:
+                                self._say(f"webhooks of {one_line(name)} are carried")
+                                carried[name] = asyncio.create_task(self.carry_world(name))
                     waking = asyncio.create_task(opened.wait())
             await asyncio.gather(*carried.values())
         finally:
@@ -247,6 +255,19 @@ class _Carrier:
                 )
 
 
+async def _before(end: asyncio.Event, asking: Coroutine[Any, Any, T]) -> T:
+    """The result of what is asked. Raises `_Ended` if `end` comes first; the question is given up then."""
+    question = asyncio.create_task(asking)
+    ending = asyncio.create_task(end.wait())
+    try:
+        await asyncio.wait({question, ending}, return_when=asyncio.FIRST_COMPLETED)
+        if not question.done():
+            raise _Ended
+        return question.result()
+    finally:
+        await _cancelled([question, ending])
+
+
 async def _cancelled(tasks: Iterable[asyncio.Task[Any]]) -> None:
     """Cancels tasks, and waits until they have ended."""
     cancelled = list(tasks)
@@ -266,6 +287,10 @@ def target(to: str, call: Mapping[str, Any]) -> str:
     user, at, _ = meant.netloc.rpartition("@")
     netloc = wanted.netloc if "@" in wanted.netloc else f"{user}{at}{wanted.netloc}"
     return meant._replace(scheme=wanted.scheme, netloc=netloc).geturl()
+
+
+class _Ended(Exception):
+    """The end came before an answer."""
 
 
 class _Gone(Exception):
@@ -341,7 +366,7 @@ async def _lost(control: httpx.AsyncClient, broken: _Unreachable, world: str, en
             if ending.done():
                 return
             with contextlib.suppress(httpx.HTTPError):
-                await control.get(path, timeout=CONNECT)  # an answer of another server raises
+                await _before(end, control.get(path, timeout=CONNECT))  # an answer of another server raises
                 raise Failure(CANNOT, f"{broken.message}; it answers again: start forward again")
     finally:
         await _cancelled([ending])
