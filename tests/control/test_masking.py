@@ -125,11 +125,11 @@ async def test_what_must_repeat_is_as_in_the_world() -> None:
             answer = (await box.get(f"{WORLD}/{name}?{query}")).json
             there = await control.perform("http://box:7357", name, REAL, arguments)
             assert answer == orjson.loads(orjson.dumps(there))
-        await box.get(f"{WORLD}/outbox")
+        await box.post(f"{WORLD}/outbox")
         await box.send(PHONE, key=REAL, callback={"url": CALLBACK, "headers": {"Authorization": HEADER}})
         advance = box.post(f"{WORLD}/clock/advance", {"by": "1m"})
         task = asyncio.ensure_future(advance)
-        calls = (await box.get(f"{WORLD}/outbox?wait=10s")).json["calls"]
+        calls = (await box.post(f"{WORLD}/outbox?wait=10s")).json["calls"]
         assert ["Authorization", HEADER] in calls[0]["headers"]
         task.cancel()
 

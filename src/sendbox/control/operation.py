@@ -148,7 +148,7 @@ class Operation:
     be repeated; `prepare` does beforehand what takes time, and answers the arguments to go on with. It is journaled
     too, unless it `journals` itself. `words` makes lines for people of its answer. What reads a world can be asked for
     its past (`THEN`), unless `present` says why not. What only `watches` a world is not a use of it. What `makes`
-    something that it may find there answers `Made`. `answers` is the type of its answer (`control/contract/types.py`);
+    something that it may find there answers `Made`. A `deprecated` one ends with the next release. `answers` is the type of its answer (`control/contract/types.py`);
     without it the answer is any object.
     Over HTTP secrets are masked in answers, unless they are needed `whole`: to be repeated or carried out, or as the
     address of a world.
@@ -173,6 +173,7 @@ class Operation:
     makes: bool = False
     answers: Any = dict
     whole: bool = False
+    deprecated: bool = False
 
     def __call__(self, call: Call, *positional: Any, **named: Any) -> Awaitable[Any]:
         """What the function of the row answers."""
@@ -229,6 +230,7 @@ def operation(
     makes: bool = False,
     answers: Any = dict,
     whole: bool = False,
+    deprecated: bool = False,
 ) -> Callable[[Function], Operation]:
     """Makes a function an operation; its name is the function's. Who serves lists its module (`Served`)."""
 
@@ -262,6 +264,7 @@ def operation(
             makes,
             answers,
             whole,
+            deprecated,
         )
 
     return register
