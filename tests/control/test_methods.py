@@ -78,3 +78,32 @@ async def test_no_foreign_site_changes_a_world(header: tuple[str, str]) -> None:
             answer = await box.call(row.method, f"/_sandbox{row.path.format(**values)}", b"{}", dict([header]))
             assert (answer.status, answer.json["error"]) == (403, "foreign_origin"), row.name
         assert await state(box) == before
+
+
+async def test_the_log_says_who_changed_what() -> None:
+    """A line with the caller for each operation that changes something; none for what is refused, read, or polled."""
+    async with boxed() as box:
+        answer = await box.post("/_sandbox/worlds")
+        drawn, rule = answer.json["id"], {"when": {}, "then": "failed"}
+        await box.put(WORLD, {})
+        box.log.clear()
+        assert (await box.post(f"{WORLD}/rules", rule)).status == 201
+        assert (await box.post(f"{WORLD}/rules", {"whn": {}})).status == 422
+        assert (await box.patch(f"{WORLD}/clock", {"rate": 2})).status == 200
+        assert (await box.patch(f"{WORLD}/account", {"credit": {"eur": 1}})).status == 200
+        assert (await box.post("/_sandbox/check", {"text": "sendbox: 1"})).status == 200
+        for _ in range(2):
+            assert (await box.post(f"{WORLD}/outbox")).status == 200
+        assert (await box.post(f"{WORLD}/reset")).status == 200
+        assert (await box.delete(f"/_sandbox/worlds/{drawn}")).status == 200
+        assert (await box.post("/_sandbox/worlds")).status == 201
+        (other,) = set(box.runtime.worlds) - {KEY}
+        assert box.log == [
+            (KEY, "control put_rule from 127.0.0.1:0"),
+            (KEY, "control change_clock from 127.0.0.1:0"),
+            (KEY, "control change_account from 127.0.0.1:0"),
+            (KEY, "webhooks wait in the outbox from now on"),
+            (KEY, "control reset from 127.0.0.1:0"),
+            (drawn, "control close_world from 127.0.0.1:0"),
+            (other, "control open_world from 127.0.0.1:0"),
+        ]

@@ -408,7 +408,7 @@ async def hook_receive(call: Call, raw: Any = None) -> Any:
     return {}
 
 
-@operation("POST", "/worlds/{id}/outbox", answers=Outbox, whole=True)
+@operation("POST", "/worlds/{id}/outbox", answers=Outbox, whole=True, asked=True)
 async def fetch_outbox(
     call: Call, wait: Duration = None, during: Annotated[str | None, DURING] = None, except_: str = ""
 ) -> Any:
@@ -421,6 +421,8 @@ async def fetch_outbox(
     await hosted.free()
     if hosted.gone:
         raise closed(hosted)
+    if not hosted.pulling:
+        call.runtime.log(hosted.world.id, "webhooks wait in the outbox from now on", operation="fetch_outbox")
     call.runtime.pull(hosted)
     return await _fetch(call, wait, during, except_)
 
@@ -505,7 +507,7 @@ async def outbox_end(call: Call) -> Any:
     return {"deliveries": "push"}
 
 
-@operation("POST", "/worlds/{id}/outbox/{delivery}", answers=Reported)
+@operation("POST", "/worlds/{id}/outbox/{delivery}", answers=Reported, asked=True)
 async def outbox_done(call: Call, delivery: str, status: Whole = None, error: Annotated[Any, FAILURE] = None) -> Any:
     """How a call from the outbox went: an HTTP status, or a word for why there was none."""
     outbox = call.here.outbox

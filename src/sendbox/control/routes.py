@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
@@ -144,6 +144,8 @@ async def _perform(control: Control, row: Operation, request: Request) -> Respon
             encode = orjson.dumps
         origin = origin_of(control.runtime, request.scope)
         value = await control.do(origin, row, request.path_params.get("id"), arguments)
+        if row.logged:
+            _log(control, row, request, value)
     except ControlError as error:
         return json_answer(error.as_json(), error.status, encode)
     except Exception:
@@ -155,6 +157,13 @@ async def _perform(control: Control, row: Operation, request: Request) -> Respon
         pieces = value.pieces(request.headers.get("last-event-id"))
         return Streamed(pieces, media_type=value.media_type, endless=value.end)
     return json_answer(value, 201 if isinstance(value, Made) else row.status, encode)
+
+
+def _log(control: Control, row: Operation, request: Request, answer: Mapping[str, Any]) -> None:
+    """A line for what a client did through control."""
+    world = request.path_params.get("id") or answer.get("id") or ""
+    caller = "a local socket" if request.client is None else f"{request.client.host}:{request.client.port}"
+    control.runtime.log(world, f"control {row.name} from {caller}", operation=row.name, caller=caller)
 
 
 async def _arguments(request: Request, row: Operation) -> dict[str, Any]:

@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 
 #: Real nanoseconds of work after which the loop gets its turn.
 SLICE_NS: Final = 1_000_000
+#: So many different remarks are counted for a world, and so many are named in the summary.
+MOST_ADVISED: Final = 1_000
+MOST_NAMED: Final = 20
 #: Checkpoints that a world keeps: each holds a place for every command before it.
 CHECKPOINTS: Final = 100
 
@@ -200,6 +203,40 @@ class Attendance:
         return bool(self.polls) or (self.seen is not None and now - self.seen <= patience * 1e9)
 
 
+class Advised:
+    """How often advice was given in a world, by its code, the operation and the place.
+
+    Beyond a bound a new one is only counted, so that a client with ever new remarks fills neither memory nor log.
+    """
+
+    __slots__ = ("_beyond", "_counts")
+
+    def __init__(self) -> None:
+        self._counts: dict[tuple[str, str, str], int] = {}
+        self._beyond = 0
+
+    def is_new(self, advice: Advice, operation: str) -> bool:
+        """Count one; return whether the log has no line of it yet."""
+        given, counts = (advice.code, operation, advice.path), self._counts
+        count = counts.get(given)
+        if count is not None:
+            counts[given] = count + 1
+            return False
+        if len(counts) >= MOST_ADVISED:
+            self._beyond += 1
+            return False
+        counts[given] = 1
+        return True
+
+    def summary(self) -> str:
+        """Return the advice that was given more often than the log says, the most frequent first."""
+        repeated = [(count, *given) for given, count in self._counts.items() if count > 1]
+        repeated.sort(key=lambda row: -row[0])
+        lines = [f"{count} × {code} on {operation} at {path}" for count, code, operation, path in repeated[:MOST_NAMED]]
+        rest = self._beyond + sum(count for count, *_ in repeated[MOST_NAMED:])
+        return ", ".join([*lines, *([f"{rest} × others"] if rest else [])])
+
+
 @dataclass(slots=True, eq=False, repr=False)
 class Hosted(Changing):
     """A world and what the runtime keeps beside it."""
@@ -241,10 +278,8 @@ class Hosted(Changing):
     news: bool = False
     #: messages of it that are counted (`Counts`)
     counted: int = 0
-    #: advice that the log has said, and how far the journal was read for it
-    told: set[Advice] = field(default_factory=set)
-    #: the addresses of these objects: most remarks are the same ones again
-    heard: set[int] = field(default_factory=set)
+    #: advice that was given, and how far the journal was read for the log
+    advised: Advised = field(default_factory=Advised)
     logged: int = 0
     #: what was tried in earlier epochs, where it is kept (`Tried`)
     tried: Sum | None = None
