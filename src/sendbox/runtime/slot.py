@@ -283,6 +283,8 @@ class Hosted(Changing):
     logged: int = 0
     #: what was tried in earlier epochs, where it is kept (`Tried`)
     tried: Sum | None = None
+    #: the instant of a step that is too far away for an `auto` clock, as the log has said
+    too_far: int | None = None
     #: the step that an `auto` clock is taking by itself
     auto: asyncio.Task[None] | None = None
     #: requests of emulated interfaces that are being answered, a token each

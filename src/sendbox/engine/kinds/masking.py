@@ -226,7 +226,7 @@ class Mask:
 
 
 def _addresses(value: Mapping[str, Any], name: str) -> Iterable[str]:
-    """The fields of a view that hold the address of a webhook; a link of a message has a `url` and leads to a `target`."""
+    """The fields of a view that hold the address of a webhook. A view of a short link has `url` and `target` too."""
     if "callback" in name.lower() or ("url" in value and "headers" in value):
         yield "url"
     if "url" not in value:
