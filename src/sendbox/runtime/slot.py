@@ -108,18 +108,24 @@ class Slice:
             self._began = wall.monotonic_ns()
 
     async def through(self, work: Generator[Callable[[], None] | None, None, T]) -> T:
-        """Does work, pausing where it yields None, calling off the loop what else it yields; returns its result."""
-        while True:
-            try:
-                load = next(work)
-            except StopIteration as end:
-                result: T = end.value
-                return result
-            if load is None:
-                await self.pause()
-            else:
-                await asyncio.get_running_loop().run_in_executor(None, load)
-                self.begin()
+        """Does work, pausing where it yields None, calling off the loop what else it yields; returns its result.
+
+        Work that is cancelled is closed.
+        """
+        try:
+            while True:
+                try:
+                    load = next(work)
+                except StopIteration as end:
+                    result: T = end.value
+                    return result
+                if load is None:
+                    await self.pause()
+                else:
+                    await asyncio.get_running_loop().run_in_executor(None, load)
+                    self.begin()
+        finally:
+            work.close()
 
 
 def spread(steps: Iterator[None], then: Callable[[], object] = lambda: None) -> None:

@@ -166,6 +166,10 @@ def _latest(call: Call, text: str, message_id: str | None) -> tuple[Phones, Mess
     if message_id is not None:
         return phones, message_named(world, message_id)
     inbox = phones.inbox(number)
+    past = Messaging.of(world).past
+    if not inbox and past is not None:
+        text = f"no message on {number} is kept: the world no longer has its oldest messages ({past.bound})"
+        raise ControlError(404, "forgotten", text, bound=past.bound)
     if not inbox:
         raise ControlError(404, "no_such_message", f"nothing has arrived on {number} yet; advance the clock first")
     return phones, inbox[-1].message
