@@ -32,7 +32,7 @@ export async function openWorld({ prefix = 'test-', ...settings } = {}) {
     // Begin before the clock is moved; it ends with the advance. Answers how many there were.
     async forward() {
       for (let count = 0; ; ) {
-        const { calls } = await control('GET', `${path}/outbox?wait=10s${count ? '&during=advance' : ''}`)
+        const { calls } = await control('POST', `${path}/outbox`, { wait: '10s', ...(count && { during: 'advance' }) })
         if (calls.length === 0) return count
         for (const { id, hook, method, url, headers, body } of calls) {
           const send = () => fetch(url, { method, headers, body: Buffer.from(body, 'base64') })

@@ -10,7 +10,10 @@ import pytest
 from openapi_spec_validator import validate
 
 from sendbox.app import SERVED
-from sendbox.server import gateway as emulated
+from sendbox.runtime import slot
+from sendbox.runtime.ending import CLOSED
+from sendbox.runtime.slot import Gone
+from sendbox.runtime.worlds import Runtime
 from sendbox.server.gateway import Emulated
 from sendbox.server.origin import origin_of
 from sendbox.services.account.account import Account
@@ -187,13 +190,47 @@ async def test_the_log_has_a_line_for_every_refusal_rejection_and_new_advice() -
         ]
 
 
+@pytest.mark.parametrize("end", ["closed", "idle", "stopped"])
+async def test_the_end_of_a_world_says_how_often_each_advice_was_given(end: str) -> None:
+    """One advice is one code, operation and place, whatever its text; nothing is said of what was given once."""
+    async with boxed() as box:
+        for number in range(5):
+            await box.post(
+                "/v2/message", {**MESSAGE, "bdy": number, **({"once": 1} if not number else {})}, x_api_key=KEY
+            )
+            await box.post("/v2/message", {**MESSAGE, "sender": f"Acme {number}"}, x_api_key="test-2")
+        await box.post("/v2/message", {**MESSAGE, "bdy": 1}, x_api_key="test-3")
+        assert len(box.log) == len({line for _, line in box.log}) + 1  # two worlds have one in common
+        box.log.clear()
+        if end == "stopped":
+            await box.runtime.aclose()
+        for hosted in list(box.runtime.worlds.values()):
+            box.runtime.end(hosted, CLOSED if end == "closed" else Gone("it ended", denied=False))
+        assert box.log == [
+            (KEY, "advice in all: 5 × unknown-field on sendMessage at $.bdy"),
+            ("test-2", "advice in all: 5 × sender-not-registered on sendMessage at $.sender"),
+        ]
+
+
+async def test_an_advice_that_was_given_before_costs_no_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is formatted or masked for it: the log is not even asked."""
+    async with boxed() as box:
+        asked: list[str] = []
+        monkeypatch.setattr(Runtime, "log", lambda _self, _world, message, **_more: asked.append(message))
+        for number in range(50):
+            await box.post("/v2/message", {**MESSAGE, "bdy": number}, x_api_key=KEY)
+        assert len(asked) == 1
+
+
 async def test_only_so_many_advices_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A client with ever new remarks does not fill the memory: beyond the bound they are said each time."""
-    monkeypatch.setattr(emulated, "MOST_TOLD", 1)
+    """A client with ever new remarks fills neither memory nor log: beyond the bound they are counted."""
+    monkeypatch.setattr(slot, "MOST_ADVISED", 1)
     async with boxed() as box:
         for _ in range(2):
             await box.post("/v2/message", {**MESSAGE, "one": 1, "other": 1}, x_api_key=KEY)
-        assert len([line for _, line in box.log if line.startswith("advice unknown-field")]) == 3
+        assert len([line for _, line in box.log if line.startswith("advice unknown-field")]) == 1
+        box.runtime.close(box.runtime.worlds[KEY])
+        assert box.log[-1] == (KEY, "advice in all: 2 × unknown-field on sendMessage at $.one, 2 × others")
 
 
 # --- origins ----------------------------------------------------------------------------------------------------------

@@ -135,7 +135,7 @@ class Play:
         moving = asyncio.create_task(self._box.advance(key=self.key, **self._names.fill(how)))
         try:
             while not moving.done():
-                waiting = await self._box.get(f"{self.world}/outbox?during=advance&wait=5s")
+                waiting = await self._box.post(f"{self.world}/outbox?during=advance&wait=5s")
                 for call in waiting.json["calls"]:
                     await self._receive(call)
                 await asyncio.sleep(0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pytest
@@ -15,7 +16,7 @@ from sendbox.language import LANGUAGE
 from sendbox.runtime.policy import HttpCall, Outcome
 from sendbox.runtime.worlds import Slice
 from sendbox.services.assume import SETTINGS, Assume
-from tests.box import KEY, WORLD, Box, boxed
+from tests.box import KEY, WORLD, Box, boxed, turns
 from tests.scenarios import load
 
 TWO = [{"phone_number": "420777000101"}, {"phone_number": "420777000102"}]
@@ -70,6 +71,43 @@ async def test_the_first_answer_that_differs() -> None:
         assert [message["phone"] for message in (await box.get(f"{WORLD}/messages")).json["messages"]] == [
             "420777000101", "420777000101", "420777000102"
         ]  # fmt: skip
+
+
+@pytest.mark.parametrize("path", ["/leaning", "/messages?then=150", "/export?as=record"])
+@pytest.mark.asyncio
+async def test_work_ends_when_its_caller_leaves(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is made again for nobody: the work stops where it is, and the world takes further calls."""
+    done = 0
+    pause = Slice.pause
+
+    async def counted(self: Slice) -> None:
+        nonlocal done
+        done += 1
+        await asyncio.sleep(0)
+        await pause(self)
+
+    async with boxed() as box:
+        await box.open()
+        for number in range(40):
+            await box.send(f"4207770001{number:02d}")
+        await box.advance()
+        monkeypatch.setattr(Slice, "pause", counted)
+        left = asyncio.Event()
+
+        async def receive() -> Any:
+            await left.wait()
+            return {"type": "http.disconnect"}
+
+        asking = asyncio.create_task(box.call("GET", WORLD + path, receive=receive))
+        while done < 5:
+            assert not asking.done(), asking.result()
+            await asyncio.sleep(0)
+        left.set()
+        assert (await asking).status == 499
+        ended = done
+        await turns(50)
+        assert done == ended
+        assert await box.send("420777000101")
 
 
 @pytest.mark.asyncio

@@ -20,8 +20,9 @@ REAL: Final = "live-9f3b77c2"
 WORLD: Final = f"/_sandbox/worlds/{REAL}"
 USER, PASSWORD, HEADER = "maria-k", "pa55-of-hooks", "Bearer 77aa88bb99"
 SIGNS, PROVES, SECOND = "signs-webhooks-1", "proves-codes-1", "signs-anew-2"
-SECRETS: Final = (USER, PASSWORD, HEADER, HEADER.split()[1], SIGNS, PROVES, SECOND)
-CALLBACK: Final = f"http://{USER}:{PASSWORD}@203.0.113.9/hook"
+TOKEN: Final = "t0ken-of-hooks"
+SECRETS: Final = (USER, PASSWORD, TOKEN, HEADER, HEADER.split()[1], SIGNS, PROVES, SECOND)
+CALLBACK: Final = f"http://{USER}:{PASSWORD}@203.0.113.9/hook?run=7&hookToken={TOKEN}"
 SCENARIO: Final = f"""
 sendbox: 1
 account:
@@ -38,7 +39,7 @@ async def lived(box: Box) -> list[str]:
     callback = {"url": CALLBACK, "headers": {"Authorization": HEADER, "X-Request-Id": "of the client"}}
     sent = await box.send(PHONE, key=REAL, callback=callback)
     sent += await box.send(PHONE, key=REAL, callback=CALLBACK)
-    await box.send(PHONE, key=REAL, unknown_field=CALLBACK)
+    await box.send(PHONE, key=REAL, unknown_field=CALLBACK.partition("?")[0])
     fields = {"apikey": REAL, "number": PHONE, "message": "Hello"}
     in_json = orjson.dumps(callback).decode()
     spoilt = in_json.replace("Bearer ", "Bearer\\n")
@@ -111,7 +112,7 @@ async def test_no_view_and_no_line_shows_a_secret() -> None:
         for path in ("record", "export", "export?as=record"):
             text = (await box.get(f"{WORLD}/{path}")).body.decode()
             assert "…" not in text
-            assert {USER, PASSWORD, HEADER, SECOND, REAL} <= set(shows(text))
+            assert {USER, PASSWORD, TOKEN, HEADER, SECOND, REAL} <= set(shows(text))
 
 
 @pytest.mark.asyncio
@@ -125,11 +126,11 @@ async def test_what_must_repeat_is_as_in_the_world() -> None:
             answer = (await box.get(f"{WORLD}/{name}?{query}")).json
             there = await control.perform("http://box:7357", name, REAL, arguments)
             assert answer == orjson.loads(orjson.dumps(there))
-        await box.get(f"{WORLD}/outbox")
+        await box.post(f"{WORLD}/outbox")
         await box.send(PHONE, key=REAL, callback={"url": CALLBACK, "headers": {"Authorization": HEADER}})
         advance = box.post(f"{WORLD}/clock/advance", {"by": "1m"})
         task = asyncio.ensure_future(advance)
-        calls = (await box.get(f"{WORLD}/outbox?wait=10s")).json["calls"]
+        calls = (await box.post(f"{WORLD}/outbox?wait=10s")).json["calls"]
         assert ["Authorization", HEADER] in calls[0]["headers"]
         task.cancel()
 
@@ -164,6 +165,17 @@ async def test_what_must_repeat_is_as_in_the_world() -> None:
         ("a=1&callback=%7B%22url%22%3A%22x%22%2C%22headers%22%3A%7B%22A%22%3A%22123456789%22%7D%7D&b=+2", FORM),
         ("callback=headers%3A+%7B%22A%22%3A+%22123456789", "callback=headers%3A+%7B%22A%22%3A+%221234…"),
         ("callback=http%3A%2F%2Fh%2Fheaders&b=%20", "callback=http%3A%2F%2Fh%2Fheaders&b=%20"),
+        ("callback=http%3A%2F%2Fh%3Ftoken%3D123456789&b=1", "callback=http%3A%2F%2Fh%3Ftoken%3D1234…&b=1"),
+        ('{"callback":"http://h/?a=1&sig=123456789"}', '{"callback":"http://h/?a=1&sig=1234…"}'),
+        ('{"callback":{"url":"http://h/?sig=123456789"}}', '{"callback":{"url":"http://h/?sig=1234…"}}'),
+        ('{"callback": {"url": "http://h/?sig=123456789", ', '{"callback": {"url": "http://h/?sig=1234…", '),
+        ("default_callback_url: http://h/?a=1&Access_Token=x", "default_callback_url: http://h/?a=1&Access_Token=…"),
+        ("http://h/?key=test-a&apikey=test-b", "http://h/?key=test-a&apikey=test-b"),
+        (
+            '{"body":"Sign in: https://shop.example/?token=123456789"}',
+            '{"body":"Sign in: https://shop.example/?token=123456789"}',
+        ),
+        ("x://y@z, postgres://me:pass@db", "x://y@z, postgres://me:pass@db"),
     ],
 )
 def test_texts(text: str, shown: str | None) -> None:
@@ -171,6 +183,27 @@ def test_texts(text: str, shown: str | None) -> None:
     expected = '{"callback":{"headers":[["A","…"],["Content-Type","x"]]}}' if shown is None else shown
     assert MASK.text(text) == expected
     assert MASK.text(expected) == expected
+
+
+@pytest.mark.parametrize(
+    ("view", "shown"),
+    [
+        ({"target": "http://h/?token=123456789", "tries": []}, "http://h/?token=1234…"),
+        ({"delivery": "d1", "target": "http://h/?token=123456789"}, "http://h/?token=1234…"),
+        ({"targets": ["http://h/?token=123456789"]}, "http://h/?token=1234…"),
+        ({"url": "http://h/?token=123456789", "headers": []}, "http://h/?token=1234…"),
+        ({"url": "http://h/s/1", "target": "https://shop.example/?token=123456789"}, None),
+    ],
+    ids=["delivery", "try", "event", "request", "link of a message"],
+)
+def test_addresses(view: dict[str, Any], shown: str | None) -> None:
+    """In the address of a webhook a token is masked, in a link of a message it is not."""
+    raw = MASK.encoded(view).decode()
+    assert (shown or "https://shop.example/?token=123456789") in raw
+    assert ("123456789" in raw) == (shown is None)
+    assert MASK.line("webhook to http://h/?a=1&token=123456789 500, try 1") == (
+        "webhook to http://h/?a=1&token=1234… 500, try 1"
+    )
 
 
 def test_what_is_known_is_masked_everywhere() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any
+from typing import Any, Final
 
 import pytest
 
@@ -17,6 +17,41 @@ pytestmark = pytest.mark.asyncio
 
 
 # --- journal ----------------------------------------------------------------------------------------------------------
+
+
+#: Acts with the newest message of a phone; the last two of a timeline.
+ACTS: Final = {
+    "reply": ("/reply", {"body": "Yes"}),
+    "click": ("/click", {}),
+    "seen": ("/seen", {}),
+    "opt-out": ("/opt-out", {}),
+    "timeline reply": (None, {"reply": {"phone": "420777000101", "body": "Yes"}}),
+    "timeline seen": (None, {"phone": {"number": "420777000101", "act": "seen"}}),
+}
+
+
+@pytest.mark.parametrize("order", [(0, 1), (1, 0), (0,)], ids=["one", "other", "alone"])
+@pytest.mark.parametrize(("path", "body"), ACTS.values(), ids=ACTS)
+async def test_an_act_with_the_newest_of_two_messages_of_one_instant_is_marked(
+    path: str | None, body: dict[str, Any], order: tuple[int, ...]
+) -> None:
+    """Which of them is the newest goes by arrival: the digest may differ, and says so. With one nothing is marked."""
+    timeline = {"timeline": [{"at": "2m", **body}]} if path is None else {}
+    scenario = {"sendbox": 1, "account": {"senders": {"richmsg": ["A", "B"]}}, **timeline}
+    message = {"body": "See http://shop.example", "params": {"_url": {"shorten": True}}}
+    flow = [{"richmsg": {"sender": "A"}}], [{"richmsg": {"sender": "B"}}]
+    async with boxed() as box:
+        await box.open(scenario=scenario)
+        for place in order:
+            await box.send("420777000101", flow=flow[place], **{**message, "body": f"{message['body']}/{place}"})
+        await box.advance("1m")
+        proof = (await box.get(f"{WORLD}/digest")).json
+        assert proof["order_sensitive"] is False
+        if path is not None:
+            answer = await box.post(f"{WORLD}/phones/420777000101{path}", body)
+            assert answer.status in (200, 201), answer
+        await box.advance("2m")
+        assert (await box.get(f"{WORLD}/digest")).json["order_sensitive"] is (len(order) == 2)
 
 
 async def test_nothing_is_left_out_in_silence(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -92,7 +92,7 @@ async def test_what_waits_in_it_ends() -> None:
     async with boxed(keep_closed=1) as box:
         await box.open()
         hosted = box.runtime.worlds[KEY]
-        waiting = asyncio.ensure_future(box.get(f"{WORLD}/outbox?wait=10s"))
+        waiting = asyncio.ensure_future(box.post(f"{WORLD}/outbox?wait=10s"))
         while not hosted.changed:
             await asyncio.sleep(0)
         working = hosted.working = asyncio.get_running_loop().create_future()

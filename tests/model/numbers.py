@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 #: Calling codes that the drawn worlds use, with their mobile country codes.
-COUNTRIES: Final = {"1": 310, "420": 230, "421": 231, "43": 232, "44": 234, "48": 260, "49": 262}
+COUNTRIES: Final = {"1": 310, "420": 230, "421": 231, "43": 232, "44": 234, "48": 260, "49": 262, "687": 546}
 
 
 def calling_code(number: str) -> str | None:
@@ -15,8 +15,10 @@ def calling_code(number: str) -> str | None:
 
 def normalized(text: str) -> str | None:
     """A number of a Czech account in international form; None where there is none (A14)."""
-    number = "".join(character for character in text if character in "0123456789").lstrip("0")
-    if len(number) == 9 and number[0] in "67":
+    marked = [character for character in text if character in "0123456789+"]
+    explicit = marked[:1] == ["+"] or marked[:2] == ["0", "0"]
+    number = "".join(marked).replace("+", "").lstrip("0")
+    if len(number) == 9 and number[0] in "67" and not explicit:
         number = f"420{number}"
     return number if 8 <= len(number) <= 15 and calling_code(number) else None
 

@@ -207,7 +207,7 @@ async def test_a_call_that_waits_is_a_use() -> None:
     async with boxed(reading=reading, world_ttl=HOUR) as box:
         await box.open()
         hosted = box.runtime.worlds[KEY]
-        polling = asyncio.create_task(box.get(f"{WORLD}/outbox?wait=30s"))
+        polling = asyncio.create_task(box.post(f"{WORLD}/outbox?wait=30s"))
         while not hosted.waits:
             await asyncio.sleep(0)
         reading.passes(2 * HOUR)

@@ -219,13 +219,26 @@ async def test_an_auto_step_that_hangs_is_not_waited_for_without_end() -> None:
         assert (await refused(box, by="1s"))[:2] == (409, "advancing")
 
 
-async def test_an_auto_clock_that_cannot_go_on_says_so_in_the_log() -> None:
-    """A bound that an automatic step meets is no call's error, but a line."""
+async def test_an_auto_clock_that_cannot_go_on_says_so_once() -> None:
+    """What is out of its reach it does not try again: it stands still, until something comes before, or it is moved."""
     async with boxed(mode="auto", quiet=0.0) as box:
-        await box.send(datetime="2029-01-01T00:00:00Z")
-        while not any("is more than 400d" in line for _, line in box.log):
+        (later,) = await box.send(datetime="2029-01-01T00:00:00Z")
+        hosted, said = box.runtime.worlds[KEY], "1036d15h is more than 400d, the most in one call"
+        while not any(said in line for _, line in box.log):
             await asyncio.sleep(0)
+        await turns(50)
+        assert hosted.timer is None
+        assert hosted.auto is None or hosted.auto.done()
         assert (await box.clock())["now"] == at(0)
+        (sooner,) = await box.send()
+        while "delivered" not in await box.results(sooner):
+            await turns()
+        await turns(50)
+        assert [line.partition(";")[0] for _, line in box.log if "400d" in line] == [said]
+        await box.advance("399d")
+        await box.advance("399d")
+        while "delivered" not in await box.results(later):
+            await turns()
 
 
 async def test_an_auto_clock_leaves_an_advance_by_hand_alone() -> None:

@@ -143,7 +143,7 @@ async def test_overtake_through_the_outbox() -> None:
     async with boxed() as box:
         await box.open(scenario={"sendbox": 1, "webhooks": [OVERTAKE]}, deliveries="pull")
         sending = asyncio.create_task(box.send(callback="http://a.example/"))
-        (call,) = (await box.get(f"{WORLD}/outbox?wait=5s")).json["calls"]
+        (call,) = (await box.post(f"{WORLD}/outbox?wait=5s")).json["calls"]
         assert not sending.done()
         await box.post(f"{WORLD}/outbox/{call['id']}", {"status": 200})
         await sending

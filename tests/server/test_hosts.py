@@ -93,6 +93,36 @@ async def test_foreign_origins_are_refused(box: Box, origin: str) -> None:
     assert (await box.get("/_sandbox/worlds")).json == {"worlds": []}
 
 
+#: What a browser says of a request, and whether it is served.
+ASKED = {
+    "image": ("cross-site", "no-cors", "image", False),
+    "script": ("cross-site", "no-cors", "script", False),
+    "frame": ("cross-site", "navigate", "iframe", False),
+    "object": ("cross-site", "navigate", "object", False),
+    "neighbour": ("same-site", "no-cors", "image", False),
+    "capitals": ("Cross-Site", "no-cors", "image", False),
+    "link": ("cross-site", "navigate", "document", True),
+    "link of a neighbour": ("same-site", "navigate", "document", True),
+    "own script": ("same-origin", "cors", "empty", True),
+    "typed": ("none", "navigate", "document", True),
+}
+
+
+@pytest.mark.parametrize(("site", "mode", "destination", "served"), ASKED.values(), ids=ASKED)
+@pytest.mark.asyncio
+async def test_foreign_sites_are_refused(box: Box, site: str, mode: str, destination: str, served: bool) -> None:
+    """What another site embeds comes without `Origin`, and is refused by what the browser says; a link is followed."""
+    said = {"sec-fetch-site": site, "sec-fetch-mode": mode, "sec-fetch-dest": destination}
+    for path in ("/_sandbox/worlds", "/_sandbox/", "/signup/0011223344556677", "/openapi.json"):
+        answer = await box.call("GET", path, headers=said)
+        assert answer.status != 403 if served else (answer.status, answer.json["error"]) == (403, "foreign_origin"), (
+            path
+        )
+    own = site in ("same-origin", "none")
+    answer = await box.call("POST", "/_sandbox/worlds", b'{"id": "test-csrf"}', said)
+    assert answer.status == (201 if own else 403)  # a form that is sent is no link
+
+
 @pytest.mark.parametrize(
     ("host", "origin"),
     [

@@ -168,7 +168,7 @@ class _Carrier:
         try:
             while not ending.done():
                 parameters = {"wait": POLL, "except": ",".join(under_way)}
-                poll = asyncio.create_task(_ask(self._control, "GET", outbox, params=parameters))
+                poll = asyncio.create_task(_ask(self._control, "POST", outbox, json=parameters))
                 await asyncio.wait({poll, ending, *under_way.values()}, return_when=asyncio.FIRST_COMPLETED)
                 if poll.done():
                     for call in poll.result()["calls"]:

@@ -178,6 +178,7 @@ async def serve(
         served.runtime.dropped = lambda: log.dropped
         say(banner(options, served) if shown and not options.quiet else start_line(options, served))
         await stop.wait()
+        log.line(Line(f"Sendbox stops at {served.origin}; open worlds: {len(served.runtime.worlds)}"))
 
 
 def run(options: Options) -> int:

@@ -148,8 +148,9 @@ class Operation:
     be repeated; `prepare` does beforehand what takes time, and answers the arguments to go on with. It is journaled
     too, unless it `journals` itself. `words` makes lines for people of its answer. What reads a world can be asked for
     its past (`THEN`), unless `present` says why not. What only `watches` a world is not a use of it. What `makes`
-    something that it may find there answers `Made`. `answers` is the type of its answer (`control/contract/types.py`);
-    without it the answer is any object.
+    something that it may find there answers `Made`. What is `asked` changes nothing though it is no GET, or is repeated
+    all the time: the log has no line of it. A `deprecated` one ends with the next release. `answers` is the
+    type of its answer (`control/contract/types.py`); without it the answer is any object.
     Over HTTP secrets are masked in answers, unless they are needed `whole`: to be repeated or carried out, or as the
     address of a world.
 
@@ -173,6 +174,8 @@ class Operation:
     makes: bool = False
     answers: Any = dict
     whole: bool = False
+    deprecated: bool = False
+    asked: bool = False
 
     def __call__(self, call: Call, *positional: Any, **named: Any) -> Awaitable[Any]:
         """What the function of the row answers."""
@@ -187,6 +190,11 @@ class Operation:
     def reads(self) -> bool:
         """Whether it reads one world."""
         return self.worldly and self.method == "GET"
+
+    @property
+    def logged(self) -> bool:
+        """Whether the log has a line of it: it changes a world, or which worlds there are."""
+        return self.method != "GET" and not self.asked
 
     @property
     def legal(self) -> Mapping[str, Argument]:
@@ -229,6 +237,8 @@ def operation(
     makes: bool = False,
     answers: Any = dict,
     whole: bool = False,
+    deprecated: bool = False,
+    asked: bool = False,
 ) -> Callable[[Function], Operation]:
     """Makes a function an operation; its name is the function's. Who serves lists its module (`Served`)."""
 
@@ -262,6 +272,8 @@ def operation(
             makes,
             answers,
             whole,
+            deprecated,
+            asked,
         )
 
     return register

@@ -408,8 +408,8 @@ async def hook_receive(call: Call, raw: Any = None) -> Any:
     return {}
 
 
-@operation("GET", "/worlds/{id}/outbox", present="what waits there is to be sent now", answers=Outbox, whole=True)
-async def outbox(
+@operation("POST", "/worlds/{id}/outbox", answers=Outbox, whole=True, asked=True)
+async def fetch_outbox(
     call: Call, wait: Duration = None, during: Annotated[str | None, DURING] = None, except_: str = ""
 ) -> Any:
     """Deliveries that the caller must send; after the first such call deliveries wait here and are not pushed.
@@ -418,11 +418,48 @@ async def outbox(
     commas between, are left out: the caller is carrying them out already.
     """
     hosted = call.here
-    carried = frozenset(except_.split(","))
     await hosted.free()
     if hosted.gone:
         raise closed(hosted)
+    if not hosted.pulling:
+        call.runtime.log(hosted.world.id, "webhooks wait in the outbox from now on", operation="fetch_outbox")
     call.runtime.pull(hosted)
+    return await _fetch(call, wait, during, except_)
+
+
+@operation(
+    "GET",
+    "/worlds/{id}/outbox",
+    present="what waits there is to be sent now",
+    deprecated=True,
+    answers=Outbox,
+    whole=True,
+)
+async def outbox(
+    call: Call, wait: Duration = None, during: Annotated[str | None, DURING] = None, except_: str = ""
+) -> Any:
+    """Deprecated: deliveries that wait in a world whose deliveries are pulled. It does not make a world pull them.
+
+    `POST` does, with the same arguments.
+    """
+    hosted = call.here
+    await hosted.free()
+    if hosted.gone:
+        raise closed(hosted)
+    if hosted.pulling:
+        return await _fetch(call, wait, during, except_)
+
+    async def look() -> Any:
+        return hosted.pulling or (during == "advance" and not hosted.advancing)
+
+    await wait_for(hosted, wait, look)
+    return {"calls": []}
+
+
+async def _fetch(call: Call, wait: Any, during: str | None, without: str) -> dict[str, Any]:
+    """The webhooks that wait in the outbox of a world, and those of a long poll."""
+    hosted = call.here
+    carried = frozenset(without.split(","))
     attendance = hosted.attendance
     attendance.note(call.runtime.reading())
     call.runtime.changed(hosted)
@@ -470,7 +507,7 @@ async def outbox_end(call: Call) -> Any:
     return {"deliveries": "push"}
 
 
-@operation("POST", "/worlds/{id}/outbox/{delivery}", answers=Reported)
+@operation("POST", "/worlds/{id}/outbox/{delivery}", answers=Reported, asked=True)
 async def outbox_done(call: Call, delivery: str, status: Whole = None, error: Annotated[Any, FAILURE] = None) -> Any:
     """How a call from the outbox went: an HTTP status, or a word for why there was none."""
     outbox = call.here.outbox

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
@@ -18,8 +18,9 @@ from sendbox.control.operation import READ, Control, ControlError, Made, Operati
 from sendbox.control.stream import STREAMED, Events
 from sendbox.engine import bounds
 from sendbox.runtime.slot import Slice
+from sendbox.server.origin import ClientLeft, read_body
 from sendbox.server.origin import origin_of as origin_of
-from sendbox.server.origin import read_body
+from sendbox.server.wire import WIRE, Inside
 from sendbox.services.http.exchange import BODY_CAP
 
 if TYPE_CHECKING:
@@ -143,9 +144,15 @@ async def _perform(control: Control, row: Operation, request: Request) -> Respon
         if arguments.get("form") == CANONICAL:
             encode = orjson.dumps
         origin = origin_of(control.runtime, request.scope)
-        value = await control.do(origin, row, request.path_params.get("id"), arguments)
+        asked = control.do(origin, row, request.path_params.get("id"), arguments)
+        abandonable = (row.reads or row.asked) and not isinstance(request.scope.get("extensions", {}).get(WIRE), Inside)
+        value = await (_while_there(asked, request.receive) if abandonable else asked)
+        if row.logged:
+            _log(control, row, request, value)
     except ControlError as error:
         return json_answer(error.as_json(), error.status, encode)
+    except ClientLeft:
+        return Response(status_code=499)  # nobody reads it
     except Exception:
         log.exception("control failed at %s", row.name)
         return json_answer({"error": "internal", "message": "an error of the sandbox itself, see its log"}, 500)
@@ -155,6 +162,28 @@ async def _perform(control: Control, row: Operation, request: Request) -> Respon
         pieces = value.pieces(request.headers.get("last-event-id"))
         return Streamed(pieces, media_type=value.media_type, endless=value.end)
     return json_answer(value, 201 if isinstance(value, Made) else row.status, encode)
+
+
+async def _while_there(asked: Awaitable[Any], receive: Receive) -> Any:
+    """Return the answer of an operation that only reads. It ends when its client goes away. Raises `ClientLeft`."""
+    asking = asyncio.ensure_future(asked)
+    leaving = asyncio.create_task(_left(receive))
+    try:
+        await asyncio.wait({asking, leaving}, return_when=asyncio.FIRST_COMPLETED)
+        if not asking.done():
+            raise ClientLeft
+        return asking.result()
+    finally:
+        asking.cancel()
+        leaving.cancel()
+        await asyncio.wait({asking, leaving})
+
+
+def _log(control: Control, row: Operation, request: Request, answer: Mapping[str, Any]) -> None:
+    """A line for what a client did through control."""
+    world = request.path_params.get("id") or answer.get("id") or ""
+    caller = "a local socket" if request.client is None else f"{request.client.host}:{request.client.port}"
+    control.runtime.log(world, f"control {row.name} from {caller}", operation=row.name, caller=caller)
 
 
 async def _arguments(request: Request, row: Operation) -> dict[str, Any]:

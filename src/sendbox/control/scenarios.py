@@ -121,7 +121,7 @@ class ScenarioShown(TypedDict):
     settings: ScenarioSettings
 
 
-@operation("POST", "/check", answers=Checked, whole=True)
+@operation("POST", "/check", answers=Checked, whole=True, asked=True)
 async def check(call: Call, text: str, line: Count = None, column: Count = None) -> Any:
     """What is wrong with a scenario as YAML, and what may be written at the cursor; nothing is opened or changed.
 

@@ -31,7 +31,7 @@ GRACE: Final = 2.0
 #: The same in words, for the log and the answer of an advance.
 UNATTENDED: Final = (
     "no client fetches the outbox, where its webhooks wait: run `sendbox forward`, "
-    "or fetch them (GET /_sandbox/worlds/{id}/outbox), before the clock is moved"
+    "or fetch them (POST /_sandbox/worlds/{id}/outbox), before the clock is moved"
 )
 
 

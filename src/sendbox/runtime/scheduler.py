@@ -50,7 +50,9 @@ class Mover:
             hosted.timer.cancel()
             hosted.timer = None
         if world.clock.mode == "auto":
-            if not world.idle and hosted.calls.loop is None:  # else it stays there until a command moves it
+            if (
+                not world.idle and hosted.calls.loop is None and not self._stands(hosted)
+            ):  # else until a command moves it
                 hosted.timer = self._loop.call_later(self._runtime.settings.quiet, self._auto, hosted)
         elif world.clock.mode == "real":
             if world.outlets.ready:
@@ -102,7 +104,19 @@ class Mover:
         try:
             await self._advance(hosted, Goal("next", 1), by_hand=False)
         except Conflict as conflict:
-            self._runtime.log(hosted.world.id, conflict.message, "warning")
+            due = hosted.world.timeline.next_due()
+            if conflict.error != "too_far" or due != hosted.too_far:
+                self._runtime.log(hosted.world.id, conflict.message, "warning")
+            if conflict.error == "too_far" and due != hosted.too_far:
+                hosted.too_far = due
+                self.kick(hosted)  # it was wound when the step ended
+
+    def _stands(self, hosted: Hosted) -> bool:
+        """Whether an `auto` clock has said that its next step is out of its reach, and nothing comes before it."""
+        world, due = hosted.world, hosted.too_far
+        if due is None or world.outlets.ready or world.timeline.next_due() != due:
+            return False
+        return due > END or due - world.now > self._runtime.settings.max_reach_ms
 
     async def steady(self, hosted: Hosted) -> None:
         """Waits until the step that an `auto` clock is taking has ended, so that it disturbs no command."""

@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 
 #: Real nanoseconds of work after which the loop gets its turn.
 SLICE_NS: Final = 1_000_000
+#: So many different remarks are counted for a world, and so many are named in the summary.
+MOST_ADVISED: Final = 1_000
+MOST_NAMED: Final = 20
 #: Checkpoints that a world keeps: each holds a place for every command before it.
 CHECKPOINTS: Final = 100
 
@@ -105,18 +108,24 @@ class Slice:
             self._began = wall.monotonic_ns()
 
     async def through(self, work: Generator[Callable[[], None] | None, None, T]) -> T:
-        """Does work, pausing where it yields None, calling off the loop what else it yields; returns its result."""
-        while True:
-            try:
-                load = next(work)
-            except StopIteration as end:
-                result: T = end.value
-                return result
-            if load is None:
-                await self.pause()
-            else:
-                await asyncio.get_running_loop().run_in_executor(None, load)
-                self.begin()
+        """Does work, pausing where it yields None, calling off the loop what else it yields; returns its result.
+
+        Work that is cancelled is closed.
+        """
+        try:
+            while True:
+                try:
+                    load = next(work)
+                except StopIteration as end:
+                    result: T = end.value
+                    return result
+                if load is None:
+                    await self.pause()
+                else:
+                    await asyncio.get_running_loop().run_in_executor(None, load)
+                    self.begin()
+        finally:
+            work.close()
 
 
 def spread(steps: Iterator[None], then: Callable[[], object] = lambda: None) -> None:
@@ -200,6 +209,40 @@ class Attendance:
         return bool(self.polls) or (self.seen is not None and now - self.seen <= patience * 1e9)
 
 
+class Advised:
+    """How often advice was given in a world, by its code, the operation and the place.
+
+    Beyond a bound a new one is only counted, so that a client with ever new remarks fills neither memory nor log.
+    """
+
+    __slots__ = ("_beyond", "_counts")
+
+    def __init__(self) -> None:
+        self._counts: dict[tuple[str, str, str], int] = {}
+        self._beyond = 0
+
+    def is_new(self, advice: Advice, operation: str) -> bool:
+        """Count one; return whether the log has no line of it yet."""
+        given, counts = (advice.code, operation, advice.path), self._counts
+        count = counts.get(given)
+        if count is not None:
+            counts[given] = count + 1
+            return False
+        if len(counts) >= MOST_ADVISED:
+            self._beyond += 1
+            return False
+        counts[given] = 1
+        return True
+
+    def summary(self) -> str:
+        """Return the advice that was given more often than the log says, the most frequent first."""
+        repeated = [(count, *given) for given, count in self._counts.items() if count > 1]
+        repeated.sort(key=lambda row: -row[0])
+        lines = [f"{count} × {code} on {operation} at {path}" for count, code, operation, path in repeated[:MOST_NAMED]]
+        rest = self._beyond + sum(count for count, *_ in repeated[MOST_NAMED:])
+        return ", ".join([*lines, *([f"{rest} × others"] if rest else [])])
+
+
 @dataclass(slots=True, eq=False, repr=False)
 class Hosted(Changing):
     """A world and what the runtime keeps beside it."""
@@ -241,13 +284,13 @@ class Hosted(Changing):
     news: bool = False
     #: messages of it that are counted (`Counts`)
     counted: int = 0
-    #: advice that the log has said, and how far the journal was read for it
-    told: set[Advice] = field(default_factory=set)
-    #: the addresses of these objects: most remarks are the same ones again
-    heard: set[int] = field(default_factory=set)
+    #: advice that was given, and how far the journal was read for the log
+    advised: Advised = field(default_factory=Advised)
     logged: int = 0
     #: what was tried in earlier epochs, where it is kept (`Tried`)
     tried: Sum | None = None
+    #: the instant of a step that is too far away for an `auto` clock, as the log has said
+    too_far: int | None = None
     #: the step that an `auto` clock is taking by itself
     auto: asyncio.Task[None] | None = None
     #: requests of emulated interfaces that are being answered, a token each

@@ -144,7 +144,14 @@ class Runtime:
     def log(self, world: str, message: str, level: Level = "info", operation: str | None = None, **more: Any) -> None:
         """A line for the log, in which secrets are masked."""
         mask = self.mask(world)
-        self.tells(Line(mask.text(message), key_shown(world), level, operation, mask.view(more)))
+        known = {name: mask.line(value) if isinstance(value, str) else value for name, value in more.items()}
+        self.tells(Line(mask.line(message), key_shown(world), level, operation, known))
+
+    def _log_advice(self, hosted: Hosted) -> None:
+        """A line for a world that ends: how often each advice was given."""
+        summary = hosted.advised.summary()
+        if summary:
+            self.log(hosted.world.id, f"advice in all: {summary}")
 
     def mask(self, world_id: str) -> Mask:
         """What masks the secrets of a world, which may be closed, in what people read."""
@@ -382,6 +389,7 @@ class Runtime:
     def end(self, hosted: Hosted, gone: Gone) -> None:
         """Ends a world, and remembers what became of it."""
         self.watch.closes(hosted)
+        self._log_advice(hosted)
         world = hosted.world
         self.counts.look(hosted)
         del self.worlds[world.id]
@@ -513,6 +521,7 @@ class Runtime:
         """Ends all worlds and the client that delivers."""
         tasks = [task for hosted in self.worlds.values() for task in hosted.tasks]
         for hosted in self.worlds.values():
+            self._log_advice(hosted)
             hosted.gone = True
             self._drop(hosted)
         self.worlds.clear()

@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from sendbox.runtime.worlds import Hosted, Runtime
     from sendbox.services.http.exchange import Answer, Route, Tokens, Whose
 
-#: So many different remarks are remembered for a world, so that the log says each of them once.
-MOST_TOLD: Final = 1_000
 #: Why a call reached no world, and what to do about it.
 _NO_KEY: Final = ("no API key came with the call", "send it where this operation takes it (section 5)")
 _LATE: Final = (
@@ -297,7 +295,7 @@ class Emulated:
 
 
 def _log_remarks(runtime: Runtime, hosted: Hosted, record: RequestRecord) -> None:
-    """A line for each finding, and for each advice that the log does not have yet for this world."""
+    """A line for each finding, and for each advice that is new in this world."""
     world_id = hosted.world.id
     for finding in record.findings:
         word = "refused" if record.status >= 400 else "rejected"
@@ -305,11 +303,8 @@ def _log_remarks(runtime: Runtime, hosted: Hosted, record: RequestRecord) -> Non
         known: dict[str, Any] = {"status": record.status, "rule": finding.rule, "at": finding.path}
         runtime.log(world_id, message, operation=record.operation, **known)
     for advice in record.advice:
-        if id(advice) in hosted.heard or advice in hosted.told:
+        if not hosted.advised.is_new(advice, record.operation):
             continue
-        if len(hosted.told) < MOST_TOLD:
-            hosted.told.add(advice)
-            hosted.heard.add(id(advice))
         message = f"advice {advice.code} on {record.operation}: {advice.message} at {advice.path}"
         known = {"status": record.status, "code": advice.code, "at": advice.path}
         runtime.log(world_id, message, operation=record.operation, **known)

@@ -2,7 +2,8 @@
 
 A page of a foreign site can make a browser send requests to this machine, and by a name of its own that resolves to
 this machine (DNS rebinding) it can read the answers too. So everything but the emulated services takes only hosts that
-a foreign site cannot have, and only origins of its own. `docs/security.md` says from whom this protects.
+a foreign site cannot have, and only origins of its own; a browser that sends no origin says which site asks, in
+`Sec-Fetch-Site`. A page that a link of another site leads to is shown. `docs/security.md` says from whom this protects.
 """
 
 from __future__ import annotations
@@ -21,6 +22,10 @@ if TYPE_CHECKING:
 
 #: Names under these are of one machine or one network: no site of the internet has one (RFC 6761, RFC 6762).
 LOCAL: Final = (".localhost", ".internal", ".local", ".test", ".svc", ".cluster.local")
+
+
+#: What browsers call the site that asks, where it is not this one (Fetch Metadata Request Headers).
+FOREIGN_SITES: Final = ("cross-site", "same-site")
 
 
 class Refusal(NamedTuple):
@@ -43,7 +48,7 @@ def misaddressed(scope: Scope) -> Refusal | None:
 
 
 def foreign(scope: Scope, settings: Settings) -> Refusal | None:
-    """A request to control or a page under a foreign host (421), or from a page of a foreign origin (403)."""
+    """A request to control or a page under a foreign host (421), or from a page of a foreign origin or site (403)."""
     public = origin(settings.public_url or "")
     host = (_values(scope, b"host") or [""])[0]
     name, port = authority(host, scope["scheme"]) or ("", 0)
@@ -64,7 +69,21 @@ def foreign(scope: Scope, settings: Settings) -> Refusal | None:
                 f"{text!r} is not the origin of this sandbox; legal are {scope['scheme']}://{host}, the origin of "
                 "--public-url, and requests without Origin, which come from no foreign page",
             )
+    for site in _values(scope, b"sec-fetch-site"):
+        if site.strip().lower() in FOREIGN_SITES and not _follows_link(scope):
+            return Refusal(
+                403,
+                "foreign_origin",
+                f"{site!r} in Sec-Fetch-Site is not legal: a page of another origin asks; legal are same-origin, none, "
+                "requests without that header, and a link that is followed",
+            )
     return None
+
+
+def _follows_link(scope: Scope) -> bool:
+    """Whether a browser shows the answer as a page of its own: a link does that, and nothing that a site embeds."""
+    mode, shown_as = (_values(scope, name) for name in (b"sec-fetch-mode", b"sec-fetch-dest"))
+    return scope["method"] == "GET" and mode == ["navigate"] and shown_as == ["document"]
 
 
 def _values(scope: Scope, name: bytes) -> Sequence[str]:

@@ -111,7 +111,7 @@ async def test_a_delivery_that_is_with_a_client_may_be_held() -> None:
         await box.only_sending()
         await box.send(PHONE)
         advance = asyncio.create_task(box.advance("0s"))
-        (carried,) = (await box.get(f"{WORLD}/outbox?wait=1m")).json["calls"]
+        (carried,) = (await box.post(f"{WORLD}/outbox?wait=1m")).json["calls"]
         shown = await whole(box)
         assert (shown["id"], shown["state"], shown["acts"]) == (carried["id"], "sending", ["hold"])
         assert [(this_try["status"], this_try["took"]) for this_try in shown["tries"]] == [(None, None)]

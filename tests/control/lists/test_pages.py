@@ -139,6 +139,28 @@ async def test_a_phone_that_was_forgotten_is_no_end_of_pages() -> None:
 
 
 @pytest.mark.asyncio
+async def test_an_act_on_a_phone_whose_messages_were_forgotten_says_so() -> None:
+    """Not that nothing has arrived yet: the bound is named. Where nothing was forgotten, nothing has arrived."""
+    async with boxed(max_messages=3, when_full="forget") as box:
+        await box.open()
+        answer = await box.post(f"{WORLD}/phones/{PHONES[0]}/reply", {"body": "Yes"})
+        assert (answer.status, answer.json["error"]) == (404, "no_such_message")
+        for phone in PHONES:
+            await box.send(phone)
+            await box.advance("1h")
+        answer = await box.post(f"{WORLD}/phones/{PHONES[0]}/reply", {"body": "Yes"})
+        assert (answer.status, answer.json) == (
+            404,
+            {
+                "error": "forgotten",
+                "message": f"no message on {PHONES[0]} is kept: the world no longer has its oldest messages "
+                "(--max-messages=3)",
+                "bound": "--max-messages=3",
+            },
+        )
+
+
+@pytest.mark.asyncio
 async def test_a_short_phone_says_how_much_there_is() -> None:
     """Counts, and the last of its conversation; a long text is cut."""
     async with boxed() as box:

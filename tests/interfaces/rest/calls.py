@@ -59,7 +59,7 @@ async def moved(box: Box, by: str = "0s", key: str = KEY) -> list[tuple[str, dic
     moving = asyncio.ensure_future(box.advance(by, key=key))
     found = []
     while not moving.done():
-        for call in (await box.get(f"{world}/outbox?during=advance&wait=5s")).json["calls"]:
+        for call in (await box.post(f"{world}/outbox?during=advance&wait=5s")).json["calls"]:
             headers = {name.lower(): value for name, value in call["headers"]}
             found.append((call["url"], headers, base64.b64decode(call["body"])))
             await box.post(f"{world}/outbox/{call['id']}", {"status": 200})

@@ -29,7 +29,7 @@ from sendbox.engine.commands.command import Act, Open, Outcome, Stamp
 from sendbox.engine.durations import iso
 from sendbox.engine.kinds.own import json_of
 from sendbox.engine.kinds.rows import Observer
-from sendbox.runtime.worlds import Slice
+from sendbox.runtime.slot import Slice, spread
 from sendbox.scenario.model import ScenarioError
 from sendbox.services.assume import SETTINGS
 from sendbox.services.assumptions import registry
@@ -229,8 +229,13 @@ def again(
             return was.delivery == lost or was.view["at"] < iso(min(goal.at, world.now))
 
         first = yield from first_of(before, seen(world), claims)
-    finally:
+    except GeneratorExit:  # nobody waits for it any more
+        spread(world.dispose())
+        raise
+    except BaseException:
         yield from world.dispose()
+        raise
+    yield from world.dispose()
     if first is not None:
         return Again("differs", first.text, first)
     if not stopped:

@@ -129,6 +129,8 @@ def _operation(types: Types, row: Operation, *further: dict[str, Any]) -> dict[s
         elif argument.name != "raw":
             others.append(argument)
     operation: dict[str, Any] = {"operationId": row.name, "summary": text.partition("\n")[0], "description": text}
+    if row.deprecated:
+        operation["deprecated"] = True
     if row.method in ("GET", "DELETE") or row.raw:
         parameters += [
             _parameter(argument.name, "query", schemas[argument.name], required=argument.required)

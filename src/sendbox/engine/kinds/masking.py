@@ -1,4 +1,5 @@
-"""Masking: what people read shows no key of a real service, no secret, no password and no value of a callback's header.
+"""Masking: what people read shows no key of a real service, no secret, no password, and of a callback no header's value
+and no token in the query.
 
 It is applied where words and answers leave: in the log (`runtime/worlds.py`), in words about entries
 (`narration.Teller`), and in the answers of control over HTTP (`control/routes.py`), of which the page is made. What
@@ -35,9 +36,23 @@ SHORTEST: Final = 8
 #: One of these is in every JSON text that has something to mask.
 _SIGNS: Final = (b"@", b"%40", b"ecret", b"assword", b"eaders", b"pikey", b"pi_key", b"pi-key", b"uthoriz", b"ookie")
 _REAL_KEY: Final = re.compile(rb'"key":"(?!test-)')
-#: `user:password@` of an address, plain and in a query or form.
-_USER: Final = re.compile(r"(?<=://)[^/\s?#\"'<>\\]*@")
-_QUOTED_USER: Final = re.compile(r"(?<=%3A%2F%2F)(?:(?!%2F|%3F|%23)[^&\s\"'<>\\])*%40", re.IGNORECASE)
+#: `user:password@` of an address, plain and in a query or form. Webhooks go to http and https only; other schemes are
+#: words of a text.
+_USER: Final = re.compile(r"(?:(?<=http://)|(?<=https://))[^/\s?#\"'<>\\]*@", re.IGNORECASE)
+_QUOTED_USER: Final = re.compile(
+    r"(?:(?<=http%3A%2F%2F)|(?<=https%3A%2F%2F))(?:(?!%2F|%3F|%23)[^&\s\"'<>\\])*%40", re.IGNORECASE
+)
+#: Parameters of a query whose names say that they prove who asks; and such a query, in the bytes of a view.
+_PROOF: Final = (
+    r"[^=&#\s\"'<>]*(?:auth|code|cookie|credential|jwt|key|passw|pwd|secret|session|sig|token)[^=&#\s\"'<>]*"
+)
+_QUERY: Final = re.compile(rf"(?<=[?&])({_PROOF}=)(?!test-)([^&#\s\"'<>\\]+)", re.IGNORECASE)
+_QUERIED: Final = re.compile(rb"[?&]" + _PROOF.encode() + rb"=", re.IGNORECASE)
+#: The address of a webhook in a text: a form, YAML, an object that is not whole, or words.
+_CALLBACK: Final = re.compile(
+    r"((?:callback\w*\W{1,12}(?:url\W{1,8})?|webhooks?(?: \d+)? to )https?://[^?\s\"'<>]*)(\?[^\s\"'<>]*)",
+    re.IGNORECASE,
+)
 _QUOTE: Final = r"(?:\\*[\"']|&quot;|&#3[49];)?"
 _KEYED: Final = re.compile(
     rf"(?<![\w-])((?:apikey|api_key|x-api-key){_QUOTE}\s*[:=]\s*{_QUOTE})(?!test-)([^\s\"'&,;}}\\]+)", re.IGNORECASE
@@ -75,6 +90,11 @@ def masked(secret: str) -> str:
 def key_shown(key: str) -> str:
     """An API key: whole where it begins with `test-`, else masked, as it may be one of the real service."""
     return key if key.startswith("test-") else masked(key)
+
+
+def address_shown(text: str) -> str:
+    """The address of a webhook, or a text with such addresses, without the values that prove who asks."""
+    return _QUERY.sub(_second, text) if "?" in text else text
 
 
 def _without_value(message: str) -> str:
@@ -125,9 +145,10 @@ class Mask:
     def encoded(self, value: Any) -> bytes:
         """A view as JSON, masked."""
         raw = orjson.dumps(value)
-        if not any(sign in raw for sign in self._signs) and _REAL_KEY.search(raw) is None:
-            return raw
-        return orjson.dumps(self.view(value))
+        hides = any(sign in raw for sign in self._signs) or any(
+            pattern.search(raw) for pattern in (_REAL_KEY, _QUERIED)
+        )
+        return orjson.dumps(self.view(value)) if hides else raw
 
     def view(self, value: Any, name: str = "") -> Any:
         """A view, masked; `name` is that of its field."""
@@ -154,11 +175,18 @@ class Mask:
             text = _NAMED.sub(_second, text)
         if " at $" in text:
             text = _line(text)
-        if "callback" in lower and "headers" in lower:
+        if "callback" in lower:
             text = _FIELD.sub(self._field, text)
+        if "?" in text and ("callback" in lower or "webhook" in lower):
+            text = _CALLBACK.sub(lambda found: found[1] + address_shown(found[2]), text)
+        if "callback" in lower and "headers" in lower:
             text = _HEADERS.sub(lambda found: found[1] + _HEADER.sub(_second, found[2]), text)
             text = _BLOCK.sub(lambda found: found[1] + found[2] + _ENTRY.sub(_second, found[3]), text)
         return text if self._known is None else self._known.sub(lambda found: masked(found[0]), text)
+
+    def line(self, text: str) -> str:
+        """A line of a log, masked; the addresses in it are those of webhooks."""
+        return address_shown(self.text(text))
 
     def _field(self, found: re.Match[str]) -> str:
         """The callback of a form: decoded, masked, and encoded again if it has something to hide."""
@@ -166,7 +194,7 @@ class Mask:
         try:
             value = orjson.loads(text)
         except orjson.JSONDecodeError:
-            shown = self.text(f"callback: {text}").removeprefix("callback: ")
+            shown = address_shown(self.text(f"callback: {text}").removeprefix("callback: "))
         else:
             hidden = self._value(value, "callback", KEYS)
             shown = text if hidden == value else orjson.dumps(hidden).decode()
@@ -179,16 +207,30 @@ class Mask:
                 return masked(value)
             if lower in keys:
                 return key_shown(value)
-            return value if lower in IDS and value == self._world else self.text(value)
+            if lower in IDS and value == self._world:
+                return value
+            return address_shown(self.text(value)) if lower == "targets" or "callback" in lower else self.text(value)
         if isinstance(value, Mapping):
             if "path" in value and "rule" in value and "message" in value:
                 value = _finding(value)
             called = "url" in value or "callback" in name.lower()
-            return {
+            shown = {
                 each: _headers(item) if called and each == "headers" else self._value(item, str(each), keys)
                 for each, item in value.items()
             }
+            for field in _addresses(value, name):
+                if isinstance(shown.get(field), str):
+                    shown[field] = address_shown(shown[field])
+            return shown
         return [self._value(item, name, keys) for item in value] if isinstance(value, list | tuple) else value
+
+
+def _addresses(value: Mapping[str, Any], name: str) -> Iterable[str]:
+    """The fields of a view that hold the address of a webhook. A view of a short link has `url` and `target` too."""
+    if "callback" in name.lower() or ("url" in value and "headers" in value):
+        yield "url"
+    if "url" not in value:
+        yield "target"
 
 
 def _headers(headers: Any) -> Any:

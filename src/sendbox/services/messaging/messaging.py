@@ -204,13 +204,8 @@ class Messaging(Part):
         inbound.canonical = canonical
 
     def _reply(self, entry: TimelineEntry) -> None:
-        fields = entry.what
-        phone, message_id = fields["phone"], fields.get("message_id")
-        for attempt in self.phones.held(phone, fields.get("channel")):
-            if message_id in (None, attempt.message.id):
-                self.phones.reply_due((attempt, _line(entry, phone)))
-                return
-        self.phones.note(phone, "nothing_to_answer")
+        fields, phone = entry.what, entry.what["phone"]
+        self.phones.answer(phone, fields.get("channel"), fields.get("message_id"), _line(entry, phone))
 
     def _phone(self, entry: TimelineEntry) -> None:
         fields = entry.what

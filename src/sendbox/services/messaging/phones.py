@@ -24,6 +24,8 @@ from sendbox.services.messaging.records import Attempt, Inbound, Link, Message
 from sendbox.services.messaging.results import DELIVERED, SEEN, SENDING, SENT
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from sendbox.engine.delivery.batches import Outlet
     from sendbox.services.messaging.content.gaps import Line
     from sendbox.services.messaging.home import Home
@@ -141,6 +143,11 @@ class Phones:
         ]
         return [attempt for *_, attempt in sorted(arrived, key=itemgetter(0, 1, 2))]
 
+    def newest_arrival(self, number: str) -> tuple[Attempt | None, bool]:
+        """What arrived on the handset last, and whether it is the last only by the order in which requests came."""
+        newest = self.inbox(number)[:-3:-1]
+        return (newest[0] if newest else None), _tied(newest, attrgetter("arrived_at"))
+
     # -- what its owner does
 
     def write(self, family: str, number: str, to: str | None, body: str, *, message_id: str | None = None) -> Inbound:
@@ -213,7 +220,7 @@ class Phones:
     def held(self, number: str, family: str | None = None) -> list[Attempt]:
         """The client's attempts that the phone may have, as far as is known; newest hand-over first."""
         attempts = [
-            (attempt.transitions()[0][1], message.ordinal, attempt.number, attempt)
+            (_handed_over_at(attempt), message.ordinal, attempt.number, attempt)
             for message in self.messages_of(number)
             for attempt in message.attempts
             if attempt.state in _HAD
@@ -299,14 +306,34 @@ class Phones:
             alone(number)
             return
         attempted = {"seen": self._see, "click": self._click_one, "press": self._press}[act]
-        held = self.held(number)
+        if not self._done(self.held(number), lambda attempt: attempted(attempt, button if act == "press" else link)):
+            self.note(number, f"nothing_to_{_VERBS.get(act, act)}")
+
+    def answer(self, number: str, family: str | None, message_id: str | None, body: str | Line) -> None:
+        """The owner answers the newest message, or the one with that id, on any channel or on one; else it is noted."""
+
+        def reply(attempt: Attempt) -> bool:
+            if message_id not in (None, attempt.message.id):
+                return False
+            self.reply_due((attempt, body))
+            return True
+
+        held = self.held(number, family)
+        if not self._done(held, reply, named=message_id is not None):
+            self.note(number, "nothing_to_answer")
+
+    def _done(self, held: list[Attempt], attempted: Callable[[Attempt], bool], *, named: bool = False) -> bool:
+        """Do something with the newest attempt with which it can be done; return whether there was one.
+
+        Its entry is marked where the order of requests decided which one is the newest, and none was named.
+        """
         for attempt in held:
             entry = len(self._world.journal)
-            if attempted(attempt, button if act == "press" else link):
-                if _tied(held):
+            if attempted(attempt):
+                if not named and _tied(held):
                     self._world.journal.mark(entry)
-                return
-        self.note(number, f"nothing_to_{_VERBS.get(act, act)}")
+                return True
+        return False
 
     def _see(self, attempt: Attempt, _which: int | str | None) -> bool:
         if not LEGAL[attempt.step.channel][attempt.state][SEEN]:
@@ -407,11 +434,16 @@ class Phones:
             self.clicked(link)
 
 
-def _tied(held: list[Attempt]) -> bool:
+def _handed_over_at(attempt: Attempt) -> int:
+    """The instant of the first transition of an attempt."""
+    return attempt.transitions()[0][1]
+
+
+def _tied(newest: list[Attempt], instant_of: Callable[[Attempt], int | None] = _handed_over_at) -> bool:
     """Whether requests of one instant decide which of these attempts, newest first, is the newest."""
-    if len(held) < 2:
+    if len(newest) < 2:
         return False
-    first, second = (attempt.message.submission for attempt in held[:2])
-    at, other = (attempt.transitions()[0][1] for attempt in held[:2])
+    first, second = (attempt.message.submission for attempt in newest[:2])
+    at, other = (instant_of(attempt) for attempt in newest[:2])
     same = first.request_id == second.request_id
-    return at == other and not same and held[0].message.accepted_at == held[1].message.accepted_at
+    return at == other and not same and newest[0].message.accepted_at == newest[1].message.accepted_at

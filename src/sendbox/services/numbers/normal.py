@@ -2,7 +2,8 @@
 
 Only length and calling code count: a number is never refused for being unassigned or fictional. A number that
 already is international stays as it is, also when it has the length of a national one: `12025550123` is a number of
-the United States in every account, as its `1` is followed by the ten digits that `1` wants.
+the United States in every account, as its `1` is followed by the ten digits that `1` wants. So does a number that is
+written with `+` or `00` before it, which is never a national one.
 """
 
 from __future__ import annotations
@@ -17,6 +18,8 @@ SHORTEST: Final = 8
 LONGEST: Final = 15
 
 _NO_DIGITS: Final = re.compile("[^0-9]+")
+#: The beginning of a number that is written as an international one.
+_INTERNATIONAL: Final = re.compile(r"[^0-9+]*(?:\+|0[^0-9+]*0)")
 
 
 def normalize(raw: str, prefix: str = "420") -> str | None:
@@ -32,7 +35,9 @@ def normalize(raw: str, prefix: str = "420") -> str | None:
         return raw
     digits = _NO_DIGITS.sub("", raw).lstrip("0")
     size = len(digits)
-    if size in national and not _international(digits):
+    if _INTERNATIONAL.match(raw) is not None:
+        pass
+    elif size in national and not _international(digits):
         digits = prefix + digits
     elif size == 9 and prefix == "420" and digits[0] in "67":
         digits = "420" + digits

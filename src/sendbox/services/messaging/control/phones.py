@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from itertools import chain
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
@@ -159,23 +160,35 @@ async def phone(call: Call, number: str, last: Count = None) -> Any:
     return await through(newest_view(world, number_of(world, number), most))
 
 
-def _latest(call: Call, text: str, message_id: str | None) -> tuple[Phones, Message]:
-    """The phones of a world, and the message an act is about: the one named, else the newest that arrived."""
+@contextmanager
+def _latest(call: Call, text: str, message_id: str | None) -> Iterator[tuple[Phones, Message]]:
+    """The phones of a world, and the message an act is about: the one named, else the newest that arrived.
+
+    The entry of the act is marked where the order of requests decides which one that is. Raises `ControlError`.
+    """
     world = call.here.world
     number, phones = _handset(world, text), Messaging.of(world).phones
     if message_id is not None:
-        return phones, message_named(world, message_id)
-    inbox = phones.inbox(number)
-    if not inbox:
+        yield phones, message_named(world, message_id)
+        return
+    arrived, tied = phones.newest_arrival(number)
+    past = Messaging.of(world).past
+    if arrived is None and past is not None:
+        text = f"no message on {number} is kept: the world no longer has its oldest messages ({past.bound})"
+        raise ControlError(404, "forgotten", text, bound=past.bound)
+    if arrived is None:
         raise ControlError(404, "no_such_message", f"nothing has arrived on {number} yet; advance the clock first")
-    return phones, inbox[-1].message
+    entry = len(world.journal)
+    yield phones, arrived.message
+    if tied:
+        world.journal.mark(entry)
 
 
 @operation("POST", "/worlds/{id}/phones/{number}/reply", status=201, act=True, prepare=named, answers=InboundShown)
 async def phone_reply(call: Call, number: str, body: str, message_id: str | None = None) -> Any:
     """The phone answers the newest message that it received, or `message_id`."""
-    phones, message = _latest(call, number, message_id)
-    return inbound_view(tried(lambda: phones.reply(message, body)))
+    with _latest(call, number, message_id) as (phones, message):
+        return inbound_view(tried(lambda: phones.reply(message, body)))
 
 
 @operation("POST", "/worlds/{id}/phones/{number}/write", status=201, act=True, answers=InboundShown)
@@ -193,8 +206,8 @@ async def phone_click(call: Call, number: str, message_id: str | None = None, li
     `link` is its number among the links of the message, from 1; else it is the first one that works.
     """
     which = None if link is None else whole(link, "link", 1)
-    phones, message = _latest(call, number, message_id)
-    return link_view(tried(lambda: phones.click(message, which)))
+    with _latest(call, number, message_id) as (phones, message):
+        return link_view(tried(lambda: phones.click(message, which)))
 
 
 @operation("POST", "/worlds/{id}/phones/{number}/press", status=201, act=True, prepare=named, answers=InboundShown)
@@ -202,17 +215,17 @@ async def phone_press(
     call: Call, number: str, button: Annotated[Any, BUTTON] = 0, message_id: str | None = None
 ) -> Any:
     """The phone presses a quick-reply button, by position or title; the service gets its payload, else its title."""
-    phones, message = _latest(call, number, message_id)
-    body = tried(lambda: phones.pressed(message, button))
-    return inbound_view(tried(lambda: phones.reply(message, body)))
+    with _latest(call, number, message_id) as (phones, message):
+        body = tried(lambda: phones.pressed(message, button))
+        return inbound_view(tried(lambda: phones.reply(message, body)))
 
 
 @operation("POST", "/worlds/{id}/phones/{number}/seen", act=True, prepare=named, answers=MessageShown)
 async def phone_seen(call: Call, number: str, message_id: str | None = None) -> Any:
     """The phone's owner opens a message (not on sms)."""
-    phones, message = _latest(call, number, message_id)
-    tried(lambda: phones.see(message))
-    return message_view(call.here.world, message)
+    with _latest(call, number, message_id) as (phones, message):
+        tried(lambda: phones.see(message))
+        return message_view(call.here.world, message)
 
 
 @operation("POST", "/worlds/{id}/phones/{number}/opt-out", act=True, answers=Handset)
@@ -220,8 +233,11 @@ async def phone_opt_out(call: Call, number: str) -> Any:
     """The phone's owner opts out of promotional messages."""
     world = call.here.world
     normal = _handset(world, number)
-    arrived = Messaging.of(world).phones.inbox(normal)
-    Messaging.of(world).phones.opt_out(normal, arrived[-1].message if arrived else None)
+    phones, entry = Messaging.of(world).phones, len(world.journal)
+    arrived, tied = phones.newest_arrival(normal)
+    phones.opt_out(normal, None if arrived is None else arrived.message)
+    if tied:
+        world.journal.mark(entry)
     return phone_view(world, normal)
 
 
