@@ -45,6 +45,7 @@ SUBJECTS: Final[dict[str, Subject]] = {
         gateways=CHANNEL_WORDS,
         advice=OF_CALLS,
         phones=phones_of,
+        keys=messaging.keys_of,
         request=messaging.request_of,
     ),
 }

@@ -7,6 +7,8 @@ from typing import Any, Final
 
 import pytest
 
+from sendbox.app import SERVED
+from sendbox.contract.schemas import inlined, name_of
 from sendbox.engine.delivery.batches import Delivery
 from sendbox.engine.durations import DAY
 from sendbox.engine.world import World
@@ -15,17 +17,20 @@ from sendbox.scenario.model import ScenarioError
 from sendbox.services.account.account import Account
 from sendbox.services.account.catalog import services
 from sendbox.services.advice import ADVICE, OF_CALLS
+from sendbox.services.http.addressee import FIELDS
 from sendbox.services.messaging.channels import ROWS
 from sendbox.services.messaging.messaging import Messaging
 from sendbox.services.messaging.results import WAYS
+from sendbox.services.operations import CALLS, EMULATED
 from sendbox.services.partner.partner import Partner
 from sendbox.services.partner.states import TEMPLATE
 from sendbox.services.verify.verify import Verify
+from tests.box import CONTRACT
 from tests.core.clients import form, partner_world, sign_up
 from tests.core.faulty import fault
 from tests.core.observed import occurrences, verdict
 from tests.core.worlds import HOOK, HOUR, advance, make_world, send, step
-from tests.scenarios import load
+from tests.scenarios import check, load
 
 #: The fields of all subjects that are states of things, or what happens to them.
 WORDS: Final = {
@@ -159,3 +164,51 @@ def test_s3_2_a_code_that_expired_is_told(where: dict[str, str], minutes: int) -
     assert [near["what"] for near in judged["expectations"][0]["nearest"]] == (
         ["validity_passed of 420777000101: expired"] if minutes == 10 else []
     )
+
+
+def names_in(schema: str | None) -> set[str]:
+    """The fields of what a call carries, also of each item of an array."""
+    if schema is None:
+        return set()
+    node = inlined(CONTRACT.definitions, name_of(schema))
+    return set(node.get("properties") or node["items"]["properties"])
+
+
+def test_an_operation_names_a_phone_where_its_call_has_a_field_for_one() -> None:
+    """The table of operations agrees with the schemas of what is served, and with the paths that belong to a phone."""
+    named = {
+        route.operation: bool(route.about or names_in(route.request or route.query).intersection(FIELDS))
+        for route in SERVED.routes
+    }
+    assert named == {name: CALLS[name].phones for name in named}
+    assert named.keys() >= {*CALLS} - {"uploadBulk", "openLink"}
+
+
+LACKING: Final = [
+    *(("requests", name, "phone") for name, row in CALLS.items() if not row.phones and name in EMULATED),
+    *(("faults", name, "phone") for name, row in CALLS.items() if not row.phones and name in EMULATED),
+    *(("requests", name, "body") for name, row in CALLS.items() if row.method == "GET" and name in EMULATED),
+]
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_a_field_that_a_call_never_has_is_an_error_and_fails_the_verdict(turned: bool) -> None:
+    """The error names its place, and the operations that have the field; in a `then` it is found too."""
+    fields = [{"that": that, "where": {"operation": name, field: "420*"}, "count": 0} for that, name, field in LACKING]
+    entries = [{"that": "requests", "at_least": 0, "then": [entry]} for entry in fields] if turned else fields
+    problems = check({"sendbox": 1, "expect": entries})
+    places = [f"$.expect[{at}]{'.then[0]' if turned else ''}.where.{each[2]}" for at, each in enumerate(LACKING)]
+    assert [(found.path, found.severity, found.rule) for found in problems] == [
+        (place, "error", "never-asked") for place in places
+    ]
+    assert all("; legal beside it: sendMessage, " in found.message for found in problems)
+    judged = verdict(make_world(), load({"sendbox": 1, "expect": entries}).expect)
+    assert {view["state"] for view in judged["expectations"]} == {"failed"}
+
+
+@pytest.mark.parametrize("field", ["phone", "body"])
+@pytest.mark.parametrize("operation", ["sendMessage", ["showKey", "sendMessage"], "*", "unknown", "verifyCode"])
+def test_a_field_that_some_call_has_is_legal(operation: Any, field: str) -> None:
+    """One operation that has it is enough, and a call to a path that is not served may have everything."""
+    entry = {"that": "requests", "where": {"operation": operation, field: "420*"}, "count": 0}
+    assert check({"sendbox": 1, "expect": [entry]}) == []
