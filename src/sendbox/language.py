@@ -14,11 +14,11 @@ from sendbox.engine.expect import own
 from sendbox.scenario.language import Language
 from sendbox.services.account import subjects as account
 from sendbox.services.account.language import account_vocabulary
-from sendbox.services.advice import ADVICE
+from sendbox.services.advice import OF_CALLS
 from sendbox.services.http.addressee import phones_of
 from sendbox.services.language import SHARED, compile_assume, country_of
 from sendbox.services.messaging import subjects as messaging
-from sendbox.services.messaging.channels import CHANNEL_WORDS, SENDERS
+from sendbox.services.messaging.channels import CHANNEL_WORDS, ROWS, SENDERS, USUAL
 from sendbox.services.messaging.language.vocabulary import MESSAGING
 from sendbox.services.messaging.results import STATES
 from sendbox.services.operations import CALLS, EMULATED
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 #: What a scenario may expect. The language's schema and the documentation are held to this table by tests.
 SUBJECTS: Final[dict[str, Subject]] = {
     **messaging.SUBJECTS,
-    **verify.subjects(STATES),
+    **verify.subjects(ROWS[USUAL].results),
     **partner.SUBJECTS,
     **account.SUBJECTS,
     **own.subjects(
@@ -43,8 +43,9 @@ SUBJECTS: Final[dict[str, Subject]] = {
         events=(*messaging.EVENTS, *partner.EVENTS),
         results=STATES[1:],
         gateways=CHANNEL_WORDS,
-        advice=tuple(ADVICE),
+        advice=OF_CALLS,
         phones=phones_of,
+        keys=messaging.keys_of,
         request=messaging.request_of,
     ),
 }

@@ -27,7 +27,8 @@ _MARKER: Final = (
     "sendbox(scenario=…, seed=…, clock=…, salt=…, callbacks=…, origins=…, patience=…, max_calls=…, max_chain=…, "
     "strict=…, ignore=…, expect=…, coverage=…, explore=…): how the test's world "
     "opens; strict=True (or a list of codes) fails the test when there is advice, but for the codes in ignore; "
-    "expect=True when an expectation of the scenario does not hold; coverage={'operations': […]} what it is to try; "
+    "expect=True when an expectation of the scenario does not hold, expect='strict' also when its verdict has "
+    "warnings; coverage={'operations': […]} what it is to try; "
     "explore={'runs': …, 'families': […]} how --sendbox-explore explores it, False: not at all"
 )
 #: The bounds beyond which calls of a receiver are a loop.
@@ -128,6 +129,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "sendbox_callbacks",
         "where webhooks may go, besides deliver_to: loopback (default), private, any, hosts, addresses, networks",
         default="loopback",
+    )
+    parser.addini(
+        "sendbox_expect", "strict: in tests with expect=True, warnings of the verdict fail the test, too", default=""
     )
     parser.addini(
         "sendbox_strict",
@@ -332,7 +336,7 @@ def _opening_arguments(node: pytest.Item) -> dict[str, Any]:
     """The arguments for opening the test's world."""
     arguments = _marker_arguments(node)
     _strictness(node.config, arguments)
-    _expects(arguments)
+    _expects(node.config, arguments)
     _covers(node.config, arguments)
     if "callbacks" in arguments:
         arguments["callbacks"] = _callbacks(arguments["callbacks"])
@@ -344,12 +348,14 @@ def _opening_arguments(node: pytest.Item) -> dict[str, Any]:
     return {name: value for name, value in arguments.items() if name not in _STRICTNESS}
 
 
-def _expects(arguments: dict[str, Any]) -> bool:
-    """Whether a verdict that did not pass fails the test."""
-    expect = arguments.get("expect", False)
-    if not isinstance(expect, bool):
-        raise pytest.UsageError(f"{expect!r} is not a value of expect; legal: True, False")
-    return expect
+def _expects(config: pytest.Config, arguments: dict[str, Any]) -> tuple[bool, bool]:
+    """Return whether a verdict that did not pass fails the test, and whether warnings of the verdict do, too."""
+    expect, usual = arguments.get("expect", False), config.getini("sendbox_expect")
+    if not isinstance(expect, bool) and expect != "strict":
+        raise pytest.UsageError(f'{expect!r} is not a value of expect; legal: True, False, "strict"')
+    if usual not in ("", "strict"):
+        raise pytest.UsageError(f"{usual!r} is not a value of sendbox_expect; legal: strict, or nothing")
+    return bool(expect), "strict" in (expect, usual)
 
 
 def _covers(config: pytest.Config, arguments: dict[str, Any]) -> None:
@@ -416,8 +422,9 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
 
 def _judge(item: pytest.Item, used: list[Any]) -> None:
     """Fails for advice in a strict test, and for a verdict that did not pass in one with `expect`."""
-    if used and _expects(_marker_arguments(item)):
-        judged = [line for sandbox in used for line in sandbox.verdict_lines()]
+    expects, strict = _expects(item.config, _marker_arguments(item)) if used else (False, False)
+    if expects:
+        judged = [line for sandbox in used for line in sandbox.verdict_lines(strict=strict)]
         if judged:
             pytest.fail("\n".join(judged), pytrace=False)
     codes, notes = _strictness(item.config, _marker_arguments(item)) if used else (frozenset[str](), False)

@@ -54,12 +54,12 @@ async def test_the_exit_code_is_the_verdict() -> None:
         address = f"/_sandbox/worlds/{KEY}/verdict"
         before = await asked(served)
         assert before.exit_code == NO
-        assert before.output.startswith("verdict: 1 of 2 expectations failed\n  FAILED  it & arrives\n")
+        assert before.output.startswith("verdict: 2 of 3 expectations failed\n  FAILED  it & arrives\n")
         refused = await client.get(address, params={"status": "true"})
         plain = (await client.get(address)).json()
         assert refused.status_code == 417
         assert refused.json() == {"error": "not_passed", "message": refused.json()["message"], **plain}
-        assert refused.json()["message"].startswith("verdict: 1 of 2 expectations failed\n")
+        assert refused.json()["message"].startswith("verdict: 2 of 3 expectations failed\n")
         await send(client)
         after = await asked(served, "--world", KEY, "--format", "json")
         assert (after.exit_code, json.loads(after.output)["passed"]) == (OK, True)
@@ -112,7 +112,7 @@ async def test_a_report_for_ci(tmp_path: Path) -> None:
 
 @pytest.mark.asyncio
 async def test_rules_that_decided_nothing_are_in_the_report() -> None:
-    """They are no failure, and CI shows them beside the test cases."""
+    """CI shows them beside the test cases; with --strict each is a failed test case, and the verdict has failed."""
     async with world([]) as (served, client):
         await client.put(
             f"/_sandbox/worlds/{KEY}/scenario?reset=true",
@@ -122,10 +122,36 @@ async def test_rules_that_decided_nothing_are_in_the_report() -> None:
                 "expect": EXPECT[1:],
             },
         )
+        await send(client)
         result = await asked(served, "--format", "junit")
         (suite,) = ET.fromstring(result.output)
-        assert (result.exit_code, suite.get("tests")) == (OK, "1")
-        assert "unused  never of attempts" in suite.findtext("system-out", "")
+        assert (result.exit_code, suite.get("tests"), suite.get("failures")) == (OK, "1", "0")
+        assert "warning: never of attempts never decided anything" in suite.findtext("system-out", "")
+        strict = await asked(served, "--format", "junit", "--strict")
+        (suite,) = ET.fromstring(strict.output)
+        assert (strict.exit_code, suite.get("tests"), suite.get("failures")) == (NO, "2", "1")
+        assert suite[1].get("name") == "no warning: never of attempts never decided anything"
+        assert [inner.tag for inner in suite[1]] == ["failure"]
+        text = (await asked(served, "--strict")).output.splitlines()
+        assert text[0] == "verdict: the expectation holds, but 1 warning fails the verdict (strict)"
+        address = f"/_sandbox/worlds/{KEY}/verdict"
+        answers = [await client.get(address, params={"status": "true", "strict": each}) for each in ("true", "false")]
+        assert [(answer.status_code, answer.json()["passed"]) for answer in answers] == [(417, False), (200, True)]
+
+
+@pytest.mark.asyncio
+async def test_a_client_that_made_no_call_has_failed() -> None:
+    """The report has a failed test case for it; a world that expects no call passes without one."""
+    async with world(EXPECT[1:]) as (served, _client):
+        result = await asked(served, "--format", "junit")
+        (suite,) = ET.fromstring(result.output)
+        assert (result.exit_code, [case.get("name") for case in suite]) == (
+            NO,
+            ["nothing is refused", "the client makes a call"],
+        )
+        assert suite[1][0].get("message") == "the client made no call"
+    async with world([{"that": "requests", "count": 0}]) as (served, _client):
+        assert (await asked(served)).exit_code == OK
 
 
 @pytest.mark.asyncio

@@ -248,6 +248,12 @@ UNREADABLE: list[Any] = [
         id="zone",
     ),
     pytest.param(
+        {"tz": "GMT+1"},
+        "'GMT+1' is not the name of an IANA time zone (§2.1): "
+        "Etc/GMT-1 is east of UTC, as 'GMT+1' is (names of Etc have the opposite sign)",
+        id="offset",
+    ),
+    pytest.param(
         {"tz": "zzz"}, "'zzz' is not the name of an IANA time zone (§2.1): Europe/Prague is one", id="no zone near"
     ),
 ]
@@ -266,7 +272,14 @@ NEAR = [
     ("America/New York", "America/New_York"),
     ("Prague", "Europe/Prague"),
     ("Amerika/New_York", "America/New_York"),
-    ("+02:00", None),
+    ("Singapor", "Singapore"),
+    ("est", "EST"),
+    ("cet", "CET"),
+    ("Etc/GMT+15", None),
+    ("Etc/UTC+1", None),
+    ("EST5", None),
+    ("GMT0100", None),
+    ("XST", None),
     ("../../etc/passwd", None),
     ("x" * 5000, None),
 ]
@@ -276,6 +289,72 @@ NEAR = [
 def test_the_nearest_zone_is_named(written: str, expected: str | None) -> None:
     """Case, spaces, a missing continent and slips of the finger are understood."""
     assert nearest(written) == expected
+
+
+#: Each abbreviation with its minutes east of Greenwich; of several meanings, that of the most people.
+ABBREVIATIONS = {
+    "CET": 60, "CEST": 120, "cest": 120, "Europe/CEST": 120, "EET": 120, "EEST": 180, "WET": 0, "WEST": 60, "BST": 60,
+    "MSK": 180, "EST": -300, "EDT": -240, "CST": -360, "CDT": -300, "MST": -420, "MDT": -360, "PST": -480, "PDT": -420,
+    "AKST": -540, "AKDT": -480, "HST": -600, "HDT": -540, "AST": -240, "ADT": -180, "NST": -210, "NDT": -150,
+    "IST": 330, "IDT": 180, "PKT": 300, "JST": 540, "KST": 540, "HKT": 480, "WIB": 420, "WITA": 480, "WIT": 540,
+    "AEST": 600, "AEDT": 660, "ACST": 570, "ACDT": 630, "AWST": 480, "NZST": 720, "NZDT": 780, "ChST": 600,
+    "SST": -660, "SAST": 120, "CAT": 120, "EAT": 180, "WAT": 60, "GMT": 0,
+}  # fmt: skip
+SEASONS = (datetime(2026, 1, 15, 12, tzinfo=UTC), datetime(2026, 7, 15, 12, tzinfo=UTC))
+
+
+@pytest.mark.parametrize("written", [*ABBREVIATIONS])
+def test_s2_1_an_abbreviation_is_a_zone_that_uses_it(written: str) -> None:
+    """In summer or in winter the zone that is named has the abbreviation, and its offset."""
+    zone = ZoneInfo(nearest(written) or "")
+    seasons = [at.astimezone(zone) for at in SEASONS]
+    used = [local for local in seasons if (local.tzname() or "").upper() == written.rpartition("/")[2].upper()]
+    assert {local.utcoffset() for local in used} == {timedelta(minutes=ABBREVIATIONS[written])}
+
+
+FORMS = ["{:+}", "UTC{:+}", "GMT{:+}", "gmt {:+}", "Z{:+}"]
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_s2_1_an_offset_is_a_zone_that_has_it(form: str) -> None:
+    """All year the zone that is named has the offset that was written; where no zone has it, none is named."""
+    named = {}
+    for quarter in range(-15 * 4, 15 * 4 + 1):
+        hours, minutes = divmod(abs(quarter) * 15, 60)
+        text = form.format(hours if quarter >= 0 else -hours or 0).replace("+0", "-0" if quarter < 0 else "+0")
+        zone = named[quarter] = nearest(f"{text}:{minutes:02}" if minutes else text)
+        if zone is not None:
+            assert {at.astimezone(ZoneInfo(zone)).utcoffset() for at in SEASONS} == {timedelta(minutes=quarter * 15)}
+    assert all(named[hours * 4] for hours in range(-12, 15))
+    assert named[5 * 4 + 2] == "Asia/Kolkata"
+    assert not any(named[quarter] for quarter in (-60, 60, 5))
+
+
+OFFSETS = [
+    ("+01:00", "Etc/GMT-1"),
+    ("+0100", "Etc/GMT-1"),
+    ("+1", "Etc/GMT-1"),
+    ("GMT+1", "Etc/GMT-1"),
+    ("UTC-5", "Etc/GMT+5"),
+    ("UTC\N{MINUS SIGN}5", "Etc/GMT+5"),
+    ("Z+2", "Etc/GMT-2"),
+    ("UTC+5:30", "Asia/Kolkata"),
+    ("UTC+00:00", "UTC"),
+    ("+05:17", None),
+    ("+99:99", None),
+]
+
+
+@pytest.mark.parametrize(("written", "expected"), OFFSETS)
+def test_s2_1_each_way_to_write_an_offset_is_understood(written: str, expected: str | None) -> None:
+    """With or without colon, letters and zeros it is the same offset."""
+    assert nearest(written) == expected
+
+
+@pytest.mark.parametrize("written", ["CET", "EST", "MST", "HST", "GMT", "EST5EDT", "Etc/GMT+1", "UTC"])
+def test_s2_1_a_name_of_the_iana_list_stays_legal(written: str) -> None:
+    """Some abbreviations are names of zones, too."""
+    assert parse({"tz": written}).tz == written
 
 
 def test_every_zone_of_the_package_is_legal() -> None:

@@ -828,14 +828,18 @@ def forward(to: str, url: str | None, world: str | None, cacert: str | None) -> 
 @click.option(
     "--output", type=click.Path(path_type=Path, dir_okay=False), help="File to write it to.  [default: stdout]"
 )
-def verdict(url: str | None, world: str | None, format: str, output: Path | None) -> int:
+@click.option(
+    "--strict", is_flag=True, help="A warning fails it: a rule that never decided, a name that the world lacks."
+)
+def verdict(url: str | None, world: str | None, format: str, output: Path | None, strict: bool) -> int:
     """Ask whether the expectations of a scenario hold.
 
     The sandbox must be running. Move the clock of the world first, so that everything has happened: the verdict is that
     at the end of the world, where what was still open has failed. Exit code 1 when an expectation does not hold, has a
-    condition that nothing can meet, or the verdict cannot be trusted because entries of the journal were forgotten;
-    also when nothing is expected: the scenario has no expect. With --format junit every expectation is a test case of
-    a report that CI shows.
+    condition that nothing can meet, the client made no call (unless just that is expected), or the verdict cannot be
+    trusted because entries of the journal were forgotten; also when nothing is expected: the scenario has no expect.
+    Warnings name rules that never decided, and keys, senders and tags in conditions that the world does not have. With
+    --format junit every expectation is a test case of a report that CI shows.
 
     \b
     Example:
@@ -843,8 +847,8 @@ def verdict(url: str | None, world: str | None, format: str, output: Path | None
     """
     from sendbox.cli import verdict as judging
 
-    name, judged = judging.verdict(world, url or address.default())
-    write(judging.shown(name, judged, format), output)
+    name, judged = judging.verdict(world, url or address.default(), strict=strict)
+    write(judging.shown(name, judged, format, strict=strict), output)
     return judging.code(judged)
 
 

@@ -9,21 +9,24 @@ from xml.etree import ElementTree as ET
 
 from sendbox.cli import address
 from sendbox.cli.outcome import NO, OK, one_line
-from sendbox.engine.expect.verdict import lines, proves, reasons, untrusted, unused_lines
+from sendbox.engine.expect.verdict import lines, proves, reasons, untrusted, warned, warning_lines
 
 Verdict = dict[str, Any]
 
 
-def verdict(world: str | None, url: str) -> tuple[str, Verdict]:
-    """The world, and the verdict as at its end; the only open world unless one is named. Raises `Failure`."""
+def verdict(world: str | None, url: str, *, strict: bool = False) -> tuple[str, Verdict]:
+    """The world, and the verdict as at its end; the only open world unless one is named. Raises `Failure`.
+
+    With `strict` warnings fail it.
+    """
     origin = address.origin(url)
     world = address.world_at(origin, world)
-    return world, address.call(origin, "verdict", world, {"ended": True})
+    return world, address.call(origin, "verdict", world, {"ended": True, "strict": strict})
 
 
-def shown(world: str, judged: Verdict, form: str) -> str:
-    """A verdict in a format: text, json, junit."""
-    return _FORMATS[form](world, judged)
+def shown(world: str, judged: Verdict, form: str, *, strict: bool = False) -> str:
+    """A verdict in a format: text, json, junit; with `strict` each warning of it is a failed test case of JUnit."""
+    return _as_junit(world, judged, strict=strict) if form == "junit" else _FORMATS[form](judged)
 
 
 def code(judged: Verdict) -> int:
@@ -31,35 +34,45 @@ def code(judged: Verdict) -> int:
     return OK if judged["expectations"] and proves(judged) else NO
 
 
-def _as_text(_world: str, judged: Verdict) -> str:
+def _as_text(judged: Verdict) -> str:
     return "".join(f"{one_line(line)}\n" for line in lines(judged))
 
 
-def _as_json(_world: str, judged: Verdict) -> str:
+def _as_json(judged: Verdict) -> str:
     return json.dumps(judged, indent=2, ensure_ascii=False) + "\n"
 
 
-def _as_junit(world: str, judged: Verdict) -> str:
-    """A test case for each expectation, and one with an error where the verdict cannot be trusted or judges nothing."""
+def _as_junit(world: str, judged: Verdict, *, strict: bool) -> str:
+    """A test case for each expectation, and one with an error where the verdict cannot be trusted or judges nothing.
+
+    Warnings stand in `system-out`, or, with `strict`, each is a failed test case.
+    """
+    wrong = judged["warnings"] if strict else []
     views, doubt = judged["expectations"], untrusted(judged)
     doubted = "the verdict can be trusted"
     if not views:
         doubt, doubted = doubt or "nothing is expected: the scenario has no expect", "something is expected"
-    failed = sum(not view["passed"] or bool(view["never"]) for view in views)
-    counts = {"tests": len(views) + bool(doubt), "failures": failed, "errors": int(bool(doubt)), "skipped": 0}
+    failed = sum(not view["passed"] for view in views) + len(wrong)
+    counts = {
+        "tests": len(views) + len(wrong) + bool(doubt),
+        "failures": failed,
+        "errors": int(bool(doubt)),
+        "skipped": 0,
+    }
     suite = ET.Element("testsuite", {"name": one_line(f"sendbox {world}"), **_texts(counts)})
     for view in views:
         case = ET.SubElement(suite, "testcase", name=one_line(view["name"]), classname=one_line(world))
         if not view["passed"]:
             _reason(case, "failure", view["why"], reasons(view))
-        elif view["never"]:
-            messages = [never["message"] for never in view["never"]]
-            _reason(case, "failure", f"a condition that nothing can meet: {messages[0]}", messages)
     if doubt is not None:
         case = ET.SubElement(suite, "testcase", name=doubted, classname=one_line(world))
         _reason(case, "error", doubt, [doubt])
-    if unused := unused_lines(judged):
-        ET.SubElement(suite, "system-out").text = _text(unused)
+    for warning in wrong:
+        name = one_line(f"no warning: {warning['message']}")
+        case = ET.SubElement(suite, "testcase", name=name, classname=one_line(world))
+        _reason(case, "failure", warning["message"], [warned(warning)])
+    if not strict and (told := warning_lines(judged)):
+        ET.SubElement(suite, "system-out").text = _text(told)
     root = ET.Element("testsuites", _texts(counts))
     root.append(suite)
     ET.indent(root)
@@ -79,4 +92,4 @@ def _text(explained: list[str]) -> str:
     return "\n".join(one_line(line) for line in explained)
 
 
-_FORMATS: Final[dict[str, Callable[[str, Verdict], str]]] = {"text": _as_text, "json": _as_json, "junit": _as_junit}
+_FORMATS: Final[dict[str, Callable[[Verdict], str]]] = {"text": _as_text, "json": _as_json}

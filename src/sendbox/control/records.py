@@ -226,6 +226,14 @@ class UnusedRule(_In):
     place: str | None
 
 
+class VerdictWarning(TypedDict):
+    """A rule that never decided anything, or a name in an expectation that the world does not have."""
+
+    rule: Literal["rule-unused", "name-unknown"]
+    message: str
+    place: str | None
+
+
 class Verdict(TypedDict):
     """What the scenario expects, and the results."""
 
@@ -237,6 +245,7 @@ class Verdict(TypedDict):
     next_due: Instant | None
     expectations: list[Expected]
     unused: list[UnusedRule]
+    warnings: list[VerdictWarning]
 
 
 @operation("GET", "/worlds/{id}/journal", answers=Journal)
@@ -561,12 +570,14 @@ def proof_of(world: World, text: str) -> dict[str, Any]:
 
 
 @operation("GET", "/worlds/{id}/verdict", answers=Verdict)
-async def verdict(call: Call, ended: Flag = False, status: Flag = False) -> Any:
+async def verdict(call: Call, ended: Flag = False, status: Flag = False, strict: Flag = False) -> Any:
     """What the scenario expects, and the results; not `trusted` when journal entries are `lost`.
 
     What may still come before its deadline is `open`; with `ended` the world has ended, and that failed. `unused` are
-    the rules of the scenario that never decided anything, without those of the library's `default`. With `status=true`
-    the answer is 417 `not_passed` unless something is expected, every expectation holds, and the verdict is `trusted`.
+    the rules of the scenario that never decided anything, without those of the library's `default`. `warnings` has
+    these, and keys, senders and tags in conditions that the world does not have; with `strict=true` they fail the
+    verdict. Where something is expected, a client that made no call fails it. With `status=true` the answer is 417
+    `not_passed` unless something is expected, every expectation holds, and the verdict is `trusted`.
     """
     by_status = flag(status, "status")
     language = call.served.language
@@ -574,7 +585,14 @@ async def verdict(call: Call, ended: Flag = False, status: Flag = False) -> Any:
     usual = await asyncio.get_running_loop().run_in_executor(None, language.load, call.served.scenario)
     rules = [rule for key in language.keys.values() if key.rules is not None for rule in usual.of(key.name)]
     world = call.here.world
-    judging = verdict_in_slices(world, call.served.subjects, world.expect, rules, ended=flag(ended, "ended"))
+    judging = verdict_in_slices(
+        world,
+        call.served.subjects,
+        world.expect,
+        rules,
+        ended=flag(ended, "ended"),
+        strict=flag(strict, "strict"),
+    )
     judged = await Slice().through(judging)
     if by_status and not (judged["expectations"] and proves(judged)):
         raise ControlError(417, "not_passed", "\n".join(lines(judged)), **judged)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from sendbox.exploring.misfortune import scenarios
 from sendbox.language import LANGUAGE
-from sendbox.scenario.model import Source, errors, plain
+from sendbox.scenario.model import ScenarioError, Source, plain
 from sendbox.scenario.parse import parse
 from sendbox.scenario.write import dump
 
@@ -107,8 +107,10 @@ def read(folder: Path) -> list[Found]:
         about = content.get("found") if isinstance(content, dict) else None
         if not isinstance(about, dict) or "test" not in about:
             raise ValueError(f'{file} is not a find: it has no "found" with the name of a test')
-        if wrong := errors(LANGUAGE.check(str(file))):
-            raise ValueError("\n".join(map(str, wrong)))
+        try:
+            LANGUAGE.load(str(file))
+        except ScenarioError as error:
+            raise ValueError(str(error)) from None
         grouped.setdefault(file.stem.partition(".world-")[0], {})[about.get("world", 1)] = (file, content)
     return [_found(worlds) for worlds in grouped.values()]
 

@@ -71,8 +71,7 @@ def _lines(played: Played) -> Iterator[str]:
     if len(all_rows) > ROWS:
         yield f"    Note over {CLIENT},{RECEIVER}: and {len(all_rows) - ROWS} more"
     if played.verdict is not None:
-        doubt = "doubtful" if played.verdict["passed"] else "failed"
-        word = "passed" if proves(played.verdict) else doubt
+        word = "passed" if proves(played.verdict) else "failed"
         yield f"    Note over {CLIENT},{RECEIVER}: verdict, {word}"
 
 

@@ -40,7 +40,7 @@ def objects(played: Played) -> dict[str, Any]:
 
 def _anywhere(verdict: dict[str, Any]) -> dict[str, Any]:
     """The verdict with places in library scenarios that are the same on every machine: the name of the file."""
-    return {**verdict, "expectations": _placed(verdict["expectations"]), "unused": _placed(verdict["unused"])}
+    return {**verdict, **{name: _placed(verdict[name]) for name in ("expectations", "unused", "warnings")}}
 
 
 def _placed(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:

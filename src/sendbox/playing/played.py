@@ -55,7 +55,7 @@ class Asked:
 @dataclass(slots=True)
 class Played:
     """The result of a scenario. `entries` are the journal's, rendered; `verdict` None = the scenario expects nothing.
-    `unused` are the rules that never decided anything.
+    `unused` are the rules that never decided anything, `warnings` those of the verdict.
 
     `sampled` says that the traffic is the built-in one; `stopped` that the time ended before the world was idle;
     `served` is what was played on.
@@ -70,6 +70,7 @@ class Played:
     canonical: list[dict[str, Any]] = field(default_factory=list)
     verdict: dict[str, Any] | None = None
     unused: list[dict[str, Any]] = field(default_factory=list)
+    warnings: list[dict[str, Any]] = field(default_factory=list)
     digest: str = ""
     order_sensitive: bool = False
     stopped: bool = False
@@ -86,8 +87,5 @@ class Played:
 
     @property
     def passed(self) -> bool:
-        """Whether every request had the result that its entry expects, and the scenario's expectations were met.
-
-        An expectation that nothing can meet proves nothing.
-        """
+        """Whether every request had the result that its entry expects, and the scenario's expectations were met."""
         return all(request.ok for request in self.asked) and (self.verdict is None or proves(self.verdict))

@@ -103,6 +103,6 @@ async def _look(runtime: Runtime, hosted: Hosted, played: Played) -> None:
     answer = await control.perform(ORIGIN, "digest", world.id)
     played.digest, played.order_sensitive = answer["digest"], answer["order_sensitive"]
     verdict = await control.perform(ORIGIN, "verdict", world.id, {"ended": True})
-    played.unused = verdict["unused"]
+    played.unused, played.warnings = verdict["unused"], verdict["warnings"]
     if played.blueprint.expect:
         played.verdict = verdict

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from sendbox.engine.durations import DAY, iso, show
-from sendbox.engine.expect.verdict import lines, proves, unused_lines
+from sendbox.engine.expect.verdict import lines, proves, warning_lines
 from sendbox.engine.kinds.narration import Names, cut
 from sendbox.playing.rows import Row, rows
 
@@ -40,8 +40,7 @@ def summary(names: Iterable[str], results: Sequence[Played]) -> str:
         said = [_counted(played.asked, "request"), _counted(played.messages, "message")]
         said += [f"{failed} not as expected"] if failed else []
         if played.verdict is not None:
-            met = "doubtful" if played.verdict["passed"] else "not met"
-            said.append(f"expectations {'met' if proves(played.verdict) else met}")
+            said.append(f"expectations {'met' if proves(played.verdict) else 'not met'}")
         said += ["stopped"] if played.stopped else []
         table.append(("ok" if played.passed else "FAIL", name, ", ".join(said)))
     width = max(len(name) for _, name, _ in table)
@@ -116,14 +115,14 @@ class _Page:
             yield f"stopped at {_instant(played.world.now)}: more is due later (--until)"
         if played.verdict is not None:
             yield from self._verdict(played.verdict)
-        for line in unused_lines({"unused": played.unused}):
+        for line in warning_lines({"warnings": played.warnings}):
             yield self._in("dim", cut_end(line, self._width))
         marked = ", order-sensitive" if played.order_sensitive else ""
         yield self._in("dim", f"digest {played.digest}{marked}")
 
     def _verdict(self, verdict: dict[str, Any]) -> Iterator[str]:
         """The scenario's expectations: which were met, and why the others were not."""
-        first, *others = lines({**verdict, "unused": []})
+        first, *others = lines({**verdict, "warnings": []})
         tone = "good" if proves(verdict) else "bad"
         yield self._in(tone, first)
         for line in others:

@@ -159,7 +159,8 @@ class Language:
     ) -> list[Problem]:
         """Every problem of a scenario, of shape and of meaning, by file and place; empty when there is none.
 
-        Warnings are among them; `load` does not refuse a scenario because of warnings.
+        Warnings are among them; `load` does not refuse a scenario because of warnings, nor because of an expectation
+        that nothing can meet, for which the verdict fails.
         """
         return self._compile(source, name, paths=paths, env=env, lint=True)[1]
 

@@ -59,11 +59,16 @@ PLAN_VALUE_UNUSABLE: Final = "plan-value-unusable"
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """What a code means, where the specification speaks of it, and the assumption it rests on, if any."""
+    """What a code means, where the specification speaks of it, and the assumption it rests on, if any.
+
+    `called` says whether it is advice about a call; else it is about what happens by itself, such as an answer of a
+    receiver.
+    """
 
     meaning: str
     section: str
     assumed: str | None = None
+    called: bool = True
 
 
 ADVICE: Final[dict[str, Kind]] = {
@@ -94,12 +99,18 @@ ADVICE: Final[dict[str, Kind]] = {
     REPEATED_PARAMETER: Kind(
         "a parameter of a query or form that is given more than once; the last one counts", "§4.1"
     ),
-    ANSWER_NOT_200: Kind("a receiver that answered another 2xx than 200; it counts as delivered", "§6", "A20"),
-    NO_TARGET: Kind("a message that a phone wrote and that is not reported: there is no callback", "§6", "A68"),
+    ANSWER_NOT_200: Kind(
+        "a receiver that answered another 2xx than 200; it counts as delivered", "§6", "A20", called=False
+    ),
+    NO_TARGET: Kind(
+        "a message that a phone wrote and that is not reported: there is no callback", "§6", "A68", called=False
+    ),
     NATIONAL_NUMBER: Kind("a number to be verified that looks national; it is taken as it is", "§4.5"),
     PROOF_CANNOT_HOLD: Kind("a proof that cannot be valid: no secret, or a session not verified", "§4.5", "A52"),
     HAPPENING_BEFORE_START: Kind(
-        "an entry of `timeline:` whose instant lies before the start of the world; it happens at the start", "§1"
+        "an entry of `timeline:` whose instant lies before the start of the world; it happens at the start",
+        "§1",
+        called=False,
     ),
     NUMBER_DOUBTFUL: Kind("a number with a length or prefix that its country does not use", "§2.1", "A14"),
     UNICODE_BY_ONE_CHARACTER: Kind("an sms that has more segments because of one character", "§6"),
@@ -109,23 +120,35 @@ ADVICE: Final[dict[str, Kind]] = {
     START_NOT_PINNED: Kind("a decision by the day or the hour in a world whose start is not pinned", "§2.1"),
     POLLING_STOPPED_CLOCK: Kind("the same question with the same answer again and again while time stands", "§4.4"),
     TEMPLATE_NEAR_LIMIT: Kind("a template that, filled, is close to the limit of a body", "§8", "A06"),
-    OUTBOX_NOT_FETCHED: Kind("a webhook that no client fetched, in a world whose deliveries are pulled", "§6"),
+    OUTBOX_NOT_FETCHED: Kind(
+        "a webhook that no client fetched, in a world whose deliveries are pulled", "§6", called=False
+    ),
     SENT_AGAIN: Kind("the same call again, after one that had its effect although its answer was lost", "§4.1"),
     TTL_MISSING: Kind(
         "a step without a ttl before another step, which is not used as long as this one waits", "§2.2", "A64"
     ),
     BASE_ID: Kind("a base id of `/messages`, which names no message; an index follows it", "§2.3", "A09"),
     ENTRY_NOT_IN_FORCE: Kind(
-        "a message handed over after its phone was put on a list, and before that entry is in force", "§4.4", "A81"
+        "a message handed over after its phone was put on a list, and before that entry is in force",
+        "§4.4",
+        "A81",
+        called=False,
     ),
-    TEST_NUMBER: Kind("a message to the test number of the service; it is taken, and nothing is sent", "§1", "A89"),
+    TEST_NUMBER: Kind(
+        "a message to the test number of the service; it is taken, and nothing is sent", "§1", "A89", called=False
+    ),
     HOURS_NEVER_MET: Kind(
         "a `delivery_time` that has no time in common with the promotional hours; only the `delivery_time` counts",
         "§2.1",
         "A84",
     ),
-    PLAN_VALUE_UNUSABLE: Kind("a value in the plan that is not legal for its draw; the seed decides", "§1"),
+    PLAN_VALUE_UNUSABLE: Kind(
+        "a value in the plan that is not legal for its draw; the seed decides", "§1", called=False
+    ),
 }
+
+#: The codes of advice about calls.
+OF_CALLS: Final = tuple(code for code, kind in ADVICE.items() if kind.called)
 
 
 def advise(code: str, message: str, path: str, section: str | None = None, *, note: bool = False) -> Advice:

@@ -99,8 +99,11 @@ def _path(row: Operation) -> str:
 _SERVED: Final = tuple(dict.fromkeys(map(_path, CALLS.values())))
 #: The operation of a call to a path, or by a method, that is not served.
 _UNKNOWN: Final = "unknown"
-#: Operations that carry nothing, and so no number of a phone.
-_EMPTY: Final = frozenset(name for name, row in CALLS.items() if row.part is None)
+#: So many operations are listed in a message.
+_LISTED: Final = 5
+#: Operations that name no phone, and those without a body.
+_PHONELESS: Final = frozenset(name for name, row in CALLS.items() if not row.phones)
+_BODYLESS: Final = frozenset(name for name, row in CALLS.items() if row.part in (None, "query"))
 
 
 def _lint(linter: Linter) -> None:
@@ -108,7 +111,9 @@ def _lint(linter: Linter) -> None:
     for _, item in linter.entries("assume", "allowed"):
         linter.number(item, Pattern(str(item.value), digits=True))
     for _, item in linter.entries("api"):
-        _no_phone(item.get("when"), linter)
+        when = item.get("when")
+        if when is not None:
+            _lacks(when, ("phone", "country"), _PHONELESS, "names no phone", linter)
 
 
 def _doubt(expected: Node, linter: Linter) -> None:
@@ -117,21 +122,26 @@ def _doubt(expected: Node, linter: Linter) -> None:
     subject = expected.entries()["that"].value
     if where is not None and subject == "requests":
         _not_served(where, linter)
-    if where is not None and subject == "faults":
-        _no_phone(where, linter)
+        _lacks(where, ("body",), _BODYLESS, "has no body", linter)
+    if where is not None and subject in ("requests", "faults"):
+        _lacks(where, ("phone",), _PHONELESS, "names no phone", linter)
 
 
-def _no_phone(conditions: Node | None, linter: Linter) -> None:
-    """A phone is asked of calls that name none."""
-    operation = None if conditions is None else conditions.get("operation")
-    if conditions is None or operation is None:
+def _lacks(conditions: Node, fields: tuple[str, ...], without: frozenset[str], why: str, linter: Linter) -> None:
+    """Warns about fields that the operations beside them do not have."""
+    operation = conditions.get("operation")
+    items = [] if operation is None else operation.items() or [operation]
+    patterns = [Pattern(str(item.value)) for item in items]
+    named = {name for name in (*CALLS, _UNKNOWN) if any(pattern.matches(name) for pattern in patterns)}
+    if not named or not named <= without:
         return
-    names = [str(item.value) for item in operation.items() or [operation]]
-    if _EMPTY.issuperset(names):
-        for key in ("phone", "country"):
-            if key in conditions.entries():
-                message = f"{show(key)} is never met: {listed(names)} names no phone"
-                linter.warn(conditions.entries()[key], "never-asked", message, value=key)
+    for key in fields:
+        if key in conditions.entries():
+            message = f"{show(key)} is never met: {listed(str(item.value) for item in items)} {why}"
+            legal = [name for name in CALLS if name not in without]
+            more = f" and {len(legal) - _LISTED} more operations" if len(legal) > _LISTED else ""
+            message = f"{message}; legal beside it: {listed(legal[:_LISTED])}{more}"
+            linter.warn(conditions.entries()[key], "never-asked", message, value=key)
 
 
 def _not_served(where: Node, linter: Linter) -> None:

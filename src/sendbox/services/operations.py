@@ -21,7 +21,8 @@ _PARAMETER: Final = re.compile(r"\{(\w+)\}")
 class Operation:
     """How an operation is called: method, path with its parameters in braces, what it carries (None = nothing).
 
-    `interface` is "" where none has a row for it; `sends` says whether it hands messages to the world.
+    `interface` is "" where none has a row for it; `sends` says whether it hands messages to the world, `phones` whether
+    a call can name a phone, or what belongs to one.
     """
 
     interface: str
@@ -30,6 +31,7 @@ class Operation:
     path: str
     part: Part | None
     sends: bool
+    phones: bool = True
 
     @property
     def params(self) -> tuple[str, ...]:
@@ -37,8 +39,9 @@ class Operation:
         return tuple(_PARAMETER.findall(self.path))
 
 
-#: Interface, name, method, path, what is carried. A file goes to the address in the answer of requestUpload; its lines
-#: are sent as `sendMessage` (§4.2). A short link is that of a message.
+#: Interface, name, method, path, what is carried, and `sends` of those that send to phones, `phone` of the others that
+#: name one. A file goes to the address in the answer of requestUpload; its lines are sent as `sendMessage` (§4.2). A
+#: short link is that of a message.
 _TABLE: Final = """
     sending sendMessage POST /v2/message body sends
     sending sendPriorityMessage POST /v2/message/priority body sends
@@ -50,9 +53,9 @@ _TABLE: Final = """
     legacy legacyApiSend POST /api-send.php form sends
     legacy legacyApiSendByQuery GET /api-send.php query sends
     rest requestUpload POST /v1/messaging/url body
-    rest blacklist POST /v1/blacklist body
-    rest optout POST /v1/optout body
-    rest listMessages GET /v1/messages query
+    rest blacklist POST /v1/blacklist body phone
+    rest optout POST /v1/optout body phone
+    rest listMessages GET /v1/messages query phone
     rest getMessage GET /v1/message query
     rest listServices GET /v1/credit/services -
     rest orderService POST /v1/credit/order body
@@ -63,14 +66,14 @@ _TABLE: Final = """
     rest changeSubKey POST /v1/apikey/change body
     rest showKey GET /v1/apikey/me -
     verify createValidation POST /v1/validations body sends
-    verify verifyCode POST /v1/validations/{token}/verify body
-    verify checkProof PATCH /v1/validations/{token} body
-    verify verifyProof POST /v1/verify-proof body
-    partner partnerSignup POST /v1/chatapp/signup body
+    verify verifyCode POST /v1/validations/{token}/verify body phone
+    verify checkProof PATCH /v1/validations/{token} body phone
+    verify verifyProof POST /v1/verify-proof body phone
+    partner partnerSignup POST /v1/chatapp/signup body phone
     partner partnerRegistration POST /v1/chatapp/registration body
     partner listPartnerAccounts POST /v1/chatapp/accounts/list body
-    partner verifyPartnerNumber POST /v1/chatapp/phone_numbers/verify body
-    partner checkPartnerNumber POST /v1/chatapp/phone_numbers/check body
+    partner verifyPartnerNumber POST /v1/chatapp/phone_numbers/verify body phone
+    partner checkPartnerNumber POST /v1/chatapp/phone_numbers/check body phone
     partner listPartnerNumbers POST /v1/chatapp/phone_numbers/list body
     partner listTemplates POST /v1/chatapp/templates/list body
     partner createTemplate POST /v1/chatapp/templates/create body
@@ -78,17 +81,18 @@ _TABLE: Final = """
     partner editTemplate POST /v1/chatapp/templates/edit body
     partner deleteTemplate POST /v1/chatapp/templates/delete body
     partner testTemplate POST /v1/chatapp/templates/test body sends
-    partner messageAnalytics POST /v1/chatapp/analytics/messages body
-    partner conversationAnalytics POST /v1/chatapp/analytics/conversations body
+    partner messageAnalytics POST /v1/chatapp/analytics/messages body phone
+    partner conversationAnalytics POST /v1/chatapp/analytics/conversations body phone
     partner templateAnalytics POST /v1/chatapp/analytics/templates body
     partner enableTemplateAnalytics POST /v1/chatapp/analytics/templates/enable body
-    bulk uploadBulk PUT {url} content
+    bulk uploadBulk PUT {url} content phone
     links openLink GET {message_id} -
 """
 
 
-def _operation(interface: str, name: str, method: str, path: str, part: str, sends: str = "") -> Operation:
-    return Operation(interface, name, method, path, None if part == "-" else cast("Part", part), bool(sends))
+def _operation(interface: str, name: str, method: str, path: str, part: str, about: str = "") -> Operation:
+    carried = None if part == "-" else cast("Part", part)
+    return Operation(interface, name, method, path, carried, about == "sends", bool(about))
 
 
 _ROWS: Final = tuple(_operation(*line.split()) for line in _TABLE.strip().splitlines())

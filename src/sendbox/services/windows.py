@@ -11,6 +11,7 @@ Zones come from the `tzdata` package alone, never from the system, so that every
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime, timedelta
 from functools import cache, lru_cache
 from io import BytesIO
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 
 DAYS: Final = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 DAY_MINUTES: Final = 1440
+#: Where a zone lies whose name begins with Etc/GMT and this sign.
+_SIDES: Final = {"+": "west", "-": "east"}
 _EDGES: Final = (("start", 0), ("end", DAY_MINUTES))
 
 # Constants instead of calls of the class: a freezer that the tester uses may replace the class meanwhile.
@@ -110,6 +113,8 @@ def _named(name: str) -> str:
         return name
     zone = nearest(name)
     meant = f"the nearest is {zone}" if zone else "Europe/Prague is one"
+    if zone and zone.startswith("Etc/GMT") and not name.casefold().startswith("etc/"):
+        meant = f"{zone} is {_SIDES[zone[7:8]]} of UTC, as {shown(name)} is (names of Etc have the opposite sign)"
     raise ValueError(f"{shown(name)} is not the name of an IANA time zone (§2.1): {meant}")
 
 
@@ -119,16 +124,91 @@ def zones() -> frozenset[str]:
     return frozenset((get_data("tzdata", "zones") or b"").decode().split()) - {"Factory"}
 
 
+#: Abbreviations that are no names of zones, each with a zone that uses it in summer or winter. Of several meanings
+#: (BST, CST, IST) it is one.
+_ABBREVIATIONS: Final = {
+    abbreviation: zone
+    for line in """
+        Africa/Johannesburg SAST
+        Africa/Lagos WAT
+        Africa/Maputo CAT
+        Africa/Nairobi EAT
+        America/Adak HDT
+        America/Anchorage AKST AKDT
+        America/Chicago CST CDT
+        America/Denver MDT
+        America/Halifax AST ADT
+        America/Los_Angeles PST PDT
+        America/New_York EDT
+        America/St_Johns NST NDT
+        Asia/Hong_Kong HKT
+        Asia/Jakarta WIB
+        Asia/Jayapura WIT
+        Asia/Jerusalem IDT
+        Asia/Karachi PKT
+        Asia/Kolkata IST
+        Asia/Makassar WITA
+        Asia/Seoul KST
+        Asia/Tokyo JST
+        Australia/Adelaide ACST ACDT
+        Australia/Perth AWST
+        Australia/Sydney AEST AEDT
+        Europe/Athens EEST
+        Europe/Lisbon WEST
+        Europe/London BST
+        Europe/Moscow MSK
+        Europe/Prague CEST
+        Pacific/Auckland NZST NZDT
+        Pacific/Guam CHST
+        Pacific/Pago_Pago SST
+    """.strip().splitlines()
+    for zone, *abbreviations in [line.split()]
+    for abbreviation in abbreviations
+}
+#: Offsets without a name below Etc, in minutes east, each with a zone that has it all year.
+_OFFSETS: Final = {
+    -570: "Pacific/Marquesas",
+    0: "UTC",
+    210: "Asia/Tehran",
+    270: "Asia/Kabul",
+    330: "Asia/Kolkata",
+    345: "Asia/Kathmandu",
+    390: "Asia/Yangon",
+    525: "Australia/Eucla",
+    570: "Australia/Darwin",
+}
+_OFFSET: Final = re.compile(r"(?:utc|gmt|ut|z)?_?([+-])_?([0-9]{1,2})(?::?([0-9]{2}))?", re.ASCII)
+_DIGIT: Final = re.compile("[0-9]")
+#: No abbreviation is longer.
+_SHORT: Final = 5
+
+
+def _at_offset(sign: str, hours: int, minutes: int) -> str | None:
+    """A time zone that is so far from UTC all year, None if there is none."""
+    east = (hours * 60 + minutes) * (-1 if sign == "-" else 1)
+    if east % 60 or not east:
+        return _OFFSETS.get(east)
+    zone = f"Etc/GMT{-east // 60:+}"
+    return zone if zone in zones() else None
+
+
 @lru_cache(maxsize=256)
 def nearest(name: str) -> str | None:
-    """The time zone whose name is closest to what was written, None if none is close."""
-    wanted = name[:64].strip().replace(" ", "_").casefold()
+    """The time zone that is meant by what was written: by its name, an abbreviation or an offset; None if none is."""
+    wanted = name[:64].strip().replace(" ", "_").replace("\N{MINUS SIGN}", "-").casefold()
     folded = {zone.casefold(): zone for zone in sorted(zones(), reverse=True)}
     cities = {zone.rpartition("/")[2]: zone for zone in folded}
+    last = wanted.rpartition("/")[2]
     if wanted in folded:
         return folded[wanted]
-    if wanted in cities:
+    if offset := _OFFSET.fullmatch(wanted):
+        return _at_offset(offset[1], int(offset[2]), int(offset[3] or 0))
+    if last.upper() in _ABBREVIATIONS:
+        return _ABBREVIATIONS[last.upper()]
+    if wanted in cities and not _DIGIT.search(wanted):
         return folded[cities[wanted]]
+    if _DIGIT.search(last) or (last == wanted and len(wanted) <= _SHORT):
+        return None  # a similar name would have another offset
     # Names of another length cannot be close; without them the search takes a fraction of its time.
     likely = [zone for zone in folded if abs(len(zone) - len(wanted)) <= 3]
     from difflib import get_close_matches

@@ -19,6 +19,7 @@ from sendbox.engine.durations import iso, show
 from sendbox.engine.expect.conditions import holds
 from sendbox.engine.expect.expectation import RULE_UNKNOWN, Share
 from sendbox.engine.expect.explaining import (
+    FAILED,
     NAMED,
     NEAREST,
     PASSED,
@@ -58,7 +59,15 @@ class Judge:
         self._rows: list[Rows] = []
 
     def view(self) -> Generator[None, None, dict[str, Any]]:
-        """What the verdict says of it."""
+        """The view of it in the verdict; one with a condition that nothing can meet has failed."""
+        view = yield from self._judged()
+        if view["never"] and view["state"] != FAILED:
+            why = f"a condition that nothing can meet: {view['never'][0]['message']}"
+            view |= {**state(None), "why": why, "nearest": [], "failed": []}
+        return view
+
+    def _judged(self) -> Generator[None, None, dict[str, Any]]:
+        """The view of it, as if all its conditions could be met."""
         expectation = self._expectation
         for step in range(len(self._chain)):
             self._rows.append((yield from self._gathered(step)))

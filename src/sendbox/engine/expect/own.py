@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from sendbox.engine.delivery.faults.fault import FaultyDelivery
 from sendbox.engine.delivery.faults.table import DELIVERIES
 from sendbox.engine.delivery.targets import NOT_ALLOWED, NOT_FETCHED
-from sendbox.engine.expect.subjects import Field, Subject
+from sendbox.engine.expect.subjects import REQUESTS, Field, Subject
 from sendbox.engine.faults.calls import Applied
 from sendbox.engine.faults.table import CALLS
 
@@ -128,15 +128,17 @@ def subjects(
     gateways: tuple[str, ...],
     advice: tuple[str, ...],
     phones: Callable[[World, RequestRecord], tuple[str, ...]] = lambda _world, _record: (),
+    keys: Callable[[World], Iterable[str]] | None = None,
     request: Callable[[RequestRecord], Any] = lambda _record: None,
 ) -> dict[str, Subject]:
     """The rows, with words of the services: operations, types, results and gateways of events, codes of advice.
 
-    `phones` finds the phones that a call names, `request` what its messages say that their request is.
+    `phones` finds the phones that a call names, `keys` the keys that a world has, `request` what its messages say that
+    their request is.
     """
     called = (*operations, "unknown")  # as which a call to a path that there is not counts
     return {
-        "requests": Subject(
+        REQUESTS: Subject(
             "a call of the client",
             {
                 "operation": Field("text", "the operation", lambda _world, record: record.operation, called),
@@ -148,7 +150,7 @@ def subjects(
                 ),
                 "method": Field("text", "the HTTP method", lambda _world, record: record.method, METHODS),
                 "path": Field("text", "the path, without a query", lambda _w, record: record.path.partition("?")[0]),
-                "key": Field("text", "the API key", lambda _world, record: record.key),
+                "key": Field("text", "the API key", lambda _world, record: record.key, known=keys),
                 "phone": Field("phone", "a phone that it names", phones),
                 "body": Field("text", "the body as it came", lambda _w, record: record.body.decode("utf-8", "replace")),
                 "finding": Field(

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 Comparison = Literal["phone", "text", "word", "number", "time", "flag", "payload"]
 #: Reads something of an occurrence, from the world and its record: a value, None, or a tuple of values.
 Reads = Callable[[Any, Any], Any]
+#: The subject whose occurrences are the calls of the client.
+REQUESTS: Final = "requests"
 #: Entries looked at between two pauses.
 _LOOKED: Final = 256
 
@@ -28,13 +30,14 @@ _LOOKED: Final = 256
 class Field(NamedTuple):
     """What can be asked of an occurrence: how it is compared, what it is in words, how it is read, its legal words
     (of a text: those of which it must be one, or a pattern like one), the ranges that its numbers come from (empty:
-    any number)."""
+    any number), and, of names that a world has, all of them."""
 
     kind: Comparison
     says: str
     of: Reads
     words: tuple[str, ...] = ()
     numbers: tuple[tuple[int, float], ...] = ()
+    known: Callable[[Any], Iterable[str]] | None = None
 
 
 class Occurrence(NamedTuple):

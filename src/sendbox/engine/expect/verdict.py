@@ -6,22 +6,33 @@ from collections.abc import Generator, Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
+from sendbox.engine.characters import nearest
 from sendbox.engine.durations import iso
+from sendbox.engine.expect.conditions import Condition
+from sendbox.engine.expect.expectation import Expectation
 from sendbox.engine.expect.explaining import FAILED, OPEN, PASSED
 from sendbox.engine.expect.judging import Judge
+from sendbox.engine.expect.subjects import REQUESTS, occurrences_of
+from sendbox.engine.patterns import Pattern
 
 if TYPE_CHECKING:
-    from sendbox.engine.expect.expectation import Expectation
     from sendbox.engine.expect.subjects import Subject
     from sendbox.engine.rules.rule import Rule
     from sendbox.engine.world import World
 
-#: So many unused rules are listed for people, and so many characters of a name; rules looked at between two pauses.
-UNUSED: Final = 20
-NAME: Final = 80
+#: The rules of warnings: a rule that never decided anything, and a name that the world does not have.
+UNUSED: Final = "rule-unused"
+UNKNOWN: Final = "name-unknown"
+#: So many warnings are listed for people, and so many characters of one; rules looked at between two pauses.
+WARNINGS: Final = 20
+WARNING: Final = 200
 _LOOKED: Final = 256
-#: The mark of an expectation that holds, and cannot fail.
-_DOUBT: Final = "DOUBT "
+#: So many names that a world has are listed in a warning.
+_LISTED: Final = 10
+#: Among so many of them the nearest is looked for.
+_NEAR: Final = 100
+#: What is expected of every client, unless the scenario expects no calls.
+_CALLS: Final = Expectation(REQUESTS, name="the client makes a call")
 _MARKS: Final = {PASSED: "ok    ", OPEN: "open  ", FAILED: "FAILED"}
 
 
@@ -38,6 +49,62 @@ def _unused(world: World, usual: Iterable[Rule]) -> Generator[None, None, list[d
     return unused
 
 
+def _is_silent(
+    world: World, subjects: Mapping[str, Subject], expectations: Iterable[Expectation]
+) -> Generator[None, None, bool]:
+    """Return whether the client made no call, and something is expected that is not exactly that."""
+    if not expectations or world.journal.first or Expectation(REQUESTS, low=0, high=0) in map(_bare, expectations):
+        return False
+    for call in occurrences_of(world, subjects[REQUESTS]):
+        yield
+        if call is not None:
+            return False
+    return True
+
+
+def _bare(expectation: Expectation) -> Expectation:
+    """The expectation without name and place."""
+    return replace(expectation, name=None, place=None)
+
+
+def _unknown_names(
+    world: World, subjects: Mapping[str, Subject], expectations: Iterable[Expectation]
+) -> Generator[None, None, list[dict[str, Any]]]:
+    """A warning for each name in a condition that the world does not have, so that nothing could meet it."""
+    names: dict[Any, list[str]] = {}
+    warnings: dict[tuple[str, str | None], None] = {}
+    if world.record.cut is not None:  # the names of what was forgotten are not known
+        return []
+    for expectation in expectations:
+        if expectation.never:
+            continue
+        asked = [*((entry.that, entry.where) for entry in expectation.chain), *expectation.among]
+        conditions = [(subjects[that], condition) for that, where in asked for condition in where]
+        for subject, condition in conditions:
+            known = subject.fields[condition.field].known if isinstance(condition, Condition) else None
+            if known is None or not isinstance(condition, Condition):
+                continue
+            if known not in names:
+                found: dict[str, None] = {}
+                for number, name in enumerate(known(world)):
+                    found[name] = None
+                    if number % _LOOKED == 0:
+                        yield
+                names[known] = list(found)
+            for wanted in condition.wanted:
+                if isinstance(wanted, Pattern) and not any(map(wanted.matches, names[known])):
+                    warnings[_unknown(condition.field, wanted.text, names[known]), expectation.place] = None
+    return [{"rule": UNKNOWN, "message": message, "place": place} for message, place in warnings]
+
+
+def _unknown(field: str, text: str, names: list[str]) -> str:
+    """The sentence about a name that a world does not have."""
+    has = f"it has {', '.join(names[:_LISTED])}" if names else "it has none"
+    more = f" and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
+    near = nearest(text, names[:_NEAR])
+    return f'"{text}" is not a {field} of this world; {has}{more}' + (f'; did you mean "{near}"?' if near else "")
+
+
 def verdict_in_slices(
     world: World,
     subjects: Mapping[str, Subject],
@@ -45,23 +112,36 @@ def verdict_in_slices(
     usual: Iterable[Rule] = (),
     *,
     ended: bool = True,
+    strict: bool = False,
 ) -> Generator[None, None, dict[str, Any]]:
     """The verdict, with pauses, so that a loop can do other work; the generator returns it.
 
     `{passed, state, trusted, lost, next_due, expectations: [{name, passed, state, open_until, that, step, found,
-    wanted, why, nearest, place, never, subjects, failed}], unused: [{rule, in, place}]}`. A `state` is passed, failed
+    wanted, why, nearest, place, never, subjects, failed}], unused: [{rule, in, place}], warnings: [{rule, message,
+    place}]}`. A `state` is passed, failed
     or open, and `passed` says whether it is the first; with `ended` nothing is open. `step` is 0 for the entry itself
     and n for the nth of its `then`; `never` has the conditions that nothing can meet, each with its rule and a message;
     `subjects` counts those that `each` found, and `failed` names those that failed or are open. `lost` counts forgotten
     journal entries, and where anything was forgotten the verdict is not `trusted`, and has the `bound` that did it;
     `next_due` says that something is still to come; `unused` are the rules that never decided anything, without the
-    `usual` ones.
+    `usual` ones. `warnings` has these, and names in conditions that the world does not have; with `strict` they fail
+    the verdict. Where anything is expected, a client that made no call fails it, unless just that is expected.
     """
+    expectations = list(expectations)
     judged: list[dict[str, Any]] = []
     for expectation in expectations:
         view = yield from Judge(world, subjects, expectation, ended=ended).view()
         judged += [view]
-    states = {view["state"] for view in judged}
+    if (yield from _is_silent(world, subjects, expectations)):
+        view = yield from Judge(world, subjects, _CALLS, ended=ended).view()
+        judged += [{**view, "why": "the client made no call"}]
+    unused = yield from _unused(world, usual)
+    warnings = [
+        {"rule": UNUSED, "message": f"{rule['rule']} of {rule['in']} never decided anything", "place": rule["place"]}
+        for rule in unused
+    ]
+    warnings += yield from _unknown_names(world, subjects, expectations)
+    states = {view["state"] for view in judged} | ({FAILED} if strict and warnings else set())
     due = world.timeline.next_due()
     return {
         "passed": states <= {PASSED},
@@ -71,13 +151,14 @@ def verdict_in_slices(
         **({} if world.record.cut is None else {"bound": world.record.cut}),
         "next_due": None if due is None else iso(due),
         "expectations": judged,
-        "unused": (yield from _unused(world, usual)),
+        "unused": unused,
+        "warnings": warnings,
     }
 
 
 def proves(verdict: dict[str, Any]) -> bool:
-    """Whether every expectation holds, and could have failed to."""
-    return bool(verdict["passed"] and verdict["trusted"] and not any(view["never"] for view in verdict["expectations"]))
+    """Return whether a verdict passed, and can be trusted."""
+    return bool(verdict["passed"] and verdict["trusted"])
 
 
 def untrusted(verdict: dict[str, Any]) -> str | None:
@@ -99,36 +180,39 @@ def lines(verdict: dict[str, Any]) -> list[str]:
         summary = ", ".join(counts)
     else:
         summary = f"all {len(judged)} expectations hold" if len(judged) > 1 else "the expectation holds"
-    if doubted := sum(bool(view["never"]) for view in judged):
-        summary += f"; {doubted} with a condition that nothing can meet"
+    warnings = verdict["warnings"]
+    if judged and not failed and verdict["state"] == FAILED:
+        summary += f", but {len(warnings)} warning{'s fail' if len(warnings) > 1 else ' fails'} the verdict (strict)"
     text = [f"verdict: {summary}"]
     if (doubt := untrusted(verdict)) is not None:
         text.append(f"  {doubt}")
     for view in judged:
         until = f" (open until {view['open_until']})" if view["state"] == OPEN else ""
-        mark = _DOUBT if view["passed"] and view["never"] else _MARKS[view["state"]]
-        text.append(f"  {mark}  {view['name']}{until}")
+        text.append(f"  {_MARKS[view['state']]}  {view['name']}{until}")
         if not view["passed"]:
             text += [f"          {line}" for line in reasons(view)]
-        text += [f"          never: {never['message']}" for never in view["never"]]
+        messages = [never["message"] for never in view["never"]]
+        text += [f"          never: {message}" for message in messages if message not in view["why"]]
     if failed and verdict["next_due"]:
         text.append(f"  something is still to come, next at {verdict['next_due']}: was the clock moved far enough?")
-    return text + unused_lines(verdict)
+    return text + warning_lines(verdict)
 
 
-def unused_lines(verdict: dict[str, Any]) -> list[str]:
-    """The rules that never decided anything, as text that a person reads; nothing where there are none."""
-    unused = verdict["unused"]
-    if not unused:
-        return []
-    rules = "a rule" if len(unused) == 1 else f"{len(unused)} rules"
-    shown = [f"  unused  {_cut(rule['rule'])} of {rule['in']} ({_file(rule['place'])})" for rule in unused[:UNUSED]]
-    more = [f"  unused  and {len(unused) - UNUSED} more"] if len(unused) > UNUSED else []
-    return [f"{rules} of the scenario never decided anything", *shown, *more]
+def warning_lines(verdict: dict[str, Any]) -> list[str]:
+    """The warnings as text that a person reads; nothing where there are none."""
+    warnings = verdict["warnings"]
+    shown = [f"warning: {_cut(warned(warning))}" for warning in warnings[:WARNINGS]]
+    more = [f"warning: and {len(warnings) - WARNINGS} more"] if len(warnings) > WARNINGS else []
+    return [*shown, *more]
 
 
-def _cut(name: str) -> str:
-    return name if len(name) <= NAME else f"{name[: NAME - 1]}…"
+def warned(warning: dict[str, Any]) -> str:
+    """A warning with its place."""
+    return f"{warning['message']} ({_file(warning['place'])})" if warning["place"] else str(warning["message"])
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= WARNING else f"{text[: WARNING - 1]}…"
 
 
 def _file(place: str) -> str:

@@ -105,7 +105,10 @@ def _traffic(linter: Linter) -> None:
 def expectations(
     linter: Linter, doubts: Iterable[Doubt], subjects: Mapping[str, Subject], keys: Iterable[str]
 ) -> tuple[Expectation, ...]:
-    """The expectations, each with what of it nothing can meet, about which it warns; `keys` are the keys with rules."""
+    """The expectations, each with what of it nothing can meet; `keys` are the keys with rules.
+
+    That fails the verdict, so it is an error; a rule that is unknown may still be put by control, and is a warning.
+    """
     rules = _rules(linter, keys)
     expected = list(linter.blueprint.expect)
     for at, item in linter.entries("expect"):
@@ -119,6 +122,9 @@ def expectations(
         _unfollowed(item, expected[at], subjects, linter)
         if never := linter.found[known:]:
             expected[at] = replace(expected[at], never=tuple(Never(found.rule, found.message) for found in never))
+        linter.found[known:] = [
+            found if found.rule == RULE_UNKNOWN else replace(found, severity="error") for found in never
+        ]
     return tuple(expected)
 
 

@@ -33,6 +33,9 @@ ORDER: Final = Lifecycle(
     },
 )
 
+#: The states that an order can come to: no operation, and nothing that a tester does, cancels one.
+REACHED: Final = tuple(state for state in ORDER if state != "cancelled")
+
 _MILLION: Final = 1_000_000
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from sendbox.engine.expect.subjects import Field, Subject
 from sendbox.services.account.catalog import PERIODS
-from sendbox.services.account.orders import ORDER
+from sendbox.services.account.orders import REACHED
 
 if TYPE_CHECKING:
     from sendbox.engine.world import World
@@ -29,7 +29,7 @@ SUBJECTS: Final[dict[str, Subject]] = {
             "currency": Field(
                 "word", "the currency it was paid in", lambda _world, entry: entry[0].billing.currency, ("EUR", "CZK")
             ),
-            "state": Field("word", "the state it entered", lambda _world, entry: entry[1], tuple(ORDER)),
+            "state": Field("word", "the state it entered", lambda _world, entry: entry[1], REACHED),
         },
         _line,
         ("order",),

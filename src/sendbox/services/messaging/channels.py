@@ -10,7 +10,7 @@ from dataclasses import field
 from typing import TYPE_CHECKING, Any, Final
 
 from sendbox.engine.classes import dataclass
-from sendbox.services.messaging.results import ATTEMPT_READABLE, ATTEMPT_SMS, STATES
+from sendbox.services.messaging.results import ACCEPTED, ATTEMPT_READABLE, ATTEMPT_SMS, STATES
 
 if TYPE_CHECKING:
     from sendbox.engine.lifecycle import Table
@@ -83,6 +83,12 @@ class Channel:
     def shows_seen(self) -> bool:
         """Whether it reports that a message was opened (§3.1)."""
         return any("opened" in row for row in self.lifecycle.values())
+
+    @property
+    def results(self) -> tuple[str, ...]:
+        """The results that its attempts can have."""
+        reached = {STATES[ACCEPTED], *(state for row in self.lifecycle.values() for state in row.values())}
+        return tuple(state for state in STATES if state in reached)
 
 
 #: Every channel, in the order of the specification; then those that it does not show.

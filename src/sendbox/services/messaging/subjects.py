@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from itertools import chain
 from math import inf
 from typing import TYPE_CHECKING, Any, Final
 
@@ -11,10 +12,12 @@ import orjson
 from sendbox.engine.expect.subjects import Field, Subject
 from sendbox.services.messaging.channels import CHANNEL_WORDS, FAMILIES
 from sendbox.services.messaging.checks import BY_WORD
+from sendbox.services.messaging.content.tags import normalize
 from sendbox.services.messaging.events import info_of
 from sendbox.services.messaging.records import Attempt, Message
 from sendbox.services.messaging.results import STATE_OF, STATES
 from sendbox.services.operations import SENDING
+from sendbox.services.ports import account_of
 
 if TYPE_CHECKING:
     from sendbox.engine.commands.requests import RequestRecord
@@ -37,13 +40,43 @@ def _shown_step(message: Message) -> Any:
     return message.submission.send.steps[0] if shown is None else shown.step
 
 
+def keys_of(world: World) -> Iterable[str]:
+    """The keys that a world has."""
+    return account_of(world).keys
+
+
+def _tags_of(world: World) -> Iterator[str]:
+    """The tags of all messages, and those that the scenario's traffic has."""
+    for traffic in world.blueprint.traffic:
+        for message in traffic.value if isinstance(traffic.value, list) else [traffic.value]:
+            for name in ("tag", "messageTag") if isinstance(message, dict) else ():
+                if isinstance(message.get(name), str):
+                    yield from normalize(message[name])
+    for message in _every_message(world):
+        yield from message.submission.send.tags
+
+
+def _senders_of(world: World) -> Iterator[str]:
+    """The senders and numbers of the account, and the senders of all messages."""
+    account = account_of(world)
+    if not isinstance(account.senders, str):
+        yield from chain.from_iterable(account.senders.values())
+    yield from (*account.numbers, *account.business)
+    for message in _every_message(world):
+        yield from (step.sender for step in message.submission.send.steps if step.sender is not None)
+
+
 _ABOUT_MESSAGE: Final = {
     "phone": Field("phone", "the recipient", _message(lambda message: message.phone)),
-    "tag": Field("text", "one of the message's tags", _message(lambda message: message.submission.send.tags)),
+    "tag": Field(
+        "text", "one of the message's tags", _message(lambda message: message.submission.send.tags), known=_tags_of
+    ),
     "operation": Field(
         "text", "the operation that sent it", _message(lambda message: message.submission.operation), SENDING
     ),
-    "key": Field("text", "the API key that sent it", _message(lambda message: message.submission.key.id)),
+    "key": Field(
+        "text", "the API key that sent it", _message(lambda message: message.submission.key.id), known=keys_of
+    ),
     "payload": Field(
         "payload",
         "dotted paths inside the request's payload",
@@ -60,7 +93,9 @@ _OF_STEP: Final = {**_OF_MESSAGE, "template": lambda _world, subject: _template(
 _ABOUT_STEP: Final = {
     "channel": Field("word", "the channel", lambda _world, subject: _attempt(subject).step.channel, CHANNEL_WORDS),
     "body": Field("text", "the text as the step gave it", lambda _world, subject: _attempt(subject).body),
-    "sender": Field("text", "the sender of the step", lambda _world, subject: _attempt(subject).step.sender),
+    "sender": Field(
+        "text", "the sender of the step", lambda _world, subject: _attempt(subject).step.sender, known=_senders_of
+    ),
     "attempt": Field(
         "number",
         "which attempt of the message, from 1",
@@ -135,7 +170,9 @@ _MESSAGE_FIELDS: Final = {
     "result": Field("word", "its result", lambda _world, message: message.result, STATES),
     "channel": Field("word", "the channel shown", lambda _w, message: _shown_step(message).channel, CHANNEL_WORDS),
     "body": Field("text", "the text as the step gave it", _body),
-    "sender": Field("text", "the sender of the step", lambda _world, message: _shown_step(message).sender),
+    "sender": Field(
+        "text", "the sender of the step", lambda _world, message: _shown_step(message).sender, known=_senders_of
+    ),
     "attempts": Field("number", "how many attempts were made", lambda _world, message: len(message.attempts)),
     "rule": Field("text", "a rule that decided about it", lambda _world, message: _rules(message.attempts)),
 }

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from sendbox.engine.kinds.narration import Entry, Teller, Told
 from sendbox.engine.kinds.rows import Kind, Lapse, Line, Observed, Observer, View
-from sendbox.services.verify.session import EXPIRED
+from sendbox.services.verify.session import EXPIRED, LAPSE
 from sendbox.services.verify.verify import Verify
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ OBSERVED: Final = Observed(
         ),
     ),
     lapses={
-        "code": Lapse(
+        LAPSE: Lapse(
             lambda session: {"phone": session.phone, "token": session.token},
             lambda canon, session: {"message": canon.name(session.message)},
             _count_expired,

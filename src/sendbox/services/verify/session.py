@@ -27,6 +27,9 @@ CODE_SENT: Final = "code_sent"
 VERIFIED: Final = "verified"
 FAILED: Final = "failed"
 EXPIRED: Final = "expired"
+#: The event by which a session expires, and the kind of the lapse that is it.
+VALIDITY_PASSED: Final = "validity_passed"
+LAPSE: Final = "code"
 
 VALIDATION: Final = Lifecycle(
     "a validation",
@@ -36,12 +39,12 @@ VALIDATION: Final = Lifecycle(
             "code_arrived": CODE_SENT,
             "code_confirmed": VERIFIED,
             "attempts_used_up": FAILED,
-            "validity_passed": EXPIRED,
+            VALIDITY_PASSED: EXPIRED,
         },
         CODE_SENT: {
             "code_confirmed": VERIFIED,
             "attempts_used_up": FAILED,
-            "validity_passed": EXPIRED,
+            VALIDITY_PASSED: EXPIRED,
         },
         VERIFIED: {},
         FAILED: {},
@@ -85,15 +88,15 @@ class Session:
 
     def state_at(self, now: int) -> str:
         """The state at an instant."""
-        if now >= self.expires_at and "validity_passed" in VALIDATION[self.recorded]:
+        if now >= self.expires_at and VALIDITY_PASSED in VALIDATION[self.recorded]:
             return EXPIRED
         return self.recorded
 
     def lapse(self) -> bool:
         """Its validity has passed; False where it ended before."""
-        is_open = "validity_passed" in VALIDATION[self.recorded]
+        is_open = VALIDITY_PASSED in VALIDATION[self.recorded]
         if is_open:
-            self.follow("validity_passed")
+            self.follow(VALIDITY_PASSED)
         return is_open
 
     def follow(self, event: str) -> None:

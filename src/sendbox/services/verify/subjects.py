@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, Final
 
 from sendbox.engine.expect.subjects import Field, Reads, Subject
-from sendbox.services.verify.session import VALIDATION
+from sendbox.engine.journal import CODE
+from sendbox.services.verify.session import EXPIRED, LAPSE, VALIDATION, VALIDITY_PASSED
 
 if TYPE_CHECKING:
     from sendbox.engine.world import World
@@ -30,6 +31,14 @@ def _about(session: Callable[[Any], Session]) -> dict[str, Reads]:
         "message": lambda _world, what: session(what).message.id,
         "key": lambda _world, what: session(what).key,
     }
+
+
+def _changes(code: int, entry: tuple[Any, ...]) -> Iterable[tuple[Session, str, str]]:
+    """The change of a session in an entry; that it expired is a lapse of the world's clock, as others are."""
+    if code != CODE["lapse"]:
+        return ((entry[0], entry[1], entry[2]),)
+    kind, session = entry
+    return ((session, VALIDITY_PASSED, EXPIRED),) if kind == LAPSE else ()
 
 
 def subjects(results: tuple[str, ...]) -> dict[str, Subject]:
@@ -61,7 +70,8 @@ def subjects(results: tuple[str, ...]) -> dict[str, Subject]:
                 "state": Field("word", "the state it led to", lambda _world, change: change[2], _STATES),
             },
             lambda _world, change: f"{change[1]} of {change[0].phone}: {change[2]}",
-            ("validation",),
+            ("validation", "lapse"),
+            _changes,
             about=_about(lambda change: change[0]),
         ),
     }

@@ -24,7 +24,7 @@ from sendbox.services.numbers.normal import normalize
 from sendbox.services.ports import Share, account_of, sending_of
 from sendbox.services.verify import proof
 from sendbox.services.verify.rules import Codes
-from sendbox.services.verify.session import EXPIRED, FAILED, PENDING, VERIFIED, Session, code_view
+from sendbox.services.verify.session import EXPIRED, FAILED, LAPSE, PENDING, VERIFIED, Session, code_view
 
 if TYPE_CHECKING:
     from sendbox.engine.durations import Rate
@@ -77,7 +77,7 @@ class Verify(Part):
     """The validation sessions of one world, and the rules about them. Built after messaging."""
 
     NAME: ClassVar[str] = "verify"
-    LAPSES: ClassVar[frozenset[str]] = frozenset({"code"})
+    LAPSES: ClassVar[frozenset[str]] = frozenset({LAPSE})
 
     def __init__(self, world: World) -> None:
         self.book = Codes(world.blueprint.compiled["verify"], world.chooser, world.start)
@@ -153,7 +153,7 @@ class Verify(Part):
         session = Session(token, phone, code, key.id, message, payload, decided.rules, now, decided.case.ordinal)
         self.sessions[token] = session
         self._by_phone.setdefault(phone, []).append(session)
-        world.timeline.lapse(session.expires_at, "code", session)
+        world.timeline.lapse(session.expires_at, LAPSE, session)
         entry = world.journal.add(now, CODE["validation"], (session, "created", PENDING))
         if order_sensitive:
             world.journal.mark(entry)
