@@ -9,6 +9,7 @@ from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
+    from sendbox.engine.commands.requests import RequestRecord
     from sendbox.engine.remarks import Finding
     from sendbox.engine.world import World
     from sendbox.services.templates.templates import Template, TemplateUse
@@ -140,6 +141,8 @@ class Sent(Protocol):
     def ordinal(self) -> int: ...
     @property
     def result(self) -> str: ...
+    @property
+    def cause(self) -> RequestRecord | None: ...
 
 
 class Tried(Protocol):
@@ -231,8 +234,10 @@ class Sending(Protocol):
         key: Key,
         content: bytes,
         origin: str,
+        record: RequestRecord | None,
     ) -> tuple[Sent, str]:
-        """Sends a text by sms for the service itself; answers the message and the id of its request."""
+        """Sends a text by sms for the service itself, because of a call unless `record` is None; answers the message
+        and the id of its request."""
 
     def is_test(self, phone: str) -> bool:
         """Whether it is the test number, to which nothing is handed over (A89)."""

@@ -38,7 +38,7 @@ class RequestRecord:
     """
 
     __slots__ = (
-        "_answer", "_kept", "advice", "content", "fault", "findings", "headers", "key", "method", "operation",
+        "_answer", "_kept", "advice", "content", "effects", "fault", "findings", "headers", "key", "method", "operation",
         "origin", "path", "query", "status",
     )  # fmt: skip
 
@@ -60,6 +60,8 @@ class RequestRecord:
         self.advice: Sequence[Advice] = ()
         #: the canonical request, or what makes it again; None when the call was refused
         self.content: bytes | Rebuilder | None = None
+        #: how many entries the journal got while it was handled: they stand right before its own
+        self.effects = 0
         #: the fault by which a scenario spoiled the answer
         self.fault: Applied | None = None
 

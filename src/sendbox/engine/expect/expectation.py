@@ -40,7 +40,8 @@ class Share(NamedTuple):
 class Expectation:
     """One entry of `expect`, or of the `then` of one. `low` and `high` bound how many must count, None = no bound.
 
-    `within` in milliseconds; `before` and `after` bound the instants, both ends included. With `each` it is judged for
+    `within` in milliseconds; `before` and `after` bound the instants, both ends included. All of them count from the
+    world's start, of an entry of `then` from the thing that it follows. With `each` it is judged for
     each subject that these names tell apart, and `subjects` says how many there must be. Of an entry of `then`, `same`
     are the names that must agree with the thing that it follows. `among` are, by their kind, the things that say which
     subjects are judged, or, without `each`, of which things `share_low` and `share_high` are a part. `rate` bounds how
@@ -76,6 +77,17 @@ class Expectation:
     def names(self, step: int) -> tuple[str, ...]:
         """What the things of an entry of the chain must agree in: with a subject, or with the thing they follow."""
         return self.chain[step].same if step else self.each
+
+    @property
+    def soonest(self) -> int | None:
+        """How long after the thing that it follows an entry of `then` begins to count, in milliseconds."""
+        return self.after.at if self.after is not None and self.after.relative else None
+
+    @property
+    def latest(self) -> int | None:
+        """How long after the thing that it follows an entry of `then` counts, in milliseconds."""
+        ends = [self.within, self.before.at if self.before is not None and self.before.relative else None]
+        return min((end for end in ends if end is not None), default=None)
 
     @property
     def wanted(self) -> str:

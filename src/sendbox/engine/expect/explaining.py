@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from sendbox.engine.durations import iso, show
 from sendbox.engine.expect.conditions import quoted, said
-from sendbox.engine.expect.row import place_of
+from sendbox.engine.expect.row import end_of, place_of
 from sendbox.engine.expect.subjects import occurrences_of
 
 if TYPE_CHECKING:
+    from sendbox.engine.durations import Moment
     from sendbox.engine.expect.expectation import Expectation
     from sendbox.engine.expect.subjects import Occurrence, Subject
     from sendbox.engine.world import World
@@ -42,6 +43,8 @@ class Miss(NamedTuple):
     keys: list[Key]
     #: what is wrong with the surplus
     wrong: str
+    #: the thing before is of the same kind
+    alike: bool = False
     #: nothing is wrong so far: it may still come to that
     holds: bool = False
 
@@ -111,7 +114,7 @@ class Explainer:
             if name not in asked and wanted.keys().isdisjoint(values):
                 is_ = said(name, tuple(values)) if all(map(_is_plain, values)) else f"{name} is another one"
                 where.append((name, f"{is_}, wanted {' or '.join(map(_word, wanted))}"))
-        return Unmet(where, [*untimely(entry, thing, self._world.start, miss.before)])
+        return Unmet(where, [*untimely(entry, thing, self._world.start, miss.before, alike=miss.alike)])
 
     def named(self, missed: Missed) -> dict[str, Any]:
         """A subject that failed, or is open."""
@@ -148,16 +151,16 @@ class Explainer:
 
     def counted(self, entry: Expectation, number: int, before: Occurrence | None) -> str:
         """How many counted, within which times, and how many had to."""
-        start = self._world.start
+        start = self._world.start if before is None else before.at
         conditions = [] if entry.within is None else [f"within {show(entry.within)}"]
         if entry.after is not None:
-            conditions.append(f"not before {iso(entry.after.instant(start))}")
+            conditions.append(f"not before {_bound(entry.after, start, before)}")
         if entry.before is not None:
-            conditions.append(f"until {iso(entry.before.instant(start))}")
+            conditions.append(f"until {_bound(entry.before, start, before)}")
         if before is not None and not self._expectation.each:
             conditions.append(f"after the thing before, which came at {iso(before.at)}")
-        elif before is not None and entry.within is not None:
-            conditions.append(f"(until {iso(before.at + entry.within)})")
+        elif before is not None and entry.latest is not None:
+            conditions.append(f"(until {iso(before.at + entry.latest)})")
         return " ".join([f"{number or 'no'} {entry.text}", *conditions]) + f", wanted {entry.wanted}"
 
 
@@ -178,32 +181,46 @@ class Unmet(NamedTuple):
         return [*(why for _, why in self.where), *self.times]
 
 
-def outside(entry: Expectation, thing: Occurrence, start: int) -> Iterator[str]:
-    """Why an instant is wrong."""
+def outside(entry: Expectation, thing: Occurrence, start: int | None) -> Iterator[str]:
+    """Why an instant is wrong; durations count from `start`, None = they are not asked."""
     for word, moment, wrong in (("after", entry.after, -1), ("before", entry.before, 1)):
-        if moment is not None and (thing.at - moment.instant(start)) * wrong > 0:
-            yield f"came at {iso(thing.at)}, wanted {word} {iso(moment.instant(start))}"
+        if moment is None or (moment.relative and start is None):
+            continue
+        if (thing.at - moment.instant(start or 0)) * wrong > 0:
+            yield f"came at {iso(thing.at)}, wanted {word} {iso(moment.instant(start or 0))}"
 
 
-def untimely(entry: Expectation, thing: Occurrence, start: int, before: Occurrence | None) -> Iterator[str]:
-    """Why a time is wrong, from the start or from what the thing must follow."""
-    passed = thing.at - (start if before is None else before.at)
-    if before is not None and not _follows(thing, before):
-        early = f"came {show(-passed)} before it" if passed < 0 else "came at the same instant, but before it"
-        yield f"{early}, wanted after"
-    elif entry.within is not None and passed > entry.within:
-        since = "the start" if before is None else "it"
-        yield f"came {show(passed)} after {since}, wanted within {show(entry.within)}"
-    yield from outside(entry, thing, start)
+def untimely(
+    entry: Expectation, thing: Occurrence, start: int, before: Occurrence | None, *, alike: bool = False
+) -> Iterator[str]:
+    """Why a time is wrong, from the start or from what the thing must follow; `alike`: it is of the same kind."""
+    if before is None:
+        if entry.within is not None and thing.at - start > entry.within:
+            yield f"came {show(thing.at - start)} after the start, wanted within {show(entry.within)}"
+        yield from outside(entry, thing, start)
+        return
+    passed = thing.at - before.at
+    if place_of(thing) <= end_of(before, alike=alike):
+        yield f"{_early(thing, before)}, wanted after"
+    else:
+        for word, bound, wrong in (("not before", entry.soonest, -1), ("within", entry.latest, 1)):
+            if bound is not None and (passed - bound) * wrong > 0:
+                yield f"came {show(passed)} after it, wanted {word} {show(bound)}"
+    yield from outside(entry, thing, None)
 
 
-def _follows(thing: Occurrence, before: Occurrence) -> bool:
-    if thing.at != before.at:
-        return thing.at > before.at
-    one_kind = thing.entry is None and before.entry is None and type(thing.what) is type(before.what)
-    if one_kind or (thing.entry is not None and before.entry is not None):
-        return place_of(thing) > place_of(before)
-    return True
+def _early(thing: Occurrence, before: Occurrence) -> str:
+    """How a thing comes too early to follow another one, in words."""
+    if thing.at < before.at:
+        return f"came {show(before.at - thing.at)} before it"
+    if before.begun <= thing.begun:
+        return "came with it, at the same instant"
+    return "came at the same instant, but before it"
+
+
+def _bound(moment: Moment, start: int, before: Occurrence | None) -> str:
+    """A bound in words: from the thing before if it counts from there, else an instant."""
+    return iso(moment.instant(start)) if before is None or not moment.relative else show(moment.at)
 
 
 def state(due: int | None) -> dict[str, Any]:

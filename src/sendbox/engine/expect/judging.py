@@ -2,7 +2,8 @@
 
 An expectation counts the things (rows of `subjects`) for which all its conditions hold, for each subject if it says
 so. Its `then` is a chain: after the first thing that counted, in time, the next must follow. Where none had to count
-and none did, nothing has to follow. Times count from the world's start, in a chain from the thing before.
+and none did, nothing has to follow. Times count from the world's start, in a chain from the thing before. What follows
+a thing came to be with a later entry of the journal than it, or than all that its call brought about with it (`row`).
 
 Each kind of thing is read once for each entry, into rows by what the things belong to (`row`), in which what follows a
 thing is found without reading on. So a verdict takes as long as the journal is, however many subjects there are.
@@ -12,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Mapping
 from fractions import Fraction
-from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from sendbox.engine.durations import iso, show
@@ -106,13 +106,13 @@ class Judge:
         world, entry = self._world, self._chain[step]
         subject = self._subjects[entry.that]
         belongs = subject.belonging(self._expectation.names(step))
-        wrong = outside if step else partial(untimely, before=None)
         rows: Rows = {}
         for thing in occurrences_of(world, subject):
             yield  # each time: a delivery with a thousand events takes long
             if thing is None or not self._holds(entry.where, subject, thing):
                 continue
-            if not any(wrong(entry, thing, world.start)):
+            wrong = outside(entry, thing, None) if step else untimely(entry, thing, world.start, None)
+            if not any(wrong):
                 for key in belongs(world, thing.what):
                     rows.setdefault(key, Row()).things.append(thing)
         for row in rows.values():
@@ -160,10 +160,12 @@ class Judge:
             row = self._row(step, keys)
             span = range(len(row.things))
             if before is not None:
-                span = row.follow(before, alike=kind == entry.that, within=entry.within)
+                span = row.follow(before, alike=kind == entry.that, after=entry.soonest, until=entry.latest)
             miss = self._miss(step, row, span, before, keys, entry.low if step else low)
-            if miss is not None and not miss.holds:
-                return miss
+            if miss is not None:
+                miss = miss._replace(alike=kind == entry.that)
+                if not miss.holds:
+                    return miss
             open_ = open_ or miss
             if span:
                 before, kind = row.things[span.start], entry.that
@@ -214,8 +216,8 @@ class Judge:
     def _late(self, entry: Expectation, before: Occurrence | None) -> tuple[int | None, str]:
         """Until when more may come, None where it is too late or nothing bounds the time; and whether the world ended
         before that, in words."""
-        start, now = self._world.start, self._world.now
-        ends = [] if entry.within is None else [(start if before is None else before.at) + entry.within]
+        start, now = self._world.start if before is None else before.at, self._world.now
+        ends = [] if entry.within is None else [start + entry.within]
         ends += [] if entry.before is None else [entry.before.instant(start)]
         due = min(ends, default=now)
         if due <= now:

@@ -211,6 +211,7 @@ def subjects(
             lambda _world, delivery: (
                 f"webhook to {delivery.address}: {delivery.state} after {len(delivery.tries)} tries"
             ),
+            ("delivery",),
             kept=_every_delivery,
             about={"delivery": lambda _world, delivery: delivery.id},
             own=("delivery",),

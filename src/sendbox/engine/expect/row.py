@@ -1,7 +1,8 @@
 """Things of one subject in their order: how many come within bounds, and where they come too close together.
 
-Things of one instant follow each other in the order of their journal entries. Things without an entry (a message, a
-delivery, a code) follow everything else that came then, among themselves in the order in which they are kept.
+Things of one instant follow each other in the order of the journal entries with which they came to be. What came with a
+call (a send, what was refused at once, what its handling changed) has the entry of the call, so none of it follows another
+part of it. Things of one kind follow each other in the order in which they are kept.
 """
 
 from __future__ import annotations
@@ -16,8 +17,8 @@ from sendbox.engine.durations import Rate
 if TYPE_CHECKING:
     from sendbox.engine.expect.subjects import Occurrence
 
-#: A place in the order: instant, journal entry, part of it.
-Place = tuple[int, float, int]
+#: A place in the order: the instant, the journal entry with which a thing came to be, its own entry, its part of it.
+Place = tuple[float, ...]
 _LAST: Final = float("inf")
 #: So many things are sorted between two pauses.
 _SORTED: Final = 256
@@ -25,7 +26,12 @@ _SORTED: Final = 256
 
 def place_of(thing: Occurrence) -> Place:
     """The place of a thing in the order of all."""
-    return thing.at, _LAST if thing.entry is None else thing.entry, thing.part
+    return thing.at, thing.begun, -1 if thing.entry is None else thing.entry, thing.part
+
+
+def end_of(before: Occurrence, *, alike: bool) -> Place:
+    """The place behind which the things come that follow another one; `alike`: they are of the same kind."""
+    return place_of(before) if alike else (before.at, before.ended, _LAST)
 
 
 class Row:
@@ -52,15 +58,14 @@ class Row:
             if number % _SORTED == 0:
                 yield
 
-    def follow(self, before: Occurrence, *, alike: bool, within: int | None) -> range:
-        """Which things follow another one, up to so many milliseconds after it; `alike`: it is of the same kind."""
-        if alike or before.entry is not None:
-            first = bisect_right(self._places, place_of(before))
-        else:  # what has no entry comes before nothing else of its instant, so all of it may follow
-            first = bisect_left(self._places, (before.at, -1, 0))
-        last = len(self.things)
-        if within is not None:
-            last = bisect_left(self._places, (before.at + within + 1, -1, 0))
+    def follow(self, before: Occurrence, *, alike: bool, after: int | None, until: int | None) -> range:
+        """The things that follow another one, from so many milliseconds after it up to so many; `alike`: they are of
+        the same kind."""
+        first, last = bisect_right(self._places, end_of(before, alike=alike)), len(self.things)
+        if after is not None:
+            first = max(first, bisect_left(self._places, (before.at + after,)))
+        if until is not None:
+            last = bisect_left(self._places, (before.at + until + 1,))
         return range(first, max(first, last))
 
     def crowd(self, rate: Rate, span: range) -> range | None:

@@ -14,6 +14,7 @@ from sendbox.engine.expect.conditions import INSTANT
 from sendbox.engine.journal import CODE
 
 if TYPE_CHECKING:
+    from sendbox.engine.journal import Journal
     from sendbox.engine.world import World
 
 #: How a condition is compared: a phone pattern, a text pattern, one of fixed words, a number or a range of numbers,
@@ -25,6 +26,7 @@ Reads = Callable[[Any, Any], Any]
 REQUESTS: Final = "requests"
 #: Entries looked at between two pauses.
 _LOOKED: Final = 256
+_REQUEST: Final = CODE["request"]
 
 
 class Field(NamedTuple):
@@ -43,22 +45,27 @@ class Field(NamedTuple):
 class Occurrence(NamedTuple):
     """One occurrence: when it came, the number of its journal entry (None = it has none), its record.
 
-    `part` tells the occurrences of one entry apart, in their order, and those that have no entry.
+    `part` tells the occurrences of one entry apart, in their order, and those that have no entry. `begun` and `ended`
+    are the entries with which it came to be and was complete: of what the handling of a call brought about, that of the
+    call. They are -1 where the entries are forgotten.
     """
 
     at: int
     entry: int | None
     what: Any
     part: int = 0
+    begun: int = -1
+    ended: int = -1
 
 
 class Subject(NamedTuple):
     """A row: what its occurrences are in words, one of them in a line, their fields, and where they are kept.
 
-    Of the journal: `kinds` and `split`, which makes occurrences of an entry. Of a list: `kept` and `at`. `about` says
-    to what an occurrence belongs, by name, where that is not one of its fields. `own` are the names of which no two
-    occurrences have the same value, `apart` those that mean something else than in other rows, `several` those of which
-    an occurrence may have several values.
+    Of the journal: `kinds` and `split`, which makes occurrences of an entry. Of a list: `kept` and `at`, and `made`, the
+    records of the entries of these kinds with which an occurrence came to be (the first such entry) and was complete
+    (the last one), None where both are the same entry. `about` says to what an occurrence belongs, by name, where that is not one of its
+    fields. `own` are the names of which no two occurrences have the same value, `apart` those that mean something else
+    than in other rows, `several` those of which an occurrence may have several values.
     """
 
     says: str
@@ -68,6 +75,7 @@ class Subject(NamedTuple):
     split: Callable[[int, Any], Iterable[Any]] = lambda _code, what: (what,)
     kept: Callable[[Any], Iterable[Any]] | None = None
     at: Callable[[Any], int] = lambda what: int(what.made_at)
+    made: Callable[[Any], tuple[Any, Any]] = lambda what: (what, None)
     about: Mapping[str, Reads] = MappingProxyType({})
     own: tuple[str, ...] = ()
     apart: tuple[str, ...] = ()
@@ -102,15 +110,65 @@ def _several(value: Any) -> tuple[Any, ...]:
 def occurrences_of(world: World, subject: Subject) -> Iterator[Occurrence | None]:
     """Every occurrence of a row, in the order kept; None now and then, so that the caller can pause."""
     if subject.kept is not None:
-        for number, record in enumerate(subject.kept(world)):
-            yield Occurrence(subject.at(record), None, record, number)
+        yield from _of_list(world, subject, subject.kept)
         return
+    calls = _Calls(world.journal)
+    for number, at, code, record in _entries(world.journal, subject):
+        if number < 0:
+            yield None
+            continue
+        call = calls.entry_of(number, record)
+        for part, item in enumerate(subject.split(code, record)):
+            yield Occurrence(at, number, item, part, call, call)
+
+
+def _of_list(
+    world: World, subject: Subject, kept: Callable[[Any], Iterable[Any]]
+) -> Iterator[Occurrence | None]:
+    """Every occurrence that is kept in a list."""
+    firsts: dict[int, int] = {}
+    lasts: dict[int, int] = {}
+    for number, _, _, record in _entries(world.journal, subject):
+        if number < 0:
+            yield None
+        else:
+            firsts.setdefault(id(record), number)
+            lasts[id(record)] = number
+    for part, record in enumerate(kept(world)):
+        first, last = subject.made(record)
+        ended = lasts.get(id(last), -1)
+        begun = firsts.get(id(first), ended)
+        ended = max(begun, ended)
+        yield Occurrence(subject.at(record), None, record, part, begun, ended)
+
+
+def _entries(journal: Journal, subject: Subject) -> Iterator[tuple[int, int, int, Any]]:
+    """The entries of a row's kinds: number, instant, code and record; the number is -1 now and then, for a pause."""
     codes = frozenset(CODE[kind] for kind in subject.kinds)
-    journal = world.journal
     for number in range(journal.first, len(journal)):
         if number % _LOOKED == 0:
-            yield None
+            yield -1, 0, 0, None
         at, code, record = journal.entry(number)
         if code in codes:
-            for part, item in enumerate(subject.split(code, record)):
-                yield Occurrence(at, number, item, part)
+            yield number, at, code, record
+
+
+class _Calls:
+    """The calls of a journal, asked in its order, by the entries that came with them."""
+
+    def __init__(self, journal: Journal) -> None:
+        self._journal = journal
+        #: the entry of the next call, and the first one that its handling made
+        self._next = self._first = -1
+
+    def entry_of(self, number: int, record: Any) -> int:
+        """The entry of the call that an entry came with: while it was handled, or as the fault that struck it; else
+        the entry itself."""
+        journal = self._journal
+        if number > self._next:
+            self._next = next(journal.find(_REQUEST, number), len(journal))
+            handled = self._next < len(journal)
+            self._first = self._next - (journal.entry(self._next)[2].effects if handled else 0)
+        if number > journal.first and getattr(journal.entry(number - 1)[2], "fault", None) is record:
+            return number - 1
+        return self._next if number >= self._first else number

@@ -192,6 +192,7 @@ class Desk:
                 world.api.note_unanswered(_content(exchange), world.now)
         record = exchange.record
         assert record is not None
+        record.effects = len(world.journal) - exchange.entries
         record.answered(answer.status, None if answer is exchange.remade else answer.body)
         record.findings = valued(findings, exchange) if findings else ()
         record.advice = _shared(exchange.advice) if exchange.advice else ()
@@ -212,6 +213,7 @@ class Desk:
         body = whole(call.body)
         exchange = Exchange(route, world, key, call.headers, call.query, body, call.origin, self.contract, params)
         exchange.record = RequestRecord(route.operation, call)
+        exchange.entries = len(world.journal)
         return exchange
 
     # -- addresses that worlds give out

@@ -67,6 +67,8 @@ class Exchange:
     remade: Answer | None = None
     #: the call as the journal will keep it, None for what has no entry of its own
     record: RequestRecord | None = None
+    #: how many entries the journal had when it came
+    entries: int = 0
     advice: list[Advice] = field(default_factory=list)
     #: what the journal says of a call that was accepted nevertheless
     findings: Sequence[Finding] = ()

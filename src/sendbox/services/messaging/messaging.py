@@ -125,7 +125,7 @@ class Messaging(Part):
     ) -> Accepted:
         """Takes the Message objects of one request; what follows from them is due at the instants they name.
 
-        `content` is the canonical request; it is kept unless `record`, the call that brought it, can make it again.
+        `content` is the canonical request; it is kept unless `record`, the call that brought it, has it.
         `kind` is what is kept of the request in its place.
         """
         return accept(self, operation, sends, key, content, origin, record, kind)
@@ -164,6 +164,7 @@ class Messaging(Part):
         key: Key,
         content: bytes,
         origin: str,
+        record: RequestRecord | None,
     ) -> tuple[Message, str]:
         """Sends a text by sms for another service; nothing is reported about it. Answers the id of its request too."""
         send = Send(
@@ -173,7 +174,7 @@ class Messaging(Part):
             given_payload=payload,
             priority=True,
         )
-        accepted = self.accept(operation, [send], key, content, origin)
+        accepted = self.accept(operation, [send], key, content, origin, record)
         message = self.messages[-1]
         message.submission.outlet = None
         message.submission.carrier = carrier

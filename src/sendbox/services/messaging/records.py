@@ -188,6 +188,17 @@ class Message:
         return self.submission.ordinal + self.index
 
     @property
+    def cause(self) -> RequestRecord | None:
+        """The call that brought it about, also where a service sends for itself; None for a line of an upload."""
+        source = self.submission.source
+        return None if isinstance(source, bytes) else source
+
+    @property
+    def call(self) -> RequestRecord | None:
+        """The call that sent it; None for a line of an upload, and where a service sends for itself (A73)."""
+        return None if self.submission.carrier else self.cause
+
+    @property
     def attempts(self) -> list[Attempt]:
         """All attempts, oldest first."""
         newest_first = []

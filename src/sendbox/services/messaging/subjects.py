@@ -165,6 +165,8 @@ def _body(_world: World, message: Message) -> str | None:
     return message.submission.send.text(_shown_step(message))
 
 
+#: The entries with which messages and attempts come to be: calls and transitions.
+_BY_CALLS: Final = ("request", *STATES[1:])
 _MESSAGE_FIELDS: Final = {
     **_ABOUT_MESSAGE,
     "result": Field("word", "its result", lambda _world, message: message.result, STATES),
@@ -178,14 +180,29 @@ _MESSAGE_FIELDS: Final = {
 }
 
 
-def _messages(says: str, at: Callable[[Message], int]) -> Subject:
-    """A row of messages; `at` says which instant of a message is its time."""
+def _made(attempt: Attempt) -> tuple[Any, Any]:
+    """With what an attempt came to its result: with its last transition, and already with the call if it did at once."""
+    message = attempt.message
+    return message.cause if _moved(attempt) == message.accepted_at else None, attempt
+
+
+def _sent(message: Message) -> tuple[Any, Any]:
+    """With what a message was sent: with its call, from a line of an upload with its first attempt."""
+    return message.cause or next(iter(message.attempts), None), None
+
+
+def _messages(
+    says: str, at: Callable[[Message], int], made: Callable[[Message], tuple[Any, Any]]
+) -> Subject:
+    """A row of messages; `at` says which instant of a message is its time, `made` with what it came then."""
     return Subject(
         says,
         _MESSAGE_FIELDS,
         lambda _world, message: f"message to {message.phone} by {_shown_step(message).channel}: {message.result}",
+        _BY_CALLS,
         kept=_every_message,
         at=at,
+        made=made,
         about={**_OF_MESSAGE, "template": lambda _world, message: _template(_shown_step(message))},
         own=("message",),
     )
@@ -195,11 +212,14 @@ def _messages(says: str, at: Callable[[Message], int]) -> Subject:
 EVENTS: Final = ("sentMessage", "incomingMessage", "incomingReplyMessage")
 SUBJECTS: Final[dict[str, Subject]] = {
     "messages": _messages(
-        "one message to one recipient, as it stands now; its time is when it reached its result", _ended
+        "one message to one recipient, as it stands now; its time is when it reached its result",
+        _ended,
+        lambda message: _sent(message) if message.shown is None else _made(message.shown),
     ),
     "sends": _messages(
         "one message to one recipient, as it stands now; its time is when the client sent it",
         lambda message: message.accepted_at,
+        _sent,
     ),
     "attempts": Subject(
         "one flow step tried, as it stands now; its time is when it reached its result",
@@ -216,8 +236,10 @@ SUBJECTS: Final[dict[str, Subject]] = {
             "rule": Field("text", "a rule that decided about it", lambda _world, attempt: _rules([attempt])),
         },
         _attempt_line,
+        _BY_CALLS,
         kept=_every_attempt,
         at=_moved,
+        made=_made,
         about=_OF_STEP,
     ),
     "transitions": Subject(

@@ -27,6 +27,7 @@ from sendbox.services.verify.rules import Codes
 from sendbox.services.verify.session import EXPIRED, FAILED, LAPSE, PENDING, VERIFIED, Session, code_view
 
 if TYPE_CHECKING:
+    from sendbox.engine.commands.requests import RequestRecord
     from sendbox.engine.durations import Rate
     from sendbox.engine.rules.book import Rulebook
     from sendbox.engine.world import World
@@ -126,7 +127,9 @@ class Verify(Part):
 
     # -- sessions
 
-    def create(self, phone: str, payload: dict[str, Any], key: Key, content: bytes, origin: str) -> Session:
+    def create(
+        self, phone: str, payload: dict[str, Any], key: Key, content: bytes, origin: str, record: RequestRecord | None = None
+    ) -> Session:
         """Begins a session and sends its code. `phone` as given, international. Raises `LimitReached`."""
         world = self._world
         now = world.clock.now
@@ -148,6 +151,7 @@ class Verify(Part):
             key=key,
             content=content,
             origin=origin,
+            record=record,
         )
         carrier.token = token = world.tag + world.name("validation", request_id.encode()).hex()[:48]
         session = Session(token, phone, code, key.id, message, payload, decided.rules, now, decided.case.ordinal)

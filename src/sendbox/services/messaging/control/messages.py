@@ -85,7 +85,7 @@ async def messages(
         source = None if wanted is None else remembered(world, wanted)[2]
 
         def fits(message: Message) -> bool:
-            if source is not None and message.submission.source is not source:
+            if source is not None and message.call is not source:
                 return False
             return _fits(message, channel, result, tag) and finds(message)
 

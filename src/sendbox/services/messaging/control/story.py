@@ -46,7 +46,7 @@ async def story(call: Call, message_id: str, explain: Flag = True) -> Any:
     until = min(len(journal), first + LOOKED_AT)
     numbers = await chosen(range(first, until), lambda number: concerns(journal.entry(number)[2], message))
     subjects = [journal.entry(number)[2] for number in numbers]
-    source = message.submission.source
+    source = message.call
     calls = [number for number, subject in zip(numbers, subjects, strict=True) if subject is source]
     sent = [subject for subject in subjects if isinstance(subject, Delivery)]
     return {
@@ -62,7 +62,7 @@ async def story(call: Call, message_id: str, explain: Flag = True) -> Any:
 
 def concerns(subject: Any, message: Message) -> bool:
     """Whether an entry with this subject is about a message."""
-    if subject is message or subject is message.submission.source:
+    if subject is message or subject is message.call:
         return True
     if isinstance(subject, tuple):
         return any(concerns(part, message) for part in subject)

@@ -47,10 +47,9 @@ def accept(exchange: Exchange, sends: list[Send], content: bytes, kind: type[Rem
         for step in send.steps:
             if step.template is not None:
                 exchange.uses("template", step.template.name)
-    record = None
-    made: type[Request] = Request
-    if kind is not None and b"null" not in exchange.body:  # of a null, a setting decides what was read (A56)
-        record, made = exchange.record, kind
+    record = exchange.record
+    # of a null, a setting decides what was read (A56)
+    made = Request if kind is None or b"null" in exchange.body else kind
     remarks = remark_accepted(world, sends, key)
     if remarks:
         exchange.advice += remarks

@@ -41,7 +41,8 @@ def create_validation(exchange: Exchange) -> Answer:
     exchange.content = canonical(body)
     verify = Verify.of(exchange.world)
     try:
-        session = verify.create(phone, body.get("payload", {}), exchange.key, exchange.content, exchange.origin)
+        payload, record = body.get("payload", {}), exchange.record
+        session = verify.create(phone, payload, exchange.key, exchange.content, exchange.origin, record)
     except LimitReached as limit:
         finding = Finding("$.phoneNumber", f"{limit.scope}-limit", str(limit), "§8", "A53")
         raise refusal(_LIMITS[limit.scope], [finding], UNTOUCHED) from None
