@@ -164,6 +164,69 @@ async def test_an_auto_clock_goes_on_whenever_nothing_is_open() -> None:
         assert box.runtime.worlds[KEY].timer is None
 
 
+ONE_SECOND = {"status": {"code": 429, "headers": {"Retry-After": 1}}}
+
+
+def refusing(fault: Any, **when: Any) -> dict[str, Any]:
+    """A scenario whose calls of sendMessage are refused."""
+    return {"sendbox": 1, "api": [{"when": {"operation": "sendMessage", **when}, "fault": fault}]}
+
+
+async def test_an_auto_clock_goes_to_the_end_of_retry_after() -> None:
+    """A client that waits as long as it is told is not refused again, though nothing else is due."""
+    async with boxed(mode="auto", quiet=0.0) as box:
+        await box.open(scenario=refusing(ONE_SECOND, until="1s"))
+        hosted = box.runtime.worlds[KEY]
+        assert (await box.post("/v2/message", MESSAGE, x_api_key=KEY)).status == 429
+        for _ in range(200):
+            if hosted.world.now > START:
+                break
+            await turns()
+        assert hosted.world.now == START + 1_000
+        assert (await box.post("/v2/message", MESSAGE, x_api_key=KEY)).status == 200
+
+
+MESSAGE = {"body": "Hello", "to": [{"phone_number": "420777000101"}]}
+AWAITED = {
+    "seconds": (ONE_SECOND, 1, at(1)),
+    "many calls of one instant": (ONE_SECOND, 3, at(1)),
+    "a whole answer": ({"answer": {"status": 503, "headers": {"retry-after": "90"}}}, 1, at(90)),
+    "a rate": ({"rate_limit": {"max": 1, "within": "1500ms"}}, 2, at(2)),
+    "at once": ({"status": {"code": 429, "headers": {"Retry-After": 0}}}, 1, None),
+    "no number": ({"status": {"code": 429, "headers": {"Retry-After": "soon"}}}, 1, None),
+    "more digits than an instant has": ({"status": {"code": 429, "headers": {"Retry-After": 9 * 10**17}}}, 1, None),
+    "behind the end of time": ({"status": {"code": 429, "headers": {"Retry-After": 999_999_999_999}}}, 1, None),
+    "no header": ({"status": 429}, 1, None),
+}
+
+
+@pytest.mark.parametrize(("fault", "calls", "due"), AWAITED.values(), ids=AWAITED)
+async def test_the_end_of_retry_after_is_a_step(fault: Any, calls: int, due: str | None) -> None:
+    """Of every answer that has it; one step for all calls of an instant, in words among what is still to come."""
+    async with boxed() as box:
+        await box.open(scenario=refusing(fault))
+        for _ in range(calls):
+            await box.post("/v2/message", MESSAGE, x_api_key=KEY)
+        steps = (await box.get(f"{WORLD}/pending")).json["steps"]
+        awaited = [step["at"] for step in steps if step["what"] == "the time in Retry-After is over"]
+        assert awaited == ([] if due is None else [due])
+
+
+async def test_the_end_of_retry_after_does_nothing() -> None:
+    """The clock goes there until idle; journal and digest have nothing of it."""
+    digests = []
+    for fault in (ONE_SECOND, {"status": 429}):
+        async with boxed() as box:
+            await box.open(scenario={"sendbox": 1, "api": [{"name": "busy", "fault": fault}]})
+            await box.post("/v2/message", MESSAGE, x_api_key=KEY)
+            await box.advance(until="idle")
+            await box.advance(to=at(1))
+            digests.append((await box.get(f"{WORLD}/digest")).json)
+            kinds = [entry["kind"] for entry in (await box.get(f"{WORLD}/journal")).json["entries"]]
+            assert kinds == ["opened", "request", "fault"]
+    assert digests[0] == digests[1]
+
+
 async def test_an_auto_clock_waits_for_requests_and_for_control() -> None:
     """While a request or a call of control is open, nothing moves; a long poll that only waits does not count."""
     async with boxed(mode="auto", quiet=0.0) as box:

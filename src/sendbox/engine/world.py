@@ -14,6 +14,7 @@ from functools import cache, partial
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, Final
 
+from sendbox.engine.bounds import END
 from sendbox.engine.chooser.draws import Chooser
 from sendbox.engine.chooser.plan import Place, Planned
 from sendbox.engine.clock import Clock, Mode
@@ -69,6 +70,7 @@ class World:
     # slots: a world has more parts than instances of a class share a table for, and all are asked on the hot path
     __slots__ = (
         "__weakref__",
+        "_awaited",
         "_equal",
         "api",
         "assume",
@@ -155,6 +157,8 @@ class World:
         #: requests that clients repeat while time stands still
         self.polling = Polling()
         self.races = Races()
+        #: instants from which clients were asked to call again
+        self._awaited: set[int] = set()
         self._equal = Fingerprints()
         self.outlets = Outlets(self, blueprint.webhooks)
         #: ids that were given out, to what stands for them in the digest: the same in every world
@@ -168,6 +172,16 @@ class World:
         self.record.add(start, 0, self.opening)
         for entry in blueprint.timeline:
             self.timeline.at(entry.due(start), -1, self.entry_due, entry)
+
+    def await_call(self, instant: int) -> None:
+        """An answer asked the client to call again from this instant on: it is a step, so that clocks go there."""
+        if self.clock.now < instant <= END and instant not in self._awaited:
+            self._awaited.add(instant)
+            self.timeline.at(instant, 0, self.call_due, instant)
+
+    def call_due(self, instant: int) -> None:
+        """The client may call again: nothing happens but that."""
+        self._awaited.discard(instant)
 
     def entry_due(self, entry: TimelineEntry) -> None:
         """An entry of the scenario's timeline has come: it is journaled, then each part that has a handler for it acts.

@@ -89,5 +89,6 @@ STEPS: Final[Mapping[str, Callable[[Any], About]]] = {
     "free_due": _free,
     "webhook_due": _faulty,
     "window_due": _window,
+    "call_due": lambda _instant: {"what": "the time in Retry-After is over"},
     "entry_due": lambda entry: {"what": f"timeline of the scenario: {entry.kind}"},
 }

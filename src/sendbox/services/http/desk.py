@@ -19,7 +19,7 @@ from sendbox.engine.remarks import Finding
 from sendbox.services.advice import POLLING_STOPPED_CLOCK, SENT_AGAIN, advise
 from sendbox.services.http.diagnosis import valued
 from sendbox.services.http.exchange import Answer, Exchange, Refused, Route, header
-from sendbox.services.http.faulting import NO_FAULT, Decision, decide, note_fault, spoilt
+from sendbox.services.http.faulting import NO_FAULT, Decision, decide, note_fault, retry_at, spoilt
 from sendbox.services.http.handling import handled, worked
 from sendbox.services.http.paths import Paths
 from sendbox.services.operations import SENDING
@@ -313,6 +313,8 @@ def _journaled(
         journal.mark(number)
     if applied is not None:
         entry = journal.add(world.now, CODE["fault"], applied)
+        if (again := retry_at(answer, world.now)) is not None:
+            world.await_call(again)
         if order_sensitive:
             journal.mark(entry)
     return Handled(answer, record, number, hasty)

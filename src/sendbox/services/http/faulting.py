@@ -12,7 +12,7 @@ from sendbox.engine.faults.calls import Applied
 from sendbox.engine.faults.calls import Call as Asking
 from sendbox.engine.faults.wire import NO_ANSWER, Error, Whole
 from sendbox.services.http.addressee import addressee
-from sendbox.services.http.exchange import Answer, Refusal
+from sendbox.services.http.exchange import Answer, Refusal, header
 
 if TYPE_CHECKING:
     from sendbox.engine.commands.command import Call
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 #: A decision about one call: the fault, None = none; and whether it depended on the order of arrival.
 Decision = tuple[Applied | None, bool]
 NO_FAULT: Final[Decision] = (None, False)
+#: A `Retry-After` of more digits lies behind the end of time.
+_DIGITS: Final = 12
 
 
 def decide(world: World, operation: str, call: Call, body: bytes, about: str) -> Decision:
@@ -77,6 +79,12 @@ def _phrase(status: int) -> str:
     except ValueError:
         return f"Status {status}"
     return " ".join((first, *(word if word.isupper() else word.lower() for word in others)))
+
+
+def retry_at(answer: Answer, now: int) -> int | None:
+    """The instant from which an answer asks the client to call again; None where it has no legal `Retry-After`."""
+    value = (header(answer.headers, b"retry-after") or b"").strip()
+    return now + int(value) * 1000 if value.isdigit() and len(value) <= _DIGITS else None
 
 
 def note_fault(record: RequestRecord, applied: Applied) -> None:
