@@ -102,6 +102,13 @@ class Process:
         self, method: str, path: str, value: Any = None, key: str | None = None, kind: str = "application/json"
     ) -> Any:
         """One request and its JSON; `kind` is the type of a body. Raises `Broken` for a status that is not good."""
+        text = self.read(method, path, value, key, kind)
+        return json.loads(text) if text else None
+
+    def read(
+        self, method: str, path: str, value: Any = None, key: str | None = None, kind: str = "application/json"
+    ) -> bytes:
+        """One request and its answer as it is; the rest as for `ask`."""
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE)
         body = value if isinstance(value, bytes | None) else json.dumps(value).encode()
         headers = {"content-type": kind, **({"x-api-key": key} if key else {})}
@@ -113,7 +120,7 @@ class Process:
             connection.close()
         if answer.status >= 300:
             raise Broken(f"{method} {path}: {answer.status} {text[:500]!r}")
-        return json.loads(text) if text else None
+        return text
 
     def load(self, load: Load) -> Result:
         """Runs a load from a process of its own."""
