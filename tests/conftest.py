@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import signal
 from collections.abc import Generator
 
 import pytest
@@ -25,6 +26,9 @@ settings.register_profile(
 )
 settings.load_profile("ci" if os.environ.get("CI") else "here")
 answers.watch()
+# A shell has what it starts in the background ignore Ctrl-C, and every program that a test starts would ignore it too.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 from typing import Final
 
@@ -59,6 +60,15 @@ def test_a_failure_hides_nothing(tmp_path: Path, fails: str, failed: list[str]) 
     assert [line.removeprefix("failed: ") for line in done.stdout.splitlines() if line.startswith("failed: ")] == failed
     assert done.stdout.count("ran: coverage report") == 2
     assert done.returncode == (1 if failed else 0)
+
+
+def test_a_run_in_the_background_takes_interrupts() -> None:
+    """Where a shell had the run ignore Ctrl-C, tests of interrupts pass as elsewhere, and none waits for ever."""
+    tests = f"{sys.executable} -m pytest -q -p no:cacheprovider -k ctrl_c tests/commands/test_serve.py"
+    done = subprocess.run(
+        ["bash", "-c", f"trap '' INT; exec {tests}"], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, " passed" in done.stdout) == (0, True), done.stdout
 
 
 @pytest.mark.parametrize("workers", [(), ("-n", "1")], ids=["alone", "in-a-worker"])
