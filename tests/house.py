@@ -41,7 +41,14 @@ class House:
         self._trust = ssl.create_default_context(cadata=ca)
 
     def call(
-        self, way: str, method: str, path: str, *, key: str | None = None, timeout: float = 10.0, **given: Any
+        self,
+        way: str,
+        method: str,
+        path: str,
+        *,
+        key: str | None = None,
+        timeout: float | httpx.Timeout = 60.0,
+        **given: Any,
     ) -> httpx.Response:
         """One call by a client of httpx; raises what the client sees."""
         base = self.secure if way == "tls" else self.origin
@@ -76,7 +83,9 @@ class House:
         assert answer.is_success, answer.text
         return answer.json()
 
-    def send(self, way: str, key: str, phone: str = "420777000101", timeout: float = 10.0) -> httpx.Response:
+    def send(
+        self, way: str, key: str, phone: str = "420777000101", timeout: float | httpx.Timeout = 60.0
+    ) -> httpx.Response:
         """Sends a message."""
         message = {"body": "Hello", "to": [{"phone_number": phone}]}
         return self.call(way, "POST", "/v2/message", key=key, timeout=timeout, json=message)

@@ -15,7 +15,7 @@ from sendbox.server.loop import Kind
 from sendbox.server.thread import ServerThread
 
 #: Seconds a client of these tests waits at most for a socket; reached only when something is broken.
-LIMIT = 10
+LIMIT = 60
 
 
 async def hello(scope: Scope, receive: Receive, send: Send) -> None:

@@ -39,7 +39,7 @@ FOREIGN: Final = {
     *("--health-start-period", "--help", "--name", "--network", "--rm", "--upgrade"),
 }
 #: Options that only the tests of Sendbox itself read.
-OF_TESTS: Final = {"--show"}
+OF_TESTS: Final = {"--show", "SENDBOX_BROWSER"}
 #: Files of the image.
 OF_IMAGE: Final = ("/opt/sendbox/sbom.json",)
 #: Packages that are imported under another name.

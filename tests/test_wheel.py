@@ -47,7 +47,7 @@ def _environment() -> dict[str, str]:
 def _call(url: str, body: Any = None) -> Any:
     data = None if body is None else json.dumps(body).encode()
     headers = {"x-api-key": "test-wheel", "content-type": "application/json"}
-    with urllib.request.urlopen(urllib.request.Request(url, data, headers), timeout=10) as answer:
+    with urllib.request.urlopen(urllib.request.Request(url, data, headers), timeout=60) as answer:
         return json.load(answer)
 
 
@@ -81,7 +81,7 @@ def test_the_wheel_serves_and_runs_the_library(installed: Path, tmp_path: Path) 
         assert message["result"] == "delivered"
     finally:
         served.send_signal(signal.SIGINT)
-        assert served.wait(10) == 0
+        assert served.wait(60) == 0
         assert served.stdout is not None
         served.stdout.close()
 

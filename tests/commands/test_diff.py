@@ -224,7 +224,7 @@ async def test_worlds_are_compared_by_their_addresses(tmp_path: Path) -> None:
 
     import httpx
 
-    async with sandbox() as served, httpx.AsyncClient(trust_env=False) as client:
+    async with sandbox() as served, httpx.AsyncClient(trust_env=False, timeout=60) as client:
         for world in ("test-a", "test-b"):
             opened = {"id": world, "clock": {"mode": "manual", "start": "2026-03-02T09:00:00Z"}}
             await client.post(f"{served.origin}/_sandbox/worlds", json=opened)
@@ -284,7 +284,7 @@ async def test_worlds_that_forgot_are_compared() -> None:
 
     import httpx
 
-    async with sandbox(max_journal=20) as served, httpx.AsyncClient(trust_env=False) as client:
+    async with sandbox(max_journal=20) as served, httpx.AsyncClient(trust_env=False, timeout=60) as client:
         for world in ("test-a", "test-b"):
             opened = {"id": world, "clock": {"mode": "manual", "start": "2026-03-02T09:00:00Z"}}
             await client.post(f"{served.origin}/_sandbox/worlds", json=opened)

@@ -107,7 +107,7 @@ def test_a_run_that_takes_too_long_says_nothing(monkeypatch: pytest.MonkeyPatch)
     """It is ended; and with each run, however it ends, all that it started."""
     monkeypatch.setattr(exploration, "LEAST", 0)
     with socket.create_server(("127.0.0.1", 0)) as server:
-        server.settimeout(20)
+        server.settimeout(60)
         started = (
             "import signal, socket\n"
             f"connection = socket.create_connection({server.getsockname()!r})\nprint(flush=True); signal.pause()"
@@ -119,7 +119,7 @@ def test_a_run_that_takes_too_long_says_nothing(monkeypatch: pytest.MonkeyPatch)
         result = explore(line, *CALLS, "--runs", "1")
         for _ in range(3):
             with server.accept()[0] as connection:
-                connection.settimeout(20)
+                connection.settimeout(60)
                 assert connection.recv(1) == b""
     assert result.exit_code == OK
     told = "1 of 12 single misfortunes tried; 1 run took too long, or skipped the test, the first when the 1st call of "

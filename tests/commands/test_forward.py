@@ -64,7 +64,7 @@ async def forwarding(to: str, url: str, world: str | None = KEY, cacert: str | N
 
 @asynccontextmanager
 async def calling(served: Served, verify: ssl.SSLContext | bool = True) -> AsyncIterator[httpx.AsyncClient]:
-    async with httpx.AsyncClient(base_url=served.origin, verify=verify, trust_env=False, timeout=20) as client:
+    async with httpx.AsyncClient(base_url=served.origin, verify=verify, trust_env=False, timeout=60) as client:
         yield client
 
 
@@ -283,7 +283,7 @@ async def test_something_else_is_no_sandbox(raw: bytes) -> None:
 async def test_an_authority_can_be_trusted(tmp_path: Path) -> None:
     """A sandbox behind `--tls self` is reached with its authority."""
     async with sandbox(tls_self=True) as served:
-        async with httpx.AsyncClient(trust_env=False) as client:
+        async with httpx.AsyncClient(trust_env=False, timeout=60) as client:
             assert served.ca_url is not None
             file = tmp_path / "ca.pem"
             file.write_bytes((await client.get(served.ca_url)).content)

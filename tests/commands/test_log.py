@@ -14,7 +14,7 @@ from sendbox.cli.log import Handler, Log
 from sendbox.runtime.host import Level, Line
 
 #: Real seconds: a test that waits so long has failed.
-LONG = 20.0
+LONG = 60.0
 #: How a line of the server begins at `noon`.
 INFO, WARNING, ERROR = (f"2026-03-01T12:00:00.000Z {level} - - " for level in ("info", "warning", "error"))
 

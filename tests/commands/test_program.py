@@ -60,7 +60,7 @@ def running(*args: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
 def ended(process: subprocess.Popen[str], number: signal.Signals) -> tuple[int, str]:
     """The exit code after a signal, and the log."""
     process.send_signal(number)
-    _, log = process.communicate(timeout=20)
+    _, log = process.communicate(timeout=60)
     return process.returncode, log
 
 
@@ -98,7 +98,7 @@ def test_the_program_serves_until_it_is_ended(number: signal.Signals) -> None:
         base, page = address(banner, "base_url"), address(banner, "page")
         body = re.search(r"-d '(.*)'$", banner, re.MULTILINE)
         assert body
-        with httpx.Client(trust_env=False, headers={"x-api-key": "test-demo"}) as client:
+        with httpx.Client(trust_env=False, timeout=60, headers={"x-api-key": "test-demo"}) as client:
             headers = {"content-type": "application/json"}
             assert client.post(f"{base}/message", content=body[1], headers=headers).status_code == 200
             assert client.post(f"{base}/message", json={"to": []}).status_code == 400
@@ -121,7 +121,7 @@ def test_a_full_pipe_stops_nothing() -> None:
         assert process.stderr is not None
         fcntl.fcntl(process.stderr.fileno(), fcntl.F_SETPIPE_SZ, 4096)
         origin = address(banner, "base_url").removesuffix("/v2")
-        with httpx.Client(base_url=origin, trust_env=False, headers={"x-api-key": "test-demo"}) as client:
+        with httpx.Client(base_url=origin, trust_env=False, timeout=60, headers={"x-api-key": "test-demo"}) as client:
             dropped = 0
             for count in range(3000):  # far more than the pipe and the lines that may wait
                 body = {"to": [], "body": f"message {count}"}
@@ -130,16 +130,16 @@ def test_a_full_pipe_stops_nothing() -> None:
                     break
             assert dropped > 0
         process.send_signal(signal.SIGTERM)
-        assert process.wait(20) == OK
+        assert process.wait(60) == OK
 
 
 def test_the_program_serves_https_with_an_authority_of_its_own() -> None:
     """`--tls self` gives out its authority on a plain port, and a client that trusts it is served."""
     with running("--tls", "self") as (process, banner):
-        with httpx.Client(trust_env=False) as plain:
+        with httpx.Client(trust_env=False, timeout=60) as plain:
             pem = plain.get(address(banner, "ca")).text
         trust = ssl.create_default_context(cadata=pem)
-        with httpx.Client(verify=trust, trust_env=False) as client:
+        with httpx.Client(verify=trust, trust_env=False, timeout=60) as client:
             base = address(banner, "base_url")
             assert base.startswith("https://127.0.0.1:")
             answer = client.post(

@@ -34,7 +34,7 @@ MESSAGE: dict[str, Any] = {"to": [{"phone_number": "420777000101"}], "body": "He
 
 
 async def send(origin: str, verify: ssl.SSLContext | bool = True, **more: Any) -> httpx.Response:
-    async with httpx.AsyncClient(verify=verify, trust_env=False) as client:
+    async with httpx.AsyncClient(verify=verify, trust_env=False, timeout=60) as client:
         return await client.post(f"{origin}/v2/message", json=MESSAGE | more, headers={"x-api-key": "test-a"})
 
 
@@ -79,7 +79,7 @@ async def test_tls_self_gives_out_its_authority() -> None:
     """A client that fetches the authority over plain http is served over https, by name and by address."""
     async with sandbox(tls_self=True, host="localhost") as served:
         assert served.ca_url is not None
-        async with httpx.AsyncClient(trust_env=False) as client:
+        async with httpx.AsyncClient(trust_env=False, timeout=60) as client:
             got = await client.get(served.ca_url)
             assert got.headers["content-type"] == "application/x-pem-file"
             assert (await client.head(served.ca_url)).content == b""

@@ -191,7 +191,7 @@ async def test_serve_watches(tmp_path: Path) -> None:
     async with serving(options, log) as served:
         assert "watch         new worlds open" in banner(options, served)
         file.write_text("sendbox: 1\nname: the second\n")
-        await asyncio.wait_for(told.wait(), 30)
+        await asyncio.wait_for(told.wait(), 60)
         assert served.runtime.blueprint.name == "the second"
     assert lines == ["mine.yaml changed (name): new worlds open with it, open ones keep theirs"]
 

@@ -36,7 +36,7 @@ class Stream:
 
     async def next(self) -> Event:
         """The next event."""
-        async with asyncio.timeout(10):  # a failure, and not a test that never ends
+        async with asyncio.timeout(60):  # a failure, and not a test that never ends
             text = (await self.queue.get()).decode()
         assert text.endswith("\n\n")
         if text.startswith(":"):

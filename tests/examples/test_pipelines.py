@@ -102,7 +102,7 @@ def test_the_receiver_prints_what_comes() -> None:
     )
     try:
         transport = httpx.HTTPTransport(retries=8)  # it has just begun
-        with httpx.Client(transport=transport, trust_env=False) as client:
+        with httpx.Client(transport=transport, trust_env=False, timeout=60) as client:
             answer = client.post(f"http://127.0.0.1:{port}/hooks", json=[{"type": "outgoing", "result": "sent"}])
         assert answer.status_code == 200
         assert process.stdout is not None

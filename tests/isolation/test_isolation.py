@@ -92,7 +92,7 @@ def run(threads: int, scenario: Any = "default") -> dict[str, Any]:
     """Sends all requests from so many threads over HTTP, and answers names, fates and digest."""
     server = SandboxServer(Settings(port=0, mode="manual", start=START, public_url=None)).start()
     try:
-        with httpx.Client(base_url=server.origin, trust_env=False) as http:
+        with httpx.Client(base_url=server.origin, trust_env=False, timeout=60) as http:
             http.post("/_sandbox/worlds", json={"id": "test-t", "scenario": scenario})
 
             def post(message: dict[str, Any]) -> tuple[str, str]:

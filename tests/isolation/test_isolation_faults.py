@@ -34,14 +34,15 @@ FAULTS: dict[str, dict[str, Any]] = {
 def run(rule: dict[str, Any], threads: int) -> dict[str, Any]:
     """Sends all requests from so many threads, backwards by several, and answers which were hit, and the digest."""
     server = SandboxServer(Settings(port=0, mode="manual", start=START, public_url=None)).start()
+    patience = httpx.Timeout(60, read=1 if rule["fault"] == "timeout" else 60)
     try:
-        with httpx.Client(base_url=server.origin, trust_env=False) as http:
+        with httpx.Client(base_url=server.origin, trust_env=False, timeout=60) as http:
             assert http.post("/_sandbox/worlds", json={"id": "test-t"}).status_code == 201
             http.put(f"{CONTROL}/scenario", json={"sendbox": 1, "extends": "default", "api": [rule]})
 
             def post(message: dict[str, Any]) -> None:
                 with contextlib.suppress(httpx.TransportError):
-                    http.post("/v2/message", json=message, headers={"x-api-key": "test-t"}, timeout=0.3)
+                    http.post("/v2/message", json=message, headers={"x-api-key": "test-t"}, timeout=patience)
 
             with ThreadPoolExecutor(threads) as pool:
                 list(pool.map(post, REQUESTS if threads == 1 else REQUESTS[::-1]))

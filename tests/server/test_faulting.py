@@ -25,7 +25,7 @@ from tests.box import at, boxed
 from tests.house import WAYS, House, housed
 
 #: Seconds after which a client gives up that is meant to.
-SOON = 0.2
+SOON = httpx.Timeout(60, read=0.5)
 LOST = httpx.RemoteProtocolError
 #: By TLS, OpenSSL may tell an end.
 RESET = (httpx.ReadError, LOST)
@@ -73,7 +73,7 @@ class Sees:
         status: int = 0,
         body: str = "",
         error: type[Exception] | tuple[type[Exception], ...] | None = None,
-        timeout: float = 10.0,
+        timeout: float | httpx.Timeout = 60.0,
         had_effect: bool = True,
         journaled: int | None = None,
     ) -> None:
@@ -245,7 +245,7 @@ def test_a_reset_on_the_wire(kind: Any, secure: bool) -> None:
         house.control("POST", "/worlds", json={"id": "test-line"})
         put(house, "test-line", "reset")
         port = int((house.secure if secure else house.origin).rpartition(":")[2])
-        with socket.create_connection(("127.0.0.1", port), timeout=10) as plain:
+        with socket.create_connection(("127.0.0.1", port), timeout=60) as plain:
             if not secure:
                 plain.sendall(_raw("test-line"))
                 with pytest.raises(ConnectionResetError):
@@ -286,7 +286,7 @@ def test_a_request_that_has_others_behind_it(kind: Any, fault: str, together: bo
         put(house, "test-line", fault)
         idle = house.thread.run(at_work())
         port = int(house.origin.rpartition(":")[2])
-        with socket.create_connection(("127.0.0.1", port), timeout=10) as sock:
+        with socket.create_connection(("127.0.0.1", port), timeout=60) as sock:
             sock.sendall(_raw("test-line") * (3 if together else 1))
             params = {"kind": "fault", "wait": "10s"}
             assert len(house.control("GET", "/worlds/test-line/journal", params=params)["entries"]) == 1
@@ -322,7 +322,7 @@ def test_a_connection_is_good_after_a_fault_that_leaves_it(house: House, key: st
     for fault in ({"status": 500}, "bad_json", {"delay": "1ms"}, {"trickle": "1ms"}):
         put(house, key, fault, times=1)
     message = {"body": "Hello", "to": [{"phone_number": "420777000101"}]}
-    with httpx.Client(base_url=house.origin, headers={"x-api-key": key}, trust_env=False) as client:
+    with httpx.Client(base_url=house.origin, headers={"x-api-key": key}, trust_env=False, timeout=60) as client:
         streams = set()
         for _ in range(5):
             answer = client.post("/v2/message", json=message)

@@ -50,14 +50,14 @@ def trusting(tls: Tls) -> ssl.SSLContext:
 @pytest.mark.parametrize("host", ["localhost", "127.0.0.1"])
 def test_client_that_trusts_the_authority_connects(tls: Tls, port: int, host: str) -> None:
     """The authority is all a client needs, by name and by address."""
-    with httpx.Client(verify=trusting(tls), trust_env=False) as client:
+    with httpx.Client(verify=trusting(tls), trust_env=False, timeout=60) as client:
         assert client.get(f"https://{host}:{port}/").text == "hello"
 
 
 def test_client_that_does_not_trust_it_is_refused(port: int) -> None:
     """Nobody trusts the certificate by accident."""
     with (
-        httpx.Client(verify=ssl.create_default_context(), trust_env=False) as client,
+        httpx.Client(verify=ssl.create_default_context(), trust_env=False, timeout=60) as client,
         pytest.raises(httpx.ConnectError, match="certificate verify failed"),
     ):
         client.get(f"https://localhost:{port}/")

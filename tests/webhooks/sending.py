@@ -16,7 +16,7 @@ T = TypeVar("T")
 ANYWHERE, LOOPBACK = Callbacks.parse("any"), Callbacks.parse("loopback")
 EVENTS = '[{"message_id":"m-0","payload":{"a":"b & c=d+é%20;/?:@"}}]'.encode()
 #: Real seconds: long for what must arrive, short for what never does.
-LONG, SHORT = 5.0, 0.05
+LONG, SHORT = 60.0, 0.05
 
 
 def run(main: Coroutine[Any, Any, T], kind: Kind = "auto") -> T:
