@@ -108,6 +108,9 @@ def _conditions(nodes: Mapping[str, Any]) -> dict[str, Any]:
         )
         node = nodes.get(field, {"$ref": "#/$defs/wanted"})
         written[field] = {**node, "description": f"{sentence[0].upper()}{sentence[1:]}."}
+    for subject in SUBJECTS.values():
+        for word, says in subject.words.items():
+            written[word] = {"$ref": "#/$defs/where", "description": f"{says[0].upper()}{says[1:]}."}
     return {**written, INSTANT: nodes[INSTANT], NOT: nodes[NOT]}
 
 

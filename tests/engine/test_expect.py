@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import product
 from pathlib import Path
 from typing import Any, Final
 
@@ -221,8 +222,8 @@ def test_what_is_told_of_a_thing() -> None:
         for found in occurrences(world, that):
             if found is not None:
                 assert thing.line(world, found.what)
-                for field in thing.fields.values():
-                    value = field.of(world, found.what)
+                for reading, name in product(thing.readings(world, found), thing.fields):
+                    value = reading.of(name)
                     assert value is None or isinstance(value, str | int | bool | tuple | dict)
 
 

@@ -32,7 +32,10 @@ CALLS: Final = {
         'sendSimpleMessageByQuery, query: {number: "%s", message: Hi}',
     ),
     "a validation": ("account: {credit: {eur: 0}}", 'createValidation, body: {phoneNumber: "%s"}'),
-    "an order": ("extends: default", "orderService, body: {service_id: sender_sms_420_alnum, period: month, subject: Acme}"),
+    "an order": (
+        "extends: default",
+        "orderService, body: {service_id: sender_sms_420_alnum, period: month, subject: Acme}",
+    ),
     "a call with a fault": (
         "api: [{when: {operation: sendMessage}, fault: {status: 503}}]",
         'sendMessage, body: {body: Hi, to: [{phone_number: "%s"}]}',
@@ -142,9 +145,7 @@ account: {credit: {eur: 0}}
 traffic:
   - {at: 1m, request: {operation: sendPriorityMessage, body: {body: Hi, tag: alert, to: [{phone_number: "420777000101"}]}}}
 """
-AGAIN: Final = (
-    '  - {at: 5m, request: {operation: sendPriorityMessage, body: {body: Hi, tag: alert, to: [{phone_number: "%s"}]}}}\n'
-)
+AGAIN: Final = '  - {at: 5m, request: {operation: sendPriorityMessage, body: {body: Hi, tag: alert, to: [{phone_number: "%s"}]}}}\n'
 RETRIED: Final[dict[str, Any]] = {
     "that": "attempts",
     "where": {"refused": "credit"},

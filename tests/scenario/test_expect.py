@@ -20,7 +20,8 @@ def test_the_schema_has_what_the_table_has() -> None:
         assert parts[title]["properties"]["that"]["$ref"] == "#/$defs/thing"
     assert sorted(parts["thing"]["enum"]) == sorted(SUBJECTS)
     fields = dict.fromkeys(field for thing in SUBJECTS.values() for field in thing.fields)
-    assert sorted(parts["where"]["properties"]) == sorted([*fields, "hours", "not"])
+    words = dict.fromkeys(word for thing in SUBJECTS.values() for word in thing.words)
+    assert sorted(parts["where"]["properties"]) == sorted([*fields, *words, "hours", "not"])
 
 
 @pytest.mark.parametrize("field", sorted({name for thing in SUBJECTS.values() for name in thing.fields}))

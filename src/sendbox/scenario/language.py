@@ -75,7 +75,7 @@ class Language:
         emulated: tuple[str, ...],
         compiled: Mapping[str, Callable[[], Blueprint]] = MappingProxyType({}),
     ) -> None:
-        legal = {name: (*subject.fields, NOT) for name, subject in subjects.items()}
+        legal = {name: (*subject.fields, *subject.words, NOT) for name, subject in subjects.items()}
         self.shape = Shape(*(item.schema for item in vocabularies), legal=legal)
         self._vocabularies = vocabularies
         self._assume = assume

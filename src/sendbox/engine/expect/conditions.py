@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import Any, Final, Protocol
+from collections.abc import Callable, Collection, Iterator, Sequence
+from typing import Any, Final, NamedTuple, Protocol
 
 import orjson
 
@@ -13,8 +13,16 @@ from sendbox.engine.patterns import Pattern
 
 #: The name by which the time of a thing is read; no field has it.
 INSTANT: Final = "hours"
-#: Reads the field of a name of one thing.
-Reading = Callable[[str], Any]
+#: Reads the field of a name.
+Read = Callable[[str], Any]
+
+
+class Reading(NamedTuple):
+    """How one part of a thing is read, or a thing that has no parts; the words that name the part, and its line."""
+
+    of: Read
+    words: Collection[str] = ()
+    line: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +69,7 @@ class Condition:
         """The condition, as messages say it."""
         return f"{self.name} {self.wish}"
 
-    def unmet(self, read: Reading) -> Iterator[tuple[str, str]]:
+    def unmet(self, read: Read) -> Iterator[tuple[str, str]]:
         """The field and why it does not hold; nothing where it holds."""
         value = _inside(read(self.field), self.path)
         values = value if isinstance(value, tuple) else (value,)
@@ -71,7 +79,7 @@ class Condition:
 
 @dataclass(frozen=True, slots=True)
 class Not:
-    """A thing of which all these conditions hold does not count."""
+    """A thing of which all these conditions hold, for one part of it if it has parts, does not count."""
 
     conditions: tuple[Where, ...]
 
@@ -80,10 +88,35 @@ class Not:
         """The condition, as messages say it."""
         return f"not ({' and '.join(condition.text for condition in self.conditions)})"
 
-    def unmet(self, read: Reading) -> Iterator[tuple[str, str]]:
+    def unmet(self, readings: Sequence[Reading]) -> Iterator[tuple[str, str]]:
         """One reason where all of them hold; nothing where one does not."""
-        if holds(self.conditions, read):
+        if holds(self.conditions, readings):
             yield "not", f"{' and '.join(condition.text for condition in self.conditions)}, wanted not"
+
+
+@dataclass(frozen=True, slots=True)
+class OfPart:
+    """Of a part that has this word all these conditions must hold; "" = of any, whatever part the others hold for."""
+
+    word: str
+    conditions: tuple[Where, ...]
+
+    @property
+    def text(self) -> str:
+        """The condition, as messages say it."""
+        text = " and ".join(condition.text for condition in self.conditions)
+        return f"{self.word} ({text})" if self.word else text
+
+    def unmet(self, readings: Sequence[Reading]) -> Iterator[tuple[str, str]]:
+        """Why no such part holds; nothing where one does."""
+        named = [reading for reading in readings if not self.word or self.word in reading.words]
+        unmet = differences(self.conditions, named)[0] if named else []
+        if not self.word:
+            yield from unmet
+        elif not named:
+            yield self.word, f"nothing of it is {self.word}, wanted {self.text}"
+        elif unmet:
+            yield self.word, f"{self.word}: {'; '.join(why for _, why in unmet)}"
 
 
 class Window(Protocol):
@@ -105,18 +138,32 @@ class Hours:
         """The condition, as messages say it."""
         return f"{INSTANT} {self.says}"
 
-    def unmet(self, read: Reading) -> Iterator[tuple[str, str]]:
+    def unmet(self, read: Read) -> Iterator[tuple[str, str]]:
         """Why the time does not hold; nothing where it does."""
         if not any(window.open(read(INSTANT)) for window in self.windows):
             yield INSTANT, f"came at {iso(read(INSTANT))}, wanted {self.text}"
 
 
-Where = Condition | Not | Hours
+Where = Condition | Not | OfPart | Hours
 
 
-def holds(where: tuple[Where, ...], read: Reading) -> bool:
-    """Whether all conditions hold for a thing."""
-    return not any(True for condition in where for _ in condition.unmet(read))
+def holds(where: tuple[Where, ...], readings: Sequence[Reading]) -> bool:
+    """Return whether all conditions hold for one part of a thing."""
+    return not all(any(True for _ in _unmet(where, readings, part)) for part in readings)
+
+
+def differences(where: tuple[Where, ...], readings: Sequence[Reading]) -> tuple[list[tuple[str, str]], Reading]:
+    """The fields that do not hold, each with why, of the part with the fewest of them; and that part."""
+    every = [(list(_unmet(where, readings, part)), part) for part in reversed(readings)]
+    return min(every, key=lambda unmet: len(unmet[0]))
+
+
+def _unmet(where: tuple[Where, ...], readings: Sequence[Reading], part: Reading) -> Iterator[tuple[str, str]]:
+    for condition in where:
+        if isinstance(condition, Not | OfPart):
+            yield from condition.unmet(readings)
+        else:
+            yield from condition.unmet(part.of)
 
 
 def said(name: str, value: Any) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Generator, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from sendbox.engine.durations import iso, show
-from sendbox.engine.expect.conditions import quoted, said
+from sendbox.engine.expect.conditions import differences, quoted, said
 from sendbox.engine.expect.row import end_of, place_of
 from sendbox.engine.expect.subjects import occurrences_of
 
@@ -81,7 +81,7 @@ class Explainer:
                 {
                     **self._thing(entry.that, thing),
                     "why_not": "; ".join(self._unmet(entry, miss, thing).why)
-                    or f"it counts, and {miss.wrong}: wanted {entry.wanted or entry.share}",
+                    or f"it counts{self._counting(entry, thing)}, and {miss.wrong}: wanted {entry.wanted or entry.share}",
                 }
                 for thing in nearest
             ],
@@ -106,7 +106,7 @@ class Explainer:
 
     def _unmet(self, entry: Expectation, miss: Miss, thing: Occurrence) -> Unmet:
         subject = self._subjects[entry.that]
-        where = [unmet for condition in entry.where for unmet in condition.unmet(subject.reading(self._world, thing))]
+        where, _ = differences(entry.where, subject.readings(self._world, thing))
         asked = {name for name, _ in where}
         for place, name in enumerate(self._expectation.names(miss.step)):
             values = [key[0] for key in subject.belonging([name])(self._world, thing.what)]
@@ -115,6 +115,11 @@ class Explainer:
                 is_ = said(name, tuple(values)) if all(map(_is_plain, values)) else f"{name} is another one"
                 where.append((name, f"{is_}, wanted {' or '.join(map(_word, wanted))}"))
         return Unmet(where, [*untimely(entry, thing, self._world.start, miss.before, alike=miss.alike)])
+
+    def _counting(self, entry: Expectation, thing: Occurrence) -> str:
+        """The part by which a thing counts, in words; "" where it has no other."""
+        readings = self._subjects[entry.that].readings(self._world, thing)
+        return f" by {differences(entry.where, readings)[1].line}" if len(readings) > 1 else ""
 
     def named(self, missed: Missed) -> dict[str, Any]:
         """A subject that failed, or is open."""

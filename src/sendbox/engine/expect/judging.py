@@ -133,7 +133,7 @@ class Judge:
         return known
 
     def _holds(self, where: tuple[Where, ...], subject: Subject, thing: Occurrence) -> bool:
-        return not where or holds(where, subject.reading(self._world, thing))
+        return not where or holds(where, subject.readings(self._world, thing))
 
     def _row(self, step: int, keys: Iterable[Key]) -> Row:
         rows = [row for key in keys if (row := self._rows[step].get(key)) is not None]

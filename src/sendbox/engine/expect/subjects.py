@@ -5,12 +5,12 @@ An occurrence in the journal is found by the kind of its entry, any other in a l
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from itertools import product
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
-from sendbox.engine.expect.conditions import INSTANT
+from sendbox.engine.expect.conditions import INSTANT, Reading
 from sendbox.engine.journal import CODE
 
 if TYPE_CHECKING:
@@ -58,6 +58,19 @@ class Occurrence(NamedTuple):
     ended: int = -1
 
 
+class Parts(NamedTuple):
+    """The parts of an occurrence, at least one: each with the words that name it, and in a line.
+
+    `names` are the fields, and what else an occurrence belongs to, that are read from a part and not from the whole;
+    `words` the conditions that ask the parts of a word, each with its meaning.
+    """
+
+    of: Callable[[Any], list[tuple[Any, Collection[str]]]]
+    names: frozenset[str]
+    words: Mapping[str, str]
+    line: Callable[[Any], str]
+
+
 class Subject(NamedTuple):
     """A row: what its occurrences are in words, one of them in a line, their fields, and where they are kept.
 
@@ -65,7 +78,8 @@ class Subject(NamedTuple):
     records of the entries of these kinds with which an occurrence came to be (the first such entry) and was complete
     (the last one), None where both are the same entry. `about` says to what an occurrence belongs, by name, where that is not one of its
     fields. `own` are the names of which no two occurrences have the same value, `apart` those that mean something else
-    than in other rows, `several` those of which an occurrence may have several values.
+    than in other rows, `several` those of which an occurrence may have several values. Where it has `parts`,
+    all conditions must hold for one and the same part.
     """
 
     says: str
@@ -80,6 +94,7 @@ class Subject(NamedTuple):
     own: tuple[str, ...] = ()
     apart: tuple[str, ...] = ()
     several: tuple[str, ...] = ()
+    parts: Parts | None = None
 
     @property
     def names(self) -> dict[str, Reads]:
@@ -87,18 +102,36 @@ class Subject(NamedTuple):
         fields = {name: field.of for name, field in self.fields.items() if field.kind != "payload"}
         return {**fields, **self.about}
 
-    def reading(self, world: World, thing: Occurrence) -> Callable[[str], Any]:
-        """What reads the fields of an occurrence, and its time by the name of `INSTANT`."""
-        return lambda name: thing.at if name == INSTANT else self.fields[name].of(world, thing.what)
+    @property
+    def words(self) -> Mapping[str, str]:
+        """The conditions that ask one of its parts."""
+        return {} if self.parts is None else self.parts.words
+
+    def readings(self, world: World, thing: Occurrence) -> list[Reading]:
+        """The parts of an occurrence, or the occurrence itself, as conditions read them; its time is `INSTANT`."""
+        what, fields, parts = thing.what, self.fields, self.parts
+        if parts is None:
+            return [Reading(lambda name: thing.at if name == INSTANT else fields[name].of(world, what))]
+
+        def read(part: Any) -> Callable[[str], Any]:
+            return lambda name: (
+                thing.at if name == INSTANT else fields[name].of(world, part if name in parts.names else what)
+            )
+
+        return [Reading(read(part), words, parts.line(part)) for part, words in parts.of(what)]
 
     def belonging(self, names: Iterable[str]) -> Callable[[World, Any], list[tuple[Any, ...]]]:
         """What finds the subjects that an occurrence belongs to: a value for each of the names."""
-        known = self.names
-        reads = [known[name] for name in names]
+        known, parts = self.names, self.parts
+        reads = [(known[name], parts is not None and name in parts.names) for name in names]
 
         def belongs(world: World, what: Any) -> list[tuple[Any, ...]]:
-            values = [_several(read(world, what)) for read in reads]
-            return list(dict.fromkeys(product(*values)))
+            split = parts is not None and any(of_part for _, of_part in reads)
+            keys: dict[tuple[Any, ...], None] = {}
+            for part in [part for part, _ in parts.of(what)] if parts is not None and split else [what]:
+                values = [_several(read(world, part if of_part else what)) for read, of_part in reads]
+                keys |= dict.fromkeys(product(*values))
+            return list(keys)
 
         return belongs
 
@@ -122,9 +155,7 @@ def occurrences_of(world: World, subject: Subject) -> Iterator[Occurrence | None
             yield Occurrence(at, number, item, part, call, call)
 
 
-def _of_list(
-    world: World, subject: Subject, kept: Callable[[Any], Iterable[Any]]
-) -> Iterator[Occurrence | None]:
+def _of_list(world: World, subject: Subject, kept: Callable[[Any], Iterable[Any]]) -> Iterator[Occurrence | None]:
     """Every occurrence that is kept in a list."""
     firsts: dict[int, int] = {}
     lasts: dict[int, int] = {}

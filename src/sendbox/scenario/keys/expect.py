@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import Any, Final
 
 from sendbox.engine.durations import Rate, duration
-from sendbox.engine.expect.conditions import INSTANT, Condition, Hours, Not, Range, Where
+from sendbox.engine.expect.conditions import INSTANT, Condition, Hours, Not, OfPart, Range, Where
 from sendbox.engine.expect.expectation import SOME, Expectation, Share
 from sendbox.engine.expect.subjects import Field, Subject
 from sendbox.engine.patterns import Pattern
@@ -55,11 +55,14 @@ def compile_expectation(node: Node, reader: Reader, subjects: Mapping[str, Subje
         population = _population(among, that, names, subjects, reader)
     elif share and not names:
         population = ((that, _where(among, that, subjects[that], reader)),)
+    shared: tuple[Where, ...] = () if names or not population else population[0][1]
+    if shared and subjects[that].parts is not None:
+        shared = (OfPart("", shared),)
     expectation = replace(
         expectation,
         each=names,
         among=population,
-        where=expectation.where if names or not population else (*population[0][1], *expectation.where),
+        where=(*shared, *expectation.where),
         subjects=SOME if found is None else _number(found, "subjects", _ANY, reader),
         share_low=share_low,
         share_high=share_high,
@@ -210,9 +213,12 @@ def _where(node: Node | None, that: str, subject: Subject, reader: Reader) -> tu
         elif key == INSTANT:
             windows = tuple(hours(each, reader) for each in item.items() or [item])
             conditions.append(Hours(windows, show(plain(item))))
+        elif key in subject.words:
+            conditions.append(OfPart(key, _of_part(item, key, that, subject, reader)))
         elif field is None:
-            message = f"{show(key)} is not a field of {that}; legal: {listed(fields)}"
-            reader.complain(node, "field", message, key=key, near=nearest(key, fields))
+            known = (*fields, *subject.words)
+            message = f"{show(key)} is not a field of {that}; legal: {listed(known)}"
+            reader.complain(node, "field", message, key=key, near=nearest(key, known))
         elif field.kind == "payload":
             conditions += _payload(key, item, reader)
         else:
@@ -220,6 +226,19 @@ def _where(node: Node | None, that: str, subject: Subject, reader: Reader) -> tu
             means = tuple(choice for word in values for choice in reader.families.get(word, ()))
             conditions.append(Condition(key, values, means=means))
     return tuple(conditions)
+
+
+def _of_part(node: Node, word: str, that: str, subject: Subject, reader: Reader) -> tuple[Where, ...]:
+    """The conditions that one part of a thing must meet."""
+    names = subject.parts.names if subject.parts is not None else ()
+    fields = {name: field for name, field in subject.fields.items() if name in names}
+    strange = [name for name in node.entries() if name not in (*fields, NOT)]
+    for name in strange:
+        message = f"{show(name)} is not a field that {word} of {that} asks; legal: {listed((*fields, NOT))}"
+        reader.complain(node, "field", message, key=name, near=nearest(name, fields))
+    if not node.entries():
+        reader.complain(node, "field", f"{show(plain(node))} asks nothing of {word}; legal: {listed((*fields, NOT))}")
+    return () if strange else _where(node, that, subject._replace(fields=fields, parts=None), reader)
 
 
 def _payload(key: str, node: Node, reader: Reader) -> list[Condition]:

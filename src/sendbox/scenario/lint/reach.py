@@ -9,7 +9,7 @@ from math import inf
 from typing import TYPE_CHECKING, Final
 
 from sendbox.engine import durations as spans
-from sendbox.engine.expect.conditions import Condition, Not, Range, Where
+from sendbox.engine.expect.conditions import Condition, Not, OfPart, Range, Where
 from sendbox.engine.expect.expectation import RULE_UNKNOWN, Expectation, Never
 from sendbox.engine.patterns import Pattern
 from sendbox.engine.traffic import reference
@@ -136,7 +136,8 @@ def _rules(linter: Linter, keys: Iterable[str]) -> list[str]:
 def _own(expectation: Expectation) -> tuple[Where, ...]:
     """The conditions of its `where`: a share of things asks those of `among` first."""
     shared = () if expectation.each or not expectation.among else expectation.among[0][1]
-    return expectation.where[len(shared) :]
+    first = next(iter(expectation.where), None)
+    return expectation.where[1 if isinstance(first, OfPart) and not first.word else len(shared) :]
 
 
 def _conditions(
@@ -145,6 +146,8 @@ def _conditions(
     """Warns about conditions that nothing can meet."""
     entries = {} if where is None else where.entries()
     for condition in conditions:
+        if isinstance(condition, OfPart):
+            _conditions(entries[condition.word], condition.conditions, subject, rules, linter)
         if not isinstance(condition, Condition) or condition.path:
             continue
         item = entries[condition.field]

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from itertools import chain
 from math import inf
 from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 
-from sendbox.engine.expect.subjects import Field, Subject
+from sendbox.engine.expect.subjects import Field, Parts, Subject
 from sendbox.services.messaging.channels import CHANNEL_WORDS, FAMILIES
 from sendbox.services.messaging.checks import BY_WORD
 from sendbox.services.messaging.content.tags import normalize
@@ -135,7 +135,7 @@ def _transition_line(_world: World, transition: tuple[Attempt, int]) -> str:
     return f"{attempt.message.phone} by {attempt.step.channel}: {STATES[code]}"
 
 
-def _attempt_line(_world: World, attempt: Attempt) -> str:
+def _attempt_line(_world: World | None, attempt: Attempt) -> str:
     return f"attempt {attempt.number + 1} to {attempt.message.phone} by {attempt.step.channel}: {STATES[attempt.state]}"
 
 
@@ -161,23 +161,53 @@ def _every_attempt(world: World) -> Iterator[Attempt]:
     return (attempt for message in _every_message(world) for attempt in message.attempts)
 
 
-def _body(_world: World, message: Message) -> str | None:
-    return message.submission.send.text(_shown_step(message))
-
-
+_ATTEMPT_FIELDS: Final = {
+    **_ABOUT_MESSAGE,
+    **_ABOUT_STEP,
+    "result": Field("word", "its result", lambda _world, attempt: STATES[attempt.state], STATES),
+    "refused": Field("text", "why a check refused it", lambda _world, attempt: attempt.refused, tuple(BY_WORD)),
+    "rule": Field("text", "a rule that decided about it", lambda _world, attempt: _rules([attempt])),
+}
 #: The entries with which messages and attempts come to be: calls and transitions.
 _BY_CALLS: Final = ("request", *STATES[1:])
 _MESSAGE_FIELDS: Final = {
     **_ABOUT_MESSAGE,
-    "result": Field("word", "its result", lambda _world, message: message.result, STATES),
-    "channel": Field("word", "the channel shown", lambda _w, message: _shown_step(message).channel, CHANNEL_WORDS),
-    "body": Field("text", "the text as the step gave it", _body),
-    "sender": Field(
-        "text", "the sender of the step", lambda _world, message: _shown_step(message).sender, known=_senders_of
-    ),
+    "result": _ATTEMPT_FIELDS["result"]._replace(says="the result of a step that was tried"),
+    "channel": _ABOUT_STEP["channel"]._replace(says="the channel of a step that was tried"),
+    "body": _ABOUT_STEP["body"],
+    "sender": _ABOUT_STEP["sender"],
     "attempts": Field("number", "how many attempts were made", lambda _world, message: len(message.attempts)),
-    "rule": Field("text", "a rule that decided about it", lambda _world, message: _rules(message.attempts)),
+    "rule": _ATTEMPT_FIELDS["rule"]._replace(says="a rule that decided about a step that was tried"),
 }
+
+
+def _steps(message: Message) -> list[tuple[Attempt, Collection[str]]]:
+    """The steps of a message that were tried, or its first one; each with the words that ask it."""
+    attempts = message.attempts or [Attempt(message, 0, None)]
+    return [
+        (
+            attempt,
+            (
+                "tried",
+                *(["last"] if attempt is attempts[-1] else []),
+                *(["delivered"] if attempt.arrived_at is not None else []),
+            ),
+        )
+        for attempt in attempts
+    ]
+
+
+#: A message is asked about one of its steps.
+_STEPS: Final = Parts(
+    _steps,
+    frozenset({"result", "channel", "body", "sender", "rule", "template"}),
+    {
+        "tried": "conditions of a step that was tried, as they are without this word; of one not yet tried, its first",
+        "last": "conditions of the step that was tried last",
+        "delivered": "conditions of the step that was delivered",
+    },
+    lambda attempt: _attempt_line(None, attempt),
+)
 
 
 def _made(attempt: Attempt) -> tuple[Any, Any]:
@@ -191,9 +221,7 @@ def _sent(message: Message) -> tuple[Any, Any]:
     return message.cause or next(iter(message.attempts), None), None
 
 
-def _messages(
-    says: str, at: Callable[[Message], int], made: Callable[[Message], tuple[Any, Any]]
-) -> Subject:
+def _messages(says: str, at: Callable[[Message], int], made: Callable[[Message], tuple[Any, Any]]) -> Subject:
     """A row of messages; `at` says which instant of a message is its time, `made` with what it came then."""
     return Subject(
         says,
@@ -203,8 +231,9 @@ def _messages(
         kept=_every_message,
         at=at,
         made=made,
-        about={**_OF_MESSAGE, "template": lambda _world, message: _template(_shown_step(message))},
+        about=_OF_STEP,
         own=("message",),
+        parts=_STEPS,
     )
 
 
@@ -223,18 +252,7 @@ SUBJECTS: Final[dict[str, Subject]] = {
     ),
     "attempts": Subject(
         "one flow step tried, as it stands now; its time is when it reached its result",
-        {
-            **_ABOUT_MESSAGE,
-            **_ABOUT_STEP,
-            "result": Field("word", "its result", lambda _world, attempt: STATES[attempt.state], STATES),
-            "refused": Field(
-                "text",
-                "why a check refused it",
-                lambda _world, attempt: attempt.refused,
-                tuple(BY_WORD),
-            ),
-            "rule": Field("text", "a rule that decided about it", lambda _world, attempt: _rules([attempt])),
-        },
+        _ATTEMPT_FIELDS,
         _attempt_line,
         _BY_CALLS,
         kept=_every_attempt,

@@ -128,7 +128,13 @@ class Verify(Part):
     # -- sessions
 
     def create(
-        self, phone: str, payload: dict[str, Any], key: Key, content: bytes, origin: str, record: RequestRecord | None = None
+        self,
+        phone: str,
+        payload: dict[str, Any],
+        key: Key,
+        content: bytes,
+        origin: str,
+        record: RequestRecord | None = None,
     ) -> Session:
         """Begins a session and sends its code. `phone` as given, international. Raises `LimitReached`."""
         world = self._world
