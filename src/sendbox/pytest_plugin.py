@@ -103,7 +103,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         "--sendbox-explore-seed", default="0", metavar="SEED", help="what the plans are drawn from, default 0"
     )
-    group.addoption("--sendbox-explore-time", metavar="TIME", help="explore no longer than this in all, such as 10m")
+    group.addoption(
+        "--sendbox-explore-time",
+        metavar="TIME",
+        help="explore no longer than this in all, such as 10m; default 60s, which the tests share",
+    )
+    group.addoption(
+        "--sendbox-explore-strict", action="store_true", help="questions that exploration finds fail their tests too"
+    )
     group.addoption("--sendbox-found", action="store_true", help="run the finds in .sendbox/found again")
     parser.addini("sendbox_coverage_scope", "the same as --sendbox-coverage-scope", type="args", default=[])
     parser.addini(

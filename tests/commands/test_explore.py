@@ -14,7 +14,7 @@ from sendbox.exploring import found
 from sendbox.exploring.explore import RUNS
 from sendbox.exploring.families.table import USUAL, WHY_NOT
 from sendbox.scenario.write import dump
-from tests.commands.clients import CALLS, ONCE, client, explore, said
+from tests.commands.clients import CALLS, FAILED, ONCE, client, explore, said
 from tests.commands.sandbox import sendbox
 
 
@@ -30,7 +30,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_find_is_told_and_kept(tmp_path: Path) -> None:
     """On the screen its story, the client's last lines and what was tried; in a file a scenario that is right."""
     line = client(ONCE)
-    result = explore(line, *CALLS)
+    result = explore(line, *FAILED)
     assert result.exit_code == NO
     assert result.stderr == ""
     told = result.stdout.splitlines()
@@ -41,7 +41,7 @@ def test_a_find_is_told_and_kept(tmp_path: Path) -> None:
     shown = file.relative_to(tmp_path)
     assert told[-3:-1] == [f"scenario: {shown}", f"again: sendbox explore --found; shown: sendbox play {shown}"]
     assert told[-1].endswith(" tried")
-    assert "of 12 single misfortunes" in told[-1]
+    assert "all 5 single misfortunes" in told[-1]
     (find,) = found.read(file.parent)
     assert (find.test, list(find.command)) == (shlex.join(line), line)
     assert sendbox("check", "--strict", str(shown)).exit_code == OK
@@ -65,7 +65,7 @@ def test_nothing_found(tmp_path: Path) -> None:
     result = explore(client("send()"), "--families", "delivery,calls", "--runs", "2")
     assert (result.exit_code, result.stderr) == (OK, "")
     assert result.stdout.splitlines() == [
-        "2 of 12 single misfortunes tried",
+        "nothing found: 2 of 13 single misfortunes tried",
         f"delivery not tried: {WHY_NOT['delivery']}",
     ]
     assert not (tmp_path / ".sendbox").exists()
@@ -75,7 +75,7 @@ def test_a_find_that_cannot_be_kept_is_told(tmp_path: Path) -> None:
     """The story is there all the same."""
     line = client(ONCE)
     (tmp_path / ".sendbox").write_text("in the way")
-    result = explore(line, *CALLS)
+    result = explore(line, *FAILED)
     assert result.exit_code == NO
     assert "the scenario cannot be written: " in result.stdout
 
@@ -173,7 +173,7 @@ def test_a_command_that_opens_no_world() -> None:
 
 def test_finds_are_run_again(tmp_path: Path) -> None:
     """With the command that found them, or with another one."""
-    explore(client(ONCE), *CALLS)
+    explore(client(ONCE), *FAILED)
     (find,) = found.read(tmp_path / found.FOLDER)
     (file,) = (tmp_path / found.FOLDER).iterdir()
     about = f"{find.file.stem} ({find.test}; {file.relative_to(tmp_path)})"
@@ -195,7 +195,7 @@ def test_finds_are_run_again(tmp_path: Path) -> None:
 
 def test_a_find_may_take_too_long(monkeypatch: pytest.MonkeyPatch) -> None:
     """Which says nothing."""
-    explore(client(ONCE), *CALLS)
+    explore(client(ONCE), *FAILED)
     monkeypatch.setattr(exploration, "LEAST", 0.5)
     monkeypatch.setattr(exploration, "TIMES", 1)
     client("if send() != 200: signal.pause()")

@@ -17,7 +17,7 @@ from sendbox.cli.explore.junit import judged
 from sendbox.cli.outcome import CANNOT, INTERRUPTED, NO, OK
 from sendbox.exploring import explore as exploration
 from sendbox.exploring import found
-from tests.commands.clients import CALLS, ONCE, client, explore, said
+from tests.commands.clients import CALLS, FAILED, ONCE, client, explore, said
 from tests.commands.test_program import PROGRAM
 
 
@@ -41,7 +41,7 @@ Path("files").open("a").write(sys.argv[1] + chr(10))
 
 def test_a_report_judges_and_names_the_test(tmp_path: Path) -> None:
     """Each run has a file of its own in place of the one that is named."""
-    result = explore([*client(REPORTING), "report.xml"], *CALLS, "--junit", "report.xml")
+    result = explore([*client(REPORTING), "report.xml"], *FAILED, "--junit", "report.xml")
     assert result.exit_code == NO
     assert result.stdout.startswith("breaks: shop::sends\n")
     assert "  (shop::sends failed)\n" in result.stdout
@@ -58,7 +58,7 @@ def test_a_report_that_no_argument_names(tmp_path: Path) -> None:
     """Runs go one at a time then, and each writes the file anew."""
     fixed = REPORTING.replace("sys.argv[1]", "'build.xml'")
     guarded = "if Path('build.xml').exists(): sys.exit('an old report')\n" + fixed
-    result = explore(client(guarded), *CALLS, "--junit", "build.xml", "--jobs", "4")
+    result = explore(client(guarded), *FAILED, "--junit", "build.xml", "--jobs", "4")
     assert (result.exit_code, (tmp_path / "build.xml").exists()) == (NO, True)
     assert result.stdout.startswith("breaks: shop::sends\n")
 
@@ -76,7 +76,7 @@ def test_without_a_report_the_exit_code_judges(report: str | None) -> None:
     """Whatever stands in the file's place."""
     writes = "" if report is None else f"Path(sys.argv[1]).write_text({report!r})\n"
     line = [*client(writes + ONCE), "out/report.xml" if report is None else "report.xml"]
-    result = explore(line, *CALLS, "--junit", line[-1])
+    result = explore(line, *FAILED, "--junit", line[-1])
     assert result.exit_code == NO
     assert result.stdout.startswith(f"breaks: {shlex.join(line)}\n")
 
@@ -122,8 +122,8 @@ def test_a_run_that_takes_too_long_says_nothing(monkeypatch: pytest.MonkeyPatch)
                 connection.settimeout(60)
                 assert connection.recv(1) == b""
     assert result.exit_code == OK
-    told = "1 of 12 single misfortunes tried; 1 run took too long, or skipped the test, the first when the 1st call of "
-    assert result.stdout.startswith(told)
+    told = "nothing found: 1 of 13 single misfortunes tried; 1 run took too long, or skipped the test, the first when "
+    assert result.stdout.startswith(f"{told}the 1st call of ")
 
 
 def test_the_first_run_may_take_all_the_time() -> None:
@@ -137,10 +137,10 @@ def test_the_time_ends_the_search(monkeypatch: pytest.MonkeyPatch) -> None:
     """What was left out is told."""
     monkeypatch.setattr(command._Exploration, "_over", lambda self: self._done >= 2)
     result = explore(client("send()"), *CALLS, "--time", "10m", "--jobs", "1")
-    assert (result.exit_code, result.stdout.splitlines()[-1]) == (
-        OK,
-        "the time of the session was over before all was tried",
-    )
+    assert result.exit_code == OK
+    over, left = result.stdout.splitlines()[-2:]
+    assert over == "the time of the session was over before all was tried"
+    assert left == "11 of 100 runs were not made; a longer --time makes more"
 
 
 def test_the_time_ends_the_shrinking(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -179,6 +179,7 @@ def test_worlds_open_with_the_scenario() -> None:
 
 def test_progress_is_one_line_of_a_terminal(tmp_path: Path) -> None:
     """Written again and again, and gone at the end."""
+    kept = ("failed twice", "answer lost", "rate limit", "slow")
 
     class Terminal(io.StringIO):
         def isatty(self) -> bool:
@@ -186,7 +187,7 @@ def test_progress_is_one_line_of_a_terminal(tmp_path: Path) -> None:
 
     lines: list[str] = []
     terminal = Terminal()
-    asked = command.Asked(tuple(client(ONCE)), families=("calls",), jobs=1)
+    asked = command.Asked(tuple(client(ONCE)), families=("calls",), jobs=1, keep=kept)
     assert command.run(asked, lines.append, terminal) == NO
     shown = [line.rstrip() for line in terminal.getvalue().split("\r")]
     assert shown[:3] == ["", "sendbox: without misfortune", "sendbox: 0 runs, the search has 100"]
@@ -234,14 +235,18 @@ def test_an_interrupt_ends_the_search(tmp_path: Path, number: str) -> None:
     ends = f"signal.signal(signal.SIGTERM, signal.SIG_IGN); os.kill(os.getppid(), signal.{number}); signal.pause()"
     code, lines = interrupted(client(f"send()\nif number == 4: {ends}"), tmp_path)
     assert code == INTERRUPTED
-    (line,) = lines
+    nothing, line = lines
+    assert nothing == "nothing found"
     assert line.startswith("interrupted after ")
 
 
 def test_an_interrupt_before_the_search(tmp_path: Path) -> None:
     """Nothing was tried then."""
     line = client("os.kill(os.getppid(), signal.SIGINT); signal.pause()")
-    assert interrupted(line, tmp_path) == (INTERRUPTED, ["interrupted after 0 runs: nothing was tried"])
+    assert interrupted(line, tmp_path) == (
+        INTERRUPTED,
+        ["nothing found", "interrupted after 0 runs: nothing was tried"],
+    )
 
 
 def test_an_interrupt_keeps_what_was_found(tmp_path: Path) -> None:
@@ -256,5 +261,5 @@ def test_an_interrupt_keeps_what_was_found(tmp_path: Path) -> None:
     assert lines[0] == "interrupted while it was made small; not proved: it was broken 1 of 3 times"
     assert lines[1] == f"breaks: {shlex.join(line)}"
     assert lines[-1].startswith("interrupted after ")
-    assert lines[-1].endswith(" of 12 single misfortunes tried")
+    assert lines[-1].endswith(" of 13 single misfortunes tried")
     assert len(found.read(tmp_path / found.FOLDER)) == 1

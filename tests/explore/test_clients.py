@@ -23,13 +23,13 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
 
 
-def explore(client: str, runs: int) -> Result:
-    return sendbox("explore", "--runs", str(runs), "--", "node", str(CLIENTS / client))
+def explore(client: str, runs: int, *options: str) -> Result:
+    return sendbox("explore", "--runs", str(runs), *options, "--", "node", str(CLIENTS / client))
 
 
 def test_the_wrong_client_is_found() -> None:
     """It takes one webhook that comes late; the scenario is right, and breaks the client again, but not the other."""
-    result = explore("last.mjs", 30)
+    result = explore("last.mjs", 30, "--keep", "repeated")
     assert result.exit_code == NO, result.output
     story = result.stdout.splitlines()
     assert story[1] == "what breaks it:"

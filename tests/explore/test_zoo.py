@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
 import pytest
 
-from tests.explore.zoo.bugs import BUGS
+from tests.explore.zoo.bugs import BUGS, Bug, LastWins
 from tests.explore.zoo.running import KEPT, RUNS, Explored, entries, explored, written
 from tests.tiers import DEEP
 
@@ -16,10 +17,10 @@ MOST: Final = 3
 SHRINKING: Final = 300
 
 
-def proved(session: Explored) -> None:
+def proved(session: Explored, bugs: Iterable[type[Bug]] = BUGS) -> None:
     """Each bug was found, and nothing else: within so many runs, as a scenario of so few entries."""
     assert session.code == pytest.ExitCode.TESTS_FAILED, session.text
-    assert set(session.finds) == {bug.__name__ for bug in BUGS}, session.text
+    assert set(session.finds) == {bug.__name__ for bug in bugs}, session.text
     for find in session.finds.values():
         assert 0 < find.runs <= RUNS, find
         assert find.shrinking <= SHRINKING, find
@@ -27,6 +28,13 @@ def proved(session: Explored) -> None:
         assert find.says, find
 
 
+def test_one_bug_is_found_and_made_small(tmp_path: Path) -> None:
+    """Within fewer runs than a deep run takes for all of them."""
+    session = explored(tmp_path, "bugs", 12, LastWins.__name__)
+    proved(session, [LastWins])
+
+
+@pytest.mark.skipif(not DEEP, reason="one bug is explored in an ordinary run")
 def test_each_bug_is_found_and_made_small(tmp_path: Path) -> None:
     """As the documentation has it; `scripts/docs` writes its table anew."""
     session = explored(tmp_path, "bugs")
@@ -34,10 +42,13 @@ def test_each_bug_is_found_and_made_small(tmp_path: Path) -> None:
     assert KEPT.read_text("utf-8") == written(session.finds), "run scripts/docs"
 
 
-@pytest.mark.parametrize(("zoo", "runs"), [("correct", RUNS), *([("whole", 2_000)] if DEEP else [])])
-def test_the_correct_client_survives(tmp_path: Path, zoo: str, runs: int) -> None:
+SURVIVED: Final = [("correct", RUNS, ""), ("whole", 2_000, "")] if DEEP else [("correct", 20, "delivery or calls")]
+
+
+@pytest.mark.parametrize(("zoo", "runs", "only"), SURVIVED)
+def test_the_correct_client_survives(tmp_path: Path, zoo: str, runs: int, only: str) -> None:
     """Each family on a test where it finds a bug; in a deep run every test, under all families together."""
-    session = explored(tmp_path, zoo, runs)
+    session = explored(tmp_path, zoo, runs, only)
     assert session.code == pytest.ExitCode.OK, session.text
     assert session.finds == {}
     assert "not repeatable" not in session.text

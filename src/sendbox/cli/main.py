@@ -606,6 +606,13 @@ def families_of(text: str) -> tuple[str, ...]:
     return read(text)
 
 
+def kinds_kept(text: str) -> tuple[str, ...]:
+    """Kinds of misfortune of a list with commas."""
+    from sendbox.exploring.families.table import kept
+
+    return kept([word.strip() for word in text.split(",")])
+
+
 @sendbox.command(context_settings={"allow_interspersed_args": False})
 @click.argument("command", nargs=-1, type=click.UNPROCESSED, metavar="[-- COMMAND...]")
 @click.option("--runs", type=Whole(1), help="Runs of the search; a find is made small in further ones.  [default: 100]")
@@ -624,6 +631,13 @@ def families_of(text: str) -> tuple[str, ...]:
 )
 @click.option("--jobs", type=Whole(1), help="Runs at once.  [default: the number of processors]")
 @opened_with("worlds open")
+@click.option(
+    "--keep",
+    metavar="LIST",
+    callback=reading(kinds_kept),
+    help="Kinds of misfortune that are left out, with commas between them, such as start.",
+)
+@click.option("--strict", is_flag=True, help="Questions make the exit code 1 too, not only bugs.")
 @click.option("--found", is_flag=True, help="Run what was found again, with COMMAND or the command that found it.")
 def explore(
     command: tuple[str, ...],
@@ -634,6 +648,8 @@ def explore(
     junit: str | None,
     jobs: int | None,
     scenarios: tuple[str, ...],
+    keep: tuple[str, ...] | None,
+    strict: bool,
     found: bool,
 ) -> int:
     """Explore which misfortune breaks a client, in any language.
@@ -644,9 +660,11 @@ def explore(
     well, and names the test. Clocks jump to what is next by themselves, or stand still where COMMAND moves one.
     Webhooks may go to this machine only. Worlds are told apart by the order in which they are opened.
 
-    A find is shown, and is kept as a scenario in .sendbox/found. COMMAND must pass without misfortune, twice, and a run
-    ends after ten times the time of the first, 5 s at least. Ctrl-C keeps what was found. Exit code 1 when something
-    was found, or when a find still breaks COMMAND.
+    A find is shown, and is kept as a scenario in .sendbox/found. It is a bug where the service may do at any time what
+    breaks COMMAND, and a question where it changes what is true, so that a correct client may fail as well. COMMAND
+    must pass without misfortune, twice, and a run ends after ten times the time of the first, 5 s at least. Ctrl-C
+    keeps what was found. Exit code 1 when a bug was found, or when one still breaks COMMAND; with --strict questions
+    count as well.
 
     
     Examples:
@@ -658,7 +676,7 @@ def explore(
 
     if not command and not found:
         raise Failure(USAGE, "a command is missing: sendbox explore -- COMMAND; see sendbox explore --help")
-    asked = exploring.Asked(command, scenarios, runs, families, seed, time, junit, jobs)
+    asked = exploring.Asked(command, scenarios, runs, families, seed, time, junit, jobs, keep or (), strict)
     act = exploring.again if found else exploring.run
     return act(asked, click.echo, sys.stderr)
 

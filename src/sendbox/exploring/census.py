@@ -12,6 +12,7 @@ from dataclasses import dataclass, fields, is_dataclass
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Final
 
+from sendbox.engine.delivery.batches import succeeded
 from sendbox.engine.journal import CODE
 from sendbox.services.http.addressee import phones_of
 from sendbox.services.messaging.channels import FAMILY, ROWS
@@ -46,7 +47,9 @@ class Posted:
     """An event that was sent to a target, the `ordinal`-th of its phone, kind, channel and result.
 
     `until` ends the advance within which it was sent; `own`: its receiver is the client's, not the built-in one.
-    `thread` numbers the message or conversation that it is about, `batch` the delivery, of `size` events.
+    `thread` numbers the message or conversation that it is about, `batch` the delivery, of `size` events. `struck`: a
+    rule of the test itself decided something about it. `refused`: its receiver refused it at first, or always.
+    `called`: the client called the service at its instant, so perhaps because of it.
     """
 
     phone: str
@@ -60,17 +63,26 @@ class Posted:
     thread: int
     batch: int
     size: int
+    struck: bool = False
+    refused: bool = False
+    called: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Called:
-    """A call of the client, the `ordinal`-th of its operation."""
+    """A call of the client, the `ordinal`-th of its operation; `struck` by a rule of the test itself."""
 
     operation: str
     ordinal: int
     phone: str
     at: int
     status: int
+    struck: bool = False
+
+    @property
+    def failed(self) -> bool:
+        """Whether it is one that a client makes again: without an answer, one too many, or an error of the server."""
+        return self.status in (0, 429) or self.status >= 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,8 +164,8 @@ class Census:
 
     @property
     def received(self) -> tuple[Posted, ...]:
-        """The events that the client's own receiver got."""
-        return tuple(event for event in self.events if event.own)
+        """The events that the client's own receiver got, as no rule of the test itself decided about them."""
+        return tuple(event for event in self.events if event.own and not event.struck)
 
 
 def census(world: World, ordinal: int, moves: Sequence[tuple[int, int]], *, taken: bool) -> Census:
@@ -196,7 +208,8 @@ def _calls(world: World) -> Iterator[Called]:
             continue
         counts[record.operation] += 1
         phone = next(iter(phones_of(world, record)), "")
-        yield Called(record.operation, counts[record.operation], phone, at - world.start, record.status)
+        struck = record.fault is not None
+        yield Called(record.operation, counts[record.operation], phone, at - world.start, record.status, struck)
 
 
 def _begun(world: World) -> list[tuple[Attempt, int]]:
@@ -290,6 +303,12 @@ def _events(world: World, until: Any, *, taken: bool) -> Iterator[Posted]:
     counts: Counter[tuple[str, str, str, str | None]] = Counter()
     threads: dict[int, int] = {}
     seen: set[Any] = set()
+    journal = world.journal
+    faults = (journal.entry(number)[2] for number in journal.find(CODE["webhook_fault"], journal.first))
+    struck = {event for fault in faults for event in fault.events}
+    #: the last call of each instant, and the deliveries, by their entries
+    calls = {journal.entry(number)[0]: number for number in journal.find(CODE["request"], journal.first)}
+    entries = {id(journal.entry(number)[2]): number for number in journal.find(CODE["delivery"], journal.first)}
     for delivery in world.outlets.deliveries:
         events = delivery.events
         for event in events:
@@ -303,6 +322,9 @@ def _events(world: World, until: Any, *, taken: bool) -> Iterator[Posted]:
             at = delivery.made_at - world.start
             # with a retry it comes later than it was made, and no time is known to be left
             smooth = len(delivery.tries) == 1 and delivery.state == "delivered"
+            refused = any(
+                not succeeded(each.status, each.error) for each in delivery.tries if each.status or each.error
+            )
             yield Posted(
                 *place,
                 counts[place],
@@ -312,6 +334,9 @@ def _events(world: World, until: Any, *, taken: bool) -> Iterator[Posted]:
                 thread=threads.setdefault(id(row.thread(event)), len(threads)),
                 batch=delivery.number,
                 size=len(events),
+                struck=event in struck,
+                refused=refused,
+                called=calls.get(delivery.made_at, -1) > entries[id(delivery)],
             )
 
 

@@ -1,14 +1,20 @@
-"""The exploration of one test, whichever way it is run: what must hold before, the search, the proof of a find."""
+"""The exploration of one test, whichever way it is run: what must hold before, the search, the proof of finds.
+
+A find is a *bug* where the service may do at any time what breaks the test, and a *question* where it changes what is
+true: a correct client may rightly do something else then. Neither ends the search; there is one find for each pair of
+kinds of misfortune and assertion.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from sendbox.exploring import census, story
 from sendbox.exploring.families import table
-from sendbox.exploring.misfortune import Plan
+from sendbox.exploring.misfortune import Misfortune, Plan, kinds_of
 from sendbox.exploring.search import Search, Tried
 from sendbox.runtime import wall
 
@@ -22,17 +28,33 @@ TIMES: Final = 10
 LEAST: Final = 5.0
 #: So often a find is run again before it is reported.
 AGAIN: Final = 2
+#: So often progress is told where there is no terminal, in real milliseconds.
+EVERY: Final = 10_000
+#: So many finds a test has at most; of more, bugs are kept.
+FINDS: Final = 5
+#: What a find may be, the worse one first.
+FindKind = Literal["bug", "question"]
+KINDS: Final[tuple[FindKind, ...]] = ("bug", "question")
+#: Why a find is a question.
+CHANGES: Final = "this changes what is true"
+COPED: Final = "the client coped with it, and the test looked for something else"
+#: What is said where nothing was found.
+NOTHING: Final = "nothing found"
 
 
 @dataclass(slots=True)
 class Run:
-    """A run of the test: whether it broke (None: it said nothing), its worlds if they were observed, what it showed."""
+    """A run of the test: whether it broke (None: it said nothing), its worlds if they were observed, what it showed.
+
+    `assertion` is what failed, in words that are the same whenever the same fails.
+    """
 
     broke: bool | None
     worlds: list[Observed] = field(default_factory=list)
     shown: Any = None
     #: whether nothing of its plan happened
     idle: bool = False
+    assertion: str = ""
 
 
 #: Runs the test under a plan; with True its worlds are observed.
@@ -41,15 +63,35 @@ RunTest = Callable[[Plan, bool], Run]
 RunAll = Callable[[Iterable[Plan]], Iterator[tuple[Plan, Run]]]
 
 
+@dataclass(frozen=True, slots=True)
+class Find:
+    """A plan that breaks the test each time, its last run, and its story. `effort` says how many runs it took."""
+
+    kind: FindKind
+    plan: Plan
+    run: Run
+    story: list[str]
+    effort: str = ""
+
+    @property
+    def says(self) -> str:
+        """Its misfortunes in one line."""
+        return "; ".join(map(str, self.plan))
+
+
 @dataclass(slots=True)
 class Result:
-    """What came of an exploration. Without a `plan` nothing was found, and `words` say what was tried, or why not."""
+    """What came of an exploration: its finds, bugs first; `words` say what was tried, or why not.
+
+    `left` is how many runs were not made because the time was over, `unproved` a plan that broke the test when it was
+    interrupted.
+    """
 
     words: list[str]
-    plan: Plan = ()
-    run: Run | None = None
-    story: list[str] = field(default_factory=list)
+    finds: list[Find] = field(default_factory=list)
     tried: Tried | None = None
+    left: int = 0
+    unproved: Plan = ()
 
 
 def longest(took: float) -> float:
@@ -65,6 +107,25 @@ def deadline(milliseconds: int | None) -> Callable[[], bool]:
     return lambda: wall.monotonic_ns() >= end
 
 
+class Shares:
+    """The real time of a session, which so many tests share: each gets an equal part of what is left."""
+
+    def __init__(self, milliseconds: int, tests: int) -> None:
+        self._left = milliseconds
+        self._tests = tests
+
+    @contextmanager
+    def share(self) -> Iterator[Callable[[], bool]]:
+        """The part of the next test: says whether it is over. What the test does not need is left to the others."""
+        began = wall.monotonic_ns()
+        part = max(0, self._left // max(1, self._tests))
+        self._tests -= 1
+        try:
+            yield deadline(part)
+        finally:
+            self._left -= (wall.monotonic_ns() - began) // 1_000_000
+
+
 def runs_of(value: object) -> int:
     """A number of runs. Raises ValueError."""
     number = int(value) if isinstance(value, str) and value.isdecimal() else value
@@ -74,11 +135,11 @@ def runs_of(value: object) -> int:
 
 
 class Interrupted(KeyboardInterrupt):
-    """The search was interrupted. `words` say what had been tried."""
+    """The search was interrupted. `result` is what had come of it."""
 
-    def __init__(self, words: str) -> None:
-        super().__init__(words)
-        self.words = words
+    def __init__(self, result: Result) -> None:
+        super().__init__("; ".join(result.words))
+        self.result = result
 
 
 def explore(
@@ -92,11 +153,15 @@ def explore(
     runs: int = RUNS,
     over: Callable[[], bool] = lambda: False,
     run_all: RunAll | None = None,
+    told: Callable[[int, str], object] = lambda runs, found: None,
 ) -> Result:
     """Explores a test that passed.
 
-    Kinds of misfortune to `keep` are left out; `over` says that the time of the session is over. Raises `Interrupted`.
+    Kinds of misfortune to `keep` are left out; `over` says that the time is over; `told` is given how many runs the
+    search has made, and in words what it has found, after each of them. Raises `Interrupted`.
     """
+    if over():
+        return Result(["not explored: the time of the session was over"], left=runs)
     second = run((), True)
     if second.broke is not False:
         return Result(["not repeatable, so not explored: the second run without misfortune did not pass"])
@@ -106,37 +171,145 @@ def explore(
     seen = [item.census for item in passed.worlds]
     missing = table.untried(seen, families, keep)
     search = Search(table.spots(seen, families, keep), seed=seed, name=name, runs=runs)
+    exploration = _Exploration(search, passed, run, over, told)
     every = run_all or (lambda plans: ((plan, run(plan, False)) for plan in plans))
+    plans = search.plans()
     try:
-        found = _search(search, every(_until(search.plans(), over)), run)
+        exploration.search(every(_until(plans, over)))
     except KeyboardInterrupt:
-        raise Interrupted(search.tried.words()) from None
-    if found is not None:
-        small, broken = found
-        lines = story.story(small, passed.worlds, broken.worlds)
-        return Result([search.tried.words(), *missing], small, broken, lines, search.tried)
+        stopped = Result([search.tried.words()], exploration.ordered(), search.tried, unproved=exploration.examined)
+        raise Interrupted(stopped) from None
+    finds = exploration.ordered()
     words = [search.tried.words()] if search.singles or not missing else []
+    if words and not finds:
+        words = [f"{NOTHING}: {words[0]}"]
     words += [f"it broke only now and then: {'; '.join(map(str, plan))}" for plan in search.tried.unsteady]
-    ended = ["the time of the session was over before all was tried"] if over() else []
-    return Result([*words, *missing, *ended], tried=search.tried)
+    left = sum(1 for _ in plans) if over() and not exploration.full else 0
+    ended = ["the time of the session was over before all was tried"] if left else []
+    return Result([*words, *missing, *ended], finds, search.tried, left)
 
 
-def _search(search: Search, outcomes: Iterator[tuple[Plan, Run]], run: RunTest) -> tuple[Plan, Run] | None:
-    """The first plan that breaks the test each time, made small, and the last run that it broke."""
-    for plan, outcome in outcomes:
-        search.count(plan)
-        search.tried.idle += outcome.idle
-        if outcome.broke is None:
-            search.tried.silent += 1
-            search.tried.mute = search.tried.mute or plan
-        if not outcome.broke:
-            continue
-        small = search.shrunk(plan, lambda smaller: run(smaller, False).broke)
-        again = [run(small, True) for _ in range(AGAIN)]
-        if all(each.broke for each in again):
-            return small, again[-1]
-        search.tried.unsteady.append(small)
-    return None
+class _Exploration:
+    """The search of one test, and what it has found."""
+
+    def __init__(
+        self, search: Search, passed: Run, run: RunTest, over: Callable[[], bool], told: Callable[[int, str], object]
+    ) -> None:
+        self._search = search
+        self._passed = passed
+        self._run = run
+        self._over = over
+        self._told = told
+        self._finds: list[Find] = []
+        #: a plan that broke the test, while it is made small and proved
+        self.examined: Plan = ()
+        #: the kinds of misfortune of which it is known that they break an assertion
+        self._known: dict[str, list[frozenset[tuple[str, str, bool]]]] = {}
+
+    @property
+    def full(self) -> bool:
+        """Whether no further find would be kept."""
+        return len(self._finds) >= FINDS and all(find.kind == "bug" for find in self._finds)
+
+    def ordered(self) -> list[Find]:
+        """The finds, bugs first."""
+        return sorted(self._finds, key=lambda find: KINDS.index(find.kind))
+
+    def search(self, outcomes: Iterator[tuple[Plan, Run]]) -> None:
+        """Looks at all plans that the test ran under, until no further find would be kept."""
+        tried = self._search.tried
+        for plan, outcome in outcomes:
+            self._search.count(plan)
+            tried.idle += outcome.idle
+            if outcome.broke is None:
+                tried.silent += 1
+                tried.mute = tried.mute or plan
+            elif outcome.broke:
+                self.examined = plan
+                self._examine(plan, outcome)
+                self.examined = ()
+            self._told(tried.runs, self._count())
+            if self.full:
+                return
+
+    def _count(self) -> str:
+        counts = {kind: sum(find.kind == kind for find in self._finds) for kind in KINDS}
+        found = ", ".join(f"{number} {kind}{'s' * (number > 1)}" for kind, number in counts.items() if number)
+        return found or NOTHING
+
+    def _examine(self, plan: Plan, outcome: Run) -> None:
+        """Makes a plan that broke the test small, and keeps it where it is not known."""
+        tried = self._search.tried
+        before = tried.shrinking
+        while True:
+            rest = self._unknown(plan, outcome.assertion)
+            if rest == plan:
+                break
+            if not rest:
+                return
+            plan = rest
+            outcome = self._smaller(plan)
+            tried.shrinking += 1
+            if not outcome.broke:
+                return
+        assertion = outcome.assertion
+
+        def breaks(smaller: Plan) -> bool:
+            ran = self._smaller(smaller)
+            return ran.broke is True and ran.assertion == assertion
+
+        small = self._search.shrunk(plan, breaks)
+        kinds = kinds_of(small)
+        if any(known <= kinds for known in self._known.get(assertion, ())):
+            return
+        again = [self._run(small, True) for _ in range(AGAIN)]
+        if not all(each.broke and each.assertion == assertion for each in again):
+            tried.unsteady.append(small)
+            return
+        self._known.setdefault(assertion, []).append(kinds)
+        question = self._question(small, again[-1])
+        lines = story.story(small, self._passed.worlds, again[-1].worlds, question)
+        kind: FindKind = "question" if question else "bug"
+        effort = f"found by run {tried.runs}, made small by {tried.shrinking - before} more"
+        self._keep(Find(kind, small, again[-1], lines, effort))
+
+    def _smaller(self, plan: Plan) -> Run:
+        """A run under a part of a plan that broke the test; where the time is over it says nothing."""
+        return Run(None) if self._over() else self._run(plan, False)
+
+    def _unknown(self, plan: Plan, assertion: str) -> Plan:
+        """A plan without those of its misfortunes of which it is known that they break the assertion.
+
+        Where so many finds are kept as may be, another question would not be: only bugs are looked for.
+        """
+        for known in self._known.get(assertion, ()):
+            if known <= kinds_of(plan):
+                plan = tuple(item for item in plan if not kinds_of((item,)) <= known)
+        if len(self._finds) >= FINDS:
+            plan = tuple(item for item in plan if not item.changing)
+        return plan
+
+    def _question(self, plan: Plan, broken: Run) -> str:
+        """Why a find is a question, "" where it is a bug."""
+        if any(item.changing for item in plan):
+            return CHANGES
+        worlds = [(each.census for each in run.worlds) for run in (self._passed, broken)]
+        pairs = {passed.ordinal: (passed, other) for passed, other in zip(*worlds, strict=False)}
+
+        def survived(item: Misfortune) -> bool:
+            pair = pairs.get(item.spot.world)
+            return pair is not None and item.spot.kind.survived(item, *pair)
+
+        return COPED if all(map(survived, plan)) else ""
+
+    def _keep(self, find: Find) -> None:
+        """Keeps a find; of too many, a bug takes the place of the last question."""
+        if len(self._finds) >= FINDS:
+            questions = [place for place, kept in enumerate(self._finds) if kept.kind == "question"]
+            if find.kind == "question" or not questions:
+                return
+            del self._finds[questions[-1]]
+        self._finds.append(find)
 
 
 def _until(plans: Iterator[Plan], over: Callable[[], bool]) -> Iterator[Plan]:

@@ -13,6 +13,7 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from sendbox.exploring.explore import KINDS
 from sendbox.exploring.misfortune import scenarios
 from sendbox.language import LANGUAGE
 from sendbox.scenario.model import ScenarioError, Source, plain
@@ -20,8 +21,7 @@ from sendbox.scenario.parse import parse
 from sendbox.scenario.write import dump
 
 if TYPE_CHECKING:
-    from sendbox.exploring.misfortune import Plan
-    from sendbox.exploring.watcher import Observed
+    from sendbox.exploring.explore import Find, FindKind
 
 #: Where finds are kept, below the folder from which the tests are run.
 FOLDER: Final = Path(".sendbox") / "found"
@@ -36,13 +36,14 @@ _LONGEST: Final = 60
 class Found:
     """A find: its files by the ordinals of their worlds, the test that it breaks, and the plan as scenarios.
 
-    `command` runs the test, where `sendbox explore` found it.
+    `kind` says whether it is a bug or a question; `command` runs the test, where `sendbox explore` found it.
     """
 
     files: Mapping[int, Path]
     test: str
     plan: Mapping[int, Mapping[str, Any]]
     command: tuple[str, ...] = ()
+    kind: FindKind = "bug"
 
     @property
     def file(self) -> Path:
@@ -53,17 +54,16 @@ class Found:
 def write(
     folder: Path,
     test: str,
-    plan: Plan,
-    broken: Sequence[Observed],
-    lines: Sequence[str],
+    find: Find,
     command: Sequence[str] = (),
 ) -> list[Path]:
-    """Writes a find; the same test and plan have the same files. Raises OSError."""
+    """Writes a find; the same test, plan and assertion have the same files. Raises OSError."""
     folder.mkdir(parents=True, exist_ok=True)
-    says = "; ".join(map(str, plan))
+    broken = find.run.worlds
     readable = _UNFIT.sub("-", test.partition("::")[2] or test).strip("-")[:_LONGEST].strip("-")
-    stem = f"{readable}-{blake2b(f'{test} {says}'.encode(), digest_size=4).hexdigest()}"
-    by_world = scenarios(plan)
+    name = f"{test}\0{find.says}\0{find.run.assertion}".encode()
+    stem = f"{readable}-{blake2b(name, digest_size=4).hexdigest()}"
+    by_world = scenarios(find.plan)
     files = []
     for world, rules in by_world.items():
         observed = next((item for item in broken if item.census.ordinal == world), None)
@@ -76,6 +76,7 @@ def write(
             "name": f"Breaks {test}",
             "found": {
                 "test": test,
+                "kind": find.kind,
                 **({"command": list(command)} if command else {}),
                 "world": world,
                 **_start(rules),
@@ -88,7 +89,7 @@ def write(
         if "clock" in rules:
             content["clock"] = {**clock.get("clock", {}), **rules["clock"]}
         file = folder / (f"{stem}.yaml" if world == min(by_world) else f"{stem}.world-{world}.yaml")
-        head = "".join(f"# {line}".rstrip() + "\n" for line in lines)
+        head = "".join(f"# {line}".rstrip() + "\n" for line in find.story)
         file.write_text(head + dump(content), encoding="utf-8")
         files.append(file)
     return files
@@ -122,6 +123,7 @@ def _found(worlds: Mapping[int, tuple[Path, dict[str, Any]]]) -> Found:
         str(about["test"]),
         {world: _plan(content) for world, (_, content) in worlds.items()},
         tuple(map(str, about.get("command", ()))),
+        about.get("kind", KINDS[0]),
     )
 
 

@@ -21,6 +21,8 @@ LISTS: Final = ("attempts", "api", "webhooks")
 IN_ROW: Final = 2
 #: Stands for the phone of a misfortune that moves no instants.
 ANY_TIME: Final = "-"
+#: Families that change what is true: a correct client may rightly do something else then.
+_CHANGING: Final = frozenset({"late", "results", "people", "account", "time"})
 #: Families that move nothing but webhooks.
 _WEBHOOKS: Final = {"delivery", "late"}
 #: A rule may have a name of 100 characters; some are kept for a number.
@@ -29,10 +31,14 @@ _LONGEST: Final = 94
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Value:
-    """One thing that may happen at a spot: what it `says`, and what a scenario has for it, by its top-level keys."""
+    """One thing that may happen at a spot: what it `says`, and what a scenario has for it, by its top-level keys.
+
+    `changing`: it changes what is true, though its kind does not.
+    """
 
     says: str
     parts: Mapping[str, Any]
+    changing: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -58,7 +64,8 @@ class Spot:
 class Kind:
     """One row of a family: what goes wrong, and the sections and assumptions by which the service may do it.
 
-    `relies` says what a correct client may rely on all the same.
+    `relies` says what a correct client may rely on all the same. `survived` says of a misfortune, the run without it
+    and the run that broke under it, whether the client coped with it, so that only the test looked for something else.
     """
 
     family: str
@@ -66,6 +73,12 @@ class Kind:
     cites: tuple[str, ...]
     relies: str
     spots: Callable[[Kind, Census], Iterator[Spot]]
+    survived: Callable[[Misfortune, Census, Census], bool] = lambda _misfortune, _passed, _broken: False
+
+    @property
+    def changing(self) -> bool:
+        """Whether it changes what is true."""
+        return self.family in _CHANGING
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,12 +93,22 @@ class Misfortune:
         """What happens there."""
         return self.spot.values[self.number]
 
+    @property
+    def changing(self) -> bool:
+        """Whether it changes what is true: what it breaks is a question, not a bug."""
+        return self.spot.kind.changing or self.value.changing
+
     def __str__(self) -> str:
         world = f" (world {self.spot.world})" if self.spot.world > 1 else ""
         return f"{self.spot.place} {self.value.says}{world}"
 
 
 Plan = tuple[Misfortune, ...]
+
+
+def kinds_of(plan: Iterable[Misfortune]) -> frozenset[tuple[str, str, bool]]:
+    """The kinds of the misfortunes of a plan; those that change what is true are apart from others of their name."""
+    return frozenset((item.spot.kind.family, item.spot.kind.name, item.changing) for item in plan)
 
 
 def legal(plan: Plan) -> bool:

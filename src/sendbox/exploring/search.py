@@ -43,10 +43,6 @@ class Tried:
     #: a plan under which the run said nothing
     mute: Plan = ()
 
-    def effort(self) -> str:
-        """How many runs a find took."""
-        return f"found by run {self.runs}, made small by {self.shrinking} more"
-
     def words(self) -> str:
         """In one line."""
         if not self.all_singles:

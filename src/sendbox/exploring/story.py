@@ -21,13 +21,15 @@ SAME: Final = "the same happens in both runs; only the instants differ at which 
 _VARIES: Final = re.compile(r"\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b|(?<=://)[^/\s]+:\d+")
 
 
-def story(plan: Plan, passed: Sequence[Observed], broken: Sequence[Observed]) -> list[str]:
-    """What went wrong, by what right, and where the two runs part."""
+def story(plan: Plan, passed: Sequence[Observed], broken: Sequence[Observed], question: str = "") -> list[str]:
+    """What went wrong, by what right, and where the two runs part; of a question, why it is one."""
     lines = [f"{'what breaks it:' if len(plan) == 1 else 'what breaks it, all of it together:'}"]
     for item in plan:
         lines.append(f"  {item}")
         lines.append(f"    the service may do so by {', '.join(item.spot.kind.cites)}; a client may rely on this:")
         lines.append(f"    {item.spot.kind.relies}")
+    if question:
+        lines.append(f"a question, not a bug: {question}. Would a correct client pass?")
     parting: list[str] = []
     for first, second in zip(passed, broken, strict=False):
         parting += _parting(first.lines, second.lines, f" in world {first.census.ordinal}" if len(passed) > 1 else "")

@@ -28,6 +28,9 @@ addopts = -p tests.explore.zoo.plugin -p no:cacheprovider -p no:xdist -p no:sche
 asyncio_default_fixture_loop_scope = function
 """
 _EFFORT: Final = re.compile(r"^found by run (\d+), made small by (\d+) more$", re.MULTILINE)
+_FILE: Final = re.compile(r"^scenario: (\S+)$", re.MULTILINE)
+#: Where the second find of a test begins.
+_SECOND: Final = "sendbox explored, find 2 of "
 _PLAN: Final = re.compile(r"^  (\S.*)\n    the service may do so by ", re.MULTILINE)
 
 
@@ -44,20 +47,21 @@ class Find:
 
 @dataclass(frozen=True, slots=True)
 class Explored:
-    """A session: how it ended, what it said, and its finds by the names of clients."""
+    """A session: how it ended, what it said, and the first find of each client by its name."""
 
     code: int
     text: str
     finds: dict[str, Find]
 
 
-def explored(folder: Path, zoo: str, runs: int = RUNS) -> Explored:
-    """Explores the zoo in a folder."""
+def explored(folder: Path, zoo: str, runs: int = RUNS, only: str = "") -> Explored:
+    """Explores the zoo in a folder, or `only` the tests that fit an expression of pytest's `-k`."""
     (folder / "pytest.ini").write_text(_INI, "utf-8")
     (folder / SUITE.name).write_text(SUITE.read_text("utf-8"), "utf-8")
     told = folder / "told.json"
     paths = os.pathsep.join([str(ROOT / "src"), str(ROOT), os.environ.get("PYTHONPATH", "")])
     arguments = ["-q", "--tb=short", f"--zoo={zoo}", f"--zoo-told={told}", f"--sendbox-explore={runs}", SUITE.name]
+    arguments += ["--sendbox-explore-time=1h", "--sendbox-explore-strict", f"-k={only}"]
     done = subprocess.run(
         [sys.executable, "-m", "pytest", *arguments],
         cwd=folder,
@@ -68,7 +72,7 @@ def explored(folder: Path, zoo: str, runs: int = RUNS) -> Explored:
     )
     text = done.stdout + done.stderr
     said = json.loads(told.read_text("utf-8")) if told.exists() else {}
-    plans = {each.test: each.plan for each in found.read(folder / found.FOLDER)}
+    plans = {each.file.name: each.plan for each in found.read(folder / found.FOLDER)}
     finds = [_find(test, story, plans) for test, story in said.items()]
     return Explored(done.returncode, text, {find.client: find for find in finds})
 
@@ -79,10 +83,12 @@ def _unmeasured() -> dict[str, str]:
 
 
 def _find(test: str, story: str, plans: Mapping[str, Mapping[int, Any]]) -> Find:
-    effort = _EFFORT.search(story)
+    story = story.partition(_SECOND)[0]
+    effort, file = _EFFORT.search(story), _FILE.search(story)
     runs, shrinking = map(int, effort.groups()) if effort else (0, 0)
     client = test.partition("[")[2].rstrip("]")
-    return Find(client, runs, shrinking, _PLAN.findall(story), sum(map(entries, plans.get(test, {}).values())))
+    name = Path(file[1]).name if file else ""
+    return Find(client, runs, shrinking, _PLAN.findall(story), sum(map(entries, plans.get(name, {}).values())))
 
 
 def entries(plan: Mapping[str, Any]) -> int:

@@ -15,10 +15,23 @@ from sendbox.cli.explore.runs import Runs, Shown
 from sendbox.cli.files import load
 from sendbox.cli.outcome import CANNOT, INTERRUPTED, NO, OK, Failure, one_line
 from sendbox.exploring import found, story
-from sendbox.exploring.explore import AGAIN, RUNS, Interrupted, Result, Run, deadline, explore
+from sendbox.exploring.explore import (
+    AGAIN,
+    CHANGES,
+    EVERY,
+    NOTHING,
+    RUNS,
+    Find,
+    Interrupted,
+    Result,
+    Run,
+    deadline,
+    explore,
+)
 from sendbox.exploring.families.table import USUAL
 
 if TYPE_CHECKING:
+    from sendbox.exploring.explore import FindKind
     from sendbox.exploring.misfortune import Plan
 
 #: What plans are drawn from unless told.
@@ -39,6 +52,12 @@ class Asked:
     time: int | None = None
     junit: str | None = None
     jobs: int | None = None
+    keep: tuple[str, ...] = ()
+    strict: bool = False
+
+    def counts(self, kind: FindKind) -> bool:
+        """Whether a find of a kind makes the command fail."""
+        return self.strict or kind == "bug"
 
     def opened(self, command: Sequence[str]) -> Runs:
         """Runs of a command."""
@@ -78,14 +97,17 @@ def again(asked: Asked, echo: Echo, progress: TextIO) -> int:
                 line.show(f"{shlex.join(command)}: find {number} of {len(of_it)}")
                 outcome = runs.under(find.plan)
                 line.clear()
-                echo(one_line(f"{_AGAIN[outcome.broke]}: {find.file.stem} ({find.test}; {find.file})"))
-                broken = broken or outcome.broke is True
+                of_kind = ", a question" if find.kind == "question" else ""
+                echo(one_line(f"{_AGAIN[outcome.broke]}{of_kind}: {find.file.stem} ({find.test}; {find.file})"))
+                broken = broken or (outcome.broke is True and asked.counts(find.kind))
                 if outcome.broke:
                     for shown in _output(outcome.shown):
                         echo(shown)
     return NO if broken else OK
 
 
+#: How a find begins.
+_BREAKS: Final[dict[FindKind, str]] = {"bug": "breaks", "question": "question"}
 #: What is said about a find that was run again.
 _AGAIN: Final[dict[bool | None, str]] = {
     True: "still breaks",
@@ -126,16 +148,17 @@ class _Exploration:
                 self._run,
                 name=self._name,
                 families=asked.families or USUAL,
+                keep=asked.keep,
                 seed=SEED if asked.seed is None else asked.seed,
                 runs=self._most,
                 over=self._over,
                 run_all=self._runs.all,
             )
         except Interrupted as interrupted:
-            self._stopped(interrupted.words)
+            self._stopped(interrupted.result)
             return INTERRUPTED
         except KeyboardInterrupt:
-            self._stopped("nothing was tried")
+            self._stopped(Result(["nothing was tried"]))
             return INTERRUPTED
         self._progress.clear()
         return self._reported(result)
@@ -143,9 +166,7 @@ class _Exploration:
     def _over(self) -> bool:
         return self._late()
 
-    def _run(self, plan: Plan, observing: bool) -> Run:
-        if plan and not observing and self._over():
-            return Run(None)  # a plan that broke the client is kept as small as it is
+    def _run(self, plan: Plan, _observing: bool) -> Run:
         return self._runs.one(plan)
 
     def _ran(self, plan: Plan, run: Run, searching: bool) -> None:
@@ -162,20 +183,22 @@ class _Exploration:
     def _reported(self, result: Result) -> int:
         if result.tried is None:
             raise Failure(CANNOT, f"{self._name} is {result.words[0]}")
-        if result.run is not None:
-            self._told(result.plan, result.run, result.story)
+        for find in result.finds:
+            self._told(find)
         for line in result.words:
             self._echo(one_line(line))
-        return OK if result.run is None else NO
+        if result.left:
+            self._echo(f"{result.left:,} of {self._most:,} runs were not made; a longer --time makes more")
+        return NO if any(self._asked.counts(find.kind) for find in result.finds) else OK
 
-    def _told(self, plan: Plan, run: Run, lines: Sequence[str]) -> None:
+    def _told(self, find: Find) -> None:
         """A find: its story, the output of the client, and its files."""
-        shown: Shown = run.shown
+        shown: Shown = find.run.shown
         test = shown.failed or self._name
-        for line in [f"breaks: {test}", *lines, *_output(shown)]:
+        for line in [f"{_BREAKS[find.kind]}: {test}", *find.story, *_output(shown)]:
             self._echo(one_line(line))
         try:
-            files = found.write(found.FOLDER, test, plan, run.worlds, lines, self._asked.command)
+            files = found.write(found.FOLDER, test, find, self._asked.command)
         except OSError as error:
             self._echo(f"the scenario cannot be written: {error.strerror or error}")
             return
@@ -183,17 +206,23 @@ class _Exploration:
             self._echo(f"scenario: {file}")
         self._echo(f"again: sendbox explore --found; shown: sendbox play {shlex.quote(str(files[0]))}")
 
-    def _stopped(self, words: str) -> None:
+    def _stopped(self, result: Result) -> None:
         """After an interrupt: what was found so far is kept."""
         self._runs.end()
         self._progress.clear()
-        if self._broken is not None:
+        for find in result.finds:
+            self._told(find)
+        if self._broken is not None and all(find.plan != self._broken[0] for find in result.finds):
             plan, run = self._broken
             proved = self._times > AGAIN
             state = "proved" if proved else f"not proved: it was broken {self._times} of {AGAIN + 1} times"
             self._echo(f"interrupted while it was made small; {state}")
-            self._told(plan, run, story.story(plan, self._passed.worlds, run.worlds))
-        self._echo(f"interrupted after {self._done} runs: {words}")
+            question = CHANGES if any(item.changing for item in plan) else ""
+            lines = story.story(plan, self._passed.worlds, run.worlds, question)
+            self._told(Find("question" if question else "bug", plan, run, lines))
+        elif not result.finds:
+            self._echo(NOTHING)
+        self._echo(f"interrupted after {self._done} runs: {'; '.join(result.words)}")
 
 
 def _passes(command: Sequence[str], run: Run, progress: _Progress) -> None:
@@ -211,24 +240,28 @@ def _output(shown: Shown) -> list[str]:
 
 
 class _Progress:
-    """One line on a terminal, written again and again; nothing where it is not a terminal."""
+    """One line on a terminal, written again and again; elsewhere a line every ten seconds of real time."""
 
     def __init__(self, stream: TextIO) -> None:
-        self._stream = stream if stream.isatty() else None
+        self._stream = stream
+        self._terminal = stream.isatty()
         self._width = 0
+        self._over = deadline(EVERY)
 
     def show(self, text: str) -> None:
         """Writes the line."""
-        if self._stream is None:
-            return
         line = one_line(f"sendbox: {text}")[:_WIDTH]
-        self._stream.write(f"\r{line.ljust(self._width)}")
+        if self._terminal:
+            self._stream.write(f"\r{line.ljust(self._width)}")
+            self._width = len(line)
+        elif self._over():
+            self._over = deadline(EVERY)
+            self._stream.write(f"{line}\n")
         self._stream.flush()
-        self._width = len(line)
 
     def clear(self) -> None:
         """Leaves the terminal as if nothing had been written."""
-        if self._stream is not None and self._width:
+        if self._width:
             self._stream.write(f"\r{' ' * self._width}\r")
             self._stream.flush()
             self._width = 0

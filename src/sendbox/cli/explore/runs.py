@@ -153,7 +153,7 @@ class Runs:
             raise Failure(CANNOT, f"a plan cannot be laid in front of what the command opens: {error}") from None
         finally:
             server.stop()
-        return Run(broke, worlds, shown, idle=watcher.idle)
+        return Run(broke, worlds, shown, watcher.idle, shown.ended)
 
     def _judged(self, origin: str) -> tuple[bool | None, Shown]:
         """Runs the command, and whether it broke."""

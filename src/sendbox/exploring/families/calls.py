@@ -1,12 +1,16 @@
-"""`calls`: a call of the client fails, before or after it had its effect, or is slow."""
+"""`calls`: a call of the client fails, before or after it had its effect, or is slow.
+
+Where the test itself makes calls of an operation fail, these calls are left to it: what it counts is its own.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, Final
 
 from sendbox.exploring.families.places import call_when, call_words, later
-from sendbox.exploring.misfortune import Kind, Spot, Value
+from sendbox.exploring.misfortune import Kind, Misfortune, Spot, Value
 
 if TYPE_CHECKING:
     from sendbox.exploring.census import Called, Census
@@ -15,9 +19,15 @@ if TYPE_CHECKING:
 _AFTER: Final = 1
 
 
+def _free(world: Census) -> Iterator[Called]:
+    """The calls of operations of which no call failed without misfortune."""
+    failed = {call.operation for call in world.calls if call.struck or call.failed}
+    return (call for call in world.calls if call.operation not in failed)
+
+
 def _spots(kind: Kind, world: Census, values: list[tuple[str, dict[str, Any]]], calls: int = 1) -> Iterator[Spot]:
     """A spot at each call, and so many from it on: (what happens, the rule without its conditions)."""
-    for call in world.calls:
+    for call in _free(world):
         when = call_when(call)
         if calls > 1:
             when["nth"] = [*range(call.ordinal, call.ordinal + calls)]
@@ -73,11 +83,35 @@ def _lost(kind: Kind, world: Census) -> Iterator[Spot]:
 
 
 def _limited(kind: Kind, world: Census) -> Iterator[Spot]:
-    for call in world.calls:
-        fault = {"status": {"code": 429, "headers": {"Retry-After": str(_AFTER)}}}
-        window = {"operation": call.operation, "from": later(call.at), "until": later(call.at + _AFTER * 1000)}
-        says = f"is refused with 429, as all of its operation, until {_AFTER} s have passed"
-        yield _spot(kind, world, call, [Value(says, {"api": [{"when": window, "fault": fault}]})])
+    """One call is refused; or all until the clock has moved, where it moves by itself or the test moves it later."""
+    fault = {"status": {"code": 429, "headers": {"Retry-After": str(_AFTER)}}}
+    for call in _free(world):
+        once = {"api": [{"when": call_when(call), "fault": fault}]}
+        values = [Value(f"is refused with 429 for {_AFTER} s, and the next is taken", once)]
+        end = call.at + _AFTER * 1000
+        if world.runs or any(call.at <= move.began and end <= move.ended for move in world.moves):
+            window = {"operation": call.operation, "from": later(call.at), "until": later(end)}
+            says = f"is refused with 429, as all of its operation, until {_AFTER} s have passed"
+            values.append(Value(says, {"api": [{"when": window, "fault": fault}]}, changing=True))
+        yield _spot(kind, world, call, values)
+
+
+def _survivor(*, effective: bool) -> Callable[[Misfortune, Census, Census], bool]:
+    """Whether the client coped with a call that failed: it sent nothing twice, and a call that had no effect again."""
+
+    def survived(misfortune: Misfortune, passed: Census, broken: Census) -> bool:
+        assert misfortune.spot.row is not None
+        operation, ordinals = misfortune.spot.row
+        good = [call for call in broken.calls if call.operation == operation and not call.failed]
+        return _made(broken) <= _made(passed) and (effective or len(good) >= ordinals[0])
+
+    return survived
+
+
+def _made(world: Census) -> Counter[tuple[str, ...]]:
+    """What calls have made, counted: messages and sessions, by their phones."""
+    messages = (("message", message.phone, message.operation, *message.channels) for message in world.messages)
+    return Counter([*messages, *(("session", session.phone) for session in world.sessions)])
 
 
 def _slow(kind: Kind, world: Census) -> Iterator[Spot]:
@@ -92,6 +126,7 @@ KINDS: Final = (
         "At most two calls in a row of an operation fail; a call that is answered with an error of the server may be "
         "made again.",
         _failed,
+        _survivor(effective=False),
     ),
     Kind(
         "calls",
@@ -99,6 +134,7 @@ KINDS: Final = (
         ("§7.1", "A26"),
         "After two calls in a row that failed the third is taken.",
         _twice,
+        _survivor(effective=False),
     ),
     Kind(
         "calls",
@@ -106,13 +142,16 @@ KINDS: Final = (
         ("§7.1", "§2.3"),
         "A call that got no answer may have had its effect; who repeats it finds out, or sends twice.",
         _lost,
+        _survivor(effective=True),
     ),
     Kind(
         "calls",
         "rate limit",
         ("§7.1", "A26"),
-        "Behind the time in `Retry-After` the call is taken again.",
+        "Behind the time in `Retry-After` the call is taken again; before it every call of the operation may be "
+        "refused.",
         _limited,
+        _survivor(effective=False),
     ),
     Kind("calls", "slow", ("§7.1",), "An answer that is late is whole and right.", _slow),
 )

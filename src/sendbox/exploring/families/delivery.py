@@ -28,6 +28,11 @@ def spot(kind: Kind, world: Census, event: Posted, values: list[Value]) -> Spot:
     return Spot(kind, world.ordinal, event_words(event), about, like, tuple(values), event.phone)
 
 
+def refusing(world: Census) -> bool:
+    """Whether a receiver of the test refused a delivery: what it counts may be tries."""
+    return any(event.own and event.refused for event in world.events)
+
+
 def pauses(world: Census, event: Posted) -> list[tuple[int, str]]:
     """How much later it may come within its advance: behind each later event there, and at the end."""
     room = event.until - event.at
@@ -47,22 +52,25 @@ def pauses(world: Census, event: Posted) -> list[tuple[int, str]]:
 
 
 def _repeated(kind: Kind, world: Census) -> Iterator[Spot]:
+    counted = refusing(world)
     for event in world.received:
-        values = [Value("comes twice, with the same X-Request-Id", rule(event, "duplicate"))]
+        values = [Value("comes twice, with the same X-Request-Id", rule(event, "duplicate"), counted)]
         times = dict(pauses(world, event))
         room = event.until - event.at
         if room >= _RETRY:
             times.setdefault(_RETRY, "as a retry after a lost answer")
         for after, when in times.items():
             fault = {"duplicate": {"after": later(after)}}
-            values.append(Value(f"comes again after {later(after)}, {when}", rule(event, fault)))
+            values.append(Value(f"comes again after {later(after)}, {when}", rule(event, fault), counted))
         yield spot(kind, world, event, values)
 
 
 def _moved(kind: Kind, world: Census) -> Iterator[Spot]:
+    counted = refusing(world)
     for event in world.received:
+        changing = counted or event.called  # it would call later, too
         values = [
-            Value(f"comes {later(after)} later, {when}", rule(event, {"delay": later(after)}))
+            Value(f"comes {later(after)} later, {when}", rule(event, {"delay": later(after)}), changing)
             for after, when in pauses(world, event)
         ]
         if values:
@@ -70,13 +78,15 @@ def _moved(kind: Kind, world: Census) -> Iterator[Spot]:
 
 
 def _split(kind: Kind, world: Census) -> Iterator[Spot]:
+    counted = refusing(world)
     for event in world.received:
         if event.size > 1:
-            yield spot(kind, world, event, [Value("comes in a delivery of its own", rule(event, "split"))])
+            yield spot(kind, world, event, [Value("comes in a delivery of its own", rule(event, "split"), counted)])
 
 
 def _bundled(kind: Kind, world: Census) -> Iterator[Spot]:
     events = world.received
+    counted = refusing(world)
     for first, second in pairwise(events):
         if first.batch == second.batch or not first.at <= second.at <= first.until:
             continue
@@ -84,6 +94,8 @@ def _bundled(kind: Kind, world: Census) -> Iterator[Spot]:
         if second.at + 1 > first.until:
             continue
         window = {"from": later(first.at), "until": later(second.at + 1)}
+        gathered = [event for event in world.events if first.at <= event.at <= second.at]
+        changing = counted or any(event.struck or event.called for event in gathered)
         values = []
         if first.phone == second.phone:
             values.append((f"comes in one delivery with {event_words(second)}", {"phone": first.phone}))
@@ -93,7 +105,7 @@ def _bundled(kind: Kind, world: Census) -> Iterator[Spot]:
             world,
             first,
             [
-                Value(says, {"webhooks": [{"when": {**window, **whom}, "fault": {"bundle": later(after)}}]})
+                Value(says, {"webhooks": [{"when": {**window, **whom}, "fault": {"bundle": later(after)}}]}, changing)
                 for says, whom in values
             ],
         )
