@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import weakref
 from collections.abc import Iterator
 
 import pytest
@@ -56,3 +57,38 @@ def test_a_young_collection_freezes_nothing() -> None:
         assert gc.get_freeze_count() < frozen + len(kept)  # what was frozen before may be freed meanwhile
     finally:
         gc.enable()
+
+
+@pytest.mark.usefixtures("plain")
+def test_cycles_of_a_block_are_freed_and_not_frozen() -> None:
+    """What is made in the block and is garbage at its end is gone, however often the collector ran meanwhile."""
+    collector.tune()
+    seen: list[weakref.ref[Ring]] = []
+    with collector.collecting():
+        ring = Ring()
+        seen.append(weakref.ref(ring))
+        gc.collect(1)
+        assert gc.is_tracked(ring)
+        del ring
+    assert [ref() for ref in seen] == [None]
+
+
+@pytest.mark.usefixtures("plain")
+def test_frozen_cycles_are_freed_on_demand() -> None:
+    """A process without memory collects everything, once; without `tune` the collector is left alone."""
+    collector.collect()
+    collector.tune()
+    seen = weakref.ref(Ring())
+    gc.freeze()
+    gc.collect()
+    assert seen() is not None
+    collector.collect()
+    assert seen() is None
+    assert gc.get_freeze_count() > 0
+
+
+class Ring:
+    """A cycle."""
+
+    def __init__(self) -> None:
+        self.ring = self

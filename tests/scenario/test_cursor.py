@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import pytest
 
 from sendbox.language import LANGUAGE
@@ -107,3 +109,15 @@ def test_any_place_of_any_beginning_can_be_asked(name: str) -> None:
         line, column = before.count("\n") + 1, len(before) - before.rfind("\n")
         for written in (before, text):
             assert isinstance(legal(written, line, column, LANGUAGE.shape), Legal)
+
+
+@pytest.mark.parametrize("far", [1_000, 100_000_000, 2**53, 2**63 - 1])
+def test_a_cursor_far_behind_the_text_costs_no_blanks(far: int) -> None:
+    """A line or a column behind the text is its end: as many blanks as an indentation may have, and no more."""
+    assert legal("sendbox: 1", 1, far, LANGUAGE.shape) == legal("sendbox: 1", 1, 1_000, LANGUAGE.shape)
+    assert legal("sendbox: 1\n", far, far, LANGUAGE.shape) == legal("sendbox: 1\n", 2, 1_000, LANGUAGE.shape)
+    tracemalloc.start()
+    legal("sendbox: 1", far, far, LANGUAGE.shape)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 1_000_000

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from typing import Annotated, Any, Final, TypeVar
 
-from sendbox.control.operation import ControlError
+from sendbox.control.operation import Call, ControlError
 from sendbox.engine import bounds
 from sendbox.engine.characters import foreign
 from sendbox.engine.durations import duration, shown
@@ -39,11 +39,11 @@ class Compiled(dict[str, Any]):
     result: Any
 
 
-async def beside(raw: Mapping[str, Any], of: K, compile: Callable[[Mapping[str, Any], K], Any]) -> Compiled:
+async def beside(call: Call, raw: Mapping[str, Any], of: K, compile: Callable[[Mapping[str, Any], K], Any]) -> Compiled:
     """A body, compiled off the loop. Raises what `compile` raises."""
     long = Compiled(raw)
     long.of = of
-    long.result = await asyncio.get_running_loop().run_in_executor(None, compile, long, of)
+    long.result = await call.runtime.builder.build(partial(compile, long, of))
     return long
 
 

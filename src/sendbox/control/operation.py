@@ -152,7 +152,7 @@ class Operation:
     all the time: the log has no line of it. A `deprecated` one ends with the next release. `answers` is the
     type of its answer (`control/contract/types.py`); without it the answer is any object.
     Over HTTP secrets are masked in answers, unless they are needed `whole`: to be repeated or carried out, or as the
-    address of a world.
+    address of a world. A body may have `longest` bytes; more is refused before it is read.
 
     A row is called with the arguments of its function.
     """
@@ -176,6 +176,7 @@ class Operation:
     whole: bool = False
     deprecated: bool = False
     asked: bool = False
+    longest: int = bounds.SHORT_BODY
 
     def __call__(self, call: Call, *positional: Any, **named: Any) -> Awaitable[Any]:
         """What the function of the row answers."""
@@ -239,6 +240,7 @@ def operation(
     whole: bool = False,
     deprecated: bool = False,
     asked: bool = False,
+    longest: int = bounds.SHORT_BODY,
 ) -> Callable[[Function], Operation]:
     """Makes a function an operation; its name is the function's. Who serves lists its module (`Served`)."""
 
@@ -274,6 +276,7 @@ def operation(
             whole,
             deprecated,
             asked,
+            longest,
         )
 
     return register
@@ -395,7 +398,7 @@ class Control:
         except Cut as cut:
             raise ControlError(409, "record_cut", str(cut), bound=cut.bound) from None
         except Conflict as conflict:
-            raise ControlError(conflict.status, conflict.error, conflict.message, **conflict.detail) from None
+            raise refusal(conflict) from None
 
     def world(self, world_id: str, *, early: bool = False, reads: bool = False) -> Hosted:
         """An open world, at the present, or to be read a closed one that is kept. Raises `ControlError`.
@@ -433,6 +436,11 @@ class Control:
         answer = act(call, row, values)
         self.runtime.changed(hosted)
         return answer
+
+
+def refusal(conflict: Conflict) -> ControlError:
+    """The answer to what cannot be done now."""
+    return ControlError(conflict.status, conflict.error, conflict.message, **conflict.detail)
 
 
 def closed(hosted: Hosted) -> ControlError:

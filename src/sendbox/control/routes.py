@@ -14,14 +14,13 @@ from starlette.routing import Route
 
 from sendbox import __version__
 from sendbox.control.contract.openapi import document
-from sendbox.control.operation import READ, Control, ControlError, Made, Operation, Text, out_of_bounds
+from sendbox.control.operation import Control, ControlError, Made, Operation, Text, out_of_bounds, refusal
 from sendbox.control.stream import STREAMED, Events
 from sendbox.engine import bounds
-from sendbox.runtime.slot import Slice
+from sendbox.runtime.slot import Conflict, Slice
 from sendbox.server.origin import ClientLeft, read_body
 from sendbox.server.origin import origin_of as origin_of
 from sendbox.server.wire import WIRE, Inside
-from sendbox.services.http.exchange import BODY_CAP
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -31,8 +30,8 @@ log = logging.getLogger("sendbox")
 PREFIX = "/_sandbox"
 #: The form of a journal that proves that two runs are equal: nothing in it is masked.
 CANONICAL: Final = "canonical"
-#: The longest body of an operation that takes no scenario and no part of one, in bytes.
-LONGEST = 64 * 1024
+#: The bytes of a body that is too long which are received, so that its client sees the answer.
+DROPPED = 16 * 1024 * 1024
 #: Real seconds in which the reader of a stream must take what was sent.
 UNREAD = 30.0
 #: How many items of a list are encoded before other tasks of the loop run.
@@ -140,7 +139,7 @@ async def _perform(control: Control, row: Operation, request: Request) -> Respon
     mask = control.runtime.mask(request.path_params.get("id", ""))  # before it is closed
     encode: Callable[[Any], bytes] = orjson.dumps if row.whole else mask.encoded
     try:
-        arguments = await _arguments(request, row)
+        arguments = await _arguments(control, request, row)
         if arguments.get("form") == CANONICAL:
             encode = orjson.dumps
         origin = origin_of(control.runtime, request.scope)
@@ -186,21 +185,21 @@ def _log(control: Control, row: Operation, request: Request, answer: Mapping[str
     control.runtime.log(world, f"control {row.name} from {caller}", operation=row.name, caller=caller)
 
 
-async def _arguments(request: Request, row: Operation) -> dict[str, Any]:
+async def _arguments(control: Control, request: Request, row: Operation) -> dict[str, Any]:
     arguments: dict[str, Any] = {}
     for name, value in request.query_params.multi_items():
         if name in arguments:
             raise _twice(name)
         arguments[name] = value
     if row.method not in ("GET", "DELETE"):
-        longest = LONGEST if READ.isdisjoint(row.takes) else BODY_CAP
-        raw = await read_body(request.receive, longest)
+        raw = await read_body(request.receive, row.longest, DROPPED)
         if raw is None:
-            raise ControlError(413, "too_long", f"the body is longer than {longest} bytes, the most that is read here")
+            text = f"the body is longer than {row.longest} bytes, the most that is read here"
+            raise ControlError(413, "too_long", text)
         if row.raw:
-            arguments["raw"] = await _read(raw, text_allowed=True)
+            arguments["raw"] = await _read(control, raw, text_allowed=True)
         elif raw.strip():
-            value = await _read(raw, text_allowed=False)
+            value = await _read(control, raw, text_allowed=False)
             if not isinstance(value, dict):
                 raise ControlError(400, "bad_body", "the body is not a JSON object")
             for name in arguments.keys() & value.keys():
@@ -218,16 +217,22 @@ def _twice(name: str) -> ControlError:
     return ControlError(400, "bad_argument", f"{name}: it is given more than once; legal: one value")
 
 
-async def _read(raw: bytes, *, text_allowed: bool) -> Any:
-    """A body as a value; a long one is read beside the loop."""
-    if len(raw) <= LONGEST:
-        return _body(raw, text_allowed=text_allowed)
-    return await asyncio.get_running_loop().run_in_executor(None, partial(_body, raw, text_allowed=text_allowed))
+async def _read(control: Control, raw: bytes, *, text_allowed: bool) -> Any:
+    """A body as a value; a long one is read beside the loop, one at a time."""
+    read = partial(_body, raw, text_allowed=text_allowed)
+    if len(raw) <= bounds.SHORT_BODY:
+        return read()
+    try:
+        return await control.runtime.builder.build(read)
+    except Conflict as conflict:
+        raise refusal(conflict) from None
 
 
 def _body(raw: bytes, *, text_allowed: bool) -> Any:
     """JSON, or where a scenario is expected also YAML text."""
     try:
+        if (outside := bounds.many(raw)) is not None and raw.lstrip()[:1] in (b"[", b"{"):
+            raise out_of_bounds(outside)
         value = orjson.loads(raw)
     except orjson.JSONDecodeError as error:
         if not text_allowed:

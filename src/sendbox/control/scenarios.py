@@ -6,6 +6,7 @@ Also the magic numbers, which the default scenario holds.
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, NotRequired, TypedDict
 
@@ -15,9 +16,10 @@ from sendbox.control.export.source import library_name, source_of
 from sendbox.control.operation import Call, ControlError, operation
 from sendbox.control.reading import each
 from sendbox.control.worlds import blueprint_differences, clock_view
+from sendbox.engine.bounds import LONG_BODY
 from sendbox.engine.durations import iso
 from sendbox.scenario import cursor, library, parse, write
-from sendbox.scenario.model import Source, errors, listed
+from sendbox.scenario.model import SIZE, Source, errors, listed
 from sendbox.scenario.numbers import magic
 
 if TYPE_CHECKING:
@@ -121,7 +123,7 @@ class ScenarioShown(TypedDict):
     settings: ScenarioSettings
 
 
-@operation("POST", "/check", answers=Checked, whole=True, asked=True)
+@operation("POST", "/check", answers=Checked, whole=True, asked=True, longest=LONG_BODY)
 async def check(call: Call, text: str, line: Count = None, column: Count = None) -> Any:
     """What is wrong with a scenario as YAML, and what may be written at the cursor; nothing is opened or changed.
 
@@ -129,16 +131,17 @@ async def check(call: Call, text: str, line: Count = None, column: Count = None)
     leave it `ok`. With `line` and `column`, which count from 1 (the end of the line unless `column` is given), `place`
     is the path at the cursor, null where it is not known; `keys` are `{key, means, says, required, example}` of the
     keys that are legal there and not yet used, `values` the legal words, `examples` further values. The text may be
-    unfinished.
+    unfinished. A `line` behind the text is its end, and behind the end of a line are blanks up to column 1000.
     """
     row = None if line is None else whole(line, "line", 1)
     at = None if column is None else whole(column, "column", 1)
-    return await asyncio.get_running_loop().run_in_executor(None, _checked, call.served.language, text, row, at)
+    return await call.runtime.builder.build(partial(_checked, call.served.language, text, row, at))
 
 
 def _checked(language: Language, text: str, line: int | None, column: int | None) -> dict[str, Any]:
-    problems = language.check(text if "\n" in text else f"{text}\n", paths=False)  # one line could be a name
-    legal = cursor.NOWHERE if line is None else cursor.legal(text, line, column, language.shape)
+    problems = language.check(text if "\n" in text else f"{text}\n", paths=False, sent=True)  # one line could be a name
+    too_long = any(each.rule == SIZE for each in problems)
+    legal = cursor.NOWHERE if line is None or too_long else cursor.legal(text, line, column, language.shape)
     return {"ok": not errors(problems), "problems": [each.as_json() for each in problems], **legal.as_json()}
 
 

@@ -5,7 +5,6 @@ It is long because the settings of a world, its rules and how it is shown are re
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping
 from functools import partial
 from operator import attrgetter
@@ -37,7 +36,7 @@ from sendbox.engine.blueprint import Blueprint
 from sendbox.engine.bounds import FASTEST, SLOWEST
 from sendbox.engine.durations import instant, iso, shown
 from sendbox.engine.patterns import Pattern
-from sendbox.runtime.worlds import Hosted, Slice
+from sendbox.runtime.worlds import Hosted, Runtime, Slice
 from sendbox.scenario.keys.texts import invents
 from sendbox.scenario.model import ScenarioError
 from sendbox.services.ports import account_of
@@ -101,10 +100,10 @@ def clock_view(hosted: Hosted) -> dict[str, Any]:
     }
 
 
-async def read_scenario(language: Language, source: Any) -> Blueprint:
+async def read_scenario(runtime: Runtime, source: Any) -> Blueprint:
     """A scenario by library name, YAML text or object, or a list. Raises `ControlError` 422 with every problem.
 
-    A long one, and one for which texts must be invented, is compiled off the loop.
+    A long one, and one for which texts must be invented, is compiled off the loop, one at a time.
     """
     if isinstance(source, Blueprint):  # in process, compiled where the test runs
         return source
@@ -115,12 +114,12 @@ async def read_scenario(language: Language, source: Any) -> Blueprint:
 
     def compiled() -> Blueprint:
         try:
-            return language.load(source, paths=False)
+            return runtime.language.load(source, paths=False, sent=True)
         except ScenarioError as error:  # to say every problem takes as long as to find it
             raise unreadable(error) from None
 
     if bounds.large(source) or invents(source):
-        return await asyncio.get_running_loop().run_in_executor(None, compiled)
+        return await runtime.builder.build(compiled)
     return compiled()
 
 
@@ -221,7 +220,7 @@ async def schema(call: Call) -> Any:
     return dict(call.served.language.shape.schema)
 
 
-@operation("POST", "/worlds", status=201, answers=World, whole=True)
+@operation("POST", "/worlds", status=201, answers=World, whole=True, longest=bounds.LONG_BODY)
 async def open_world(
     call: Call,
     id: str | None = None,
@@ -255,7 +254,7 @@ async def open_world(
     return world_view(call, _opened(call, id, settings, deliveries))
 
 
-@operation("PUT", "/worlds/{id}", makes=True, answers=World, whole=True)
+@operation("PUT", "/worlds/{id}", makes=True, answers=World, whole=True, longest=bounds.LONG_BODY)
 async def ensure_world(
     call: Call,
     id: str,
@@ -307,7 +306,7 @@ async def _settings(
             legal = f"at most {LONGEST_SEED}"
             raise ControlError(400, "bad_argument", f"{name}: {len(text)} characters are too many; legal: {legal}")
     one_of(deliveries, "deliveries", DELIVERIES["enum"])
-    blueprint = None if scenario is None else await read_scenario(call.runtime.language, scenario)
+    blueprint = None if scenario is None else await read_scenario(call.runtime, scenario)
     return {"blueprint": blueprint, "seed": seed, "salt": salt, **clock_settings(clock or {})}
 
 
@@ -486,12 +485,21 @@ async def _compiled(call: Call, arguments: Mapping[str, Any]) -> Mapping[str, An
         raw = name
     elif isinstance(raw, dict) and set(raw) == {"name"} and "sendbox" not in raw:
         raw = raw["name"]
-    compiled = await read_scenario(call.runtime.language, raw)
+    compiled = await read_scenario(call.runtime, raw)
     await call.runtime.steady(call.here)
     return {**arguments, "raw": compiled, "name": None}
 
 
-@operation("PUT", "/worlds/{id}/scenario", raw=True, act=True, journals=True, prepare=_compiled, answers=Loaded)
+@operation(
+    "PUT",
+    "/worlds/{id}/scenario",
+    raw=True,
+    act=True,
+    journals=True,
+    prepare=_compiled,
+    answers=Loaded,
+    longest=bounds.LONG_BODY,
+)
 async def load_scenario(call: Call, raw: ScenarioGiven = None, name: str | None = None, reset: Flag = False) -> Any:
     """Loads another scenario: its rules at once, the rest at the next reset, or all at once with `reset`."""
     at_once = flag(reset, "reset")
@@ -556,11 +564,19 @@ async def _compiled_rule(call: Call, arguments: Mapping[str, Any]) -> Mapping[st
     raw = arguments.get("raw")
     if not isinstance(raw, dict) or not (bounds.large(raw) or invents(raw)):
         return arguments
-    return {**arguments, "raw": await beside(raw, _place(call, raw), partial(_rule, call))}
+    return {**arguments, "raw": await beside(call, raw, _place(call, raw), partial(_rule, call))}
 
 
 @operation(
-    "POST", "/worlds/{id}/rules", status=201, raw=True, act=True, journals=True, prepare=_compiled_rule, answers=PutRule
+    "POST",
+    "/worlds/{id}/rules",
+    status=201,
+    raw=True,
+    act=True,
+    journals=True,
+    prepare=_compiled_rule,
+    answers=PutRule,
+    longest=bounds.LONG_BODY,
 )
 async def put_rule(call: Call, raw: Body = None) -> Any:
     """Puts a rule in front of a list; answers its id."""

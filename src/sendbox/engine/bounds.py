@@ -19,9 +19,19 @@ from typing import Any, Final, NamedTuple
 LOWEST: Final = -(2**63)
 HIGHEST: Final = 2**63 - 1
 DEEPEST: Final = 200
+#: The characters of the path of a mapping or list in a scenario: each value in it has its own path.
+PATH: Final = 1_000
 #: More parts, or characters of one text, are worked on beside the event loop.
 LARGE: Final = 200
 LONG: Final = 4_000
+#: A scenario, or a part of one, that is sent: its bytes as text, its values, its rules with all other entries of lists
+#: on the first level, and the bytes of a body that may hold it (JSON escapes its text).
+TEXT: Final = 1024 * 1024
+VALUES: Final = 25_000
+RULES: Final = 2_000
+LONG_BODY: Final = 2 * TEXT
+#: The bytes of any other body of control.
+SHORT_BODY: Final = 64 * 1024
 #: So many parameters of a form or a query are read, and so many escapes (%XX) in them.
 PARAMETERS: Final = 200
 ESCAPES: Final = 10_000
@@ -156,24 +166,48 @@ def in_value(value: Any) -> Outside | None:
     return None
 
 
-def large(value: Any) -> bool:
-    """Whether a value has so many parts, or so long a text, that work on all of it holds a loop too long."""
+def large(value: Any, most: int = LARGE, longest: int = LONG) -> bool:
+    """Whether a value has more parts, or a longer text: without them, too much to be worked on at once."""
     parts, values = 0, [value]
     while values:
         item = values.pop()
         if isinstance(item, dict | list):
             parts += len(item)
-            if parts > LARGE:
+            if parts > most:
                 return True
             values += item.values() if isinstance(item, dict) else item
-        elif isinstance(item, str) and len(item) > LONG:
+        elif isinstance(item, str) and len(item) > longest:
             return True
     return False
+
+
+def many(raw: bytes) -> Outside | None:
+    """The refusal of a JSON text with more values than a body may have, before it is read; None for all others."""
+    if _separators(raw) <= VALUES:
+        return None
+    count = _separators(_TEXTS.sub(b"", raw))
+    return None if count <= VALUES else too_many(count)
+
+
+def _separators(raw: bytes) -> int:
+    """The most values that a JSON text can have besides the first."""
+    return raw.count(b",") + raw.count(b":") + raw.count(b"[") + raw.count(b"{")
+
+
+def too_many(count: int | None = None) -> Outside:
+    """What has too many values, so many of them where they were counted."""
+    size = f"more than {VALUES}" if count is None else f"{count}"
+    return Outside((), "size", f"{size} values are too many; legal: up to {VALUES}")
 
 
 def crowded(raw: bytes) -> bool:
     """Whether a form or a query has more parameters, or more escapes, than are read."""
     return raw.count(b"&") >= PARAMETERS or raw.count(b"%") > ESCAPES
+
+
+def too_far(path: str) -> str:
+    """Why a mapping or list with so long a path is refused."""
+    return f"a path of {len(path)} characters is too long, {path[:_SHOWN]}…; legal: up to {PATH}"
 
 
 def too_deep(place: tuple[str | int, ...] = ()) -> Outside:

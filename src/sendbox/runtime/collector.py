@@ -9,12 +9,16 @@ collector of a user's test process is left alone.
 from __future__ import annotations
 
 import gc
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, Final
 
 #: Objects made before a young collection, and young collections before one that freezes. Each walks two thousand
 #: objects at most, which takes less than a millisecond; with Python's own it takes five.
 THRESHOLDS: Final = (1_000, 1, 10)
 _own: tuple[int, int, int] | None = None
+#: how many blocks of `collecting` are entered
+_collecting = 0
 
 
 def tune() -> None:
@@ -37,6 +41,35 @@ def untune() -> None:
     gc.unfreeze()
 
 
+@contextmanager
+def collecting() -> Iterator[None]:
+    """Frees the cycles that are made in the block, at its end; survivors are frozen after it.
+
+    What was frozen with its cycles would stay for ever, such as the errors of a schema that refused a long text.
+    """
+    global _collecting
+    if _own is None:
+        yield
+        return
+    if not _collecting:
+        gc.collect(1)  # and freezes: only what comes from here on is walked
+    _collecting += 1
+    try:
+        yield
+    finally:
+        if _collecting == 1:
+            gc.collect()
+        _collecting -= 1
+
+
+def collect() -> None:
+    """Frees all cycles of the process, frozen ones too. It holds the loop: for a process without memory only."""
+    if _own is not None:
+        gc.unfreeze()
+        gc.collect()
+        gc.freeze()
+
+
 def _freeze(phase: str, info: dict[str, Any]) -> None:
-    if phase == "stop" and info["generation"] >= 1:
+    if phase == "stop" and info["generation"] >= 1 and not _collecting:
         gc.freeze()

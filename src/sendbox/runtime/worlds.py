@@ -25,6 +25,7 @@ from sendbox.engine.world import World
 from sendbox.runtime import wall
 from sendbox.runtime.beside import Beside
 from sendbox.runtime.bounds import Bounds, resident
+from sendbox.runtime.builder import Builder
 from sendbox.runtime.counting.counts import Counts, messages_made
 from sendbox.runtime.counting.holds import Holds
 from sendbox.runtime.coverage import Tried
@@ -91,6 +92,8 @@ class Runtime:
         self.blueprint = blueprint
         #: side worlds of the open ones
         self.beside: Beside[Any] = Beside(self._discard)
+        #: builds what is long beside the loop
+        self.builder = Builder()
         self.senders = Senders(
             settings.callbacks,
             public_url=settings.public_url,

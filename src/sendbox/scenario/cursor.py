@@ -18,10 +18,11 @@ if TYPE_CHECKING:
 
 #: Stands for the word at the cursor; its first character is of no script.
 MARK: Final = "\ue000cursor"
+#: The column up to which a cursor may stand behind the end of its line.
+WIDEST: Final = 1_000
 _MARKED: Final = f'"{MARK}"'
-#: The word before the cursor, and after it; what may stand before the first word of a line; a key of a line.
-_BEFORE: Final = re.compile(r"[^\s,:{}\[\]]*$")
-_AFTER: Final = re.compile(r"[^\s,:{}\[\]]*")
+#: A word behind the cursor, or backwards before it; what may stand before the first word of a line; a key of a line.
+_WORD: Final = re.compile(r"[^\s,:{}\[\]]*")
 _START: Final = re.compile(r"\s*(?:-\s+)*")
 _KEY: Final = re.compile(r"(\s*(?:-\s+)*(?:[\w.-]+|\"[^\"]*\"|'[^']*')\s*:)(?:\s|$)")
 
@@ -54,17 +55,21 @@ class _Found(NamedTuple):
 
 
 def legal(text: str, line: int, column: int | None, shape: Shape) -> Legal:
-    """What is legal where the cursor stands: before a column of a line, which count from 1; None is its end."""
+    """What is legal where the cursor stands: before a column of a line, which count from 1; None is its end.
+
+    Behind the last line is the line after it; behind the end of a line are blanks, up to a column that is enough for
+    every indentation.
+    """
     lines = [*text.splitlines(), ""]
     at = min(line, len(lines)) - 1
-    shown = lines[at] if column is None else lines[at].ljust(column - 1)
+    shown = lines[at] if column is None else lines[at].ljust(min(column - 1, WIDEST))
     before, after = (shown, "") if column is None else (shown[: column - 1], shown[column - 1 :])
-    head = _BEFORE.sub("", before)
+    head = before[: len(before) - len(_WORD.match(before[::-1])[0])]  # type: ignore[index] # it matches the empty text too
     word, first = before[len(head) :], _START.fullmatch(head) is not None
     if (first and word == "-") or before.endswith(":"):  # a blank is still to come
         head, word = f"{before} ", ""
         first = not before.endswith(":")
-    rest = after[len(_AFTER.match(after)[0]) :]  # type: ignore[index] # it matches the empty text too
+    rest = after[len(_WORD.match(after)[0]) :]  # type: ignore[index] # it matches the empty text too
     as_key = first and not rest.lstrip().startswith(":")
     lines[at] = f"{head}{_MARKED}{':' * as_key}{rest}"
     for written in (lines, _outline(lines, at)):

@@ -11,6 +11,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
+from sendbox.engine import bounds
 from sendbox.engine.blueprint import Blueprint, Written
 from sendbox.scenario import library
 from sendbox.scenario.keys.api import compile_api_rule
@@ -20,7 +21,18 @@ from sendbox.scenario.keys.texts import LOCALE
 from sendbox.scenario.keys.timeline import Happening, compile_timeline
 from sendbox.scenario.keys.traffic import Called, compile_receiver, compile_traffic
 from sendbox.scenario.keys.webhooks import compile_webhook_rule
-from sendbox.scenario.model import Node, Problem, ScenarioError, Source, errors, in_order, listed, show
+from sendbox.scenario.model import (
+    SIZE,
+    Node,
+    Problem,
+    ScenarioError,
+    Source,
+    errors,
+    in_order,
+    listed,
+    problem,
+    show,
+)
 from sendbox.scenario.read import Scenarios, read
 from sendbox.scenario.shape import Shape
 from sendbox.scenario.values import COUNTRY, Reader, entries, items, text_of
@@ -129,13 +141,20 @@ class Language:
         return {kind: kinds[kind] for kind in listed if kind in kinds}
 
     def load(
-        self, source: Scenarios, *, name: str | None = None, paths: bool = True, env: Mapping[str, str] | None = None
+        self,
+        source: Scenarios,
+        *,
+        name: str | None = None,
+        paths: bool = True,
+        env: Mapping[str, str] | None = None,
+        sent: bool = False,
     ) -> Blueprint:
         """The blueprint of a scenario: a name of the library, a path, YAML text, or an object as JSON gives it.
 
         Or of a list of them: a later one overrides the earlier. `name` names a text or an object in messages, `env` has
         the values of `${NAME}`. With `paths` False only files of the library are read, and no environment, as for a
-        scenario that comes over the network. Raises `ScenarioError` with every problem. A scenario of the library is
+        scenario that comes over the network. One that was `sent` has smaller bounds (`engine/bounds.py`): whoever sends
+        it does not pay for the memory. Raises `ScenarioError` with every problem. A scenario of the library is
         compiled once.
         """
         if isinstance(source, list) and len(source) == 1:
@@ -147,7 +166,7 @@ class Language:
             return self._library[str(source)]
         if shared:
             name, paths, env = None, True, None
-        blueprint, problems = self._compile(source, name, paths=paths, env=env)
+        blueprint, problems = self._compile(source, name, paths=paths, env=env, sent=sent)
         if (wrong := errors(problems)) or blueprint is None:
             raise ScenarioError(wrong)
         if shared:
@@ -155,14 +174,20 @@ class Language:
         return blueprint
 
     def check(
-        self, source: Scenarios, *, name: str | None = None, paths: bool = True, env: Mapping[str, str] | None = None
+        self,
+        source: Scenarios,
+        *,
+        name: str | None = None,
+        paths: bool = True,
+        env: Mapping[str, str] | None = None,
+        sent: bool = False,
     ) -> list[Problem]:
         """Every problem of a scenario, of shape and of meaning, by file and place; empty when there is none.
 
         Warnings are among them; `load` does not refuse a scenario because of warnings, nor because of an expectation
         that nothing can meet, for which the verdict fails.
         """
-        return self._compile(source, name, paths=paths, env=env, lint=True)[1]
+        return self._compile(source, name, paths=paths, env=env, lint=True, sent=sent)[1]
 
     def compile_rule(self, key: str, rule: Mapping[str, Any], *, country: str | None = None, assume: Any = None) -> Any:
         """One rule of a key as control takes it. Raises `ScenarioError`; places are paths.
@@ -210,8 +235,11 @@ class Language:
         paths: bool,
         env: Mapping[str, str] | None,
         lint: bool = False,
+        sent: bool = False,
     ) -> tuple[Blueprint | None, list[Problem]]:
-        node, problems, origin = read(source, self.shape, name=name, paths=paths, env=env)
+        node, problems, origin = read(source, self.shape, name=name, paths=paths, env=env, sent=sent)
+        if node is not None and sent and (crowd := self._crowd(node)) is not None:
+            problems, node = [*problems, crowd], None
         if node is None:
             return None, in_order(problems)
         reader = Reader(
@@ -237,6 +265,20 @@ class Language:
                 self._lint(linter)
                 problems += linter.found
         return blueprint, in_order([*problems, *reader.problems], origin.file)
+
+    def _crowd(self, node: Node) -> Problem | None:
+        """The problem of a scenario with more rules and entries of its other lists than may be sent."""
+        counts = dict.fromkeys(self.keys, 0)
+        for key in self.keys.values():
+            for path in {(key.name,), *(rules.path for rules in key.lists)}:
+                found: Node | None = node
+                for step in path:
+                    found = None if found is None else found.get(step)
+                counts[key.name] += 0 if found is None else len(found.items())
+        if (count := sum(counts.values())) <= bounds.RULES:
+            return None
+        text = f"{count} rules and other entries of lists are too many to be sent; legal: up to {bounds.RULES}"
+        return problem(node, SIZE, text, key=max(counts, key=counts.__getitem__), value=None)
 
     def _blueprint(self, node: Node, reader: Reader, name: str | None, origin: Source) -> Blueprint:
         for word, value in node.entries().items():  # the schema has the keys of all shipped services

@@ -129,6 +129,10 @@ class Problem:
         return {field.name: getattr(self, field.name) for field in fields(self)} | {"value": _short(self.value)}
 
 
+#: The rule of what is too long, or has too many parts.
+SIZE: Final = "size"
+#: So many problems of one kind are looked for; a text with more of them is no attempt at a scenario.
+PROBLEMS: Final = 500
 #: So many problems have a line each.
 TOLD: Final = 100
 

@@ -20,7 +20,7 @@ import yaml
 from sendbox.engine import bounds
 from sendbox.engine.classes import dataclass
 from sendbox.scenario import repair
-from sendbox.scenario.model import Node, Problem, Scalar, Source, child, problem, show
+from sendbox.scenario.model import SIZE, Node, Problem, Scalar, Source, child, problem, show
 
 #: How often aliases may be used, and how many values a text with aliases may stand for.
 ALIASES: Final = 100
@@ -65,28 +65,31 @@ def unfit(value: Scalar, text: str) -> tuple[str, str] | None:
     return rule, bounds.too_large(text) if rule == "range" else f"{text} is not a finite number"
 
 
-def parse(text: str, source: Source) -> tuple[Node | None, list[Problem]]:
-    """The nodes of a YAML text and the problems of its form; None when the text cannot be read."""
-    reader = _parsed(text, source)
+def parse(text: str, source: Source, most: int | None = None) -> tuple[Node | None, list[Problem]]:
+    """The nodes of a YAML text and the problems of its form; None when the text cannot be read.
+
+    One with more than `most` values is read no further.
+    """
+    reader = _parsed(text, source, most)
     if reader.problems:
         if not isinstance(reader.root and reader.root.value, dict) and any(p.rule == "syntax" for p in reader.problems):
             reader.root = None  # it is a piece of what cannot be read
         return reader.root, repair.told(
-            reader.problems, text, reader.context, lambda better: _parsed(better, source).problems
+            reader.problems, text, reader.context, lambda better: _parsed(better, source, most).problems
         )
     return reader.root, []
 
 
 def begun(text: str, source: Source) -> Node | None:
     """The nodes of a text that may be unfinished: as far as it can be read, None where that is nothing."""
-    reader = _parsed(text, source)
+    reader = _parsed(text, source, bounds.VALUES)
     reader.end()
     return reader.root
 
 
-def _parsed(text: str, source: Source) -> _Reader:
+def _parsed(text: str, source: Source, most: int | None) -> _Reader:
     """The reader of a text, which has its nodes and problems."""
-    reader = _Reader(source)
+    reader = _Reader(source, most)
     try:
         reader.read(yaml.parse(text, Loader=_LOADER))
     except _Stop:
@@ -125,6 +128,8 @@ def _wrap(value: object, source: Source, path: str, depth: int, problems: list[P
     container = isinstance(value, Mapping | list | tuple)
     if container and depth >= bounds.DEEPEST:
         problems.append(problem(node, "depth", bounds.too_deep().message))
+    elif container and len(path) > bounds.PATH:
+        problems.append(problem(node, SIZE, bounds.too_far(path), value=None))
     elif isinstance(value, Mapping):
         node.value = {
             key: _wrap(item, source, child(path, key), depth + 1, problems)
@@ -184,8 +189,11 @@ class _Frame:
 class _Reader:
     """Builds nodes from the parser's events."""
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: Source, most: int | None) -> None:
         self.problems: list[Problem] = []
+        self._most = most
+        #: how many values and keys were read
+        self._values = 0
         self.root: Node | None = None
         #: the line in which what cannot be read began
         self.context = 0
@@ -201,6 +209,10 @@ class _Reader:
 
     def read(self, events: Iterator[Any]) -> None:
         for event in events:
+            self._values += isinstance(event, yaml.NodeEvent)
+            if self._most is not None and self._values + self._expanded > self._most:
+                self._complain(event, SIZE, bounds.too_many().message)
+                raise _Stop
             if isinstance(event, yaml.ScalarEvent):
                 self._scalar(event)
             elif isinstance(event, yaml.MappingStartEvent | yaml.SequenceStartEvent):
@@ -256,6 +268,9 @@ class _Reader:
     def _open(self, event: Any) -> None:
         if len(self._frames) >= bounds.DEEPEST:
             self._complain(event, "depth", bounds.too_deep().message)
+            raise _Stop
+        if len(path := self._next_path()) > bounds.PATH:
+            self._complain(event, SIZE, bounds.too_far(path))
             raise _Stop
         mapping = isinstance(event, yaml.MappingStartEvent)
         node = self._node(event, {} if mapping else [])

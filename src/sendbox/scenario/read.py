@@ -17,9 +17,10 @@ from dataclasses import field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from sendbox.engine import bounds
 from sendbox.engine.classes import dataclass
 from sendbox.scenario import environment, library, repair
-from sendbox.scenario.model import Node, Problem, Source, listed, nearest, problem, show
+from sendbox.scenario.model import SIZE, Node, Problem, Source, listed, nearest, problem, show
 
 if TYPE_CHECKING:
     from sendbox.scenario.shape import Shape
@@ -56,14 +57,15 @@ def read(
     paths: bool = True,
     env: Mapping[str, str] | None = None,
     without: frozenset[str] = frozenset(),
+    sent: bool = False,
 ) -> tuple[Node | None, list[Problem], Source]:
     """One scenario with everything it builds on, merged, and all problems of form and shape.
 
     Of a list each scenario builds on the one before it. `paths` False keeps it, and all it builds on, off the file
     system and the environment: only the library's names are known. `env` has the values of `${NAME}`. What builds on
-    scenarios of the library named in `without` is read as if it did not.
+    scenarios of the library named in `without` is read as if it did not. One that was `sent` has smaller bounds.
     """
-    reading = _Reading(shape, paths, {} if env is None else env, without)
+    reading = _Reading(shape, paths, {} if env is None else env, without, sent=sent)
     sources = _as_list(source)
     if not sources:
         origin = Source(name or "scenario")
@@ -108,7 +110,9 @@ class _Layer:
 class _Reading:
     """Reads scenarios and what they build on, each file once."""
 
-    def __init__(self, shape: Shape, paths: bool, env: Mapping[str, str], without: frozenset[str]) -> None:
+    def __init__(
+        self, shape: Shape, paths: bool, env: Mapping[str, str], without: frozenset[str], *, sent: bool
+    ) -> None:
         self.problems: list[Problem] = []
         #: the scenarios that were given, in that order, without those that were not found
         self.roots: list[_Layer] = []
@@ -119,6 +123,7 @@ class _Reading:
         self._paths = paths
         self._env = env
         self._without = without
+        self._sent = sent
 
     def add(self, source: Scenario, name: str, *, given: str | None = None) -> None:
         """Reads one that was given."""
@@ -197,10 +202,13 @@ class _Reading:
         if isinstance(source, Mapping):
             from sendbox.scenario import parse
 
+            if self._sent and bounds.large(source, bounds.VALUES, bounds.TEXT):
+                self.problems.append(problem(Node(None, origin, "$"), SIZE, bounds.too_many().message, value=None))
+                return object(), None, origin
             node, problems = parse.from_object(source, origin)
             return object(), self._noted_problems(_checked(node, problems, *asks)), origin
         if isinstance(source, str) and _is_text(source):
-            return object(), self._noted_problems(_text(source, origin, *asks)), origin
+            return object(), self._noted_problems(_text(source, origin, *asks, sent=self._sent)), origin
         text = str(source)
         if isinstance(source, str) and text in library.names():
             file = library.path(text)
@@ -334,13 +342,18 @@ def _read_file(file: Path, shape: Shape, env: Mapping[str, str], refused: str | 
     return None, [problem(top, "file", f"{show(str(file))} {why}", value=str(file))]
 
 
-def _text(text: str, source: Source, shape: Shape, env: Mapping[str, str], refused: str | None) -> _Read:
+def _text(
+    text: str, source: Source, shape: Shape, env: Mapping[str, str], refused: str | None, *, sent: bool = False
+) -> _Read:
     from sendbox.scenario import parse
 
+    top = Node(None, source, "$", 1, 1)
     if len(text) > LONGEST:
-        top = Node(None, source, "$", 1, 1)
-        return None, [problem(top, "size", f"{len(text)} characters are too many; at most {LONGEST} are legal")]
-    node, problems = parse.parse(text, replace(source, text=text))
+        return None, [problem(top, SIZE, f"{len(text)} characters are too many; at most {LONGEST} are legal")]
+    size = len(text.encode(errors="surrogatepass")) if sent else 0
+    if size > bounds.TEXT:
+        return None, [problem(top, SIZE, f"{size} bytes are too many to be sent; legal: up to {bounds.TEXT}")]
+    node, problems = parse.parse(text, replace(source, text=text), bounds.VALUES if sent else None)
     node, problems = _checked(node, problems, shape, env, refused, fills=environment.MARK in text)
     return node, repair.commented(problems, text)
 

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
@@ -23,7 +24,7 @@ import orjson
 
 from sendbox import data
 from sendbox.engine.durations import dated, instant, without_unit
-from sendbox.scenario.model import Node, Problem, article, listed, nearest, plain, problem, show
+from sendbox.scenario.model import PROBLEMS, SIZE, Node, Problem, article, listed, nearest, plain, problem, show
 from sendbox.scenario.slips import BLANK
 
 if TYPE_CHECKING:
@@ -83,12 +84,17 @@ class Shape:
         explainer = self._explainer(definition)
         problems: list[Problem] = []
         first = True
-        while errors := list(explainer.iter_errors(value)):
+        while errors := list(islice(explainer.iter_errors(value), PROBLEMS + 1)):
             leaves = [leaf for error in errors for leaf in _leaves(error)]
             if first:
                 news = [leaf for leaf in leaves if not _is_covered(leaf, node, leaves)]
-                problems = [complaint for leaf in news for complaint in self._explained(leaf, node, leaves)]
+                complaints = (complaint for leaf in news for complaint in self._explained(leaf, node, leaves))
+                problems = list(islice(complaints, PROBLEMS + 1))
                 first = False
+                if max(len(problems), len(errors)) > PROBLEMS:
+                    text = f"the scenario has more than {PROBLEMS} problems; the first of them are shown"
+                    node.value = {}
+                    return [*problems[:PROBLEMS], problem(node, SIZE, text)]
             for leaf in leaves:
                 if leaf.validator == "required" or _decides_nothing(leaf):
                     self._fill(node, leaf)
@@ -108,7 +114,7 @@ class Shape:
         if error.validator == "additionalProperties":
             properties = self._properties(error.schema, root, list(error.absolute_path))
             node, schema_node = _at(root, error), {**error.schema, "properties": properties}
-            return [_unknown(node, key, schema_node) for key in _surplus(error)]
+            return [_unknown(node, key, schema_node) for key in _surplus(error)[: PROBLEMS + 1]]
         return _explain(error, root, errors)
 
     def _properties(self, schema_node: dict[str, Any], root: Node, path: Sequence[Any]) -> dict[str, Any]:

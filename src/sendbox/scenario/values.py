@@ -17,7 +17,7 @@ from sendbox.engine import durations as spans
 from sendbox.engine.chooser.draws import UNSEEDED, Chooser
 from sendbox.engine.durations import Moment, Rate, Span
 from sendbox.engine.patterns import Pattern
-from sendbox.scenario.model import Node, Problem, listed, nearest, plain, problem, show
+from sendbox.scenario.model import PROBLEMS, Node, Problem, listed, nearest, plain, problem, show
 from sendbox.scenario.shape import UNIT
 from sendbox.services.numbers import written
 from sendbox.services.numbers.located import Located
@@ -72,7 +72,7 @@ class Reader:
 
     def complain(self, node: Node, rule: str, message: str, *, key: str | None = None, near: str | None = None) -> None:
         """Adds a problem; a value that stands in for one that has a problem already gets no other."""
-        if node.cut and not isinstance(node.value, dict | list):
+        if (node.cut and not isinstance(node.value, dict | list)) or len(self.problems) > PROBLEMS:
             return
         self.problems.append(problem(node, rule, message, key=key, nearest=near))
 

@@ -91,8 +91,11 @@ def call_of(runtime: Runtime, scope: Scope, key: str, body: Body, headers: Heade
     return Call(scope["method"], path, query, headers, body, origin, key)
 
 
-async def read_body(receive: Receive, longest: int = BODY_CAP) -> bytes | None:
-    """The whole body; None when it is longer than what is read. Raises `ClientLeft`."""
+async def read_body(receive: Receive, longest: int = BODY_CAP, dropped: int = 0) -> bytes | None:
+    """The whole body; None when it is longer than what is read. Raises `ClientLeft`.
+
+    Of a longer one so many bytes more are received and `dropped`: a client that still sends does not see its answer.
+    """
     chunks: list[bytes] = []
     size = 0
     while True:
@@ -102,7 +105,10 @@ async def read_body(receive: Receive, longest: int = BODY_CAP) -> bytes | None:
         chunk: bytes = message.get("body", b"")
         size += len(chunk)
         if size > longest:
-            return None
+            if not message.get("more_body", False) or size > longest + dropped:
+                return None
+            chunks.clear()
+            continue
         if not message.get("more_body", False) and not chunks:
             return chunk
         chunks.append(chunk)

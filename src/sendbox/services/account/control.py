@@ -111,10 +111,19 @@ async def _compiled(call: Call, arguments: Mapping[str, Any]) -> Mapping[str, An
     if not isinstance(raw, dict) or not bounds.large(raw):
         return arguments
     of = _kind(call)
-    return {**arguments, "raw": await beside(_written(raw, of), of, partial(_compile, call))}
+    return {**arguments, "raw": await beside(call, _written(raw, of), of, partial(_compile, call))}
 
 
-@operation("PATCH", "/worlds/{id}/account", raw=True, act=True, journals=True, prepare=_compiled, answers=AccountShown)
+@operation(
+    "PATCH",
+    "/worlds/{id}/account",
+    raw=True,
+    act=True,
+    journals=True,
+    prepare=_compiled,
+    answers=AccountShown,
+    longest=bounds.LONG_BODY,
+)
 async def change_account(call: Call, raw: Body = None) -> Any:
     """Changes the account at once: credit, templates, senders, lists, secret."""
     world = call.here.world
