@@ -77,7 +77,7 @@ def test_a_result_that_differs(tmp_path: Path) -> None:
     result = sendbox(a, b)
     lines = result.output.replace(f"{tmp_path}/", "").splitlines()
     assert result.exit_code == NO
-    assert lines[0] == "first difference at +4s: a transition (a.json:8, b.json:8)"
+    assert lines[0] == "first difference at +4s: a transition of 420777000101 (a.json:8, b.json:8)"
     assert lines[1] == "before it:"
     assert [line.split()[0] for line in lines[2:5]] == ["+1s", "+2s", "+2s"]
     start = lines.index("--- a.json")

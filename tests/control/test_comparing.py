@@ -77,7 +77,8 @@ async def test_the_first_difference(tmp_path: Path) -> None:
         assert (first["here"]["body"]["body"], first["there"]["body"]["body"]) == ("Yes", "No")
         assert first["n"] == first["here"]["n"] == first["there"]["n"] + 1
         assert first["what"] == (
-            f"first difference at +1m: a request (test-1:{first['here']['n']}, test-2:{first['there']['n']})"
+            f"first difference at +1m: a request POST /v2/message (test-1:{first['here']['n']}, "
+            f"test-2:{first['there']['n']})"
         )
         lines = (await box.get(f"{WORLD}/journal?form=canonical")).json["entries"]
         assert found["equal"] == [line["n"] for line in lines].index(first["n"])

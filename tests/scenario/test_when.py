@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, Final
 
 import pytest
@@ -14,6 +16,9 @@ from sendbox.engine.durations import DAY
 from sendbox.engine.faults.calls import Call
 from sendbox.engine.rules.rule import differences
 from sendbox.engine.world import World
+from sendbox.language import LANGUAGE
+from sendbox.scenario.model import ScenarioError
+from sendbox.scenario.shape import schema
 from sendbox.services.account.account import Account
 from sendbox.services.messaging.messaging import Messaging
 from sendbox.services.messaging.records import Attempt
@@ -373,3 +378,32 @@ def test_lists_in_shadows(first: dict[str, Any], second: dict[str, Any], shadowe
     rules = [{"when": when, "then": "failed"} for when in (first, second)]
     warned = [problem.rule for problem in check({"sendbox": 1, "attempts": rules})]
     assert warned == (["shadowed"] if shadowed else [])
+
+
+#: Rules of each list, by the definition of their conditions.
+COUNTED: Final = {
+    "when": {"attempts": [{"then": "failed"}]},
+    "apiWhen": {"api": [{"fault": "disconnect"}]},
+    "webhookWhen": {"webhooks": [{"fault": "drop"}]},
+    "verifyWhen": {"verify": {"rules": [{"then": {"sms": "failed"}}]}},
+    "reviewWhen": {"partner": {"template_review": [{"result": "REJECTED"}]}},
+    "signupWhen": {"partner": {"signup": [{"result": "failed"}]}},
+}
+
+
+@pytest.mark.parametrize("name", COUNTED)
+def test_a_counter_is_of_what_the_table_has(name: str) -> None:
+    """Each word of the list in the schema, which the documentation and editors show, is legal there, and no other."""
+    parts = schema()["$defs"]
+    shown = parts[name]["properties"]["per"]["enum"]
+    legal = []
+    for word in parts["per"]["enum"]:
+        rules: Any = json.loads(json.dumps(COUNTED[name]))
+        node = rules
+        while isinstance(node, dict):
+            node = next(iter(node.values()))
+        node[0]["when"] = {"nth": 1, "per": word}
+        with suppress(ScenarioError):
+            LANGUAGE.load({"sendbox": 1, **rules})
+            legal.append(word)
+    assert sorted(legal) == sorted(shown)

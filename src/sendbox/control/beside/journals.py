@@ -204,7 +204,17 @@ def headline(a: Journal, b: Journal, difference: Difference) -> str:
         having, lacking = (b.name, a.name) if difference.a is None else (a.name, b.name)
         return f"first difference at +{show(difference.at)}: {having} has {article(kind)} that {lacking} does not have"
     numbers = f"{a.name}:{difference.a['n']}, {b.name}:{difference.b['n']}"
-    return f"first difference at +{show(difference.at)}: {article(kind)} ({numbers})"
+    return f"first difference at +{show(difference.at)}: {article(kind)}{_whose(difference.a)} ({numbers})"
+
+
+def _whose(entry: Entry) -> str:
+    """The phone that an entry is about, or the call that it is, in words that follow its kind."""
+    if entry["kind"] == "request":
+        return f" {entry.get('method')} {entry.get('path')}"
+    events = [entry, entry.get("event"), *(entry.get("events") or ())]
+    phones = (event.get("phone") or event.get("from") for event in events if isinstance(event, dict))
+    phone = next(filter(None, phones), None)
+    return "" if phone is None else f" of {phone}"
 
 
 def _line(entry: Entry) -> str:

@@ -181,7 +181,7 @@ async def _findings(call: Call, sent: Sequence[Mapping[str, Any]]) -> list[str]:
         called = entry["kind"] == "request"
         found[called] += of_request(entry) if called else [entry["message"]]
     lost = [of_lost(message) for message in sent if message["result"] in LOST and not message["unsettled"]]
-    return counted([*found[True], *found[False], *await _failed(call), *lost])
+    return counted(found[True], found[False], await _failed(call), lost)
 
 
 async def _failed(call: Call) -> list[str]:

@@ -29,8 +29,6 @@ if TYPE_CHECKING:
 class WebhookRule(AnyRule):
     """One entry of `webhooks`."""
 
-    OWNERS = ("phone",)
-
     when: When
     fault: WebhookFault
 

@@ -146,11 +146,9 @@ class Rule:
     front, and counts it apart from its equals.
     """
 
-    #: what rules of the list may decide, each apart from the others; the field that holds its cases' subject; and
-    #: the fields by which its counters may be apart
+    #: what rules of the list may decide, each apart from the others; and the field that holds its cases' subject
     DECISIONS: ClassVar[tuple[str, ...]] = ("all",)
     SUBJECT: ClassVar[str] = ""
-    OWNERS: ClassVar[tuple[str, ...]] = ("phone", "key")
 
     key: str
     when: When = ANY

@@ -23,7 +23,7 @@ _SPELLED: Final = {"nth": CALL}
 
 def compile_api_rule(node: Node, reader: Reader) -> ApiRule:
     """One rule."""
-    when = compile_when(node, reader, ApiRule, _asks)
+    when = compile_when(node, reader, _asks)
     fault = read(CALLS, node.entries()["fault"], reader)
     processed, times, name = node.get("processed"), node.get("times"), node.get("name")
     effective = None if processed is None else processed.value is True

@@ -22,7 +22,7 @@ _SENT: Final = "sentMessage"
 
 def compile_webhook_rule(node: Node, reader: Reader) -> WebhookRule:
     """One rule."""
-    when = compile_when(node, reader, WebhookRule, _asks)
+    when = compile_when(node, reader, _asks)
     fault = _fault(node.entries()["fault"], reader)
     name, times = node.get("name"), node.get("times")
     if fault.racing and _SENT not in (when.words("event") or (_SENT,)):

@@ -8,8 +8,8 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from sendbox.engine.rules.conditions import Not
-from sendbox.engine.rules.rule import WORLD, Rule, When
-from sendbox.scenario.model import Node, listed, plain, show
+from sendbox.engine.rules.rule import WORLD, When
+from sendbox.scenario.model import Node, plain, show
 from sendbox.scenario.values import Reader, whole
 
 if TYPE_CHECKING:
@@ -27,8 +27,8 @@ _COUNTS: Final = ("nth", CALL, "every")
 _LIMITS: Final = ("from", "until", "hours", "share", *_COUNTS, "per")
 
 
-def compile_when(rule: Node, reader: Reader, kind: type[Rule], asks: Asks) -> When:
-    """The conditions of a rule of this kind."""
+def compile_when(rule: Node, reader: Reader, asks: Asks) -> When:
+    """The conditions of a rule."""
     node = rule.get("when")
     if node is None:
         return When()
@@ -43,7 +43,7 @@ def compile_when(rule: Node, reader: Reader, kind: type[Rule], asks: Asks) -> Wh
         "share": reader.share(entries["share"]) if "share" in entries else None,
         "nth": one_or_more(nth, whole),
         "every": whole(entries["every"]) if "every" in entries else None,
-        "per": _per(rule, node, entries, reader, kind),
+        "per": _per(entries),
     }
     return When(**_conditions(node, reader, asks), **limits)
 
@@ -133,18 +133,10 @@ def _counts_once(rule: Node, node: Node, entries: Mapping[str, Node], reader: Re
         reader.complain(node, "per", message, key="per")
 
 
-def _per(rule: Node, node: Node, entries: Mapping[str, Node], reader: Reader, kind: type[Rule]) -> str | None:
+def _per(entries: Mapping[str, Node]) -> str | None:
     """The field by which the counters of a rule are apart; None: there is one."""
-    if "per" not in entries:
-        return None
-    per = str(entries["per"].value)
-    if per == WORLD:
-        return None
-    if per not in kind.OWNERS:
-        legal = listed((*kind.OWNERS, WORLD))
-        message = f"{show(per)} is not what is counted by here: the cases of this list have none; legal: {legal}"
-        reader.complain(entries["per"], "per", message)
-    return per
+    per = str(entries["per"].value) if "per" in entries else WORLD
+    return None if per == WORLD else per
 
 
 def _window(entries: Mapping[str, Node], reader: Reader) -> tuple[Moment | None, Moment | None]:

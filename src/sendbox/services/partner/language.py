@@ -84,7 +84,7 @@ def _rule(kind: type[R], node: Node, reader: Reader, asks: Asks) -> R:
     after, times = node.get("after"), node.get("times")
     rule = kind(
         _key(node),
-        compile_when(node, reader, kind, asks),
+        compile_when(node, reader, asks),
         after=None if after is None else reader.span(after),
         times=None if times is None else whole(times),
         reason=text_of(node.get("reason")),

@@ -23,7 +23,6 @@ class ReviewRule(AnyRule):
     """How a template's review goes (A43). `after` None means the usual delay."""
 
     SUBJECT = "template"
-    OWNERS = ("template",)
 
     after: Span | None = None
     result: Literal["APPROVED", "REJECTED"] = "APPROVED"
@@ -35,7 +34,6 @@ class SignupRule(AnyRule):
     """How a signup ends once the client has finished (A46): when, and whether it fails."""
 
     SUBJECT = "client"
-    OWNERS = ("client",)
 
     after: Span | None = None
     result: Literal["completed", "failed"] = "completed"

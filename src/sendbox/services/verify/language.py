@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 def compile_verify_rule(node: Node, reader: Reader) -> VerifyRule:
     """One rule."""
-    when, name, times = compile_when(node, reader, VerifyRule, _asks), node.get("name"), node.get("times")
+    when, name, times = compile_when(node, reader, _asks), node.get("name"), node.get("times")
     then = {key: str(item.value) for key, item in node.entries()["then"].entries().items()}
     return VerifyRule(
         key=text_of(name) or canonical({"phone": None, **asked(when), "then": then}),

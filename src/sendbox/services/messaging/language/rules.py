@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 def compile_rule(node: Node, reader: Reader) -> Rule:
     """One rule. Entries of a path that say no time have their usual one (A63)."""
     asks = node.get("when")
-    when = compile_when(node, reader, Rule, _asks)
+    when = compile_when(node, reader, _asks)
     #: for the checks below: a condition that could not be read may have been any channel
     channels = None if asks is not None and asks.cut else when.words("channel")
     illegal = _flag(node.get("illegal"))
