@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from sendbox.engine.expect.verdict import UNUSED, lines, unused_lines
+from sendbox.engine.expect.verdict import WARNINGS, lines, warning_lines
 from sendbox.playing import play
 from sendbox.playing.objects import objects
 from sendbox.playing.text import text
@@ -60,7 +60,8 @@ async def test_the_verdict_lists_rules_of_every_list() -> None:
         await box.advance()
         verdict = (await box.get(f"{WORLD}/verdict")).json
         assert (verdict["passed"], sorted(verdict["unused"], key=str)) == (True, sorted(EXPECTED, key=str))
-        assert "  unused  attempt of attempts ($.attempts[1])" in lines(verdict)
+        assert "warning: attempt of attempts never decided anything ($.attempts[1])" in lines(verdict)
+        assert [warning["rule"] for warning in verdict["warnings"]] == ["rule-unused"] * len(EXPECTED)
         await box.post(f"{WORLD}/rules", {"name": "put", "when": {"tag": "z"}, "then": "failed"})
         assert len((await box.get(f"{WORLD}/verdict")).json["unused"]) == len(EXPECTED)
 
@@ -71,18 +72,18 @@ def test_play_says_it_with_and_without_expectations() -> None:
     scenario = {**SCENARIO, "traffic": [{"at": 0, "request": request}]}
     for expect in ({}, {"expect": [{"that": "messages"}]}):
         played = play({**scenario, **expect})
-        assert "rules of the scenario never decided anything" in text(played)
-        assert text(played).count("  unused  signup of partner.signup ($.partner.signup[0])") == 1
+        warning = "warning: signup of partner.signup never decided anything ($.partner.signup[0])"
+        assert text(played).count(warning) == 1
         assert {"rule": "attempt", "in": "attempts", "place": "$.attempts[1]"} in objects(played)["unused"]
         assert played.passed
 
 
 def test_a_long_list_is_cut() -> None:
-    """People see the first twenty rules, and the beginning of a long name."""
-    rules = [{"rule": "r" * 200, "in": "attempts", "place": f"/a/b.yaml:{at}"} for at in range(UNUSED + 5)]
-    shown = unused_lines({"unused": rules})
-    assert (len(shown), shown[-1]) == (UNUSED + 2, "  unused  and 5 more")
-    assert shown[1] == f"  unused  {'r' * 79}… of attempts (b.yaml:0)"
+    """People see the first twenty warnings, and the beginning of a long one."""
+    warnings = [{"message": "r" * 300, "place": f"/a/b.yaml:{at}"} for at in range(WARNINGS + 5)]
+    shown = warning_lines({"warnings": warnings})
+    assert (len(shown), shown[-1]) == (WARNINGS + 1, "warning: and 5 more")
+    assert shown[0] == f"warning: {'r' * 199}… (b.yaml:0)"
 
 
 @pytest.mark.asyncio

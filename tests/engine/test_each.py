@@ -134,7 +134,7 @@ def test_an_expectation_is_open_until_its_deadline() -> None:
         ({"that": "clicks", "count": 0}, "passed"),
         ({"that": "inbound", "within": "1d", "at_least": 1}, "passed"),
         ({"that": "inbound", "within": "1d", "pauses": {"at_least": "1h"}}, "open"),
-        ({"that": "inbound", "within": "1d", "at_most": "100%"}, "open"),
+        ({"that": "inbound", "within": "1d", "at_most": "100%"}, "failed"),  # it could not fail
         ({"that": "inbound", "each": "phone", "within": "1d", "at_most": 2}, "open"),
         ({"that": "clicks", "each": "phone", "within": "1d", "at_most": "50%"}, "open"),
         ({"that": "clicks", "each": "phone", "within": "1h", "at_most": "50%"}, "passed"),

@@ -7,6 +7,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any, Final
 
+import orjson
 import pytest
 import yaml
 
@@ -38,7 +39,7 @@ CASES: Final = {
 
 def judged(*entries: dict[str, Any]) -> dict[str, Any]:
     """The verdict on some entries over the story."""
-    return verdict(told(), load({"sendbox": 1, "expect": list(entries)}).expect)
+    return verdict(told(), load({"sendbox": 1, "extends": "default", "expect": list(entries)}).expect)
 
 
 @pytest.mark.parametrize(("text", "expected"), CASES.values(), ids=CASES)
@@ -264,7 +265,7 @@ def test_faults_are_counted(that: str, where: dict[str, Any], count: int) -> Non
     world = play(FAULTY).world
     asked = {"that": that, **({"where": where} if where else {})}
     for wanted in (count, count + 1):
-        found = verdict(world, load({"sendbox": 1, "expect": [{**asked, "count": wanted}]}).expect)
+        found = verdict(world, load(f"{FAULTY}expect: {orjson.dumps([{**asked, 'count': wanted}]).decode()}\n").expect)
         assert (found["passed"], found["expectations"][0]["found"]) == (wanted == count, count)
 
 

@@ -34,7 +34,7 @@ from sendbox.engine.bounds import in_value
 from sendbox.engine.delivery.bodies import body_of, listed
 from sendbox.engine.digest import canonical_in_slices, digest_in_slices
 from sendbox.engine.durations import iso
-from sendbox.engine.expect.verdict import lines, proves, verdict_in_slices
+from sendbox.engine.expect.verdict import expected_in_slices, lines, proves, verdict_in_slices
 from sendbox.engine.journal import CODE
 from sendbox.engine.kinds.narration import Names, Teller
 from sendbox.engine.kinds.own import delivery_view
@@ -585,10 +585,11 @@ async def verdict(call: Call, ended: Flag = False, status: Flag = False, strict:
     usual = await asyncio.get_running_loop().run_in_executor(None, language.load, call.served.scenario)
     rules = [rule for key in language.keys.values() if key.rules is not None for rule in usual.of(key.name)]
     world = call.here.world
+    expectations = await Slice().through(expected_in_slices(world, call.served.subjects))
     judging = verdict_in_slices(
         world,
         call.served.subjects,
-        world.expect,
+        expectations,
         rules,
         ended=flag(ended, "ended"),
         strict=flag(strict, "strict"),

@@ -32,7 +32,7 @@ _LISTED: Final = 10
 #: Among so many of them the nearest is looked for.
 _NEAR: Final = 100
 #: What is expected of every client, unless the scenario expects no calls.
-_CALLS: Final = Expectation(REQUESTS, name="the client makes a call")
+_CALL: Final = Expectation(REQUESTS, name="the client makes a call")
 _MARKS: Final = {PASSED: "ok    ", OPEN: "open  ", FAILED: "FAILED"}
 
 
@@ -49,17 +49,16 @@ def _unused(world: World, usual: Iterable[Rule]) -> Generator[None, None, list[d
     return unused
 
 
-def _is_silent(
-    world: World, subjects: Mapping[str, Subject], expectations: Iterable[Expectation]
-) -> Generator[None, None, bool]:
-    """Return whether the client made no call, and something is expected that is not exactly that."""
+def expected_in_slices(world: World, subjects: Mapping[str, Subject]) -> Generator[None, None, tuple[Expectation, ...]]:
+    """The expectations of a world, with pauses; one more where anything but silence is expected, and no call came."""
+    expectations: tuple[Expectation, ...] = tuple(world.expect)
     if not expectations or world.journal.first or Expectation(REQUESTS, low=0, high=0) in map(_bare, expectations):
-        return False
+        return expectations
     for call in occurrences_of(world, subjects[REQUESTS]):
         yield
         if call is not None:
-            return False
-    return True
+            return expectations
+    return (*expectations, _CALL)
 
 
 def _bare(expectation: Expectation) -> Expectation:
@@ -92,7 +91,7 @@ def _unknown_names(
                         yield
                 names[known] = list(found)
             for wanted in condition.wanted:
-                if isinstance(wanted, Pattern) and not any(map(wanted.matches, names[known])):
+                if isinstance(wanted, Pattern) and wanted.text != "*" and not any(map(wanted.matches, names[known])):
                     warnings[_unknown(condition.field, wanted.text, names[known]), expectation.place] = None
     return [{"rule": UNKNOWN, "message": message, "place": place} for message, place in warnings]
 
@@ -125,16 +124,13 @@ def verdict_in_slices(
     journal entries, and where anything was forgotten the verdict is not `trusted`, and has the `bound` that did it;
     `next_due` says that something is still to come; `unused` are the rules that never decided anything, without the
     `usual` ones. `warnings` has these, and names in conditions that the world does not have; with `strict` they fail
-    the verdict. Where anything is expected, a client that made no call fails it, unless just that is expected.
+    the verdict.
     """
     expectations = list(expectations)
     judged: list[dict[str, Any]] = []
     for expectation in expectations:
         view = yield from Judge(world, subjects, expectation, ended=ended).view()
-        judged += [view]
-    if (yield from _is_silent(world, subjects, expectations)):
-        view = yield from Judge(world, subjects, _CALLS, ended=ended).view()
-        judged += [{**view, "why": "the client made no call"}]
+        judged += [{**view, "why": "the client made no call"} if expectation is _CALL else view]
     unused = yield from _unused(world, usual)
     warnings = [
         {"rule": UNUSED, "message": f"{rule['rule']} of {rule['in']} never decided anything", "place": rule["place"]}
@@ -201,14 +197,15 @@ def lines(verdict: dict[str, Any]) -> list[str]:
 def warning_lines(verdict: dict[str, Any]) -> list[str]:
     """The warnings as text that a person reads; nothing where there are none."""
     warnings = verdict["warnings"]
-    shown = [f"warning: {_cut(warned(warning))}" for warning in warnings[:WARNINGS]]
+    shown = [f"warning: {warned(warning)}" for warning in warnings[:WARNINGS]]
     more = [f"warning: and {len(warnings) - WARNINGS} more"] if len(warnings) > WARNINGS else []
     return [*shown, *more]
 
 
 def warned(warning: dict[str, Any]) -> str:
-    """A warning with its place."""
-    return f"{warning['message']} ({_file(warning['place'])})" if warning["place"] else str(warning["message"])
+    """A warning, cut where it is long, with its place."""
+    place = f" ({_file(warning['place'])})" if warning["place"] else ""
+    return f"{_cut(warning['message'])}{place}"
 
 
 def _cut(text: str) -> str:

@@ -20,13 +20,15 @@ class Verdict extends Report {
   }
 
   draw(verdict) {
-    const { expectations, unused } = verdict;
+    const { expectations, unused, warnings } = verdict;
+    const names = warnings.filter(({ rule }) => rule === "name-unknown");
     return h("div.page",
       this.heading("Verdict", this.world.address("verdict", this.#query)),
       this.choice("What is open", "ended", [["", "So far"], ["true", "As if the world ended now"]]),
       this.#sum(verdict),
       expectations.length > 0 && h("section", h("h2", "Expectations"),
         h("ol.verdict-list", expectations.map((each, index) => h("li", { key: index }, this.#expectation(each))))),
+      names.length > 0 && this.#names(names),
       unused.length > 0 && this.#unused(unused));
   }
 
@@ -77,6 +79,12 @@ class Verdict extends Report {
       ]), { card: false }),
       more > 0 && h("p.quiet", `and ${more.toLocaleString("en")} more`),
     ];
+  }
+
+  #names(names) {
+    return h("section", h("h2", "Names that this world does not have"),
+      table("Names that this world does not have", ["Name", "Written at"],
+        names.map(({ message, place }) => [text(message), placed(place)])));
   }
 
   #unused(unused) {
