@@ -58,14 +58,17 @@ class Occurrence(NamedTuple):
 class Parts(NamedTuple):
     """The parts of an occurrence, at least one: each with the words that name it, and in a line.
 
-    `names` are the fields, and what else an occurrence belongs to, that are read from a part and not from the whole;
-    `words` the conditions that ask the parts of a word, each with its meaning.
+    `name` says what a part is. `names` are the fields, and what else an occurrence belongs to, that are read from a part
+    and not from the whole; `words` the conditions that ask the parts of a word, each with its meaning. By the `sure`
+    values of a field it is the part that views show.
     """
 
+    name: str
     of: Callable[[Any], list[tuple[Any, Collection[str]]]]
     names: frozenset[str]
     words: Mapping[str, str]
     line: Callable[[Any], str]
+    sure: tuple[str, tuple[str, ...]]
 
 
 class Subject(NamedTuple):

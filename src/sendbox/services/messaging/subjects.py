@@ -13,7 +13,7 @@ from sendbox.services.messaging.channels import CHANNEL_WORDS, FAMILIES
 from sendbox.services.messaging.checks import BY_WORD
 from sendbox.services.messaging.events import info_of
 from sendbox.services.messaging.records import Attempt, Message
-from sendbox.services.messaging.results import STATE_OF, STATES
+from sendbox.services.messaging.results import DELIVERED, SEEN, STATE_OF, STATES
 from sendbox.services.operations import SENDING
 
 if TYPE_CHECKING:
@@ -164,6 +164,7 @@ def _steps(message: Message) -> list[tuple[Attempt, Collection[str]]]:
 
 #: A message is asked about one of its steps.
 _STEPS: Final = Parts(
+    "step that was tried",
     _steps,
     frozenset({"result", "channel", "body", "sender", "rule", "template"}),
     {
@@ -172,6 +173,7 @@ _STEPS: Final = Parts(
         "delivered": "conditions of the step that was delivered",
     },
     lambda attempt: _attempt_line(None, attempt),
+    ("result", (STATES[DELIVERED], STATES[SEEN])),
 )
 
 
