@@ -407,7 +407,7 @@ def test_a_share_of_nothing_fails(share: dict[str, str]) -> None:
     """Whichever share is asked: of nothing it says nothing; the text says that nothing was among it."""
     entry = {"that": "messages", "among": {"tag": "vip"}, "where": {"result": "undelivered"}, **share}
     (view,) = judged(play(CODES).world, entry)["expectations"]
-    (bound, part), = share.items()
+    ((bound, part),) = share.items()
     wanted = f"{bound.replace('_', ' ')} {part}"
     assert (view["state"], view["found"]) == ("failed", 0)
     assert view["why"] == f'nothing was among it: no messages with tag "vip", wanted {wanted} of them'

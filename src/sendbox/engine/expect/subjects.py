@@ -59,8 +59,8 @@ class Parts(NamedTuple):
     """The parts of an occurrence, at least one: each with the words that name it, and in a line.
 
     `name` says what a part is. `names` are the fields, and what else an occurrence belongs to, that are read from a part
-    and not from the whole; `words` the conditions that ask the parts of a word, each with its meaning. By the `sure`
-    values of a field it is the part that views show.
+    and not from the whole; `words` the conditions that ask the parts of a word, each with its meaning. Of the `shown`
+    fields views have those of one part, and by the `sure` values of a field it is that part.
     """
 
     name: str
@@ -68,6 +68,7 @@ class Parts(NamedTuple):
     names: frozenset[str]
     words: Mapping[str, str]
     line: Callable[[Any], str]
+    shown: frozenset[str]
     sure: tuple[str, tuple[str, ...]]
 
 

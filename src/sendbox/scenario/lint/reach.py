@@ -108,7 +108,9 @@ def _changed(linter: Linter, subjects: Mapping[str, Subject]) -> None:
                     message = f"{' and '.join(fields)} of {step.that} may be that of any {part}"
                     message = f"{message}, no longer only of the one shown; say {words} of which"
                     of_parts.setdefault(file, []).append((asked[fields[0]], message))
-            bounds = [key for key in ("after", "before") if (bound := getattr(step, key)) is not None and bound.relative]
+            bounds = [
+                key for key in ("after", "before") if (bound := getattr(step, key)) is not None and bound.relative
+            ]
             if number and bounds and node.get("within") is None:
                 message = f"{bounds[0]} in then counts from the thing before, no longer from the start of the world"
                 message = f"{message}; say within beside it, or an instant of the world with its date"
@@ -129,7 +131,7 @@ def _of_any_part(asked: Mapping[str, Node], subject: Subject) -> list[str]:
     node = asked.get(name)
     if node is not None and all(item.value in words for item in node.items() or [node]):
         return []
-    return [field for field in asked if field in parts.names]
+    return [field for field in asked if field in parts.shown]
 
 
 def _traffic(linter: Linter) -> None:

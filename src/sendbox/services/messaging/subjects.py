@@ -173,6 +173,7 @@ _STEPS: Final = Parts(
         "delivered": "conditions of the step that was delivered",
     },
     lambda attempt: _attempt_line(None, attempt),
+    frozenset({"result", "channel", "body", "sender"}),
     ("result", (STATES[DELIVERED], STATES[SEEN])),
 )
 
