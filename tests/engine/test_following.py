@@ -22,10 +22,9 @@ CALLS: Final = {
         "account: {credit: {eur: 0}}",
         'sendMessage, body: {body: Hi, to: [{phone_number: "%s"}]}',
     ),
-    "a message to several, with two steps": (
+    "a message to several": (
         "account: {credit: {eur: 0}}",
-        'sendMessage, body: {to: [{phone_number: "%s"}, {phone_number: "420777000199"}],'
-        " flow: [{richmsg: {sender: Acme, body: Hi}}, {sms: {body: Hi}}]}",
+        'sendMessage, body: {body: Hi, to: [{phone_number: "%s"}, {phone_number: "420777000199"}]}',
     ),
     "a simple message": (
         "attempts: [{then: [{rejected: {after: 0s}}]}]",

@@ -179,7 +179,7 @@ _STEPS: Final = Parts(
 
 
 def _made(attempt: Attempt) -> tuple[Any, Any]:
-    """With what an attempt came to its result: with its last transition, and already with the call if it did at once."""
+    """With what an attempt came to its result: its last transition, and already the call if it did at once."""
     message = attempt.message
     return message.cause if _moved(attempt) == message.accepted_at else None, attempt
 
