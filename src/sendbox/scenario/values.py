@@ -191,7 +191,9 @@ class Reader:
         """Millionths of a currency's unit; a problem where there are smaller parts."""
         amount = Decimal(str(node.value)) * _MILLIONTHS
         if amount != int(amount):
-            message = f"{show(node.value)} has more than six decimals; wanted: an amount of money, in millionths at most"
+            message = (
+                f"{show(node.value)} has more than six decimals; wanted: an amount of money, in millionths at most"
+            )
             self.complain(node, "decimals", message)
         return int(amount)
 
