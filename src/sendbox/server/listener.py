@@ -155,7 +155,7 @@ class Protocol(HttpToolsProtocol):
             super().on_headers_complete()
             if self.parser.get_method() == b"CONNECT" and any(name in FRAMING for name, _ in self.headers):
                 self._tunnel = True
-                cast("RequestResponseCycle", self.cycle).keep_alive = False
+                self.cycle.keep_alive = False
             if before is not None and before is not self.cycle and not before.response_complete:
                 self._behind = [cycle for cycle in self._behind if not cycle.response_complete]
                 self._behind.append(before)
