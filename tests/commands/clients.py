@@ -25,7 +25,7 @@ def call(path, body=None):
     headers = {"x-api-key": "test-a", "content-type": "application/json"}
     try:
         request = urllib.request.Request(os.environ["SENDBOX_URL"] + path, data, headers)
-        with opener.open(request, timeout=1) as answer:
+        with opener.open(request, timeout=60) as answer:
             return answer.status, json.load(answer)
     except urllib.error.HTTPError as error:
         return error.code, None

@@ -39,6 +39,20 @@ SETTLED: Final = """async () => {
   await document.fonts.ready;
   await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
 }"""
+#: Keeps in `notes` each text that a page says about an act: the page takes it away again after some seconds.
+NOTES: Final = """
+  window.notes = [];
+  document.addEventListener("DOMContentLoaded", () => {
+    const keep = (changes) => notes.push(...changes.flatMap(({ addedNodes }) => [...addedNodes].map((note) => note.textContent)));
+    const status = document.getElementById("status");
+    if (status) new MutationObserver(keep).observe(status, { childList: true });
+  });
+"""
+#: Whether a text was said; it, and what was said before it, is not looked at again.
+SAID: Final = """text => {
+  const place = notes.findIndex((note) => note.includes(text));
+  return place >= 0 && notes.splice(0, place + 1).length;
+}"""
 expect.set_options(timeout=PATIENCE)
 
 
@@ -98,8 +112,8 @@ class Tab:
         self.page.get_by_label(label, exact=True).first.fill(text)
 
     def said(self, text: str) -> None:
-        """Waits until the page says something about an act."""
-        self.page.locator("#status").get_by_text(text).wait_for()
+        """Waits until the page has said something about an act, since what was waited for last."""
+        self.page.wait_for_function(SAID, arg=text)
 
     def settle(self) -> None:
         """Waits until the page stands still: no animation runs, and its fonts are there."""
@@ -155,6 +169,7 @@ def context(browser: Browser) -> Iterator[BrowserContext]:
 def tab(context: BrowserContext, sendbox: Sandbox) -> Iterator[Tab]:
     """A tab; afterwards nothing was wrong: no error in a script, no breach of the policy, no other host asked."""
     page = context.new_page()
+    page.add_init_script(NOTES)
     tab = Tab(page, sendbox)
 
     def console(message: ConsoleMessage) -> None:

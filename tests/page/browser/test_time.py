@@ -12,6 +12,8 @@ from tests.page.browser.conftest import Tab
 from tests.page.browser.test_frame import send
 
 START = "2026-03-01 09:00:00"
+#: Milliseconds between two entries of the past while it is played.
+PLAYS = 600
 STARTED = pytest.mark.sendbox(clock={"start": "2026-03-01T09:00:00Z"})
 
 
@@ -138,9 +140,15 @@ def test_the_past_is_shown_as_it_was(tab: Tab) -> None:
     expect(tab.page.get_by_role("dialog")).to_contain_text("Return to the present to change it.")
     expect(tab.page.get_by_role("button", name="Reset")).to_have_count(0)
     tab.page.keyboard.press("Escape")
+    tab.page.clock.install(time=0)
+    tab.page.clock.pause_at(1)  # the past is played by the test's clock from here on
     tab.press("Play")
-    expect(slider).not_to_have_value("1")
+    tab.page.clock.run_for(PLAYS)
+    expect(slider).to_have_value("2")
     tab.press("Pause")
+    tab.page.clock.run_for(10 * PLAYS)
+    expect(slider).to_have_value("2")
+    tab.page.clock.resume()
     tab.press("Return to the present")
     expect(tab.page.locator("#bar .clock time")).to_have_text("2026-03-01 10:00:00")
     tab.press("Messages", "link", "#views")
