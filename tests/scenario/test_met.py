@@ -48,8 +48,9 @@ def look(world: World, met: Met) -> None:
     for that, name in WORDS:
         for thing in occurrences(world, that):
             if thing is not None:
-                value = SUBJECTS[that].fields[name].of(world, thing.what)
-                met[that, name].update(value if isinstance(value, tuple) else (value,))
+                for reading in SUBJECTS[that].readings(world, thing):
+                    value = reading.of(name)
+                    met[that, name].update(value if isinstance(value, tuple) else (value,))
 
 
 def send_to_all(met: Met) -> None:
