@@ -210,7 +210,9 @@ def test_what_things_belong_to(name: str) -> None:
     belong: dict[str, dict[str, set[Any]]] = {}
     for that, row in SUBJECTS.items():
         for thing in occurrences(world, that):
-            for about in row.about if thing is not None else ():
+            if thing is None:
+                continue
+            for about in row.about:
                 values = {value for (value,) in row.belonging([about])(world, thing.what)}
                 assert all(isinstance(value, str | bytes | RequestRecord) for value in values)
                 belong.setdefault(about, {}).setdefault(that, set()).update(values)

@@ -294,7 +294,7 @@ class Judge:
             due, ended = self._late(expectation, None) if few else (None, "")
             why = f"{number or 'no'} {expectation.text}, wanted {wanted}{ended}"
             if not total:
-                ((_, where),) = expectation.among
+                where = next((where for _, where in expectation.among), ())
                 population = replace(expectation, where=where).text
                 why = f"nothing was among it: no {population}, wanted {expectation.share} of them{ended}"
             shown = others if few else things[:NEAREST]

@@ -236,7 +236,7 @@ def _of_part(node: Node, word: str, that: str, subject: Subject, reader: Reader)
     for name in strange:
         message = f"{show(name)} is not a field that {word} of {that} asks; legal: {listed((*fields, NOT))}"
         reader.complain(node, "field", message, key=name, near=nearest(name, fields))
-    if not node.entries():
+    if not node.entries() and not node.cut:
         reader.complain(node, "field", f"{show(plain(node))} asks nothing of {word}; legal: {listed((*fields, NOT))}")
     return () if strange else _where(node, that, subject._replace(fields=fields, parts=None), reader)
 

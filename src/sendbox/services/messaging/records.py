@@ -1,7 +1,7 @@
 """The records a world keeps: submissions, messages, attempts, deliveries, links. Slotted, small, made on the hot path.
 
 Events (`events.py`), message rows (`http/rest/listing.py`) and the views of control (`views.py`) are derived from these
-when they are asked for; nothing is stored twice.
+when they are asked for; nothing is stored twice. It is long because each record stands here with what follows from it.
 """
 
 from __future__ import annotations
