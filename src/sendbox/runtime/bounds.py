@@ -182,8 +182,8 @@ class Bounds:
 
         What is free goes back to the system, beside the loop, while the bound is reached and after worlds have ended:
         the process has it else for as long as it runs. What of it cannot go back does not count as used. Cycles that
-        nothing uses are looked for when the bound is reached, and after worlds have ended while it is. It is not done at
-        each look, because it holds the loop.
+        nothing uses are looked for when the bound is reached, and after worlds have ended while it is. It is not done
+        at each look, because it holds the loop.
         """
         assert self._memory is not None
         memory = self._reading()
