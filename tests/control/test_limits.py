@@ -16,7 +16,7 @@ from sendbox.control import routes
 from sendbox.engine import bounds
 from sendbox.engine.bounds import ESCAPES, PARAMETERS
 from sendbox.language import LANGUAGE
-from sendbox.runtime.builder import WAITING
+from sendbox.runtime.bounds import WAITING
 from sendbox.runtime.slot import CHECKPOINTS
 from sendbox.scenario.language import Language
 from sendbox.scenario.model import PROBLEMS, SIZE, TOLD
