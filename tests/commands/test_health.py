@@ -59,12 +59,15 @@ async def test_a_port_on_which_no_server_listens() -> None:
         assert not await well({"SENDBOX_PORT": sock.getsockname()[1]})
 
 
+FULL = b'HTTP/1.1 503 Service Unavailable\r\ncontent-length: 35\r\n\r\n{"error":"full","status":"full","":0}'
+
+
 @pytest.mark.parametrize(
     "raw",
     [
         b"HTTP/1.1 404 Not Found\r\ncontent-length: 2\r\n\r\n{}",
         b'HTTP/1.1 200 OK\r\ncontent-length: 20\r\n\r\n{"status":"loading"}',
-        b'HTTP/1.1 503 Service Unavailable\r\ncontent-length: 62\r\n\r\n{"error":"memory_full","message":"full; wait","status":"full"}',
+        FULL,
         b"SSH-2.0-OpenSSH\r\n",
         b"",
     ],

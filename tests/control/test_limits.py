@@ -16,7 +16,7 @@ from sendbox.control import routes
 from sendbox.engine import bounds
 from sendbox.engine.bounds import ESCAPES, PARAMETERS
 from sendbox.language import LANGUAGE
-from sendbox.runtime.builder import WAITING
+from sendbox.runtime.bounds import WAITING
 from sendbox.runtime.slot import CHECKPOINTS
 from sendbox.scenario.language import Language
 from sendbox.scenario.model import PROBLEMS, SIZE, TOLD
@@ -90,10 +90,10 @@ async def test_the_values_of_a_body_are_counted_before_it_is_read(
     async with boxed() as box:
         await box.open()
         loads = orjson.loads
-        monkeypatch.setattr(routes.orjson, "loads", lambda _raw: pytest.fail("it is read"))
+        monkeypatch.setattr("sendbox.control.routes.orjson.loads", lambda _raw: pytest.fail("it is read"))
         many = b'{"text": [' + b"1," * bounds.VALUES + b"1]}"
         answer = await box.call(method, path, many)
-        monkeypatch.setattr(routes.orjson, "loads", loads)
+        monkeypatch.setattr("sendbox.control.routes.orjson.loads", loads)
         text = f"{bounds.VALUES + 3} values are too many; legal: up to {bounds.VALUES}"
         assert (answer.status, answer.json) == (400, {"error": "out_of_bounds", "message": text})
         answer = await box.call(method, path, b'{"text": "' + b"1," * 2 * bounds.VALUES + b'"}')

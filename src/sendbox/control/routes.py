@@ -78,6 +78,8 @@ class Streamed(Response):
     ) -> None:
         super().__init__(None, status, media_type=media_type)
         self.raw_headers = [(name, value) for name, value in self.raw_headers if name != b"content-length"]
+        if endless is not None:  # who has read a stream to its end opens another connection: this one would stay idle
+            self.raw_headers.append((b"connection", b"close"))
         self._pieces = pieces
         self._endless = endless
 

@@ -114,7 +114,8 @@ async def read_scenario(runtime: Runtime, source: Any) -> Blueprint:
 
     def compiled() -> Blueprint:
         try:
-            return runtime.language.load(source, paths=False, sent=True)
+            blueprint: Blueprint = runtime.language.load(source, paths=False, sent=True)
+            return blueprint
         except ScenarioError as error:  # to say every problem takes as long as to find it
             raise unreadable(error) from None
 

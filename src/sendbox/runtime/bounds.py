@@ -12,11 +12,12 @@ import sys
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 from sendbox.engine.keeping.forgetting import MESSAGES, Forgetting
 from sendbox.runtime import collector
 from sendbox.runtime.counting.counts import messages_made
+from sendbox.runtime.slot import Capped
 
 if TYPE_CHECKING:
     from sendbox.runtime.host import Host
@@ -33,6 +34,11 @@ _STATM: Final = "/proc/self/statm"
 
 #: A block of Python's memory has at least so many bytes, taken together: most have more.
 BLOCK: Final = 64
+
+
+#: So many callers wait at most for what is long to be built.
+WAITING: Final = 16
+T = TypeVar("T")
 
 
 class Full(NamedTuple):
@@ -75,6 +81,31 @@ class Free:
         if blocks >= self._most:
             self._most, self._then = blocks, memory
         return max((self._most - blocks) * BLOCK - max(self._then - memory, 0), 0)
+
+
+class Builder:
+    """What is long is built beside the loop, one thing at a time, so that many callers need the memory of one."""
+
+    def __init__(self) -> None:
+        self._turn = asyncio.Lock()
+        self.waiting = 0
+
+    async def build(self, work: Callable[[], T]) -> T:
+        """The result of `work`, done on a thread once all before it is done. Raises `Capped` where too many wait."""
+        if self.waiting > WAITING:
+            text = f"{self.waiting} scenarios and long bodies wait to be read; legal: {WAITING}. Send it again later"
+            raise Capped("busy", text)
+        self.waiting += 1
+        try:
+            async with self._turn:
+                return await asyncio.get_running_loop().run_in_executor(None, _built, work)
+        finally:
+            self.waiting -= 1
+
+
+def _built(work: Callable[[], T]) -> T:
+    with collector.collecting():
+        return work()
 
 
 class Bounds:
@@ -182,8 +213,8 @@ class Bounds:
 
         What is free goes back to the system, beside the loop, while the bound is reached and after worlds have ended:
         the process has it else for as long as it runs. What of it cannot go back does not count as used. Cycles that
-        nothing uses are looked for when the bound is reached, and after worlds have ended while it is. It is not done at
-        each look, because it holds the loop.
+        nothing uses are looked for when the bound is reached, and after worlds have ended while it is. It is not done
+        at each look, because it holds the loop.
         """
         assert self._memory is not None
         memory = self._reading()

@@ -24,8 +24,7 @@ from sendbox.engine.kinds.masking import MASK, Mask, key_shown
 from sendbox.engine.world import World
 from sendbox.runtime import wall
 from sendbox.runtime.beside import Beside
-from sendbox.runtime.bounds import Bounds, resident
-from sendbox.runtime.builder import Builder
+from sendbox.runtime.bounds import Bounds, Builder, resident
 from sendbox.runtime.counting.counts import Counts, messages_made
 from sendbox.runtime.counting.holds import Holds
 from sendbox.runtime.coverage import Tried

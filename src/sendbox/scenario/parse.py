@@ -4,7 +4,8 @@ The C parser of PyYAML splits the text into events; their meaning is decided her
 1.1, where `off`, `YES`, `9:00` and `0777000101` are not what they look like, and because it loses a duplicate key. The
 rules are those of the YAML 1.2 core schema, with three exceptions: a whole number has no leading zero (it is a phone
 number then, and stays text), a key is the text as written, and `.inf` and `.nan` are errors, since no key takes them.
-Nothing here recurses over the text, so that no nesting can overflow the stack.
+Nothing here recurses over the text, so that no nesting can overflow the stack. It is
+long because each event of the parser has its meaning here.
 """
 
 from __future__ import annotations

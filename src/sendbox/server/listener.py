@@ -2,7 +2,8 @@
 
 uvicorn's own `serve` ticks ten times a second, sleeps twice while stopping, installs signal handlers, configures
 logging and exits the process when a port is taken. Here its `startup` is called with sockets of ours, and the stop is
-ours: nothing sleeps, nothing is logged, and nothing that a test's own uvicorn uses is touched.
+ours: nothing sleeps, nothing is logged, and nothing that a test's own uvicorn uses is touched. It is long because the
+protocol reads, watches and refuses by one state of the connection.
 """
 
 from __future__ import annotations
@@ -35,6 +36,8 @@ __all__ = ["CannotListen", "HttpServer", "ServerThread"]
 KEEP_ALIVE: Final = 300
 #: The headers that say that a request has a body.
 FRAMING: Final = (b"content-length", b"transfer-encoding")
+#: Seconds in which the head of a request must be whole, and in which some more of its body must come.
+SILENCE: Final = 10.0
 #: Bytes that the target and the headers of a request may have.
 HEAD: Final = 64 * 1024
 #: Seconds of the loop's clock that requests under way have to end once they are cancelled.
@@ -74,6 +77,10 @@ class Protocol(HttpToolsProtocol):
 
     Where a client sends its next request before it has an answer, uvicorn tells the end of the connection to the newest
     request only. Here those before it learn of it too: a fault may keep one of them waiting for just that.
+
+    A request that is begun and not ended would hold its connection for ever. Its head must be whole `SILENCE` seconds
+    after its first byte. A body may take its time, as long as there are never so many seconds without a byte of it. A
+    timer is made only for a request that does not come in one packet.
     """
 
     def __init__(self, quick: Quick | None, mark: Header | None, *args: Any, **kwargs: Any) -> None:
@@ -94,6 +101,9 @@ class Protocol(HttpToolsProtocol):
         self._too_long = False
         #: a body of CONNECT has no meaning (RFC 9110 9.3.6), and is not read: the answer ends the connection
         self._tunnel = False
+        #: when the head that is being read began, or the last byte of the body came, and what looks after that
+        self._since = 0.0
+        self._watch: asyncio.TimerHandle | None = None
         #: requests that were not answered yet when the next one came
         self._behind: list[RequestResponseCycle] = []
 
@@ -120,6 +130,7 @@ class Protocol(HttpToolsProtocol):
                 self.transport.close()
             return
         self._at_once = self._quick is not None
+        began = not self._heading or not self._head
         self._again = data
         while self._again is not None:
             self._packet, self._again = self._again, None
@@ -134,6 +145,36 @@ class Protocol(HttpToolsProtocol):
         if self._begun is not None:  # the rest of its body is on its way
             begun, self._begun = self._begun, None
             super()._start_asgi_task(*begun)
+        if self._unfinished():
+            if began or not self._heading:
+                self._since = self.loop.time()
+            if self._watch is None:
+                self._watch = self.loop.call_later(SILENCE, self._look)
+
+    def _unfinished(self) -> bool:
+        """Whether a request has begun to come, and more of it must."""
+        if self._too_long or self.transport.is_closing():
+            return False
+        if self._heading:
+            return self._head > 0
+        cycle: RequestResponseCycle | None = self.cycle
+        return cycle is not None and cycle.more_body
+
+    def _look(self) -> None:
+        """Ends the connection where nothing more has come for too long; else looks again when that may be."""
+        self._watch = None
+        if not self._unfinished():
+            return
+        if not self._heading and (self.flow.read_paused or self.cycle.waiting_for_100_continue):
+            self._since = self.loop.time()  # it is the client that waits
+        left = self._since + SILENCE - self.loop.time()
+        if left > 0:
+            self._watch = self.loop.call_later(left, self._look)
+            return
+        cycle: RequestResponseCycle | None = self.cycle
+        if cycle is None or (cycle.response_complete if self._heading else not cycle.response_started):
+            self._refuse(b"408 Request Timeout", b"the request did not come whole: nothing came for %d s" % SILENCE)
+        self.transport.close()
 
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:
         """Called by uvicorn to serve a request whose head was read; the first of a packet waits for its body."""
@@ -165,6 +206,9 @@ class Protocol(HttpToolsProtocol):
     def connection_lost(self, exc: Exception | None) -> None:
         """Ends all requests of the connection."""
         super().connection_lost(exc)
+        if self._watch is not None:
+            self._watch.cancel()
+            self._watch = None
         for cycle in self._behind:
             if not cycle.response_complete:
                 cycle.disconnected = True
@@ -201,15 +245,19 @@ class Protocol(HttpToolsProtocol):
         status, text = b"400 Bad Request", msg.encode("ascii")
         if self._too_long:
             status, text = b"431 Request Header Fields Too Large", b"the head of a request may have %d bytes" % HEAD
+        self._refuse(status, text)
+        if self._too_long:
+            self.loop.call_later(PARTING, self.transport.close)
+        else:
+            self.transport.close()
+
+    def _refuse(self, status: bytes, text: bytes) -> None:
+        """Answers instead of the application; the connection is to be closed behind it."""
         head = b"HTTP/1.1 %b\r\n%bcontent-type: text/plain; charset=utf-8\r\nconnection: close\r\n" % (
             status,
             self._mark,
         )
         self.transport.write(b"%bcontent-length: %d\r\n\r\n%b" % (head, len(text), text))
-        if self._too_long:
-            self.loop.call_later(PARTING, self.transport.close)
-        else:
-            self.transport.close()
 
     def _unsupported_upgrade_warning(self) -> None:
         """Called when the parser has stopped, while its exception, which holds the position, is being handled."""
