@@ -108,7 +108,9 @@ def test_the_program_serves_until_it_is_ended(number: signal.Signals) -> None:
         code, log = ended(process, number)
     assert code == OK
     assert log.count("\n") == len(log.splitlines())
-    assert all(" info test-demo sendMessage refused sendMessage: " in line for line in log.splitlines())
+    *refused, last = log.splitlines()
+    assert all(" info test-demo sendMessage refused sendMessage: " in line for line in refused)
+    assert "Sendbox stops at " in last
     assert log
 
 

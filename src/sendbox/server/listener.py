@@ -2,7 +2,8 @@
 
 uvicorn's own `serve` ticks ten times a second, sleeps twice while stopping, installs signal handlers, configures
 logging and exits the process when a port is taken. Here its `startup` is called with sockets of ours, and the stop is
-ours: nothing sleeps, nothing is logged, and nothing that a test's own uvicorn uses is touched.
+ours: nothing sleeps, nothing is logged, and nothing that a test's own uvicorn uses is touched. It is long because the
+protocol and its server know each other.
 """
 
 from __future__ import annotations
