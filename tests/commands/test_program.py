@@ -150,7 +150,9 @@ def test_the_program_serves_https_with_an_authority_of_its_own() -> None:
                 headers={"x-api-key": "test-a"},
             )
             assert answer.status_code == 200
-        assert ended(process, signal.SIGINT) == (OK, "")
+        code, log = ended(process, signal.SIGINT)
+    assert code == OK
+    assert [" info - - Sendbox stops at " in line for line in log.splitlines()] == [True]
 
 
 def test_the_program_tells_a_taken_port() -> None:

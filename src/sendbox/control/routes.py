@@ -145,7 +145,11 @@ async def _perform(control: Control, row: Operation, request: Request) -> Respon
             encode = orjson.dumps
         origin = origin_of(control.runtime, request.scope)
         asked = control.do(origin, row, request.path_params.get("id"), arguments)
-        abandonable = (row.reads or row.asked) and row not in STREAMED and not isinstance(request.scope.get("extensions", {}).get(WIRE), Inside)
+        abandonable = (
+            (row.reads or row.asked)
+            and row not in STREAMED
+            and not isinstance(request.scope.get("extensions", {}).get(WIRE), Inside)
+        )
         value = await (_while_there(asked, request.receive) if abandonable else asked)
         if row.logged:
             _log(control, row, request, value)
