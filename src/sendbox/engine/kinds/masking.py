@@ -36,8 +36,8 @@ SHORTEST: Final = 8
 #: One of these is in every JSON text that has something to mask.
 _SIGNS: Final = (b"@", b"%40", b"ecret", b"assword", b"eaders", b"pikey", b"pi_key", b"pi-key", b"uthoriz", b"ookie")
 _REAL_KEY: Final = re.compile(rb'"key":"(?!test-)')
-#: `user:password@` of an address, plain and in a query or form. Webhooks go to http and https, where a user alone may be
-#: a token; in other texts, such as x://y@z, it takes a password.
+#: `user:password@` of an address, plain and in a query or form. Webhooks go to http and https, where a user alone may
+#: be a token; elsewhere, as in x://y@z, it takes a password.
 _USER: Final = re.compile(
     r"(?:(?:(?<=http://)|(?<=https://))[^/\s?#\"'<>\\]*|(?<=://)[^/\s?#\"'<>\\:@]*:[^/\s?#\"'<>\\]*)@", re.IGNORECASE
 )
