@@ -108,7 +108,9 @@ def test_the_program_serves_until_it_is_ended(number: signal.Signals) -> None:
         code, log = ended(process, number)
     assert code == OK
     assert log.count("\n") == len(log.splitlines())
-    assert all(" info test-demo sendMessage refused sendMessage: " in line for line in log.splitlines())
+    *refused, last = log.splitlines()
+    assert all(" info test-demo sendMessage refused sendMessage: " in line for line in refused)
+    assert "Sendbox stops at " in last
     assert log
 
 
@@ -148,7 +150,9 @@ def test_the_program_serves_https_with_an_authority_of_its_own() -> None:
                 headers={"x-api-key": "test-a"},
             )
             assert answer.status_code == 200
-        assert ended(process, signal.SIGINT) == (OK, "")
+        code, log = ended(process, signal.SIGINT)
+    assert code == OK
+    assert [" info - - Sendbox stops at " in line for line in log.splitlines()] == [True]
 
 
 def test_the_program_tells_a_taken_port() -> None:

@@ -175,7 +175,7 @@ async def test_what_must_repeat_is_as_in_the_world() -> None:
             '{"body":"Sign in: https://shop.example/?token=123456789"}',
             '{"body":"Sign in: https://shop.example/?token=123456789"}',
         ),
-        ("x://y@z, postgres://me:pass@db", "x://y@z, postgres://me:pass@db"),
+        ("x://y@z, ftp://me:pass@db", "x://y@z, ftp://…@db"),
     ],
 )
 def test_texts(text: str, shown: str | None) -> None:

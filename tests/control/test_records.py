@@ -1,4 +1,7 @@
-"""Operations that look at what happened: journal, deliveries, hook, advice, digest, assumptions."""
+"""Operations that look at what happened: journal, deliveries, hook, advice, digest, assumptions.
+
+It is long because each of them has its own tests.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""What all lists of rules share in `when`: counters, hours, conditions turned round, lists; each played."""
+"""What all lists of rules share in `when`: counters, hours, conditions turned round, lists; each played.
+
+It is long because each condition is played in each list.
+"""
 
 from __future__ import annotations
 

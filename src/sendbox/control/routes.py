@@ -146,7 +146,11 @@ async def _perform(control: Control, row: Operation, request: Request) -> Respon
             encode = orjson.dumps
         origin = origin_of(control.runtime, request.scope)
         asked = control.do(origin, row, request.path_params.get("id"), arguments)
-        abandonable = (row.reads or row.asked) and not isinstance(request.scope.get("extensions", {}).get(WIRE), Inside)
+        abandonable = (
+            (row.reads or row.asked)
+            and row not in STREAMED
+            and not isinstance(request.scope.get("extensions", {}).get(WIRE), Inside)
+        )
         value = await (_while_there(asked, request.receive) if abandonable else asked)
         if row.logged:
             _log(control, row, request, value)
@@ -167,17 +171,28 @@ async def _perform(control: Control, row: Operation, request: Request) -> Respon
 
 async def _while_there(asked: Awaitable[Any], receive: Receive) -> Any:
     """Return the answer of an operation that only reads. It ends when its client goes away. Raises `ClientLeft`."""
-    asking = asyncio.ensure_future(asked)
+    asking = asyncio.current_task()
+    assert asking is not None
+    over = left = False
+
+    def leave(_leaving: asyncio.Task[None]) -> None:
+        nonlocal left
+        if not over:
+            left = True
+            asking.cancel()
+
     leaving = asyncio.create_task(_left(receive))
+    leaving.add_done_callback(leave)
     try:
-        await asyncio.wait({asking, leaving}, return_when=asyncio.FIRST_COMPLETED)
-        if not asking.done():
-            raise ClientLeft
-        return asking.result()
+        return await asked
+    except asyncio.CancelledError:
+        if not left:
+            raise
+        asking.uncancel()
+        raise ClientLeft from None
     finally:
-        asking.cancel()
+        over = True
         leaving.cancel()
-        await asyncio.wait({asking, leaving})
 
 
 def _log(control: Control, row: Operation, request: Request, answer: Mapping[str, Any]) -> None:

@@ -36,9 +36,11 @@ SHORTEST: Final = 8
 #: One of these is in every JSON text that has something to mask.
 _SIGNS: Final = (b"@", b"%40", b"ecret", b"assword", b"eaders", b"pikey", b"pi_key", b"pi-key", b"uthoriz", b"ookie")
 _REAL_KEY: Final = re.compile(rb'"key":"(?!test-)')
-#: `user:password@` of an address, plain and in a query or form. Webhooks go to http and https only; other schemes are
-#: words of a text.
-_USER: Final = re.compile(r"(?:(?<=http://)|(?<=https://))[^/\s?#\"'<>\\]*@", re.IGNORECASE)
+#: `user:password@` of an address, plain and in a query or form. Webhooks go to http and https, where a user alone may
+#: be a token; elsewhere, as in x://y@z, it takes a password.
+_USER: Final = re.compile(
+    r"(?:(?:(?<=http://)|(?<=https://))[^/\s?#\"'<>\\]*|(?<=://)[^/\s?#\"'<>\\:@]*:[^/\s?#\"'<>\\]*)@", re.IGNORECASE
+)
 _QUOTED_USER: Final = re.compile(
     r"(?:(?<=http%3A%2F%2F)|(?<=https%3A%2F%2F))(?:(?!%2F|%3F|%23)[^&\s\"'<>\\])*%40", re.IGNORECASE
 )
