@@ -1,9 +1,9 @@
 """Worlds that come and go at one server: what its memory does.
 
 `python -m benchmarks.soak --worlds N` opens so many worlds, does in each what clients and testers do, and closes them;
-four clients are at work at a time, each in another world. It prints the memory of the server after each thirtieth of the worlds.
-`--seconds` spreads the worlds over so much time, so that a run of 900 prints a line each 30 s. `--without` leaves kinds
-of acts out, so that it can be seen which of them costs memory.
+four clients are at work at a time, each in another world. It prints the memory of the server after each thirtieth of
+the worlds. `--seconds` spreads the worlds over so much time, so that a run of 900 prints a line each 30 s. `--without`
+leaves kinds of acts out, so that it can be seen which of them costs memory.
 """
 
 from __future__ import annotations
