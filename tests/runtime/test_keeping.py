@@ -1,4 +1,7 @@
-"""The bounds of what a server keeps: what is refused at them, what is forgotten, and who says so."""
+"""The bounds of what a server keeps: what is refused at them, what is forgotten, and who says so.
+
+Long because messages, entries and memory are bounded in one way.
+"""
 
 from __future__ import annotations
 
