@@ -70,9 +70,13 @@ def test_forward_ends_on_sigterm() -> None:
         url = address(banner, "base_url").removesuffix("/v2")
         arguments = ["forward", "--url", url, "--world", "test-demo", "--to", "http://127.0.0.1:9/"]
         process = subprocess.Popen([*PROGRAM, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        assert process.stdout is not None
-        assert process.stdout.readline().endswith("Ctrl-C ends it\n")
-        assert ended(process, signal.SIGTERM) == (OK, "")
+        try:
+            assert process.stdout is not None
+            assert process.stdout.readline().endswith("Ctrl-C ends it\n")
+            assert ended(process, signal.SIGTERM) == (OK, "")
+        finally:
+            process.kill()
+            process.communicate()
 
 
 def test_the_package_is_the_program() -> None:
