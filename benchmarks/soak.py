@@ -1,7 +1,7 @@
 """Worlds that come and go at one server: what its memory does.
 
-`python -m benchmarks.soak --worlds N` opens so many worlds one after another, a few of them open at once, does in each
-what clients and testers do, and closes them. It prints the memory of the server after each thirtieth of the worlds.
+`python -m benchmarks.soak --worlds N` opens so many worlds, does in each what clients and testers do, and closes them;
+four clients are at work at a time, each in another world. It prints the memory of the server after each thirtieth of the worlds.
 `--seconds` spreads the worlds over so much time, so that a run of 900 prints a line each 30 s. `--without` leaves kinds
 of acts out, so that it can be seen which of them costs memory.
 """
@@ -14,7 +14,7 @@ import http.client
 import json
 import re
 import time
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -102,6 +102,11 @@ class Visit:
     def phone(self, at: int = 0) -> str:
         """A phone of this world."""
         return f"4207{self.number % 10**6:06}{at:02}"
+
+    def do(self, acts: Iterable[Callable[[Visit], None]]) -> None:
+        """Does acts one after another."""
+        for act in acts:
+            act(self)
 
     def call(self, method: str, path: str, value: Any = None, kind: str = "application/json") -> Any:
         """A call with the key of the world."""
@@ -248,18 +253,20 @@ def soak(
     stages = [{act: of for act, of in acts.items() if act.__name__ not in without} for acts in STAGES]
     under_way: dict[int, Visit] = {}
     began = time.monotonic()
-    for step in range(worlds + APART * (len(stages) - 1)):
-        time.sleep(max(0.0, began + seconds * min(step / worlds, 1) - time.monotonic()))
-        for stage, acts in enumerate(stages):
-            number = step - APART * stage
-            if 0 <= number < worlds:
-                visit = under_way.setdefault(number, Visit(server, number, target))
-                for act, of in acts.items():
-                    if number % of == 0:
-                        act(visit)
-        under_way.pop(step - APART * (len(stages) - 1), None)
-        if (step + 1) * PARTS // worlds > step * PARTS // worlds:
-            yield Figure(time.monotonic() - began, min(step + 1, worlds), accepted(server), server.rss)
+    with ThreadPoolExecutor(len(stages)) as pool:
+        for step in range(worlds + APART * (len(stages) - 1)):
+            time.sleep(max(0.0, began + seconds * min(step / worlds, 1) - time.monotonic()))
+            calls = []
+            for stage, acts in enumerate(stages):
+                number = step - APART * stage
+                if 0 <= number < worlds:
+                    visit = under_way.setdefault(number, Visit(server, number, target))
+                    calls.append(pool.submit(visit.do, [act for act, of in acts.items() if number % of == 0]))
+            for call in calls:
+                call.result()
+            under_way.pop(step - APART * (len(stages) - 1), None)
+            if (step + 1) * PARTS // worlds > step * PARTS // worlds:
+                yield Figure(time.monotonic() - began, min(step + 1, worlds), accepted(server), server.rss)
 
 
 def accepted(server: Process) -> int:

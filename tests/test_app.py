@@ -233,6 +233,23 @@ async def test_only_so_many_advices_are_remembered(monkeypatch: pytest.MonkeyPat
         assert box.log[-1] == (KEY, "advice in all: 2 × unknown-field on sendMessage at $.one, 2 × others")
 
 
+@pytest.mark.parametrize("key", [f"{KEY}\t", f"{KEY} ", f"\t {KEY} \t"])
+async def test_s5_1_white_space_around_a_key_does_not_count(key: str) -> None:
+    """HTTP has optional white space around the value of a header (RFC 9110 5.5)."""
+    async with boxed() as box:
+        assert (await box.post("/v2/message", MESSAGE, x_api_key=key)).status == 200
+        assert list(box.runtime.worlds) == [KEY]
+
+
+@pytest.mark.parametrize("host", ['evil"><script>', "a b", "x@evil.example", "evil.example/x", "a'b", ""])
+async def test_a_host_that_is_none_is_not_given_out(host: str) -> None:
+    """The address in `Sendbox-Journal` is then that of the socket."""
+    async with boxed() as box:
+        headers = {"x-api-key": KEY, "content-type": "application/json", "host": host}
+        answer = await box.call("POST", "/v2/message", JSON, headers)
+        assert answer.headers["sendbox-journal"] == f"http://127.0.0.1:80{WORLD}/journal/1"
+
+
 # --- origins ----------------------------------------------------------------------------------------------------------
 
 

@@ -29,8 +29,16 @@ from sendbox.services.verify.language import VERIFY
 
 if TYPE_CHECKING:
     from sendbox.engine.blueprint import Blueprint
+    from sendbox.engine.commands.requests import RequestRecord
     from sendbox.engine.expect.subjects import Subject
+    from sendbox.engine.world import World
     from sendbox.scenario.vocabulary import Vocabulary
+
+
+def _phones(world: World, record: RequestRecord) -> tuple[str, ...]:
+    """The phones that a call is about: those that it names, and that of the session in its path."""
+    return tuple(dict.fromkeys((*phones_of(world, record), *verify.phones_of(world, record))))
+
 
 #: What a scenario may expect. The language's schema and the documentation are held to this table by tests.
 SUBJECTS: Final[dict[str, Subject]] = {
@@ -44,7 +52,7 @@ SUBJECTS: Final[dict[str, Subject]] = {
         results=STATES[1:],
         gateways=CHANNEL_WORDS,
         advice=OF_CALLS,
-        phones=phones_of,
+        phones=_phones,
         keys=messaging.keys_of,
         request=messaging.request_of,
     ),

@@ -64,10 +64,11 @@ async def test_a_port_on_which_no_server_listens() -> None:
     [
         b"HTTP/1.1 404 Not Found\r\ncontent-length: 2\r\n\r\n{}",
         b'HTTP/1.1 200 OK\r\ncontent-length: 20\r\n\r\n{"status":"loading"}',
+        b'HTTP/1.1 503 Service Unavailable\r\ncontent-length: 62\r\n\r\n{"error":"memory_full","message":"full; wait","status":"full"}',
         b"SSH-2.0-OpenSSH\r\n",
         b"",
     ],
-    ids=["missing", "loading", "no-http", "closed"],
+    ids=["missing", "loading", "full", "no-http", "closed"],
 )
 @pytest.mark.asyncio
 async def test_something_else_answers(raw: bytes) -> None:

@@ -365,3 +365,15 @@ async def test_a_template_goes_by_its_name() -> None:
         step = Done(0, world.now, "move_template", {"template": "a", "status": "PAUSED"})
         change = {"name": "a", "language": "en", "status": "PAUSED"}
         assert entry_of(world, step, SERVED.exported) == {"template": change}
+
+
+@pytest.mark.parametrize("text", ["%C5%99", "%F8", "\u0159"], ids=["escaped", "not UTF-8", "plain"])
+async def test_refused_legacy_calls_are_exported(text: str) -> None:
+    """Also those with letters beyond ASCII, however they are written."""
+    form = {"content-type": "application/x-www-form-urlencoded"}
+    async with boxed() as box:
+        await box.open()
+        answer = await box.call("POST", "/Send", f"apikey={KEY}&number={text}&message={text}".encode(), form)
+        assert answer.body.startswith(b"ERROR")
+        exported = await box.get(f"{WORLD}/export?as=scenario")
+        assert (exported.status, "traffic" in exported.json["text"]) == (200, True)

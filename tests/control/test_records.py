@@ -38,12 +38,13 @@ async def test_an_act_with_the_newest_of_two_messages_of_one_instant_is_marked(
     """Which of them is the newest goes by arrival: the digest may differ, and says so. With one nothing is marked."""
     timeline = {"timeline": [{"at": "2m", **body}]} if path is None else {}
     scenario = {"sendbox": 1, "account": {"senders": {"richmsg": ["A", "B"]}}, **timeline}
-    message = {"body": "See http://shop.example", "params": {"_url": {"shorten": True}}}
+    shortened = {"_url": {"shorten": True}}
     flow = [{"richmsg": {"sender": "A"}}], [{"richmsg": {"sender": "B"}}]
     async with boxed() as box:
         await box.open(scenario=scenario)
         for place in order:
-            await box.send("420777000101", flow=flow[place], **{**message, "body": f"{message['body']}/{place}"})
+            body_sent = f"See http://shop.example/{place}"
+            await box.send("420777000101", flow=flow[place], body=body_sent, params=shortened)
         await box.advance("1m")
         proof = (await box.get(f"{WORLD}/digest")).json
         assert proof["order_sensitive"] is False

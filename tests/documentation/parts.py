@@ -93,11 +93,17 @@ def _assumption(row: Assumption) -> tuple[str, ...]:
 def families() -> str:
     """The families of misfortunes, with the right to each kind."""
     rows = [
-        (f"`{family}`{' (usual)' * (family in USUAL)}", kind.name, ", ".join(kind.cites), kind.relies)
+        (
+            f"`{family}`{' (usual)' * (family in USUAL)}",
+            kind.name,
+            "question" if kind.changing else "bug",
+            ", ".join(kind.cites),
+            kind.relies,
+        )
         for family, kinds in FAMILIES.items()
         for kind in kinds
     ]
-    return table(("family", "kind", "the service may do so by", "a correct client may rely on"), rows)
+    return table(("family", "kind", "a find is a", "the service may do so by", "a correct client may rely on"), rows)
 
 
 def confidence() -> str:

@@ -355,3 +355,61 @@ class Counted:
             return of(world, what)
 
         return read
+
+
+CODES = """
+sendbox: 1
+extends: default
+traffic:
+  - {at: 0s, name: made, request: {operation: createValidation, body: {phoneNumber: "420777000101"}}}
+  - at: 1m
+    request: {operation: verifyCode, params: {token: $made.token}, body: {code: "000000"}}
+    expect: {status: 400}
+  - {at: 2m, request: {operation: createValidation, body: {phoneNumber: "420777000102"}}}
+  - at: 3m
+    request: {operation: verifyCode, params: {token: none}, body: {code: "000000"}}
+    expect: {status: 404}
+"""
+
+
+@pytest.mark.parametrize(
+    ("entry", "passed"),
+    [
+        ({"that": "requests", "where": {"operation": "verifyCode", "phone": "420777000101"}, "count": 1}, True),
+        ({"that": "requests", "where": {"operation": "verifyCode", "phone": "420777000102"}, "count": 0}, True),
+        ({"that": "requests", "where": {"operation": "verifyCode"}, "each": "phone", "at_least": 1}, False),
+        (
+            {
+                "that": "requests",
+                "where": {"operation": "createValidation", "phone": "420777000101"},
+                "then": [{"that": "requests", "where": {"operation": "verifyCode"}, "same": "phone", "count": 1}],
+            },
+            True,
+        ),
+        (
+            {
+                "that": "codes",
+                "where": {"phone": "420777000102"},
+                "then": [{"that": "requests", "where": {"operation": "verifyCode"}, "same": "phone", "count": 0}],
+            },
+            True,
+        ),
+    ],
+    ids=str,
+)
+def test_a_call_about_a_code_belongs_to_the_phone_that_has_it(entry: dict[str, Any], passed: bool) -> None:
+    """A call with the token of a session is about the phone of the session, one with another token about none."""
+    assert judged(play(CODES).world, entry)["passed"] is passed
+
+
+@pytest.mark.parametrize("share", [{"at_most": "1%"}, {"at_least": "99%"}, {"at_most": "100%"}], ids=str)
+def test_a_share_of_nothing_fails(share: dict[str, str]) -> None:
+    """Whichever share is asked: of nothing it says nothing; the text says that nothing was among it."""
+    entry = {"that": "messages", "among": {"tag": "vip"}, "where": {"result": "undelivered"}, **share}
+    (view,) = judged(play(CODES).world, entry)["expectations"]
+    ((bound, part),) = share.items()
+    wanted = f"{bound.replace('_', ' ')} {part}"
+    assert (view["state"], view["found"]) == ("failed", 0)
+    assert view["why"] == f'nothing was among it: no messages with tag "vip", wanted {wanted} of them'
+    (soon,) = judged(play(CODES).world, {**entry, "within": "1d"}, ended=False)["expectations"]
+    assert soon["state"] == "open"

@@ -22,10 +22,9 @@ CALLS: Final = {
         "account: {credit: {eur: 0}}",
         'sendMessage, body: {body: Hi, to: [{phone_number: "%s"}]}',
     ),
-    "a message to several, with two steps": (
+    "a message to several": (
         "account: {credit: {eur: 0}}",
-        'sendMessage, body: {to: [{phone_number: "%s"}, {phone_number: "420777000199"}],'
-        " flow: [{richmsg: {sender: Acme, body: Hi}}, {sms: {body: Hi}}]}",
+        'sendMessage, body: {body: Hi, to: [{phone_number: "%s"}, {phone_number: "420777000199"}]}',
     ),
     "a simple message": (
         "attempts: [{then: [{rejected: {after: 0s}}]}]",
@@ -70,7 +69,7 @@ def holds(world: World, first: dict[str, Any], then: dict[str, Any]) -> bool:
 
 
 def came_with_its_call(world: World, that: str) -> bool:
-    """Whether a kind has things in this world only that were there when the call was journaled, or that stand for it."""
+    """Return whether all things of a kind were there when the call was journaled, or stand for the call."""
     (call,) = (thing.entry for thing in things(world, "requests"))
     assert call is not None
     return that in DEEDS or all(thing.entry is not None and thing.entry <= call for thing in things(world, that))
@@ -139,13 +138,11 @@ def test_the_order_within_an_instant_is_that_of_the_calls(call: str) -> None:
         assert not holds(world, two, {**after, "where": {"phone": PHONE}}), (first, then)
 
 
-SENTENCES: Final = """
-sendbox: 1
-account: {credit: {eur: 0}}
-traffic:
-  - {at: 1m, request: {operation: sendPriorityMessage, body: {body: Hi, tag: alert, to: [{phone_number: "420777000101"}]}}}
+AGAIN: Final = """
+  - at: %s
+    request: {operation: sendPriorityMessage, body: {body: Hi, tag: alert, to: [{phone_number: "%s"}]}}
 """
-AGAIN: Final = '  - {at: 5m, request: {operation: sendPriorityMessage, body: {body: Hi, tag: alert, to: [{phone_number: "%s"}]}}}\n'
+SENTENCES: Final = "sendbox: 1\naccount: {credit: {eur: 0}}\ntraffic:" + AGAIN % ("1m", "420777000101")
 RETRIED: Final[dict[str, Any]] = {
     "that": "attempts",
     "where": {"refused": "credit"},
@@ -163,8 +160,8 @@ QUIET: Final[dict[str, Any]] = {
     ("text", "retried", "quiet"),
     [
         (SENTENCES, False, True),
-        (SENTENCES + AGAIN % "420777000101", True, False),
-        (SENTENCES + AGAIN % "420777000102", False, True),
+        (SENTENCES + AGAIN % ("5m", "420777000101"), True, False),
+        (SENTENCES + AGAIN % ("5m", "420777000102"), False, True),
     ],
     ids=["once", "again", "to another phone"],
 )
@@ -179,3 +176,37 @@ def test_what_speaks_against_a_thing_of_the_same_call() -> None:
     """The verdict says that it came with the thing before."""
     (view,) = verdict(play(SENTENCES).world, load({"sendbox": 1, "expect": [RETRIED]}).expect)["expectations"]
     assert [near["why_not"] for near in view["nearest"]] == ["came with it, at the same instant, wanted after"]
+
+
+LATER: Final = SENTENCES + AGAIN % ("5m", "420777000101")
+
+
+@pytest.mark.parametrize(
+    ("times", "passed"),
+    [
+        ({"after": "4m"}, True),
+        ({"after": "4m1ms"}, False),
+        ({"before": "4m"}, True),
+        ({"before": "3m59s"}, False),
+        ({"after": "1m30s", "within": "4m"}, True),
+        ({"after": "2026-03-02T09:05:00Z"}, True),
+        ({"after": "2026-03-02T09:05:01Z"}, False),
+        ({"before": "2026-03-02T09:05:00Z"}, True),
+        ({"before": "2026-03-02T09:04:59Z"}, False),
+    ],
+    ids=str,
+)
+def test_times_in_then(times: dict[str, str], passed: bool) -> None:
+    """Durations count from the thing before, of after and before as of within; an instant has its date."""
+    world = play(LATER.replace("sendbox: 1", 'sendbox: 1\nclock: {start: "2026-03-02T09:00:00Z"}', 1)).world
+    then = {"that": "sends", "where": {"tag": "alert"}, "same": "phone", **times}
+    assert holds(world, {"that": "attempts", "where": {"refused": "credit"}}, then) is passed
+
+
+def test_how_a_time_in_then_is_missed() -> None:
+    """The text says how long after the thing before it came, and how long it had to be."""
+    (first,) = RETRIED["then"]
+    entry = {**RETRIED, "then": [{**first, "after": "5m", "within": "6m"}]}
+    (view,) = verdict(play(LATER).world, load({"sendbox": 1, "expect": [entry]}).expect)["expectations"]
+    assert 'no sends with tag "alert" within 6m not before 5m' in view["why"]
+    assert "came 4m after it, wanted not before 5m" in [near["why_not"] for near in view["nearest"]]

@@ -193,6 +193,7 @@ def test_the_manifest_of_kubernetes() -> None:
     probes = [container[name]["httpGet"] for name in ("startupProbe", "readinessProbe", "livenessProbe")]
     assert probes == [{"path": HEALTH, "port": "http"}] * 3
     assert container["readinessProbe"]["timeoutSeconds"] == 5
+    assert container["readinessProbe"]["failureThreshold"] == 6  # a full server can still be reached for half a minute
     assert container["livenessProbe"]["failureThreshold"] == 12
     (hosts,) = re.findall(r"# - ({name: SENDBOX_HOSTS, .+})", (RECIPES / "kubernetes.yaml").read_text("utf-8"))
     assert yaml.safe_load(hosts)["name"] in serve_settings()

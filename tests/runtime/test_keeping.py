@@ -270,13 +270,20 @@ async def test_a_server_that_is_full_refuses() -> None:
         assert (opened.status, opened.json["error"]) == (409, "memory_full")
         with pytest.raises(Conflict, match="--max-memory"):
             box.runtime.open("test-3")
-        assert (await box.get("/_sandbox/health")).json["memory"] == {"used": 100 * MB, "most": 100 * MB, "full": True}
+        early = await box.get("/_sandbox/health")
+        await box.app.tools()
+        health = await box.get("/_sandbox/health")
+        assert (health.status, health.json) == (early.status, early.json)
+        assert (health.status, health.json["error"], health.json["status"]) == (503, "memory_full", "full")
+        assert health.json["memory"] == {"used": 100 * MB, "most": 100 * MB, "full": True}
         memory.used = 96 * MB
         bounds.look()
         assert isinstance(bounds.full, Full)
         memory.used = 94 * MB
         bounds.look()
         await box.send(PHONE)
+        health = await box.get("/_sandbox/health")
+        assert (health.status, health.json["status"]) == (200, "ok")
         bounds.close()
 
 
@@ -285,9 +292,11 @@ async def test_what_is_free_goes_back_to_the_system(monkeypatch: pytest.MonkeyPa
     async with boxed() as box:
         memory = Memory()
         given: list[int] = []
+        collected: list[bool] = []
 
-        def give_back() -> None:
+        def give_back(*, collecting: bool) -> None:
             given.append(memory.used)
+            collected.append(collecting)
             memory.used = 50 * MB
 
         monkeypatch.setattr("sendbox.runtime.bounds.give_back", give_back)
@@ -314,6 +323,7 @@ async def test_what_is_free_goes_back_to_the_system(monkeypatch: pytest.MonkeyPa
             bounds.look()
             await bounds._giving
         assert given == [50 * MB]
+        assert collected == [True, False, False]  # once, when the bound is reached
         bounds.close()
 
 

@@ -270,3 +270,44 @@ def test_a_node_is_sound_by_itself() -> None:
     assert asked.sound(Node(0, Source("x"), "$.seeds"))
     assert not asked.sound(Node(0, Source("x"), "$.seed"))
     assert asked.sound(Node(0, Source("y"), "$.seed"))
+
+
+CHANGED = {
+    "a step, once a file": (
+        "expect: [{that: sends, where: {channel: sms}}, {that: messages, where: {body: x, sender: y}}]",
+        ['sms": channel of sends may be that of any step that was tried'],
+    ),
+    "a result that another step may have": (
+        "expect: [{that: messages, where: {result: failed}}]",
+        ['failed": result of messages may be'],
+    ),
+    "one that only the step shown has": ("expect: [{that: messages, where: {channel: sms, result: delivered}}]", []),
+    "a rule": ('expect: [{that: messages, where: {rule: "*"}}]', []),
+    "another kind": ("expect: [{that: attempts, where: {channel: sms}}]", []),
+    "a word of steps": (
+        "expect: [{that: sends, where: {last: {channel: sms}}}, {that: messages, where: {body: x}}]",
+        [],
+    ),
+    "a duration in then": (
+        "expect: [{that: clicks, each: phone, then: [{that: sends, after: 90s}, {that: sends, before: 1d}]}]",
+        ['90s": after in then counts from the thing before'],
+    ),
+    "within beside it": ("expect: [{that: clicks, each: phone, then: [{that: sends, after: 90s, within: 1h}]}]", []),
+    "an instant in then": (
+        'expect: [{that: clicks, each: phone, then: [{that: sends, after: "2026-03-02T09:05:00Z"}]}]',
+        [],
+    ),
+    "a duration outside then": ("expect: [{that: clicks, after: 90s}]", []),
+    "both in one": (
+        "expect: [{that: sends, where: {body: x}, each: phone, then: [{that: sends, after: 90s}]}]",
+        ["say tried or last or delivered of which; after in then counts"],
+    ),
+}
+
+
+@pytest.mark.parametrize(("text", "expected"), CHANGED.values(), ids=CHANGED)
+def test_what_a_file_may_say_otherwise_now_is_warned_of_once(text: str, expected: list[str]) -> None:
+    """One line a file, and none where its author knows: by a word of steps, or by within."""
+    found = [str(each) for each in check(f"sendbox: 1\n{text}\n") if each.rule == "changed"]
+    assert len(found) == len(expected)
+    assert all(part in line for part, line in zip(expected, found, strict=True))

@@ -10,6 +10,7 @@ import ssl
 import threading
 from collections.abc import Callable, Coroutine, Iterator
 from concurrent.futures import Future
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -20,6 +21,7 @@ from starlette.types import Receive, Scope, Send
 from sendbox.server.listener import HEAD, HttpServer
 from sendbox.server.thread import ServerThread
 from sendbox.server.tls import Tls, self_signed
+from tests.box import KEY, WORLD, boxed, turns
 from tests.serving import GET, LIMIT, asked, connected, hello, served, threaded
 
 
@@ -140,6 +142,64 @@ def test_upgrade_is_declined_without_a_word(
         assert asked(sock, GET, b"/a").endswith(b"\r\n/a")
     thread.run(server.stop())
     assert caplog.text == ""
+
+
+CONNECT = b"CONNECT /a HTTP/1.1\r\nhost: x\r\n"
+
+
+@pytest.mark.parametrize(
+    "packets",
+    [
+        pytest.param([CONNECT + FIXED], id="one-packet"),
+        pytest.param([CONNECT + FIXED[:-4], b"body"], id="body-apart"),
+        pytest.param([CONNECT + FIXED[:-2], b"dy"], id="cut-in-the-body"),
+        pytest.param([CONNECT + CHUNKED, GET], id="chunked"),
+    ],
+)
+def test_connect_with_a_body_is_answered_once(thread: ServerThread, packets: list[bytes]) -> None:
+    """However it is cut: a body has no meaning there, is not taken for a request, and the connection ends."""
+    server = served(thread)
+    with connected(server) as sock:
+        with suppress(ConnectionError):  # it may have ended before the last packet
+            for packet in packets:
+                sock.sendall(packet)
+        got = b""
+        with suppress(ConnectionError):
+            while piece := sock.recv(65536):
+                got += piece
+        assert got.startswith(b"HTTP/1.1 200 OK\r\n")
+        assert got.count(b"HTTP/1.1 ") == 1
+    thread.run(server.stop())
+
+
+def test_what_waited_behind_another_call_is_answered_or_not_carried_out() -> None:
+    """After a half-close a call that cannot be answered any more has no effect."""
+
+    async def main() -> None:
+        async with boxed() as box:
+            await box.open()
+            hosted = box.runtime.worlds[KEY]
+            server = HttpServer(box.app)
+            reader, writer = await asyncio.open_connection("127.0.0.1", await server.start())
+            hosted.working = asyncio.get_running_loop().create_future()
+            body = b'{"body":"x"}'
+            head = f"POST {WORLD}/phones/420777000101/write HTTP/1.1\r\nhost: x\r\ncontent-length: {len(body)}\r\n\r\n"
+            writer.write(head.encode() + body)
+            while not hosted.controls:
+                await asyncio.sleep(0)
+            writer.write((head.encode() + body) * 4)
+            writer.write_eof()
+            await turns(20)
+            working, hosted.working = hosted.working, None
+            working.set_result(None)
+            answered = (await reader.read()).count(b"HTTP/1.1 201")
+            await turns(20)
+            writer.close()
+            carried_out = (await box.get(f"{WORLD}/journal?kind=inbound")).json["entries"]
+            assert answered == len(carried_out) < 5
+            await server.stop()
+
+    asyncio.run(main())
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ def verdict(world: str | None, url: str, *, strict: bool = False) -> tuple[str, 
     """
     origin = address.origin(url)
     world = address.world_at(origin, world)
-    return world, address.call(origin, "verdict", world, {"ended": True, "strict": strict})
+    return world, address.call(origin, "verdict", world, {"ended": True, **({"strict": True} if strict else {})})
 
 
 def shown(world: str, judged: Verdict, form: str, *, strict: bool = False) -> str:

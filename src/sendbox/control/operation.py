@@ -52,7 +52,7 @@ class ControlError(Exception):
     detail: dict[str, Any]
     """The other fields of the answer."""
 
-    def __init__(self, status: int, error: str, message: str, **detail: Any) -> None:
+    def __init__(self, status: int, error: str, message: str, /, **detail: Any) -> None:
         super().__init__(message)
         self.status = status
         self.error = error

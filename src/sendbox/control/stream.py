@@ -282,6 +282,7 @@ class Events:
             self.leave(self._order)
             for reader in self._readers:
                 reader.end()
+            self._readers.clear()  # they refer to this stream
 
     def _sources(self) -> Iterator[Changing]:
         """Where something may happen that this stream tells."""

@@ -36,7 +36,7 @@ from sendbox.engine.blueprint import Blueprint
 from sendbox.engine.bounds import FASTEST, SLOWEST
 from sendbox.engine.durations import instant, iso, shown
 from sendbox.engine.patterns import Pattern
-from sendbox.runtime.worlds import Hosted, Runtime, Slice
+from sendbox.runtime.worlds import MEMORY_FULL, Hosted, Runtime, Slice
 from sendbox.scenario.keys.texts import invents
 from sendbox.scenario.model import ScenarioError
 from sendbox.services.ports import account_of
@@ -210,8 +210,14 @@ class DroppedRule(TypedDict):
 
 @operation("GET", "/health", answers=Health)
 async def health(call: Call) -> Any:
-    """Answers once the scenario is loaded. `dropped` counts lines of the log that could not be written."""
-    return call.runtime.health()
+    """Answers once the scenario is loaded. `dropped` counts lines of the log that could not be written.
+
+    While the memory is full the answer is 503 `memory_full` with the same fields and the `status` `full`.
+    """
+    health = call.runtime.health()
+    if (full := call.runtime.full) is not None:
+        raise ControlError(503, MEMORY_FULL, full, **health)
+    return health
 
 
 @operation("GET", "/schema", answers=dict, whole=True)

@@ -11,9 +11,11 @@ import os
 import sys
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from sendbox.engine.keeping.forgetting import MESSAGES, Forgetting
+from sendbox.runtime import collector
 from sendbox.runtime.counting.counts import messages_made
 
 if TYPE_CHECKING:
@@ -46,10 +48,12 @@ def resident() -> int:
         return int(statm.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
-def give_back() -> None:
-    """Gives free memory back to the system, where the C library can."""
+def give_back(*, collecting: bool = False) -> None:
+    """Gives free memory back to the system, where the C library can; `collecting` frees unused cycles before."""
     import ctypes
 
+    if collecting:
+        collector.collect()
     with suppress(OSError, AttributeError):
         ctypes.CDLL(None).malloc_trim(0)
 
@@ -177,13 +181,15 @@ class Bounds:
         """Reads the memory: above its bound worlds forget, or nothing more is taken in until it is well below.
 
         What is free goes back to the system, beside the loop, while the bound is reached and after worlds have ended:
-        the process has it else for as long as it runs. What of it cannot go back does not count as used.
+        the process has it else for as long as it runs. What of it cannot go back does not count as used. Cycles that
+        nothing uses are looked for when the bound is reached, and after worlds have ended while it is. It is not done at
+        each look, because it holds the loop.
         """
         assert self._memory is not None
         memory = self._reading()
         self.used = memory - self._free.of(memory)
         if self._swept or self.full is not None or self.used >= self._memory:
-            self._give_back()
+            self._give_back(collecting=self.used >= self._memory and (self._swept or self.full is None))
         if self.used < self._memory:
             if self.used < self._memory * RELEASED:
                 self.full = None
@@ -202,10 +208,10 @@ class Bounds:
         why = f"the server uses {_megabytes(self.used)}, and --max-memory is {_megabytes(self._memory)}"
         self.full = Full(why, "close or reset worlds, or raise --max-memory")
 
-    def _give_back(self) -> None:
+    def _give_back(self, *, collecting: bool) -> None:
         if self._giving is None or self._giving.done():
             self._swept = False
-            self._giving = self._loop.run_in_executor(None, give_back)
+            self._giving = self._loop.run_in_executor(None, partial(give_back, collecting=collecting))
 
     # -- what is shown
 

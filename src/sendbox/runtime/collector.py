@@ -64,7 +64,7 @@ def collecting() -> Iterator[None]:
 
 def collect() -> None:
     """Frees all cycles of the process, frozen ones too. It holds the loop: for a process without memory only."""
-    if _own is not None:
+    if _own is not None and not _collecting:
         gc.unfreeze()
         gc.collect()
         gc.freeze()

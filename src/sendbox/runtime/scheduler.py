@@ -97,8 +97,9 @@ class Mover:
         if hosted.open or hosted.controls or hosted.world.outlets.in_flight:
             hosted.timer = self._loop.call_later(self._runtime.settings.quiet, self._auto, hosted)
             return
-        hosted.auto = self._loop.create_task(self._auto_step(hosted))
-        self._runtime.keep(hosted, hosted.auto)
+        hosted.auto = step = self._loop.create_task(self._auto_step(hosted))
+        self._runtime.keep(hosted, step)
+        step.add_done_callback(lambda ended: self._auto_ended(hosted, ended))
 
     async def _auto_step(self, hosted: Hosted) -> None:
         try:
@@ -117,6 +118,12 @@ class Mover:
         if due is None or world.outlets.ready or world.timeline.next_due() != due:
             return False
         return due > END or due - world.now > self._runtime.settings.max_reach_ms
+
+    @staticmethod
+    def _auto_ended(hosted: Hosted, step: asyncio.Task[None]) -> None:
+        """Lets the step go: one that was cancelled holds its frames, and so the world."""
+        if hosted.auto is step:
+            hosted.auto = None
 
     async def steady(self, hosted: Hosted) -> None:
         """Waits until the step that an `auto` clock is taking has ended, so that it disturbs no command."""

@@ -60,6 +60,8 @@ __all__ = ["Conflict", "Deliverer", "Hosted", "Refusal", "Runtime", "Slice"]
 
 #: Real seconds after which what a closed world left is taken apart.
 SWEEP: Final = 0.05
+#: The stable word for a server without memory.
+MEMORY_FULL: Final = "memory_full"
 KEY: Final = re.compile(r"test-[A-Za-z0-9._-]{1,64}")
 #: How the ids of worlds begin, unless a setting allows others; and what may be in a pattern of them.
 BEGINS: Final = "test-"
@@ -270,8 +272,8 @@ class Runtime:
             raise Conflict("world_exists", f"{world_id} is open already", world=world_id)
         if len(self.worlds) >= self.settings.max_worlds:
             raise Capped("too_many_worlds", f"{len(self.worlds)} worlds are open, the cap; close some")
-        if self.bounds is not None and self.bounds.full is not None:
-            raise Conflict("memory_full", f"{self.bounds.full.why}; {self.bounds.full.what_to_do}")
+        if (full := self.full) is not None:
+            raise Conflict(MEMORY_FULL, full)
         blueprint = blueprint or self.blueprint
         seed, given = self._seed(blueprint, seed), start
         blueprint, start = self.watch.opens(blueprint, start)
@@ -508,10 +510,16 @@ class Runtime:
         if self.bounds is not None:
             self.bounds.swept()
 
+    @property
+    def full(self) -> str | None:
+        """Why nothing more is taken in, and what to do about it; None while there is memory."""
+        full = None if self.bounds is None else self.bounds.full
+        return None if full is None else f"{full.why}; {full.what_to_do}"
+
     def health(self) -> dict[str, Any]:
         """What tells that the server answers, and which one it is."""
         return {
-            "status": "ok",
+            "status": "ok" if self.full is None else "full",
             "version": __version__,
             "engine": ENGINE,
             "instance": self.instance,

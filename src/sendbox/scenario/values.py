@@ -188,8 +188,14 @@ class Reader:
         return Pattern(str(node.value), mark="~")
 
     def money(self, node: Node) -> int:
-        """Millionths of a currency's unit."""
-        return int(Decimal(str(node.value)) * _MILLIONTHS)
+        """Millionths of a currency's unit; a problem where there are smaller parts."""
+        amount = Decimal(str(node.value)) * _MILLIONTHS
+        if amount != int(amount):
+            message = (
+                f"{show(node.value)} has more than six decimals; wanted: an amount of money, in millionths at most"
+            )
+            self.complain(node, "decimals", message)
+        return int(amount)
 
     def country_code(self, node: Node) -> str:
         """A calling code that is assigned."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
+from sendbox.runtime.worlds import MEMORY_FULL
 from sendbox.server.faults import reply
 from sendbox.server.hosts import foreign, misaddressed
 from sendbox.server.instance import HEADER
@@ -36,7 +37,7 @@ class Application:
         self._made: ASGIApp | None = None
         self._making: asyncio.Future[ASGIApp] | None = None
         self._settings = runtime.settings
-        self._health = runtime.health
+        self._runtime = runtime
         #: the header that tells which server answers
         self.mark = (HEADER.encode(), runtime.instance.encode())
         self._later = later
@@ -75,9 +76,16 @@ class Application:
                 await asyncio.get_running_loop().run_in_executor(None, self._paths.load)
             await self._emulated.handle(scope, receive, send)
         elif scope["type"] == "http" and self._made is None and _asks_for_health(scope):
-            await reply(send, Answer(200, orjson.dumps(self._health())))
+            await reply(send, self._checked())
         else:
             await (self._made or await self.tools())(scope, receive, send)
+
+    def _checked(self) -> Answer:
+        """The answer to a health check, as the operation of control gives it."""
+        health = self._runtime.health()
+        if (full := self._runtime.full) is None:
+            return Answer(200, orjson.dumps(health))
+        return Answer(503, orjson.dumps({"error": MEMORY_FULL, "message": full, **health}))
 
     async def tools(self) -> Any:
         """The application of all that is not emulated."""

@@ -21,7 +21,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResp
 
 from sendbox.server.faults import written
 from sendbox.server.thread import ServerThread
-from sendbox.server.wire import WIRE, Line
+from sendbox.server.wire import WIRE, Line, gone
 from sendbox.server.writes import Joined
 from sendbox.services.http.exchange import Answer
 
@@ -33,6 +33,8 @@ __all__ = ["CannotListen", "HttpServer", "ServerThread"]
 
 #: Seconds a connection may be idle: longer than a developer looks at a breakpoint, so that a client's pool stays good.
 KEEP_ALIVE: Final = 300
+#: The headers that say that a request has a body.
+FRAMING: Final = (b"content-length", b"transfer-encoding")
 #: Bytes that the target and the headers of a request may have.
 HEAD: Final = 64 * 1024
 #: Seconds of the loop's clock that requests under way have to end once they are cancelled.
@@ -90,6 +92,8 @@ class Protocol(HttpToolsProtocol):
         #: whether the head of a request is being read, and how much of it came in earlier packets
         self._heading, self._head = True, 0
         self._too_long = False
+        #: a body of CONNECT has no meaning (RFC 9110 9.3.6), and is not read: the answer ends the connection
+        self._tunnel = False
         #: requests that were not answered yet when the next one came
         self._behind: list[RequestResponseCycle] = []
 
@@ -108,6 +112,8 @@ class Protocol(HttpToolsProtocol):
 
     def data_received(self, data: bytes) -> None:
         """Reads a packet, and again from an offer on that stopped the parser."""
+        if self._tunnel:
+            return
         if self._too_long:  # to close with data unread would take the refusal from the client
             self._head += len(data)
             if self._head > 16 * HEAD:
@@ -147,6 +153,9 @@ class Protocol(HttpToolsProtocol):
         if not self._offered:
             before: RequestResponseCycle | None = self.cycle
             super().on_headers_complete()
+            if self.parser.get_method() == b"CONNECT" and any(name in FRAMING for name, _ in self.headers):
+                self._tunnel = True
+                self.cycle.keep_alive = False
             if before is not None and before is not self.cycle and not before.response_complete:
                 self._behind = [cycle for cycle in self._behind if not cycle.response_complete]
                 self._behind.append(before)
@@ -317,6 +326,10 @@ class HttpServer:
         return config
 
     async def _guarded(self, scope: Scope, receive: Receive, send: Send) -> None:
+        line: Line | None = scope.get("extensions", {}).get(WIRE)
+        if line is not None and line.closing:  # it waited behind another request: nobody would get the answer
+            await gone(receive)
+            return
         try:
             await self._app(scope, receive, send)
         except asyncio.CancelledError:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from typing import TYPE_CHECKING, Final, NamedTuple
 from urllib.parse import parse_qs
 
@@ -43,6 +44,8 @@ _SHORT: Final = 8 * 1024
 _ORIGINS: Final[Remembered[tuple[str, bytes], str]] = Remembered()
 _HEADINGS: Final[Remembered[Headers, Heading]] = Remembered()
 _READ: Final = HEADERS | TRACING
+#: What a `Host` is written with (RFC 9110 7.2): nothing that ends it, and nothing that a page could take for markup.
+_HOST: Final = re.compile(rb"[^\x00-\x20\x7f\"'<>\\^`{|}/?#@]+")
 
 
 def origin_of(runtime: Runtime, scope: Scope) -> str:
@@ -51,13 +54,20 @@ def origin_of(runtime: Runtime, scope: Scope) -> str:
         return runtime.settings.public_url.rstrip("/")
     host = header(scope["headers"], b"host")
     if host is None:
-        server = scope.get("server") or ("127.0.0.1", runtime.settings.port)
-        return f"{scope['scheme']}://{server[0]}:{server[1]}"
+        return _own_address(runtime, scope)
     named = (scope["scheme"], host)
     origin = _ORIGINS.get(named)
     if origin is None:
+        if _HOST.fullmatch(host) is None:  # it is given out, so it must be one
+            return _own_address(runtime, scope)
         origin = _ORIGINS.keep(named, f"{scope['scheme']}://{host.decode('latin-1')}")
     return origin
+
+
+def _own_address(runtime: Runtime, scope: Scope) -> str:
+    """The origin of the socket that a call came to."""
+    server = scope.get("server") or ("127.0.0.1", runtime.settings.port)
+    return f"{scope['scheme']}://{server[0]}:{server[1]}"
 
 
 def heading_of(scope: Scope) -> Heading:
@@ -74,7 +84,7 @@ def heading_of(scope: Scope) -> Heading:
 
 def _key_of(headers: Headers) -> str | None:
     value = header(headers, b"x-api-key")
-    return None if value is None else value.decode("latin-1")
+    return None if value is None else value.decode("latin-1").strip(" \t")  # RFC 9110 5.5
 
 
 def headers_of(scope: Scope, more: frozenset[bytes]) -> Headers:

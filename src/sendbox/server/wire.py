@@ -53,6 +53,11 @@ class Line:
         self._transport = transport
         self.hangs = False
 
+    @property
+    def closing(self) -> bool:
+        """Whether nothing more can be sent."""
+        return self._transport.is_closing()
+
     def write(self, data: bytes) -> None:
         """Sends bytes that are not an answer."""
         self._transport.write(data)

@@ -180,7 +180,8 @@ class _Writer:
             raise _Unsaid("no key, and a token that did not let it do that; an entry always has a key")
         if record.canonical is None and record.operation.startswith("legacy"):
             raw = record.query or step.body
-            if not raw.startswith(b"apikey=") or urlencode(parse_qsl(raw, keep_blank_values=True)).encode() != raw:
+            fields = parse_qsl(raw.decode("latin-1"), keep_blank_values=True)  # the escapes of it are UTF-8
+            if not raw.startswith(b"apikey=") or urlencode(fields).encode() != raw:
                 raise _Unsaid("fields that the digest has as they came, in an order of their own")
         call = self._language.calls.get(record.operation)
         if call is not None and call.part == "content":

@@ -38,8 +38,8 @@ class RequestRecord:
     """
 
     __slots__ = (
-        "_answer", "_kept", "advice", "content", "effects", "fault", "findings", "headers", "key", "method", "operation",
-        "origin", "path", "query", "status",
+        "_answer", "_kept", "advice", "content", "effects", "fault", "findings", "headers", "key", "method",
+        "operation", "origin", "path", "query", "status",
     )  # fmt: skip
 
     method: str

@@ -81,7 +81,7 @@ class Explainer:
                 {
                     **self._thing(entry.that, thing),
                     "why_not": "; ".join(self._unmet(entry, miss, thing).why)
-                    or f"it counts{self._counting(entry, thing)}, and {miss.wrong}: wanted {entry.wanted or entry.share}",
+                    or f"it counts{self._part(entry, thing)}, and {miss.wrong}: wanted {entry.wanted or entry.share}",
                 }
                 for thing in nearest
             ],
@@ -116,7 +116,7 @@ class Explainer:
                 where.append((name, f"{is_}, wanted {' or '.join(map(_word, wanted))}"))
         return Unmet(where, [*untimely(entry, thing, self._world.start, miss.before, alike=miss.alike)])
 
-    def _counting(self, entry: Expectation, thing: Occurrence) -> str:
+    def _part(self, entry: Expectation, thing: Occurrence) -> str:
         """The part by which a thing counts, in words; "" where it has no other."""
         readings = self._subjects[entry.that].readings(self._world, thing)
         return f" by {differences(entry.where, readings)[1].line}" if len(readings) > 1 else ""

@@ -12,6 +12,7 @@ thing is found without reading on. So a verdict takes as long as the journal is,
 from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Mapping
+from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Final
 
@@ -288,10 +289,14 @@ class Judge:
         wanted = f"{expectation.share} of {total} {expectation.that}"
         view = {"found": number, "wanted": wanted}
         low, high = expectation.share_low, expectation.share_high
-        few = low is not None and (number < low.of * total or not total)
+        few = not total or (low is not None and number < low.of * total)
         if few or (high is not None and number > high.of * total):
             due, ended = self._late(expectation, None) if few else (None, "")
             why = f"{number or 'no'} {expectation.text}, wanted {wanted}{ended}"
+            if not total:
+                ((_, where),) = expectation.among
+                population = replace(expectation, where=where).text
+                why = f"nothing was among it: no {population}, wanted {expectation.share} of them{ended}"
             shown = others if few else things[:NEAREST]
             wrong = Miss(0, None, number, why, shown, due, [()], "is one of too many")
             return view | (yield from self._explainer.shown(wrong)) | view

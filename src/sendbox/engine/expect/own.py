@@ -133,8 +133,8 @@ def subjects(
 ) -> dict[str, Subject]:
     """The rows, with words of the services: operations, types, results and gateways of events, codes of advice.
 
-    `phones` finds the phones that a call names, `keys` the keys that a world has, `request` what its messages say that
-    their request is.
+    `phones` finds the phones that a call is about, `keys` the keys that a world has, `request` what its messages say
+    that their request is.
     """
     called = (*operations, "unknown")  # as which a call to a path that there is not counts
     return {
@@ -151,7 +151,7 @@ def subjects(
                 "method": Field("text", "the HTTP method", lambda _world, record: record.method, METHODS),
                 "path": Field("text", "the path, without a query", lambda _w, record: record.path.partition("?")[0]),
                 "key": Field("text", "the API key", lambda _world, record: record.key, known=keys),
-                "phone": Field("phone", "a phone that it names", phones),
+                "phone": Field("phone", "a phone that it names, or to which the code of its session was sent", phones),
                 "body": Field("text", "the body as it came", lambda _w, record: record.body.decode("utf-8", "replace")),
                 "finding": Field(
                     "text",

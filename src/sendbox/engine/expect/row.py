@@ -1,8 +1,8 @@
 """Things of one subject in their order: how many come within bounds, and where they come too close together.
 
-Things of one instant follow each other in the order of the journal entries with which they came to be. What came with a
-call (a send, what was refused at once, what its handling changed) has the entry of the call, so none of it follows another
-part of it. Things of one kind follow each other in the order in which they are kept.
+Things of one instant follow each other in the order of the journal entries with which they came to be. What came with
+a call (a send, what was refused at once, what its handling changed) has the entry of the call, so none of it follows
+another part of it. Things of one kind follow each other in the order in which they are kept.
 """
 
 from __future__ import annotations

@@ -61,25 +61,29 @@ class Occurrence(NamedTuple):
 class Parts(NamedTuple):
     """The parts of an occurrence, at least one: each with the words that name it, and in a line.
 
-    `names` are the fields, and what else an occurrence belongs to, that are read from a part and not from the whole;
-    `words` the conditions that ask the parts of a word, each with its meaning.
+    `name` says what a part is. `names` are the fields, and what else an occurrence belongs to, that are read from a
+    part and not from the whole; `words` the conditions that ask the parts of a word, each with its meaning. Of the
+    `shown` fields views have those of one part, and by the `sure` values of a field it is that part.
     """
 
+    name: str
     of: Callable[[Any], list[tuple[Any, Collection[str]]]]
     names: frozenset[str]
     words: Mapping[str, str]
     line: Callable[[Any], str]
+    shown: frozenset[str]
+    sure: tuple[str, tuple[str, ...]]
 
 
 class Subject(NamedTuple):
     """A row: what its occurrences are in words, one of them in a line, their fields, and where they are kept.
 
-    Of the journal: `kinds` and `split`, which makes occurrences of an entry. Of a list: `kept` and `at`, and `made`, the
-    records of the entries of these kinds with which an occurrence came to be (the first such entry) and was complete
-    (the last one), None where both are the same entry. `about` says to what an occurrence belongs, by name, where that is not one of its
-    fields. `own` are the names of which no two occurrences have the same value, `apart` those that mean something else
-    than in other rows, `several` those of which an occurrence may have several values. Where it has `parts`,
-    all conditions must hold for one and the same part.
+    Of the journal: `kinds` and `split`, which makes occurrences of an entry. Of a list: `kept` and `at`, and `made`,
+    the records of the entries of these kinds with which an occurrence came to be (the first such entry) and was
+    complete (the last one), None where both are the same entry. `about` says to what an occurrence belongs, by
+    name, where that is not one of its fields. `own` are the names of which no two occurrences have the same value,
+    `apart` those that mean something else than in other rows, `several` those of which an occurrence may have
+    several values. Where it has `parts`, all conditions must hold for one and the same part.
     """
 
     says: str

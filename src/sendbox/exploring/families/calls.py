@@ -6,7 +6,8 @@ Where the test itself makes calls of an operation fail, these calls are left to 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from itertools import dropwhile
 from typing import TYPE_CHECKING, Any, Final
 
 from sendbox.exploring.families.places import call_when, call_words, later
@@ -96,16 +97,26 @@ def _limited(kind: Kind, world: Census) -> Iterator[Spot]:
         yield _spot(kind, world, call, values)
 
 
-def _survivor(*, effective: bool) -> Callable[[Misfortune, Census, Census], bool]:
-    """Whether the client coped with a call that failed: it sent nothing twice, and a call that had no effect again."""
+def _repeated(misfortune: Misfortune, passed: Census, broken: Census) -> bool:
+    """Whether the client made a call that failed again, until it was taken, and sent nothing twice."""
+    assert misfortune.spot.row is not None
+    operation, ordinals = misfortune.spot.row
+    taken = [call for call in broken.calls if call.operation == operation and not call.failed]
+    return len(taken) >= ordinals[0] and _made(broken) <= _made(passed)
 
-    def survived(misfortune: Misfortune, passed: Census, broken: Census) -> bool:
-        assert misfortune.spot.row is not None
-        operation, ordinals = misfortune.spot.row
-        good = [call for call in broken.calls if call.operation == operation and not call.failed]
-        return _made(broken) <= _made(passed) and (effective or len(good) >= ordinals[0])
 
-    return survived
+def _looked(misfortune: Misfortune, passed: Census, broken: Census) -> bool:
+    """Whether the client did not make a call again whose answer was lost, or asked what had become of it before.
+
+    Where the clock stands, no list has yet what was sent.
+    """
+    if _made(broken) <= _made(passed):
+        return True
+    assert misfortune.spot.row is not None
+    operation, (ordinal,) = misfortune.spot.row
+    behind = dropwhile(lambda call: (call.operation, call.ordinal) != (operation, ordinal), broken.calls)
+    following = [call.operation for call in behind][1:2]
+    return bool(following) and following[0] != operation
 
 
 def _made(world: Census) -> Counter[tuple[str, ...]]:
@@ -126,7 +137,7 @@ KINDS: Final = (
         "At most two calls in a row of an operation fail; a call that is answered with an error of the server may be "
         "made again.",
         _failed,
-        _survivor(effective=False),
+        _repeated,
     ),
     Kind(
         "calls",
@@ -134,7 +145,7 @@ KINDS: Final = (
         ("§7.1", "A26"),
         "After two calls in a row that failed the third is taken.",
         _twice,
-        _survivor(effective=False),
+        _repeated,
     ),
     Kind(
         "calls",
@@ -142,7 +153,7 @@ KINDS: Final = (
         ("§7.1", "§2.3"),
         "A call that got no answer may have had its effect; who repeats it finds out, or sends twice.",
         _lost,
-        _survivor(effective=True),
+        _looked,
     ),
     Kind(
         "calls",
@@ -151,7 +162,7 @@ KINDS: Final = (
         "Behind the time in `Retry-After` the call is taken again; before it every call of the operation may be "
         "refused.",
         _limited,
-        _survivor(effective=False),
+        _repeated,
     ),
     Kind("calls", "slow", ("§7.1",), "An answer that is late is whole and right.", _slow),
 )

@@ -28,9 +28,9 @@ def spot(kind: Kind, world: Census, event: Posted, values: list[Value]) -> Spot:
     return Spot(kind, world.ordinal, event_words(event), about, like, tuple(values), event.phone)
 
 
-def refusing(world: Census) -> bool:
-    """Whether a receiver of the test refused a delivery: what it counts may be tries."""
-    return any(event.own and event.refused for event in world.events)
+def deciding(world: Census) -> bool:
+    """Whether the test itself decides about deliveries, by a rule or as a receiver that refuses: it may count tries."""
+    return any(event.own and (event.struck or event.refused) for event in world.events)
 
 
 def pauses(world: Census, event: Posted) -> list[tuple[int, str]]:
@@ -52,7 +52,7 @@ def pauses(world: Census, event: Posted) -> list[tuple[int, str]]:
 
 
 def _repeated(kind: Kind, world: Census) -> Iterator[Spot]:
-    counted = refusing(world)
+    counted = deciding(world)
     for event in world.received:
         values = [Value("comes twice, with the same X-Request-Id", rule(event, "duplicate"), counted)]
         times = dict(pauses(world, event))
@@ -66,7 +66,7 @@ def _repeated(kind: Kind, world: Census) -> Iterator[Spot]:
 
 
 def _moved(kind: Kind, world: Census) -> Iterator[Spot]:
-    counted = refusing(world)
+    counted = deciding(world)
     for event in world.received:
         changing = counted or event.called  # it would call later, too
         values = [
@@ -78,7 +78,7 @@ def _moved(kind: Kind, world: Census) -> Iterator[Spot]:
 
 
 def _split(kind: Kind, world: Census) -> Iterator[Spot]:
-    counted = refusing(world)
+    counted = deciding(world)
     for event in world.received:
         if event.size > 1:
             yield spot(kind, world, event, [Value("comes in a delivery of its own", rule(event, "split"), counted)])
@@ -86,7 +86,7 @@ def _split(kind: Kind, world: Census) -> Iterator[Spot]:
 
 def _bundled(kind: Kind, world: Census) -> Iterator[Spot]:
     events = world.received
-    counted = refusing(world)
+    counted = deciding(world)
     for first, second in pairwise(events):
         if first.batch == second.batch or not first.at <= second.at <= first.until:
             continue

@@ -70,7 +70,7 @@ _NO_RECEIVER: Final = (
 WHY_NOT: Final[dict[str, str]] = {
     "delivery": _NO_RECEIVER,
     "late": _NO_RECEIVER,
-    "calls": "the test calls no operation",
+    "calls": "the test calls no operation, or makes calls of each of them fail itself",
     "results": "the test sends no message, and moves no clock after it",
     "people": "no message is on a phone while a clock moves, so nobody could answer",
     "account": "the test sends nothing that the account pays for, or that needs a sender or a template",

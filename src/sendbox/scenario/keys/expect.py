@@ -101,7 +101,7 @@ def _entry(
         )
         reader.complain(node, "moment", message, key="after")
     length = None if within is None else reader.duration(within)
-    if after is not None and after.relative and length is not None and not follows and after.at > length:
+    if after is not None and after.relative and length is not None and after.at > length:
         message = (
             f"after {show(plain(entries['after']))} and within {show(plain(entries['within']))}: no instant is both"
         )

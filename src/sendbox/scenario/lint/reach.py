@@ -17,7 +17,7 @@ from sendbox.scenario.keys.expect import NOT
 from sendbox.scenario.keys.traffic import leaves
 from sendbox.scenario.lint.lengths import REACH
 from sendbox.scenario.lint.linter import Linter, nothing_like_it
-from sendbox.scenario.model import Node, nearest, show
+from sendbox.scenario.model import Node, nearest, plain, show
 from sendbox.scenario.values import Reader, items
 
 if TYPE_CHECKING:
@@ -77,6 +77,7 @@ def find(linter: Linter, keys: Iterable[str], subjects: Mapping[str, Subject]) -
             linter.tags(item, when)
     _traffic(linter)
     rules = _rules(linter, keys)
+    _changed(linter, subjects)
     for at, item in linter.entries("expect"):
         expectation, then = blueprint.expect[at], item.get("then")
         _untied(item, expectation, subjects, linter)
@@ -85,6 +86,52 @@ def find(linter: Linter, keys: Iterable[str], subjects: Mapping[str, Subject]) -
             _conditions(item.get("among"), among, subjects[kind], rules, linter)
         for node, step in zip((item, *items(then)), (expectation, *expectation.then), strict=True):
             _turned(node.get("where"), _own(step), subjects[step.that], rules, linter)
+
+
+def _changed(linter: Linter, subjects: Mapping[str, Subject]) -> None:
+    """Warns once of each file that may say something else than when it was written: of a part of a thing, or by a
+    duration in `then`. A word that asks for a part, and `within` beside the duration, say that it is meant."""
+    of_parts: dict[str, list[tuple[Node, str]]] = {}
+    of_times: dict[str, list[tuple[Node, str]]] = {}
+    knowing = set()
+    for at, item in linter.entries("expect"):
+        chain = linter.blueprint.expect[at].chain
+        for number, (node, step) in enumerate(zip((item, *items(item.get("then"))), chain, strict=True)):
+            subject, file = subjects[step.that], node.source.file
+            for where in filter(None, (node.get("where"), node.get("among"))):
+                asked = where.entries()
+                if not subject.words.keys().isdisjoint(asked):
+                    knowing.add(file)
+                if fields := _of_any_part(asked, subject):
+                    assert subject.parts is not None
+                    part, words = subject.parts.name, " or ".join(subject.words)
+                    message = f"{' and '.join(fields)} of {step.that} may be that of any {part}"
+                    message = f"{message}, no longer only of the one shown; say {words} of which"
+                    of_parts.setdefault(file, []).append((asked[fields[0]], message))
+            bounds = [
+                key for key in ("after", "before") if (bound := getattr(step, key)) is not None and bound.relative
+            ]
+            if number and bounds and node.get("within") is None:
+                message = f"{bounds[0]} in then counts from the thing before, no longer from the start of the world"
+                message = f"{message}; say within beside it, or an instant of the world with its date"
+                of_times.setdefault(file, []).append((node.entries()[bounds[0]], message))
+    for file in dict.fromkeys((*of_parts, *of_times)):
+        found = [*of_parts.get(file, ())[: file not in knowing], *of_times.get(file, ())[:1]]
+        if found:
+            first = found[0][0]
+            linter.warn(first, "changed", f"{show(plain(first))}: {'; '.join(message for _, message in found)}")
+
+
+def _of_any_part(asked: Mapping[str, Node], subject: Subject) -> list[str]:
+    """The fields of conditions that may be met by another part than by the one shown."""
+    parts = subject.parts
+    if parts is None:
+        return []
+    name, words = parts.sure
+    node = asked.get(name)
+    if node is not None and all(item.value in words for item in node.items() or [node]):
+        return []
+    return [field for field in asked if field in parts.shown]
 
 
 def _traffic(linter: Linter) -> None:

@@ -15,7 +15,7 @@ from sendbox.services.messaging.checks import BY_WORD
 from sendbox.services.messaging.content.tags import normalize
 from sendbox.services.messaging.events import info_of
 from sendbox.services.messaging.records import Attempt, Message
-from sendbox.services.messaging.results import STATE_OF, STATES
+from sendbox.services.messaging.results import DELIVERED, SEEN, STATE_OF, STATES
 from sendbox.services.operations import SENDING
 from sendbox.services.ports import account_of
 
@@ -199,6 +199,7 @@ def _steps(message: Message) -> list[tuple[Attempt, Collection[str]]]:
 
 #: A message is asked about one of its steps.
 _STEPS: Final = Parts(
+    "step that was tried",
     _steps,
     frozenset({"result", "channel", "body", "sender", "rule", "template"}),
     {
@@ -207,11 +208,13 @@ _STEPS: Final = Parts(
         "delivered": "conditions of the step that was delivered",
     },
     lambda attempt: _attempt_line(None, attempt),
+    frozenset({"result", "channel", "body", "sender"}),
+    ("result", (STATES[DELIVERED], STATES[SEEN])),
 )
 
 
 def _made(attempt: Attempt) -> tuple[Any, Any]:
-    """With what an attempt came to its result: with its last transition, and already with the call if it did at once."""
+    """With what an attempt came to its result: its last transition, and already the call if it did at once."""
     message = attempt.message
     return message.cause if _moved(attempt) == message.accepted_at else None, attempt
 

@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 from sendbox.engine.expect.subjects import Field, Reads, Subject
 from sendbox.engine.journal import CODE
+from sendbox.services.operations import CALLS
 from sendbox.services.verify.session import EXPIRED, LAPSE, VALIDATION, VALIDITY_PASSED
 
 if TYPE_CHECKING:
+    from sendbox.engine.commands.requests import RequestRecord
     from sendbox.engine.world import World
     from sendbox.services.verify.session import Session
 
@@ -22,6 +24,17 @@ def _every_session(world: World) -> Iterable[Session]:
     from sendbox.services.verify.verify import Verify  # who only checks a scenario has no world
 
     return list(Verify.of(world).sessions.values())
+
+
+def phones_of(world: World, record: RequestRecord) -> tuple[str, ...]:
+    """The phone that the code was sent to of the session that the path of a call names; none for other calls."""
+    from sendbox.services.verify.verify import Verify
+
+    before, token, after = CALLS[record.operation].path.partition("{token}") if record.operation in CALLS else ("",) * 3
+    if not token:
+        return ()
+    phone = Verify.of(world).phone_of(record.path.removeprefix(before).removesuffix(after))
+    return (phone,) if phone else ()
 
 
 def _about(session: Callable[[Any], Session]) -> dict[str, Reads]:

@@ -183,6 +183,11 @@ class Verify(Part):
         now = self._world.now
         return Share(codes=[code_view(session, now) for session in reversed(self.sessions_of(number))])
 
+    def phone_of(self, token: str) -> str:
+        """The phone that the code of a session was sent to, "" where there is no such session."""
+        session = self.sessions.get(token)
+        return "" if session is None else session.phone
+
     def sessions_of(self, phone: str) -> Sequence[Session]:
         """The sessions of a number, oldest first."""
         return self._by_phone.get(phone, ())

@@ -7,6 +7,7 @@ conditions are evaluated anew, and what they count is read from their memory. No
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -68,14 +69,16 @@ class Witness:
     def watch(self, world: World) -> None:
         """From now on it sees what begins in a world."""
         simulator = Messaging.of(world).simulator
-        begin = simulator.begin
+        # the simulator will hold `begins`: a method of it in there would close a circle, and the world never be freed
+        begin = weakref.WeakMethod(simulator.begin)
 
         def begins(messages: Sequence[Message], number: int, first: int, _last: int) -> int:
-            message = messages[first]
+            message, begin_attempt = messages[first], begin()
+            assert begin_attempt is not None
             if message.id != self._id:
-                return begin(messages, number, first, first + 1)
+                return begin_attempt(messages, number, first, first + 1)
             checked = checks(world, message, number)
-            place = begin(messages, number, first, first + 1)
+            place = begin_attempt(messages, number, first, first + 1)
             attempt = message.last
             assert attempt is not None
             self.seen[number] = Seen(checked, _rules(world, attempt, then=True))

@@ -28,8 +28,7 @@ _WHOSE: Final = Whose(
 
 def _phone(world: World, params: Mapping[str, str]) -> str:
     """The phone that the code of a session was sent to."""
-    session = Verify.of(world).sessions.get(params.get("token", ""))
-    return "" if session is None else session.phone
+    return Verify.of(world).phone_of(params.get("token", ""))
 
 
 def _route(
