@@ -112,8 +112,10 @@ def test_the_program_serves_until_it_is_ended(number: signal.Signals) -> None:
         code, log = ended(process, number)
     assert code == OK
     assert log.count("\n") == len(log.splitlines())
-    assert all(" info test-demo sendMessage refused sendMessage: " in line for line in log.splitlines())
-    assert log
+    *remarks, last = log.splitlines()
+    assert all(" info test-demo sendMessage refused sendMessage: " in line for line in remarks)
+    assert remarks
+    assert last.endswith(f" info - - Sendbox stops at {base.removesuffix('/v2')}; open worlds: 1")
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the size of a pipe can be set on Linux only")
@@ -152,7 +154,10 @@ def test_the_program_serves_https_with_an_authority_of_its_own() -> None:
                 headers={"x-api-key": "test-a"},
             )
             assert answer.status_code == 200
-        assert ended(process, signal.SIGINT) == (OK, "")
+        code, log = ended(process, signal.SIGINT)
+        assert code == OK
+        assert log.endswith(f" info - - Sendbox stops at {base.removesuffix('/v2')}; open worlds: 1\n")
+        assert log.count("\n") == 1
 
 
 def test_the_program_tells_a_taken_port() -> None:
