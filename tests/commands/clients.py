@@ -10,8 +10,8 @@ from click.testing import Result
 
 from tests.commands.sandbox import sendbox
 
-#: What every client begins with: `send` answers the status of a call, `number` counts the runs from 1. A call that is never
-#: answered ends before its run takes too long, so that the client says how it copes.
+#: What every client begins with: `send` answers the status of a call, `number` counts the runs from 1. A call that is
+#: never answered ends before its run takes too long, so that the client says how it copes.
 PRELUDE: Final = """
 import json, os, signal, sys, urllib.error, urllib.request
 from pathlib import Path
