@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import os
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,6 +18,9 @@ from sendbox.server.thread import ServerThread
 
 #: Seconds a client of these tests waits at most for a socket; reached only when something is broken.
 LIMIT = 60
+#: Ports that a system gives to nobody who asks for any: for a program that has to be told its port beforehand.
+PORTS = range(20_000, 32_000)
+_TURNS = itertools.count(os.getpid() * 20)
 
 
 async def hello(scope: Scope, receive: Receive, send: Send) -> None:
@@ -47,6 +52,19 @@ def asked(sock: socket.socket, raw: bytes, end: bytes) -> bytes:
     while not got.endswith(end) and (more := sock.recv(65536)):
         got += more
     return got
+
+
+def free_port(count: int = 1) -> int:
+    """The first of so many neighbouring ports on which no program listens. Each call answers other ones."""
+    for turn in itertools.islice(_TURNS, len(PORTS)):
+        first = PORTS[turn * count % (len(PORTS) - count)]
+        try:
+            for port in range(first, first + count):
+                socket.create_server(("127.0.0.1", port)).close()
+        except OSError:
+            continue
+        return first
+    raise AssertionError(f"a program listens on each port from {PORTS.start} to {PORTS.stop - 1}")
 
 
 GET = b"GET /a HTTP/1.1\r\nhost: x\r\n\r\n"

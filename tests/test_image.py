@@ -30,7 +30,7 @@ NOT_IN_IT: Final = {"pytest", "pygments", "freezegun", "coverage", "hatchling", 
 def printed(*arguments: str, **environment: str) -> str:
     """What a program prints, in the folder of the repository."""
     return subprocess.run(
-        arguments, cwd=ROOT, env=os.environ | environment, capture_output=True, text=True, check=True, timeout=60
+        arguments, cwd=ROOT, env=os.environ | environment, capture_output=True, text=True, check=True, timeout=150
     ).stdout
 
 

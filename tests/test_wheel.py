@@ -79,11 +79,11 @@ def test_the_wheel_serves_and_runs_the_library(installed: Path, tmp_path: Path) 
         _call(f"{origin}/_sandbox/worlds/test-wheel/clock/advance", {"by": "1m"})
         (message,) = _call(f"{origin}/_sandbox/worlds/test-wheel/messages")["messages"]
         assert message["result"] == "delivered"
-    finally:
         served.send_signal(signal.SIGINT)
         assert served.wait(60) == 0
-        assert served.stdout is not None
-        served.stdout.close()
+    finally:
+        served.kill()
+        served.communicate()
 
 
 def test_the_library_in_the_wheel_is_legal(installed: Path, tmp_path: Path) -> None:

@@ -10,7 +10,8 @@ from click.testing import Result
 
 from tests.commands.sandbox import sendbox
 
-#: What every client begins with: `send` answers the status of a call, `number` counts the runs from 1.
+#: What every client begins with: `send` answers the status of a call, `number` counts the runs from 1. A call that is
+#: never answered ends before its run takes too long, so that the client says how it copes.
 PRELUDE: Final = """
 import json, os, signal, sys, urllib.error, urllib.request
 from pathlib import Path
@@ -25,7 +26,7 @@ def call(path, body=None):
     headers = {"x-api-key": "test-a", "content-type": "application/json"}
     try:
         request = urllib.request.Request(os.environ["SENDBOX_URL"] + path, data, headers)
-        with opener.open(request, timeout=60) as answer:
+        with opener.open(request, timeout=3) as answer:
             return answer.status, json.load(answer)
     except urllib.error.HTTPError as error:
         return error.code, None

@@ -26,7 +26,7 @@ from tests.tiers import DEEP
 #: The address of a sandbox in the documents.
 DOCUMENTED: Final = f"http://127.0.0.1:{PORT}"
 #: Seconds within which anything here must have ended; reached only when something is broken.
-LIMIT: Final = 60
+LIMIT: Final = 150
 
 
 class Folder:

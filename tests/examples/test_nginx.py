@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -18,8 +17,9 @@ from sendbox.control.carriers import Client
 from sendbox.settings import PORT
 from tests.documentation.markdown import ROOT
 from tests.examples.running import LIMIT, Folder, need, plugin
-from tests.examples.test_pipelines import RECIPES, free_port, ran
+from tests.examples.test_pipelines import RECIPES, ran
 from tests.interfaces.rest.calls import OWN
+from tests.serving import free_port
 
 #: What nginx would write to folders of the machine.
 TEMPORARY: Final = ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
@@ -37,8 +37,11 @@ def proxy(folder: Path, text: str) -> Iterator[None]:
     try:
         yield
     finally:
-        process.send_signal(signal.SIGTERM)
-        process.wait(LIMIT)
+        process.terminate()
+        try:
+            process.wait(LIMIT)
+        finally:
+            process.kill()
 
 
 @contextmanager

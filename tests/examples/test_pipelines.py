@@ -11,7 +11,6 @@ import json
 import os
 import re
 import shutil
-import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -29,6 +28,7 @@ from tests.documentation.markdown import ROOT, blocks
 from tests.examples.receiver import receiver
 from tests.examples.running import LIMIT, need, plugin
 from tests.house import House, housed
+from tests.serving import free_port
 
 RECIPES: Final = ROOT / "examples" / "pipelines"
 WORKFLOWS: Final = ROOT / ".github" / "workflows"
@@ -46,7 +46,7 @@ def house() -> Iterator[House]:
 def ran(line: list[str], folder: Path, **environment: str) -> str:
     """What a program prints, which ends well."""
     given = os.environ | {"no_proxy": "*"} | environment
-    done = subprocess.run(line, cwd=folder, env=given, capture_output=True, text=True, timeout=2 * LIMIT)
+    done = subprocess.run(line, cwd=folder, env=given, capture_output=True, text=True, timeout=LIMIT)
     assert done.returncode == 0, f"{line}: {done.stdout}{done.stderr}"
     return done.stdout
 
@@ -54,12 +54,6 @@ def ran(line: list[str], folder: Path, **environment: str) -> str:
 def read(path: Path) -> list[Any]:
     """The documents of a YAML file."""
     return list(yaml.safe_load_all(path.read_text("utf-8")))
-
-
-def free_port() -> int:
-    """A port on which no program listens now."""
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        return int(free.getsockname()[1])
 
 
 # --- jobs

@@ -43,7 +43,8 @@ SETTLED: Final = """async () => {
 NOTES: Final = """
   window.notes = [];
   document.addEventListener("DOMContentLoaded", () => {
-    const keep = (changes) => notes.push(...changes.flatMap(({ addedNodes }) => [...addedNodes].map((note) => note.textContent)));
+    const texts = ({ addedNodes }) => [...addedNodes].map((note) => note.textContent);
+    const keep = (changes) => notes.push(...changes.flatMap(texts));
     const status = document.getElementById("status");
     if (status) new MutationObserver(keep).observe(status, { childList: true });
   });
