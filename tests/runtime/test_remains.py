@@ -12,18 +12,16 @@ from typing import Any, Final
 
 import pytest
 
-from sendbox.control.stream import Events
 from sendbox.engine.world import World
 from sendbox.runtime.policy import HttpCall, Outcome
 from sendbox.runtime.slot import Hosted
 from tests.box import KEY, WORLD, Box, boxed, turns
-from tests.control.streaming import streaming
 
 pytestmark = pytest.mark.asyncio
 
 #: Worlds that are opened and closed.
 WORLDS: Final = 3
-HELD: Final = (World, Hosted, Events)
+HELD: Final = (World, Hosted)
 
 
 async def send(box: Box) -> None:
@@ -37,13 +35,6 @@ async def explain(box: Box) -> None:
     (message_id,) = await box.send()
     await box.advance()
     assert (await box.get(f"{WORLD}/explain?message_id={message_id}")).status == 200
-
-
-async def stream(box: Box) -> None:
-    """Reads a stream for a while."""
-    async with streaming(box) as events:
-        await box.send()
-        await events.until("entry")
 
 
 async def step(box: Box) -> None:
@@ -61,7 +52,7 @@ async def step(box: Box) -> None:
         await asyncio.sleep(0)
 
 
-ACTS: Final = (send, explain, stream, step)
+ACTS: Final = (send, explain, step)
 
 
 def count_held() -> dict[str, int]:
