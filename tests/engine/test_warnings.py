@@ -85,7 +85,7 @@ NAMES: Final = [
         id="then",
     ),
     pytest.param(
-        {"that": "messages", "among": {"sender": "nova"}, "where": {"result": "failed"}, "at_most": "1%"},
+        {"that": "messages", "among": {"sender": ["nova", "Vera"]}, "where": {"result": "failed"}, "at_most": "1%"},
         "sender",
         id="among",
     ),
