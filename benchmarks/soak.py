@@ -13,6 +13,7 @@ import contextlib
 import http.client
 import json
 import re
+import threading
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -252,10 +253,10 @@ def soak(
     """Lets so many worlds come and go, within so many seconds at least; the figures after each part of them."""
     stages = [{act: of for act, of in acts.items() if act.__name__ not in without} for acts in STAGES]
     under_way: dict[int, Visit] = {}
-    began = time.monotonic()
+    began, paced = time.monotonic(), threading.Event()  # never set: the pace is that of real time
     with ThreadPoolExecutor(len(stages)) as pool:
         for step in range(worlds + APART * (len(stages) - 1)):
-            time.sleep(max(0.0, began + seconds * min(step / worlds, 1) - time.monotonic()))
+            paced.wait(max(0.0, began + seconds * min(step / worlds, 1) - time.monotonic()))
             calls = []
             for stage, acts in enumerate(stages):
                 number = step - APART * stage

@@ -149,7 +149,7 @@ NOT_PURE: Final = tuple(f"services.{name}.{half}" for name in SERVICES for half 
 STDLIB: Final = frozenset(
     "__future__ abc array base64 binascii bisect collections contextlib copy dataclasses datetime decimal difflib enum "
     "fractions functools hashlib heapq hmac io.BytesIO ipaddress itertools json math operator re string struct "
-    "textwrap types typing unicodedata urllib.parse zlib zoneinfo".split()
+    "textwrap types typing unicodedata urllib.parse weakref zlib zoneinfo".split()
 )
 #: What else the pure parts may import.
 PURE_PACKAGES: Final = frozenset({"anyascii", "orjson"})

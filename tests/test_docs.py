@@ -16,6 +16,7 @@ import pytest
 from starlette.routing import Route
 
 from benchmarks import command as benchmarks
+from benchmarks import soak
 from sendbox.app import PARTS, SERVED, make_app
 from sendbox.cli import main as cli
 from sendbox.contract.validators import Contract
@@ -295,7 +296,11 @@ def test_no_page_is_about_a_machine() -> None:
     legal = (
         known
         | FOREIGN
-        | set(re.findall(r"--[a-z-]+", benchmarks.parser().format_help()))
+        | {
+            option
+            for program in (benchmarks, soak)
+            for option in re.findall(r"--[a-z-]+", program.parser().format_help())
+        }
         | set(re.findall(r"`(--sendbox-[a-z-]+)`", documented("pytest.md")))
     )
     for path in DOCUMENTS:

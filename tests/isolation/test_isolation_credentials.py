@@ -281,7 +281,6 @@ BAD_KEYS: Final = (
     f"{OURS}~never",
     DISABLED,
     OURS.upper(),
-    f" {OURS}",
     f"{OURS},{THEIRS}",
 )
 #: Where a good key may not stand: what it is put into, and the rows that take it there all the same.

@@ -35,7 +35,8 @@ def shown(client: httpx.Client, world: str) -> dict[str, Any]:
 
     found = {path: ask(path) for path in PARTS}
     del found[""]["deliveries"]
-    for row in (*found["/verdict"]["expectations"], *found["/verdict"]["unused"]):
+    verdict = found["/verdict"]
+    for row in (*verdict["expectations"], *verdict["unused"], *verdict["warnings"]):
         del row["place"]
     found["/journal"] = paged("/journal", "entries")
     found["/requests"] = paged("/requests", "requests")
