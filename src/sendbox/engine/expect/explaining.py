@@ -71,20 +71,21 @@ class Explainer:
         nearest = miss.surplus
         if not nearest and not miss.holds:
             nearest = yield from self._nearest(entry, miss)
+        explained = []
+        for thing in nearest:
+            yield  # each time: a delivery with a thousand events takes long
+            reason = "; ".join(self._unmet(entry, miss, thing).why)
+            if not reason:
+                wanted = entry.wanted or entry.share
+                reason = f"it counts{self._part(entry, thing)}, and {miss.wrong}: wanted {wanted}"
+            explained.append({**self._thing(entry.that, thing), "why_not": reason})
         return state(miss.due) | {
             "that": entry.that,
             "step": miss.step,
             "found": miss.number,
             "wanted": entry.wanted,
             "why": miss.why,
-            "nearest": [
-                {
-                    **self._thing(entry.that, thing),
-                    "why_not": "; ".join(self._unmet(entry, miss, thing).why)
-                    or f"it counts{self._part(entry, thing)}, and {miss.wrong}: wanted {entry.wanted or entry.share}",
-                }
-                for thing in nearest
-            ],
+            "nearest": explained,
         }
 
     def _nearest(self, entry: Expectation, miss: Miss) -> Generator[None, None, list[Occurrence]]:
