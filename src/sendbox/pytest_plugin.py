@@ -97,7 +97,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         nargs="?",
         const="",
         metavar="RUNS",
-        help="explore each test: run it again with misfortunes that the service allows, as often as its size needs, at most 100 times",
+        help="explore each test: run it again with misfortunes that the service allows, 30 to 100 times unless told",
     )
     group.addoption("--sendbox-families", metavar="LIST", help="families of misfortunes, default delivery")
     group.addoption(

@@ -42,7 +42,7 @@ def clock():
 ONCE: Final = "print('sent', flush=True); sys.exit(send() != 200)"
 #: How it is explored.
 CALLS: Final = ("--families", "calls")
-#: The same with one kind of misfortune, so that there is one find; none leaves a call without an answer, which takes long.
+#: The same with one kind of misfortune, so that there is one find. No call is without an answer, which takes long.
 FAILED: Final = (*CALLS, "--keep", "failed,answer lost,rate limit,slow")
 
 

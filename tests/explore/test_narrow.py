@@ -67,4 +67,5 @@ def test_the_examples_of_the_documentation_accuse_nobody(tmp_path: Path) -> None
     (block,) = (block for block in blocks(ROOT / "README.md") if block.file == "test_otp.py")
     (tmp_path / "test_otp.py").write_text(block.text, "utf-8")
     assert "1 passed" in explored(tmp_path, 60, families=families)
-    explored(tmp_path, 60, "-k", "__", str(EXAMPLES), families=families)
+    options = ("-p", "timeout", "-o", "timeout=0", "-n", "0", "-k", "__", str(EXAMPLES))
+    explored(tmp_path, 40, *options, families=families)

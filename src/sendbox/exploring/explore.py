@@ -192,7 +192,12 @@ class _Exploration:
     """The search of one test, and what it has found."""
 
     def __init__(
-        self, search: Search, passed: Run, run: RunTest, over: Callable[[], bool], told: Callable[[int, int, str], object]
+        self,
+        search: Search,
+        passed: Run,
+        run: RunTest,
+        over: Callable[[], bool],
+        told: Callable[[int, int, str], object],
     ) -> None:
         self._search = search
         self._passed = passed
