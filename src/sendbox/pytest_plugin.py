@@ -97,7 +97,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         nargs="?",
         const="",
         metavar="RUNS",
-        help="explore each test: run it again with misfortunes that the service allows, default 100 runs a test",
+        help="explore each test: run it again with misfortunes that the service allows, 30 to 100 times unless told",
     )
     group.addoption("--sendbox-families", metavar="LIST", help="families of misfortunes, default delivery")
     group.addoption(

@@ -43,8 +43,8 @@ def clock():
 ONCE: Final = "print('sent', flush=True); sys.exit(send() != 200)"
 #: How it is explored.
 CALLS: Final = ("--families", "calls")
-#: The same with one kind of misfortune, so that there is one find.
-FAILED: Final = (*CALLS, "--keep", "failed twice,answer lost,rate limit,slow")
+#: The same with one kind of misfortune, so that there is one find. No call is without an answer, which takes long.
+FAILED: Final = (*CALLS, "--keep", "failed,answer lost,rate limit,slow")
 
 
 def client(text: str, name: str = "client.py") -> list[str]:

@@ -29,7 +29,7 @@ def explore(client: str, runs: int, *options: str) -> Result:
 
 def test_the_wrong_client_is_found() -> None:
     """It takes one webhook that comes late; the scenario is right, and breaks the client again, but not the other."""
-    result = explore("last.mjs", 30, "--keep", "repeated")
+    result = explore("last.mjs", 8, "--keep", "repeated")
     assert result.exit_code == NO, result.output
     story = result.stdout.splitlines()
     assert story[1] == "what breaks it:"
@@ -44,7 +44,7 @@ def test_the_wrong_client_is_found() -> None:
 
 def test_the_correct_client_survives() -> None:
     """Its clock jumps by itself, and it waits for it."""
-    result = explore("furthest.mjs", examples(8, 200))
+    result = explore("furthest.mjs", examples(4, 200))
     assert (result.exit_code, result.stderr) == (OK, "")
     assert "only now and then" not in result.stdout
     assert "single misfortunes" in result.stdout

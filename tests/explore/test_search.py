@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from sendbox.exploring.explore import Run, explore, runs_of
 from sendbox.exploring.misfortune import ANY_TIME, MOST, Kind, Misfortune, Plan, Spot, Value, legal, scenarios
-from sendbox.exploring.search import SHRINKING, Search
+from sendbox.exploring.search import PLACES, SHRINKING, Search
 
 KIND: Final = Kind("calls", "failed", ("§7.1",), "It ends.", lambda _kind, _world: iter(()))
 
@@ -23,7 +23,7 @@ def spot(name: str, values: int = 1, about: str = "one", row: tuple[str, tuple[i
     return Spot(KIND, 1, name, about, name[0], tuple(Value(f"says {n}", parts) for n in range(values)), row=row)
 
 
-def search(spots: list[Spot], runs: int = 100, seed: int = 0) -> Search:
+def search(spots: list[Spot], runs: int | None = 100, seed: int = 0) -> Search:
     """A search of a test."""
     return Search(spots, seed=seed, name="test_it", runs=runs)
 
@@ -83,6 +83,30 @@ def test_the_same_seed_tries_the_same_plans() -> None:
     spots = [spot(f"a{n}", values=3) for n in range(12)]
     first, again, other = ([tuple(map(str, plan)) for plan in search(spots, seed=seed).plans()] for seed in (1, 1, 2))
     assert first == again != other
+
+
+@pytest.mark.parametrize(("singles", "runs"), [(0, 30), (4, 30), (22, 44), (50, 100), (400, 100)])
+def test_a_search_is_as_long_as_its_census_needs(singles: int, runs: int) -> None:
+    """As many other plans as single misfortunes, within limits."""
+    assert search([spot(f"a{n}") for n in range(singles)], runs=None).runs == runs
+
+
+def test_what_broke_alone_is_not_tried_with_others() -> None:
+    """Nor, after some places, is its kind at others; plans in which two others remain are tried."""
+    spots = [spot(f"a{n}") for n in range(12)]
+    items = [Misfortune(each) for each in spots]
+    of = search(spots)
+    of.broke((items[0],), new=True)
+    of.broke((items[1], items[2]), new=False)
+    assert of.leave_out((items[0], items[1]))
+    assert not of.leave_out((items[0], items[1], items[2]))
+    assert not of.leave_out((items[1],))
+    for item in items[: PLACES + 1]:
+        assert not of.leave_out((items[-1],))
+        of.broke((item,), new=False)
+    assert of.leave_out((items[-1],))
+    assert [plan for plan in of.plans() if len(plan) < 3] == []
+    assert " not tried, because a part of them was known to break the test" in of.tried.words() or of.tried.all_singles
 
 
 def test_nothing_to_spoil() -> None:

@@ -34,7 +34,7 @@ def test_one_bug_is_found_and_made_small(tmp_path: Path) -> None:
     proved(session, [LastWins])
 
 
-@pytest.mark.skipif(not DEEP, reason="one bug is explored in an ordinary run")
+@pytest.mark.deep
 def test_each_bug_is_found_and_made_small(tmp_path: Path) -> None:
     """As the documentation has it; `scripts/docs` writes its table anew."""
     session = explored(tmp_path, "bugs")
@@ -42,7 +42,7 @@ def test_each_bug_is_found_and_made_small(tmp_path: Path) -> None:
     assert KEPT.read_text("utf-8") == written(session.finds), "run scripts/docs"
 
 
-SURVIVED: Final = [("correct", RUNS, ""), ("whole", 2_000, "")] if DEEP else [("correct", 20, "delivery or calls")]
+SURVIVED: Final = [("correct", RUNS, ""), ("whole", 2_000, "")] if DEEP else [("correct", 10, "delivery or calls")]
 
 
 @pytest.mark.parametrize(("zoo", "runs", "only"), SURVIVED)

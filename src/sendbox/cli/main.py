@@ -615,7 +615,9 @@ def kinds_kept(text: str) -> tuple[str, ...]:
 
 @sendbox.command(context_settings={"allow_interspersed_args": False})
 @click.argument("command", nargs=-1, type=click.UNPROCESSED, metavar="[-- COMMAND...]")
-@click.option("--runs", type=Whole(1), help="Runs of the search; a find is made small in further ones.  [default: 100]")
+@click.option(
+    "--runs", type=Whole(1), help="Runs of the search; a find is made small in further ones.  [default: 30 to 100]"
+)
 @click.option(
     "--families",
     metavar="LIST",

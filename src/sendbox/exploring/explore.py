@@ -15,14 +15,12 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from sendbox.exploring import census, story
 from sendbox.exploring.families import table
 from sendbox.exploring.misfortune import Misfortune, Plan, kinds_of
-from sendbox.exploring.search import Search, Tried
+from sendbox.exploring.search import RUNS, Search, Tried
 from sendbox.runtime import wall
 
 if TYPE_CHECKING:
     from sendbox.exploring.watcher import Observed
 
-#: So many runs a test gets unless told.
-RUNS: Final = 100
 #: A run may take so many times as long as the first, and at least so many real seconds.
 TIMES: Final = 10
 LEAST: Final = 5.0
@@ -150,18 +148,19 @@ def explore(
     families: Sequence[str],
     keep: Sequence[str] = (),
     seed: int | str,
-    runs: int = RUNS,
+    runs: int | None = None,
     over: Callable[[], bool] = lambda: False,
     run_all: RunAll | None = None,
-    told: Callable[[int, str], object] = lambda runs, found: None,
+    told: Callable[[int, int, str], object] = lambda done, runs, found: None,
 ) -> Result:
     """Explores a test that passed.
 
-    Kinds of misfortune to `keep` are left out; `over` says that the time is over; `told` is given how many runs the
-    search has made, and in words what it has found, after each of them. Raises `Interrupted`.
+    Kinds of misfortune to `keep` are left out; `runs` is how many plans are drawn, unless given `Search` decides;
+    `over` says that the time is over; `told` is given how many runs the search has made, of how many, and in words
+    what it has found, before the first and after each of them. Raises `Interrupted`.
     """
     if over():
-        return Result(["not explored: the time of the session was over"], left=runs)
+        return Result(["not explored: the time of the session was over"], left=runs or RUNS)
     second = run((), True)
     if second.broke is not False:
         return Result(["not repeatable, so not explored: the second run without misfortune did not pass"])
@@ -193,7 +192,12 @@ class _Exploration:
     """The search of one test, and what it has found."""
 
     def __init__(
-        self, search: Search, passed: Run, run: RunTest, over: Callable[[], bool], told: Callable[[int, str], object]
+        self,
+        search: Search,
+        passed: Run,
+        run: RunTest,
+        over: Callable[[], bool],
+        told: Callable[[int, int, str], object],
     ) -> None:
         self._search = search
         self._passed = passed
@@ -218,7 +222,10 @@ class _Exploration:
     def search(self, outcomes: Iterator[tuple[Plan, Run]]) -> None:
         """Looks at all plans that the test ran under, until no further find would be kept."""
         tried = self._search.tried
+        self._told(0, self._search.runs, NOTHING)
         for plan, outcome in outcomes:
+            if self._search.leave_out(plan):  # it was begun before that was known
+                continue
             self._search.count(plan)
             tried.idle += outcome.idle
             if outcome.broke is None:
@@ -228,8 +235,9 @@ class _Exploration:
                 self.examined = plan
                 self._examine(plan, outcome)
                 self.examined = ()
-            self._told(tried.runs, self._count())
+            self._told(tried.runs, self._search.runs, self._count())
             if self.full:
+                tried.known = 0  # depends on how many runs were begun at once
                 return
 
     def _count(self) -> str:
@@ -246,6 +254,7 @@ class _Exploration:
             if rest == plan:
                 break
             if not rest:
+                self._search.broke(plan, new=False)
                 return
             plan = rest
             outcome = self._smaller(plan)
@@ -261,12 +270,14 @@ class _Exploration:
         small = self._search.shrunk(plan, breaks)
         kinds = kinds_of(small)
         if any(known <= kinds for known in self._known.get(assertion, ())):
+            self._search.broke(small, new=False)
             return
         again = [self._run(small, True) for _ in range(AGAIN)]
         if not all(each.broke and each.assertion == assertion for each in again):
             tried.unsteady.append(small)
             return
         self._known.setdefault(assertion, []).append(kinds)
+        self._search.broke(small, new=True)
         question = self._question(small, again[-1])
         lines = story.story(small, self._passed.worlds, again[-1].worlds, question)
         kind: FindKind = "question" if question else "bug"
@@ -310,6 +321,7 @@ class _Exploration:
                 return
             del self._finds[questions[-1]]
         self._finds.append(find)
+        self._search.bugs_only = len(self._finds) >= FINDS
 
 
 def _until(plans: Iterator[Plan], over: Callable[[], bool]) -> Iterator[Plan]:

@@ -2,7 +2,7 @@
 
 Small censuses are enumerated: every single misfortune, then pairs about the same message or call. Of a large one plans
 of eight are tried first, so that much is tried early. Everything is derived from the seed: the same census, seed and
-number of runs try the same plans.
+number of runs draw the same plans. Of these, plans that would only break what is known to break are left out.
 """
 
 from __future__ import annotations
@@ -15,8 +15,13 @@ from typing import Final
 
 from sendbox.engine.chooser.draws import Chooser, Draw
 from sendbox.engine.identity import seed_bytes
-from sendbox.exploring.misfortune import MOST, Misfortune, Plan, Spot, legal
+from sendbox.exploring.misfortune import MOST, Misfortune, Plan, Spot, kinds_of, legal
 
+#: So many runs a test gets at most, and at least, unless a number is said.
+RUNS: Final = 100
+FEWEST: Final = 30
+#: After so many places at which a kind of misfortune broke only what it was known to break, it is not tried at others.
+PLACES: Final = 4
 #: So many runs making a plan small may take.
 SHRINKING: Final = 300
 #: So many pairs are counted in a report.
@@ -38,6 +43,8 @@ class Tried:
     larger: int = 0
     silent: int = 0
     idle: int = 0
+    #: plans that were left out, as they would have broken what was known to break
+    known: int = 0
     shrinking: int = 0
     unsteady: list[Plan] = field(default_factory=list)
     #: a plan under which the run said nothing
@@ -57,7 +64,8 @@ class Tried:
         if self.mute:
             silent += f", the first when {', '.join(map(str, self.mute))}"
         idle = f"; {self.idle:,} of them had no effect" if self.idle else ""
-        return f"{line}{larger} tried{idle}{silent}"
+        known = f"; {self.known:,} not tried, because a part of them was known to break the test" if self.known else ""
+        return f"{line}{larger} tried{known}{idle}{silent}"
 
 
 def _many(number: int, what: str) -> str:
@@ -67,22 +75,27 @@ def _many(number: int, what: str) -> str:
 class Search:
     """The search of one test, over the spots of its census."""
 
-    def __init__(self, spots: Sequence[Spot], *, seed: int | str, name: str, runs: int) -> None:
+    def __init__(self, spots: Sequence[Spot], *, seed: int | str, name: str, runs: int | None) -> None:
         self._chooser = Chooser(seed_bytes(seed))
         self._name = name
-        self._runs = runs
         self._spots = list(spots)
         self.singles = self._varied([Misfortune(spot, number) for spot in spots for number in range(len(spot.values))])
+        #: how many plans are drawn; unless said, as many others as there are single misfortunes
+        self.runs = runs or max(FEWEST, min(RUNS, 2 * len(self.singles)))
         self.tried = Tried(all_singles=len(self.singles))
+        #: whether so many finds are kept that only bugs are looked for
+        self.bugs_only = False
+        self._alone: set[Misfortune] = set()
+        self._again: Counter[frozenset[tuple[str, str, bool]]] = Counter()
         self._given: set[Plan] = set()
         self._done: set[Plan] = set()
         self._pairs = self._all_pairs()
         self.tried.all_pairs = len(self._pairs)
 
     def plans(self) -> Iterator[Plan]:
-        """Plans to try, at most so many as there are runs, none of them twice."""
+        """Plans to try, at most so many as there are runs, none of them twice, without those that are known."""
         ways = self._ways()
-        while len(self._given) < self._runs:
+        while len(self._given) < self.runs:
             plan = next(ways, None)
             if plan is None:
                 return
@@ -90,17 +103,41 @@ class Search:
             if key in self._given or not legal(plan):
                 continue
             self._given.add(key)
-            yield plan
+            if not self.leave_out(plan):
+                yield plan
+
+    def leave_out(self, plan: Plan) -> bool:
+        """Return whether a plan is not tried, and count it then: less than two misfortunes of it are not known.
+
+        What is known stays known, so it makes no difference whether a plan is asked for before or behind its run.
+        """
+        left = sum(not self._is_known(item) for item in plan)
+        known = left < min(2, len(plan))
+        self.tried.known += known
+        return known
+
+    def _is_known(self, item: Misfortune) -> bool:
+        kinds = kinds_of((item,))
+        return item in self._alone or self._again[kinds] >= PLACES or (self.bugs_only and item.changing)
+
+    def broke(self, plan: Plan, *, new: bool) -> None:
+        """A plan broke the test; `new` where the assertion was not known to be broken by its kinds."""
+        if len(plan) > 1:  # which of them did is not known
+            return
+        (item,) = plan
+        if item not in self._alone:
+            self._alone.add(item)
+            self._again[kinds_of((item,))] += not new
 
     def _ways(self) -> Iterator[Plan]:
         if not self.singles:
             return
-        if len(self.singles) * 2 > self._runs:
+        if len(self.singles) * 2 > self.runs:
             for first in range(0, len(self.singles), MOST):
                 yield self._fitting(self.singles[first : first + MOST])
         yield from ((single,) for single in self.singles)
         pairs = iter(self._pairs)
-        for number in range(self._runs * 20):  # so many that a search ends where nearly all was tried
+        for number in range(self.runs * 20):  # so many that a search ends where nearly all was tried
             pair = next(pairs, None)
             if pair is not None:
                 yield pair

@@ -20,7 +20,6 @@ from sendbox.exploring.explore import (
     CHANGES,
     EVERY,
     NOTHING,
-    RUNS,
     Find,
     Interrupted,
     Result,
@@ -125,7 +124,8 @@ class _Exploration:
         self._echo = echo
         self._progress = progress
         self._name = shlex.join(asked.command)
-        self._most = asked.runs or RUNS
+        #: how many runs the search has, once that is known
+        self._most = ""
         self._late = deadline(asked.time)
         self._passed = Run(None)
         self._done = 0
@@ -150,9 +150,10 @@ class _Exploration:
                 families=asked.families or USUAL,
                 keep=asked.keep,
                 seed=SEED if asked.seed is None else asked.seed,
-                runs=self._most,
+                runs=asked.runs,
                 over=self._over,
                 run_all=self._runs.all,
+                told=self._count,
             )
         except Interrupted as interrupted:
             self._stopped(interrupted.result)
@@ -166,6 +167,9 @@ class _Exploration:
     def _over(self) -> bool:
         return self._late()
 
+    def _count(self, _done: int, runs: int, _found: str) -> None:
+        self._most = f", the search has {runs}"
+
     def _run(self, plan: Plan, _observing: bool) -> Run:
         return self._runs.one(plan)
 
@@ -178,7 +182,7 @@ class _Exploration:
             self._times = self._times + 1 if self._broken is not None and self._broken[0] == plan else 1
             self._broken = plan, run
         small = "" if self._broken is None else f"; found: {len(self._broken[0])} misfortune(s), made small"
-        self._progress.show(f"{self._done} runs, the search has {self._most}{small}")
+        self._progress.show(f"{self._done} runs{self._most}{small}")
 
     def _reported(self, result: Result) -> int:
         if result.tried is None:
@@ -188,7 +192,7 @@ class _Exploration:
         for line in result.words:
             self._echo(one_line(line))
         if result.left:
-            self._echo(f"{result.left:,} of {self._most:,} runs were not made; a longer --time makes more")
+            self._echo(f"{result.left:,} runs were not made; a longer --time makes more")
         return NO if any(self._asked.counts(find.kind) for find in result.finds) else OK
 
     def _told(self, find: Find) -> None:
