@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
@@ -19,13 +18,13 @@ CLINIC: Final = Path(__file__).parent / "narrow" / "test_clinic.py"
 EXAMPLES: Final = ROOT / "tests" / "examples" / "test_docs_examples.py"
 
 
-def explored(folder: Path, runs: int, *options: str, families: Iterable[str] = FAMILIES) -> str:
-    """What a session that explores tests says; it must end well, and accuse nobody.
+def explored(folder: Path, runs: int, *options: str) -> str:
+    """What a session says that explores tests under all families; it must end well, and accuse nobody.
 
     The tests are those of a folder, unless the options name others.
     """
     paths = os.pathsep.join([str(ROOT / "src"), str(ROOT), os.environ.get("PYTHONPATH", "")])
-    chosen = f"--sendbox-families={','.join(families)}"
+    chosen = f"--sendbox-families={','.join(FAMILIES)}"
     arguments = [f"--sendbox-explore={runs}", chosen, "--sendbox-explore-time=1h", "-p", "no:cacheprovider"]
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "--tb=short", *LEAN, *arguments, f"--rootdir={folder}", *options],
@@ -59,13 +58,9 @@ def test_narrow_tests_of_a_correct_client_accuse_nobody(tmp_path: Path) -> None:
 
 @pytest.mark.deep
 def test_the_examples_of_the_documentation_accuse_nobody(tmp_path: Path) -> None:
-    """That of the README for pytest, and those of every page: under all families but `calls`.
-
-    Their clients make no call again, which `calls` rightly finds, as the page says.
-    """
-    families = [name for name in FAMILIES if name != "calls"]
+    """That of the README for pytest, and those of every page: under all families."""
     (block,) = (block for block in blocks(ROOT / "README.md") if block.file == "test_otp.py")
     (tmp_path / "test_otp.py").write_text(block.text, "utf-8")
-    assert "1 passed" in explored(tmp_path, 60, families=families)
+    assert "1 passed" in explored(tmp_path, 60)
     options = ("-p", "timeout", "-o", "timeout=0", "-n", "0", "-k", "__", str(EXAMPLES))
-    explored(tmp_path, 40, *options, families=families)
+    explored(tmp_path, 40, *options)

@@ -35,7 +35,7 @@ FindKind = Literal["bug", "question"]
 KINDS: Final[tuple[FindKind, ...]] = ("bug", "question")
 #: Why a find is a question.
 CHANGES: Final = "this changes what is true"
-COPED: Final = "the client coped with it, and the test looked for something else"
+COPED: Final = "the client coped with it or gave the call up, and the test looked for something else"
 #: What is said where nothing was found.
 NOTHING: Final = "nothing found"
 

@@ -98,11 +98,16 @@ def _limited(kind: Kind, world: Census) -> Iterator[Spot]:
 
 
 def _repeated(misfortune: Misfortune, passed: Census, broken: Census) -> bool:
-    """Whether the client made a call that failed again, until it was taken, and sent nothing twice."""
+    """Return whether the client gave up a call that failed, or made it again until it was taken and sent nothing twice.
+
+    Who gives a call up may tell its caller so: whether it should have tried again, only its author knows.
+    """
     assert misfortune.spot.row is not None
     operation, ordinals = misfortune.spot.row
-    taken = [call for call in broken.calls if call.operation == operation and not call.failed]
-    return len(taken) >= ordinals[0] and _made(broken) <= _made(passed)
+    calls = [call for call in broken.calls if call.operation == operation]
+    if len(calls) <= ordinals[-1]:
+        return True
+    return sum(not call.failed for call in calls) >= ordinals[0] and _made(broken) <= _made(passed)
 
 
 def _looked(misfortune: Misfortune, passed: Census, broken: Census) -> bool:
