@@ -89,6 +89,7 @@ NAMES: Final = [
         "sender",
         id="among",
     ),
+    pytest.param({"that": "sends", "where": {"last": {"sender": "nova"}}}, "sender", id="part"),
     pytest.param({"that": "messages", "where": {"tag": "ot*", "key": "test-*", "sender": "Nov*"}}, None, id="patterns"),
     pytest.param({"that": "messages", "where": {"tag": "promotional", "key": "shop"}}, None, id="names"),
     pytest.param({"that": "messages", "where": {"sender": "Vera"}}, None, id="sender-of-a-message"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import Any, Final, NamedTuple, Protocol
 
 import orjson
@@ -145,6 +145,15 @@ class Hours:
 
 
 Where = Condition | Not | OfPart | Hours
+
+
+def conditions_of(where: Iterable[Where]) -> Iterator[Condition]:
+    """Each condition on a field that must hold, also of a part."""
+    for condition in where:
+        if isinstance(condition, OfPart):
+            yield from conditions_of(condition.conditions)
+        elif isinstance(condition, Condition):
+            yield condition
 
 
 def holds(where: tuple[Where, ...], readings: Sequence[Reading]) -> bool:

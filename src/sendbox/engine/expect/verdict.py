@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from sendbox.engine.characters import nearest
 from sendbox.engine.durations import iso
-from sendbox.engine.expect.conditions import Condition
+from sendbox.engine.expect.conditions import conditions_of
 from sendbox.engine.expect.expectation import Expectation
 from sendbox.engine.expect.explaining import FAILED, OPEN, PASSED
 from sendbox.engine.expect.judging import Judge
@@ -78,10 +78,10 @@ def _unknown_names(
         if expectation.never:
             continue
         asked = [*((entry.that, entry.where) for entry in expectation.chain), *expectation.among]
-        conditions = [(subjects[that], condition) for that, where in asked for condition in where]
+        conditions = [(subjects[that], condition) for that, where in asked for condition in conditions_of(where)]
         for subject, condition in conditions:
-            known = subject.fields[condition.field].known if isinstance(condition, Condition) else None
-            if known is None or not isinstance(condition, Condition):
+            known = subject.fields[condition.field].known
+            if known is None:
                 continue
             if known not in names:
                 found: dict[str, None] = {}
