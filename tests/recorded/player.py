@@ -77,12 +77,12 @@ class Player:
         """A key of the world by what it ends in, or the one that an earlier answer gave out."""
         return str(self.names.filled(key)) if key.startswith("$") else f"{self.world}{key}"
 
-    def control(self, path: str, **query: str) -> Any:
-        """What control shows of the world. Raises `Broken` where it shows nothing."""
-        answer = self.client.get(f"/_sandbox/worlds/{self.world}{path}", params=query)
+    def control(self, path: str, method: str = "GET", **query: str) -> Any:
+        """The answer of control about the world. Raises `Broken` where it has none."""
+        answer = self.client.request(method, f"/_sandbox/worlds/{self.world}{path}", params=query)
         self._called(answer)
         if answer.status_code != 200:
-            raise Broken(f"GET {path} {query} answered {answer.status_code}: {answer.text}")
+            raise Broken(f"{method} {path} {query} answered {answer.status_code}: {answer.text}")
         return answer.json()
 
     def _called(self, answer: httpx.Response) -> None:
@@ -139,7 +139,7 @@ class Player:
 
     def _fetch(self) -> None:
         """Carries out what waits in the outbox while the world advances."""
-        for call in self.control("/outbox", during="advance", wait="5s")["calls"]:
+        for call in self.control("/outbox", "POST", during="advance", wait="5s")["calls"]:
             named = next((value for name, value in call["headers"] if name.lower() == "x-request-id"), call["url"])
             ended = self.receiver.outcome(named)
             how = {"error": ended} if isinstance(ended, str) else {"status": ended}

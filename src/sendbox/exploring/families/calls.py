@@ -105,7 +105,7 @@ def _repeated(misfortune: Misfortune, passed: Census, broken: Census) -> bool:
     assert misfortune.spot.row is not None
     operation, ordinals = misfortune.spot.row
     calls = [call for call in broken.calls if call.operation == operation]
-    if len(calls) <= ordinals[-1]:
+    if len(calls) <= ordinals[0]:
         return True
     return sum(not call.failed for call in calls) >= ordinals[0] and _made(broken) <= _made(passed)
 
