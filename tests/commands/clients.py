@@ -39,8 +39,8 @@ def send(phone="420777000101"):
 def clock():
     return call("/_sandbox/worlds/test-a/clock")[1]["mode"]
 """
-#: A client that breaks when its only call does.
-ONCE: Final = "print('sent', flush=True); sys.exit(send() != 200)"
+#: A client that makes its call again once, and breaks when both fail.
+ONCE: Final = "print('sent', flush=True); sys.exit(send() != 200 != send())"
 #: How it is explored.
 CALLS: Final = ("--families", "calls")
 #: The same with one kind of misfortune, so that there is one find. No call is without an answer, which takes long.

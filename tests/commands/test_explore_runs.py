@@ -31,7 +31,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 #: A client that writes a report, and ends with 0 whatever is in it.
 REPORTING: Final = """
-failed = send() != 200
+failed = send() != 200 != send()
 Path(sys.argv[1]).write_text(f'''<testsuites><testsuite><testcase classname="shop" name="is ready"/>
 <testcase classname="shop" name="sends">{"<failure>status</failure>" if failed else ""}</testcase></testsuite>
 </testsuites>''')
@@ -147,7 +147,7 @@ def test_the_time_ends_the_shrinking(monkeypatch: pytest.MonkeyPatch) -> None:
     """A find stays as it is then, and is proved."""
     monkeypatch.setattr(command._Exploration, "_over", lambda self: self._done >= 1)
     line = client("sys.exit({send(f'42077700010{phone}') for phone in range(4)} != {200})")
-    result = explore(line, *FAILED, "--runs", "2", "--time", "10m")
+    result = explore(line, *FAILED, "--strict", "--runs", "2", "--time", "10m")
     assert result.exit_code == NO
     assert result.stdout.splitlines()[1] == "what breaks it, all of it together:"
 
