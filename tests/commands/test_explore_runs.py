@@ -103,6 +103,7 @@ def test_which_test_a_report_names(tmp_path: Path) -> None:
 # --- time -------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.deep  # it waits for the limit of a run
 def test_a_run_that_takes_too_long_says_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     """It is ended; and with each run, however it ends, all that it started."""
     monkeypatch.setattr(exploration, "LEAST", 6)  # far more than a run takes on a busy machine

@@ -85,7 +85,7 @@ def _entries(house: House, key: str) -> list[Any]:
     return [journal.entry(number) for number in journal.numbers(frozenset({"request"}))]
 
 
-@pytest.mark.parametrize("call", ["quotes", "binary"])
+@pytest.mark.parametrize("call", ["quotes", pytest.param("binary", marks=pytest.mark.deep)])
 def test_a_test_makes_the_same_call_again(house: House, call: str, tmp_path: Path) -> None:
     """With the fixture; it passes where the answer has the same status."""
     method, path, headers, body = CALLS[call]
