@@ -71,8 +71,8 @@ def _as_junit(world: str, judged: Verdict, *, strict: bool) -> str:
         name = one_line(f"no warning: {warning['message']}")
         case = ET.SubElement(suite, "testcase", name=name, classname=one_line(world))
         _reason(case, "failure", warning["message"], [warned(warning)])
-    if not strict and (told := warning_lines(judged)):
-        ET.SubElement(suite, "system-out").text = _text(told)
+    if not strict and (warnings := warning_lines(judged)):
+        ET.SubElement(suite, "system-out").text = _text(warnings)
     root = ET.Element("testsuites", _texts(counts))
     root.append(suite)
     ET.indent(root)

@@ -151,12 +151,12 @@ def explore(
     runs: int | None = None,
     over: Callable[[], bool] = lambda: False,
     run_all: RunAll | None = None,
-    told: Callable[[int, int, str], object] = lambda done, runs, found: None,
+    progress: Callable[[int, int, str], object] = lambda done, runs, finds: None,
 ) -> Result:
     """Explores a test that passed.
 
     Kinds of misfortune to `keep` are left out; `runs` is how many plans are drawn, unless given `Search` decides;
-    `over` says that the time is over; `told` is given how many runs the search has made, of how many, and in words
+    `over` says that the time is over; `progress` is given how many runs the search has made, of how many, and in words
     what it has found, before the first and after each of them. Raises `Interrupted`.
     """
     if over():
@@ -170,7 +170,7 @@ def explore(
     seen = [item.census for item in passed.worlds]
     missing = table.untried(seen, families, keep)
     search = Search(table.spots(seen, families, keep), seed=seed, name=name, runs=runs)
-    exploration = _Exploration(search, passed, run, over, told)
+    exploration = _Exploration(search, passed, run, over, progress)
     every = run_all or (lambda plans: ((plan, run(plan, False)) for plan in plans))
     plans = search.plans()
     try:
@@ -197,13 +197,13 @@ class _Exploration:
         passed: Run,
         run: RunTest,
         over: Callable[[], bool],
-        told: Callable[[int, int, str], object],
+        progress: Callable[[int, int, str], object],
     ) -> None:
         self._search = search
         self._passed = passed
         self._run = run
         self._over = over
-        self._told = told
+        self._progress = progress
         self._finds: list[Find] = []
         #: a plan that broke the test, while it is made small and proved
         self.examined: Plan = ()
@@ -222,7 +222,7 @@ class _Exploration:
     def search(self, outcomes: Iterator[tuple[Plan, Run]]) -> None:
         """Looks at all plans that the test ran under, until no further find would be kept."""
         tried = self._search.tried
-        self._told(0, self._search.runs, NOTHING)
+        self._progress(0, self._search.runs, NOTHING)
         for plan, outcome in outcomes:
             if self._search.leave_out(plan):  # it was begun before that was known
                 continue
@@ -235,7 +235,7 @@ class _Exploration:
                 self.examined = plan
                 self._examine(plan, outcome)
                 self.examined = ()
-            self._told(tried.runs, self._search.runs, self._count())
+            self._progress(tried.runs, self._search.runs, self._count())
             if self.full:
                 tried.known = 0  # depends on how many runs were begun at once
                 return

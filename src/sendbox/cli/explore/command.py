@@ -153,7 +153,7 @@ class _Exploration:
                 runs=asked.runs,
                 over=self._over,
                 run_all=self._runs.all,
-                told=self._count,
+                progress=self._count,
             )
         except Interrupted as interrupted:
             self._stopped(interrupted.result)

@@ -84,15 +84,15 @@ def _unknown_names(
             if known is None:
                 continue
             if known not in names:
-                found: dict[str, None] = {}
+                existing: dict[str, None] = {}
                 for number, name in enumerate(known(world)):
-                    found[name] = None
+                    existing[name] = None
                     if number % _LOOKED == 0:
                         yield
-                names[known] = list(found)
-            for wanted in condition.wanted:
-                if isinstance(wanted, Pattern) and wanted.text != "*" and not any(map(wanted.matches, names[known])):
-                    warnings[_unknown(condition.field, wanted.text, names[known]), expectation.place] = None
+                names[known] = list(existing)
+            for pattern in condition.wanted:
+                if isinstance(pattern, Pattern) and pattern.text != "*" and not any(map(pattern.matches, names[known])):
+                    warnings[_unknown(condition.field, pattern.text, names[known]), expectation.place] = None
     return [{"rule": UNKNOWN, "message": message, "place": place} for message, place in warnings]
 
 

@@ -116,10 +116,10 @@ def _changed(linter: Linter, subjects: Mapping[str, Subject]) -> None:
                 message = f"{message}; say within beside it, or an instant of the world with its date"
                 of_times.setdefault(file, []).append((node.entries()[bounds[0]], message))
     for file in dict.fromkeys((*of_parts, *of_times)):
-        found = [*of_parts.get(file, ())[: file not in knowing], *of_times.get(file, ())[:1]]
-        if found:
-            first = found[0][0]
-            linter.warn(first, "changed", f"{show(plain(first))}: {'; '.join(message for _, message in found)}")
+        changes = [*of_parts.get(file, ())[: file not in knowing], *of_times.get(file, ())[:1]]
+        if changes:
+            first = changes[0][0]
+            linter.warn(first, "changed", f"{show(plain(first))}: {'; '.join(message for _, message in changes)}")
 
 
 def _of_any_part(asked: Mapping[str, Node], subject: Subject) -> list[str]:
@@ -168,9 +168,9 @@ def expectations(
         _unfailing(item, expected[at], subjects, linter)
         _unfollowed(item, expected[at], subjects, linter)
         if never := linter.found[known:]:
-            expected[at] = replace(expected[at], never=tuple(Never(found.rule, found.message) for found in never))
+            expected[at] = replace(expected[at], never=tuple(Never(problem.rule, problem.message) for problem in never))
         linter.found[known:] = [
-            found if found.rule == RULE_UNKNOWN else replace(found, severity="error") for found in never
+            problem if problem.rule == RULE_UNKNOWN else replace(problem, severity="error") for problem in never
         ]
     return tuple(expected)
 
