@@ -179,10 +179,8 @@ async def test_long_scenarios_are_built_one_at_a_time(monkeypatch: pytest.Monkey
     "text",
     [
         pytest.param(f"attempts:\n{RULE * bounds.RULES}", id="rules"),
-        pytest.param(f"name: [{'1,' * (bounds.VALUES - 10)}]\n", id="values", marks=pytest.mark.deep),
-        pytest.param(
-            f"name: {'[' * 190}{'1,' * (bounds.VALUES - 400)}{']' * 190}\n", id="deep", marks=pytest.mark.deep
-        ),
+        pytest.param(f"name: [{'1,' * (bounds.VALUES - 10)}]\n", id="values"),
+        pytest.param(f"name: {'[' * 190}{'1,' * (bounds.VALUES - 400)}{']' * 190}\n", id="deep"),
         pytest.param(KEYS, id="problems"),
     ],
 )
