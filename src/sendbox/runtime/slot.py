@@ -223,20 +223,20 @@ class Advised:
 
     def is_new(self, advice: Advice, operation: str) -> bool:
         """Count one; return whether the log has no line of it yet."""
-        given, counts = (advice.code, operation, advice.path), self._counts
-        count = counts.get(given)
+        remark, counts = (advice.code, operation, advice.path), self._counts
+        count = counts.get(remark)
         if count is not None:
-            counts[given] = count + 1
+            counts[remark] = count + 1
             return False
         if len(counts) >= MOST_ADVISED:
             self._beyond += 1
             return False
-        counts[given] = 1
+        counts[remark] = 1
         return True
 
     def summary(self) -> str:
         """Return the advice that was given more often than the log says, the most frequent first."""
-        repeated = [(count, *given) for given, count in self._counts.items() if count > 1]
+        repeated = [(count, *remark) for remark, count in self._counts.items() if count > 1]
         repeated.sort(key=lambda row: -row[0])
         lines = [f"{count} × {code} on {operation} at {path}" for count, code, operation, path in repeated[:MOST_NAMED]]
         rest = self._beyond + sum(count for count, *_ in repeated[MOST_NAMED:])
