@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import signal
+from collections import Counter
 from collections.abc import Generator
 
 import pytest
@@ -49,16 +50,27 @@ def pytest_collection() -> Generator[None, object, object]:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """An ordinary run leaves out what is marked `deep`; in a deep one every test may take long."""
+    """An ordinary run leaves out what is marked `deep` and does a part of what is marked `sample`; in a deep one every
+    test may take long."""
     if DEEP:
         for item in items:
             if not item.get_closest_marker("timeout"):
                 item.add_marker(pytest.mark.timeout(LONG))
         return
-    left = [item for item in items if item.get_closest_marker("deep")]
+    cases: Counter[tuple[object, ...]] = Counter()
+    chosen: list[pytest.Item] = []
+    left: list[pytest.Item] = []
+    for item in items:
+        sample = item.get_closest_marker("sample")
+        part = 0
+        if sample is not None:
+            test = (item.path, item.parent, getattr(item, "originalname", item.name))
+            part = cases[test] % sample.args[0]
+            cases[test] += 1
+        (left if part or item.get_closest_marker("deep") else chosen).append(item)
     if left:
         config.hook.pytest_deselected(items=left)
-        items[:] = [item for item in items if not item.get_closest_marker("deep")]
+        items[:] = chosen
 
 
 @pytest.fixture(autouse=True)

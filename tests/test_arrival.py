@@ -95,6 +95,7 @@ async def played(*calls: Made) -> tuple[str, bool]:
         return shown["digest"], shown["order_sensitive"]
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("part", range(8))
 async def test_the_order_of_two_calls_changes_nothing_or_is_marked(part: int) -> None:
     """Pairs of one operation, and a sample of the others; all of them in a deep run."""

@@ -71,6 +71,7 @@ def test_a_run_in_the_background_takes_interrupts() -> None:
     assert (done.returncode, " passed" in done.stdout) == (0, True), done.stdout
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("workers", [(), ("-n", "1")], ids=["alone", "in-a-worker"])
 def test_a_test_that_hangs_fails(pytester: pytest.Pytester, workers: tuple[str, ...]) -> None:
     """It ends at its limit, and is named with the line where it hung; the tests after it run."""

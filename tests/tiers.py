@@ -1,6 +1,7 @@
 """How much of itself a test does: a sample in an ordinary run, everything in a deep one (`scripts/test deep`).
 
-A test that an ordinary run leaves out as a whole has the marker `deep`; `tests/conftest.py` carries that out.
+A test that an ordinary run leaves out as a whole has the marker `deep`; of one with the marker `sample(n)` an ordinary
+run does every n-th case. `tests/conftest.py` carries both out.
 """
 
 from __future__ import annotations

@@ -48,6 +48,7 @@ def test_a_find_is_told_and_kept(tmp_path: Path) -> None:
     assert sendbox("play", str(shown)).exit_code == OK
 
 
+@pytest.mark.deep
 def test_runs_at_once_find_the_same() -> None:
     """Which plans are tried, and what is found, does not depend on how many run at once."""
     line = client(
@@ -172,6 +173,7 @@ def test_a_command_that_opens_no_world() -> None:
 # --- finds again ------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.deep
 def test_finds_are_run_again(tmp_path: Path) -> None:
     """With the command that found them, or with another one."""
     explore(client(ONCE), *FAILED)
@@ -194,6 +196,7 @@ def test_finds_are_run_again(tmp_path: Path) -> None:
     assert (result.exit_code, result.stderr.splitlines()[0]) == (CANNOT, "not today")
 
 
+@pytest.mark.deep
 def test_a_find_may_take_too_long(monkeypatch: pytest.MonkeyPatch) -> None:
     """Which says nothing."""
     explore(client(ONCE), *FAILED)

@@ -54,6 +54,7 @@ def test_a_report_judges_and_names_the_test(tmp_path: Path) -> None:
     assert not Path(files[0]).exists()
 
 
+@pytest.mark.deep
 def test_a_report_that_no_argument_names(tmp_path: Path) -> None:
     """Runs go one at a time then, and each writes the file anew."""
     fixed = REPORTING.replace("sys.argv[1]", "'build.xml'")
@@ -71,6 +72,7 @@ def test_a_report_that_cannot_be_written_anew(tmp_path: Path) -> None:
     assert said(result).startswith("sendbox: build.xml cannot be removed: ")
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("report", ["", None], ids=["empty", "missing"])
 def test_without_a_report_the_exit_code_judges(report: str | None) -> None:
     """Whatever stands in the file's place."""
@@ -134,6 +136,7 @@ def test_the_first_run_may_take_all_the_time() -> None:
     assert said(result).endswith("client.py fails without misfortune: it took too long")
 
 
+@pytest.mark.deep
 def test_the_time_ends_the_search(monkeypatch: pytest.MonkeyPatch) -> None:
     """What was left out is told."""
     monkeypatch.setattr(command._Exploration, "_over", lambda self: self._done >= 2)
@@ -144,6 +147,7 @@ def test_the_time_ends_the_search(monkeypatch: pytest.MonkeyPatch) -> None:
     assert left == "11 runs were not made; a longer --time makes more"
 
 
+@pytest.mark.deep
 def test_the_time_ends_the_shrinking(monkeypatch: pytest.MonkeyPatch) -> None:
     """A find stays as it is then, and is proved."""
     monkeypatch.setattr(command._Exploration, "_over", lambda self: Path("broke").exists())
@@ -159,6 +163,7 @@ def test_the_time_ends_the_shrinking(monkeypatch: pytest.MonkeyPatch) -> None:
 # --- what a run is ----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.deep
 def test_a_clock_jumps_unless_the_command_moves_it(tmp_path: Path) -> None:
     """A command that moves a clock runs with clocks that stand still; one that also waits for a clock does not."""
     told = "send(); Path('modes').open('a').write(clock() + ' ')\n"
@@ -181,6 +186,7 @@ def test_worlds_open_with_the_scenario() -> None:
     assert explore(line, "--runs", "1").exit_code == CANNOT
 
 
+@pytest.mark.deep
 def test_progress_is_one_line_of_a_terminal(tmp_path: Path) -> None:
     """Written again and again, and gone at the end."""
     kept = ("failed", "answer lost", "rate limit", "slow")
@@ -234,6 +240,8 @@ def interrupted(line: list[str], folder: Path, jobs: int = 2) -> tuple[int, list
     return done.returncode, done.stdout.splitlines()
 
 
+@pytest.mark.deep
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("number", ["SIGINT", "SIGTERM"])
 def test_an_interrupt_ends_the_search(tmp_path: Path, number: str) -> None:
     """And says what was tried; a child that does not end is ended."""
@@ -245,6 +253,7 @@ def test_an_interrupt_ends_the_search(tmp_path: Path, number: str) -> None:
     assert line.startswith("interrupted after ")
 
 
+@pytest.mark.deep
 def test_an_interrupt_before_the_search(tmp_path: Path) -> None:
     """Nothing was tried then."""
     line = client("os.kill(os.getppid(), signal.SIGINT); signal.pause()")
@@ -254,6 +263,7 @@ def test_an_interrupt_before_the_search(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.deep
 def test_an_interrupt_keeps_what_was_found(tmp_path: Path) -> None:
     """Though it is not proved."""
     line = client(

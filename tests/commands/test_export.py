@@ -65,6 +65,7 @@ async def test_report(tmp_path: Path) -> None:
             await asyncio.to_thread(report, "test-none", served.origin, "html")
 
 
+@pytest.mark.deep
 @pytest.mark.asyncio
 async def test_reports_of_several_worlds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A document and a record for each world that fits, open or closed; it says what was written."""

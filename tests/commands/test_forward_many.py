@@ -240,6 +240,7 @@ async def test_a_signal_while_it_is_asked(monkeypatch: pytest.MonkeyPatch) -> No
     assert left == [REFUSED]
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("times", [1, 2])
 @pytest.mark.asyncio
 async def test_the_program_ends_by_a_signal(tmp_path: Path, times: int) -> None:
@@ -273,6 +274,7 @@ async def test_the_program_ends_by_a_signal(tmp_path: Path, times: int) -> None:
                 await advancing
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("first", [signal.SIGTERM, signal.SIGINT], ids=["term", "int"])
 @pytest.mark.asyncio
 async def test_a_signal_while_the_program_ends(first: signal.Signals) -> None:
@@ -289,6 +291,7 @@ async def test_a_signal_while_the_program_ends(first: signal.Signals) -> None:
             assert program.returncode == 0
 
 
+@pytest.mark.deep
 @pytest.mark.timeout(LONG)
 @pytest.mark.asyncio
 async def test_a_signal_at_any_instant() -> None:
@@ -309,6 +312,7 @@ async def test_a_signal_at_any_instant() -> None:
             assert program.returncode == 0
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("world", [KEY, "test-f*"])
 @pytest.mark.parametrize("answers", [0, 1], ids=["first", "second"])
 @pytest.mark.asyncio

@@ -118,6 +118,7 @@ def test_the_program_serves_until_it_is_ended(number: signal.Signals) -> None:
     assert last.endswith(f" info - - Sendbox stops at {base.removesuffix('/v2')}; open worlds: 1")
 
 
+@pytest.mark.deep
 @pytest.mark.skipif(sys.platform != "linux", reason="the size of a pipe can be set on Linux only")
 def test_a_full_pipe_stops_nothing() -> None:
     """A server whose log is not read goes on serving, counts the lines it could not write, and ends by a signal."""

@@ -48,6 +48,7 @@ def said(compared: list[Compared]) -> list[str]:
     return list(report.lines(compared))
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("values", [False, True])
 def test_equal_settings_agree(everything: bytes, values: bool) -> None:
     """No answer differs, over calls of every interface; the calls that cannot be made are named."""
@@ -272,6 +273,7 @@ def test_legacy_ids_of_any_form() -> None:
     assert named == "0 of 1 calls differ"
 
 
+@pytest.mark.deep
 def test_a_setting_that_agrees_with_the_status_only() -> None:
     """Of another status only this is told, and a setting under which it is equal, though the body differs."""
     answer = {"Message": "refused", "code": 7}

@@ -261,6 +261,7 @@ async def test_a_file_in_the_middle() -> None:
         assert len((await box.get(f"{WORLD}/messages")).json["messages"]) == 9
 
 
+@pytest.mark.deep
 async def test_a_large_world() -> None:
     """Two thousand messages with links and events; other worlds are served while it is made again."""
     async with boxed() as box:

@@ -78,6 +78,7 @@ def test_items_have_names_of_their_own() -> None:
     assert [item.name for item in ITEMS if item.assumed is not None and item.assumed not in ids] == []
 
 
+@pytest.mark.deep
 def test_scenarios_of_snippets_compile() -> None:
     """A snippet that is a scenario is legal in one that extends the default."""
     problems = {

@@ -144,6 +144,7 @@ async def test_a_scenario_that_is_sent_is_bounded(text: str, message: str) -> No
         assert box.runtime.worlds == {}
 
 
+@pytest.mark.deep
 async def test_the_bounds_of_what_is_sent_do_not_hold_for_own_files() -> None:
     """A scenario of the user's own may have more rules: who starts the server decides about its memory."""
     text = f"sendbox: 1\nattempts:\n{RULE * (bounds.RULES + 1)}"
@@ -175,6 +176,8 @@ async def test_long_scenarios_are_built_one_at_a_time(monkeypatch: pytest.Monkey
         assert box.runtime.builder.waiting == 0
 
 
+@pytest.mark.deep
+@pytest.mark.sample(4)
 @pytest.mark.parametrize(
     "text",
     [

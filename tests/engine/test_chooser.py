@@ -166,6 +166,7 @@ def everything(chooser: Chooser) -> list[Any]:
     draw = chooser.draw("rule", f"sendMessage\0{PHONE}", 1)
     return [
         draw.between(0, 10**6, "after0"),
+        draw.interval(0, 10**6, "every0"),
         draw.below(0.5, "share"),
         draw.weighted((1, 2, 3), "mix1"),
         draw.weighted((1, 2), "mix2", ("a", "b")),
@@ -184,7 +185,7 @@ def test_a_recording_changes_nothing_and_notes_all() -> None:
     assert [place for place, _ in recording.asked] == [
         *(
             Place("rule", f"sendMessage {PHONE}", 2, purpose)
-            for purpose in ("after0", "share", "mix1", "mix2", "say", "code")
+            for purpose in ("after0", "every0", "share", "mix1", "mix2", "say", "code")
         ),
         Place("pool", "x", 1, "number"),
         Place("operator", PHONE, 1, "network"),

@@ -59,6 +59,7 @@ def test_scenarios_have_the_problems_that_are_shown(block: Block, problems: list
 GOOD: Final = [block for block, problems in SCENARIOS if not problems]
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("block", GOOD, ids=[block.place for block in GOOD])
 def test_scenarios_play(block: Block, sendbox: Sandbox) -> None:
     """A world opens with each, takes a message, and comes to rest."""
@@ -74,6 +75,7 @@ def test_scenarios_play(block: Block, sendbox: Sandbox) -> None:
 TRAFFIC: Final = [block for block in GOOD if "\ntraffic:" in block.text]
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("block", TRAFFIC, ids=[block.place for block in TRAFFIC])
 def test_traffic_gets_what_it_expects(block: Block) -> None:
     """Each request gets the status that its entry names, and none is refused besides."""
@@ -109,6 +111,7 @@ def test_settings_of_services_are_settings(block: Block) -> None:
 STORIES = ("control.md", "management.md")
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("page", STORIES)
 def test_the_story_of_a_page_runs(tmp_path: Path, page: str) -> None:
     """Its lines, one after the other, print what the text shows."""
@@ -118,6 +121,7 @@ def test_the_story_of_a_page_runs(tmp_path: Path, page: str) -> None:
         tell(folder, blocks(ROOT / "docs" / page), served.origin)
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("page", TUTORIALS)
 def test_a_tutorial_prints_what_it_shows(tmp_path: Path, page: str) -> None:
     """Its files are played by its lines, which print the lines that are shown; "…" stands for other lines."""

@@ -127,6 +127,7 @@ def test_several_sandboxes_behind_nginx(farm: tuple[httpx.Client, list[str]]) ->
         asked(client, "GET", "/_sandbox/", params={"world": key})
 
 
+@pytest.mark.deep
 def test_the_python_client_behind_nginx(farm: tuple[httpx.Client, list[str]]) -> None:
     """It names the world of each call in the header, and draws an id where none is given."""
     client, _ = farm
@@ -173,6 +174,7 @@ def test_worlds_of_a_sandbox_that_is_down(tmp_path: Path) -> None:
             assert {200, 502} == set(answers)
 
 
+@pytest.mark.deep
 def test_worlds_are_not_closed_by_prefix_behind_nginx(farm: tuple[httpx.Client, list[str]]) -> None:
     """A part of them would be; one world can be closed."""
     client, _ = farm

@@ -272,6 +272,7 @@ def test_testcontainers_in_java(tmp_path: Path, standin: dict[str, str]) -> None
 # --- the workflows of the repository
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("path", sorted(WORKFLOWS.glob("*.yml")), ids=lambda path: path.stem)
 def test_workflows(path: Path) -> None:
     """Jobs wait for jobs that there are, actions have a major version, and lines name scripts of the repository."""

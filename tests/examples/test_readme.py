@@ -96,6 +96,7 @@ def test_a_message_and_its_webhooks_are_seen_with_curl(folder: Folder) -> None:
         assert "420777000101" in answer.text
 
 
+@pytest.mark.deep
 def test_the_pytest_example_passes_as_it_stands(folder: Folder) -> None:
     """The file alone in a folder, with pytest and nothing else; with coverage it says what was never tried."""
     (folder.path / "test_otp.py").write_text(file("test_otp.py").text, "utf-8")

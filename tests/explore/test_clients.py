@@ -27,6 +27,7 @@ def explore(client: str, runs: int, *options: str) -> Result:
     return sendbox("explore", "--runs", str(runs), *options, "--", "node", str(CLIENTS / client))
 
 
+@pytest.mark.deep
 def test_the_wrong_client_is_found() -> None:
     """It takes one webhook that comes late; the scenario is right, and breaks the client again, but not the other."""
     result = explore("last.mjs", 8, "--keep", "repeated")
@@ -42,6 +43,7 @@ def test_the_wrong_client_is_found() -> None:
     assert sendbox("explore", "--found", "--", "node", str(CLIENTS / "furthest.mjs")).exit_code == OK
 
 
+@pytest.mark.deep
 def test_the_correct_client_survives() -> None:
     """Its clock jumps by itself, and it waits for it."""
     result = explore("furthest.mjs", examples(4, 200))

@@ -50,6 +50,7 @@ def test_families_are_whole() -> None:
     assert FAMILIES.keys() == WHY_NOT.keys()
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("family", ["results", "people", "account"])
 def test_every_value_is_a_scenario(base: Ran, family: str) -> None:
     """Without a problem, in its own words; each kind of the family has a place in the sample."""
@@ -85,6 +86,7 @@ def test_the_sample_is_the_same_in_each_run(base: Ran, again: Ran) -> None:
     assert others(base) == others(again)
 
 
+@pytest.mark.deep
 def test_plans_of_many_misfortunes_are_scenarios(rich: Rich, base: Ran) -> None:
     """Whatever the search puts together can be laid in front, and breaks nothing in the sandbox."""
     spots = table.spots([base.census], ["results", "people", "account"])
@@ -94,6 +96,7 @@ def test_plans_of_many_misfortunes_are_scenarios(rich: Rich, base: Ran) -> None:
         rich.run(plan)
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("family", ["results", "people"])
 def test_one_misfortune_changes_nothing_of_other_phones(rich: Rich, base: Ran, family: str) -> None:
     """Each kind alone, with its first value, for the first and the last of its places."""

@@ -41,6 +41,7 @@ def explored(folder: Path, runs: int, *options: str) -> str:
     return text
 
 
+@pytest.mark.deep
 def test_a_narrow_test_of_a_correct_client_accuses_nobody(tmp_path: Path) -> None:
     """One that looks after a minute: what breaks it is a question."""
     (tmp_path / CLINIC.name).write_text(CLINIC.read_text("utf-8"), "utf-8")

@@ -138,6 +138,7 @@ def test_the_command_has_a_line_every_ten_seconds(monkeypatch: pytest.MonkeyPatc
     assert capsys.readouterr().err == "sendbox: 10 runs\nsendbox: 20 runs\n"
 
 
+@pytest.mark.deep
 def test_a_session_on_a_terminal(tmp_path: Path) -> None:
     """The bar is written again and again in one line, and removed."""
     pty = pytest.importorskip("pty")  # Windows has none

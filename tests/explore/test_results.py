@@ -44,6 +44,7 @@ def planned(then: Any, at: int) -> tuple[tuple[str, int], ...]:
     return tuple((result, when) for (result, _), when in zip(entries, list(times)[1:], strict=True))
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("name", [name for name in BY_NAME if name != CODES.name])
 def test_an_attempt_goes_its_way(rich: Rich, base: Ran, name: str) -> None:
     """Exactly the results of the misfortune, at its instants, all before the run ends; other phones go on as before."""
@@ -73,6 +74,7 @@ def goes_its_way(base: Ran, ran: Ran, item: Misfortune) -> None:
         assert max(at for _, at in attempt.results) <= before.until, str(item)
 
 
+@pytest.mark.deep
 def test_late_receipts_come_among_and_behind_those_of_the_next_step(rich: Rich, base: Ran) -> None:
     """The first value is behind all of them, the second between."""
     for spot in BY_NAME["late receipt"].spots(BY_NAME["late receipt"], base.census):
@@ -85,6 +87,7 @@ def test_late_receipts_come_among_and_behind_those_of_the_next_step(rich: Rich, 
             assert (late > last) is behind, str(item)
 
 
+@pytest.mark.deep
 def test_the_sms_of_a_code(rich: Rich, base: Ran) -> None:
     """It comes to the end that the misfortune says; a session that was refused counts, one on its way is left alone."""
     found = [item for item in misfortunes(base.census, "results") if item.spot.kind is CODES]

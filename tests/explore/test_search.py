@@ -85,6 +85,7 @@ def test_the_same_seed_tries_the_same_plans() -> None:
     assert first == again != other
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(("singles", "runs"), [(0, 30), (4, 30), (22, 44), (50, 100), (400, 100)])
 def test_a_search_is_as_long_as_its_census_needs(singles: int, runs: int) -> None:
     """As many other plans as single misfortunes, within limits."""
@@ -116,6 +117,7 @@ def test_nothing_to_spoil() -> None:
     assert of.tried.words() == "there was nothing to spoil"
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(
     ("breaks", "small"),
     [
@@ -216,6 +218,7 @@ def test_a_plan_is_a_scenario_for_each_world() -> None:
     assert named["clock"] == {"start": "2026-01-01T00:00:00Z"}
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("value", [0, -1, True, "three", "0", None])
 def test_a_number_of_runs(value: object) -> None:
     """A whole number from 1."""

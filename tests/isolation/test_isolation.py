@@ -43,6 +43,7 @@ async def scene(box: Box, client: httpx.AsyncClient, number: int) -> dict[str, A
     }
 
 
+@pytest.mark.deep
 @pytest.mark.asyncio
 async def test_a_hundred_worlds_at_once() -> None:
     """None sees another's messages, faults or time, and none shares a name with another."""

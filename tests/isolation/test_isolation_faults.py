@@ -54,6 +54,7 @@ def run(rule: dict[str, Any], threads: int) -> dict[str, Any]:
         server.stop()
 
 
+@pytest.mark.sample(9)
 @pytest.mark.parametrize("rule", FAULTS.values(), ids=FAULTS)
 def test_a_share_hits_the_same_calls_from_many_threads(rule: dict[str, Any]) -> None:
     """Every fault whose draw counts no calls: the same phones, times and digest, and nothing order-sensitive."""

@@ -248,6 +248,7 @@ def planned(case: Case, value: Value) -> dict[str, Any]:
     return {"sendbox": 1, **case.scenario, "plan": [*case.scenario.get("plan", ()), *plan]}
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("name", CASES)
 def test_a_plan_drives_every_kind_of_draw(name: str) -> None:
     """Each value at a place is what comes of it, and nothing is said against it."""
@@ -299,6 +300,7 @@ def _parts() -> Any:
     return PARTS
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("value", [60_000, 123_456])
 def test_a_plan_drives_the_time_of_a_signup(value: int) -> None:
     """The one kind of draw that no traffic can reach, since its page is for people."""
@@ -380,6 +382,7 @@ def lay(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[Chooser], Choose
     return laying
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("name", turn(library.names(), 0, 2))
 def test_what_was_recorded_is_a_plan_of_the_same_run(name: str, lay: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Another seed with the plan of a run ends in the digest of that run: the plan is all that the seed decides.
@@ -402,6 +405,7 @@ def test_what_was_recorded_is_a_plan_of_the_same_run(name: str, lay: Any, monkey
     assert load({"sendbox": 1, "plan": Plan(asked).as_scenario()}).plan == Plan(asked)
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("name", turn(library.names(), 1, 2))
 def test_the_seed_decides_nothing_else(name: str, lay: Any) -> None:
     """With a chooser that always answers the same, seeds make no difference."""

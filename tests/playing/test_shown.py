@@ -45,6 +45,7 @@ ATTEMPT = {"message_id": "x", "phone": PHONE, "channel": "sms", "attempt": 1}
 KEPT = {"delivery": "d", "events": [{"message_id": "x", "result": "sent", "event": "sentMessage"}] * 6}
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(
     ("kind", "entry", "expected"),
     [
@@ -174,6 +175,7 @@ def test_every_kind_of_the_journal_has_words_of_its_own() -> None:
     assert SERVED.kinds.words({"kind": "opened", "scenario": "default"}) == "opened scenario default"
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(
     ("kind", "entry", "expected"),
     [
@@ -203,6 +205,7 @@ def test_what_a_tester_did(played: Played, kind: str, entry: dict[str, Any], exp
     assert rows(played)[0] == []
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(
     ("events", "status", "number", "expected"),
     [
@@ -237,6 +240,7 @@ def to(count: int) -> list[dict[str, str]]:
     return [{"phone_number": f"42077700010{number}"} for number in range(count)]
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(
     ("value", "expected"),
     [
@@ -262,6 +266,7 @@ def test_requests_say_whom_they_are_for(played: Played, value: Any, expected: st
     assert found[0].text == f"op{expected} → 200"
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(
     ("asked", "expected"),
     [
@@ -300,6 +305,7 @@ def test_messages_of_a_call_are_named_by_recipient() -> None:
     assert len(names.ids) == 4
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(("recipients", "expected"), [(2, "200 m1 m2"), (5, "200 m1 to m5")], ids=["few", "many"])
 def test_an_id_of_several_recipients_names_their_messages(recipients: int, expected: str) -> None:
     """The id that /messages answers is the beginning of those of its recipients (A09)."""
@@ -318,6 +324,7 @@ def test_a_request_without_an_entry_stands_where_it_was_sent(played: Played) -> 
     assert [row.what.partition(" ")[0] for row in found if row.at <= start + 1000][-3:] == ["lost", "m1", "webhook:"]
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(
     ("fault", "came"),
     [
@@ -428,6 +435,7 @@ def test_a_message_that_was_not_tried_says_so() -> None:
     assert "nothing was tried" in text(play(given, until=1000))
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(
     ("given", "expected"), [("a  b\nc", "a b c"), ("x" * 100, "x" * 59 + "…")], ids=["blanks", "long"]
 )
@@ -439,6 +447,7 @@ def test_texts_are_cut(given: str, expected: str) -> None:
 # --- the diagram
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(
     ("given", "expected"),
     [
@@ -465,6 +474,7 @@ LINES = re.compile(
 )
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("name", ["default", "otp-lockout", "onboarding", "bulk-campaign"])
 def test_diagrams_have_legal_lines_only(name: str) -> None:
     """Participants, arrows and notes; every participant is declared."""

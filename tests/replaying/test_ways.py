@@ -39,6 +39,7 @@ def first(one: list[dict[str, Any]], other: list[dict[str, Any]]) -> Any:
     return next((pair for pair in pairs if pair[0] != pair[1]), None if len(one) == len(other) else "lengths")
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("number", PERMUTED)
 def test_the_order_of_landings_changes_nothing(number: int, server: SandboxServer) -> None:
     """Journals are equal, entry by entry: outcomes of a round come in as its tries began."""
@@ -47,6 +48,7 @@ def test_the_order_of_landings_changes_nothing(number: int, server: SandboxServe
     assert one[1] == other[1]
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("number", NUMBERS)
 def test_twice(number: int, server: SandboxServer) -> None:
     """The same script again."""
@@ -55,6 +57,7 @@ def test_twice(number: int, server: SandboxServer) -> None:
     assert one[1] == other[1]
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("number", NUMBERS)
 def test_restored(number: int, server: SandboxServer) -> None:
     """Half of it done again from a checkpoint: the same, but for the entry that says so."""
@@ -81,6 +84,7 @@ def test_restored(number: int, server: SandboxServer) -> None:
         server.runtime.closed.clear()
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("number", WAYS)
 def test_split(number: int, server: SandboxServer) -> None:
     """Every advance in several smaller ones; receivers that call back in the middle of one find the same instants."""
@@ -101,6 +105,7 @@ def test_advances_are_split(server: SandboxServer) -> None:
     assert player.parts > player.divided > 0
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("number", WAYS)
 def test_over_http(number: int, server: SandboxServer) -> None:
     """Through a socket, with control over HTTP as well, it is as it is in process."""

@@ -275,6 +275,7 @@ async def test_without_a_time_no_world_ends() -> None:
         assert box.runtime.idle is None
 
 
+@pytest.mark.deep
 async def test_memory_comes_back() -> None:
     """Of 2,000 worlds that were opened and left, each with a message, nothing stays but what became of them."""
     reading = Reading()

@@ -62,6 +62,7 @@ async def ticking(holds: list[int]) -> AsyncIterator[None]:
     holds.append(longest)
 
 
+@pytest.mark.sample(7)
 @pytest.mark.parametrize("scene", SCENES)
 def test_the_loop_has_its_turn_after_little_work(scene: Scene) -> None:
     """Whatever a world has to do, no other client waits for it."""

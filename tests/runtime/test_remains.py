@@ -61,6 +61,7 @@ def count_held() -> dict[str, int]:
     return {held.__name__: sum(type(item) is held for item in objects) for held in HELD}
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("act", ACTS, ids=[act.__name__ for act in ACTS])
 async def test_closed_worlds_are_freed_without_the_collector(act: Callable[[Box], Awaitable[None]]) -> None:
     """However many worlds come and go, of all their objects those of the last one may be left, and no more."""

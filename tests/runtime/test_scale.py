@@ -48,6 +48,7 @@ def acts(box: Box) -> dict[str, Callable[[], Awaitable[object]]]:
     }
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(
     "settings",
     [

@@ -61,6 +61,7 @@ TAXI: Final = "Your taxi is here"
 NUMBER: Final = {"service_id": "sender_sms_420_number", "period": "month"}
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize(
     ("name", "more", "expected"),
     [
@@ -147,6 +148,7 @@ def test_a_careless_client(name: str, more: list[Traffic], expected: list[str]) 
     assert missed(name, *more) == expected
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize(
     ("name", "operation", "expected"),
     [
@@ -343,6 +345,7 @@ BREAKING: Final = (
 )
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("client", BREAKING, ids=lambda client: client.what)
 def test_a_client_that_breaks_a_rule_for_one_subject(client: Broken) -> None:
     """What holds for the others does not hide it."""

@@ -129,6 +129,7 @@ EVERY_WAY = [
 ]
 
 
+@pytest.mark.sample(5)
 @pytest.mark.parametrize(("way", "fault", "rule", "sees"), EVERY_WAY)
 def test_what_the_client_sees(house: House, key: str, way: str, fault: Any, rule: dict[str, Any], sees: Sees) -> None:
     """One table for every way to the sandbox: the answer or the error, whether it had its effect, and the journal."""
@@ -362,6 +363,7 @@ UPLOADS: dict[str, tuple[Any, int | type[Exception], int]] = {
 }
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("way", ["socket", "inside", "asgi"])
 @pytest.mark.parametrize(("fault", "sees", "stored"), UPLOADS.values(), ids=UPLOADS)
 def test_uploads_go_wrong_too(house: House, key: str, way: str, fault: Any, sees: Any, stored: int) -> None:

@@ -59,6 +59,7 @@ def _calls(house: House, key: str) -> list[dict[str, Any]]:
     return [{name: value for name, value in entry.items() if name not in ("n", "answer", "advice")} for entry in shown]
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("call", CALLS)
 @pytest.mark.parametrize("as_", RUN)
 def test_a_text_makes_the_same_call_again(house: House, as_: str, call: str) -> None:
@@ -85,6 +86,7 @@ def _entries(house: House, key: str) -> list[Any]:
     return [journal.entry(number) for number in journal.numbers(frozenset({"request"}))]
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("call", ["quotes", pytest.param("binary", marks=pytest.mark.deep)])
 def test_a_test_makes_the_same_call_again(house: House, call: str, tmp_path: Path) -> None:
     """With the fixture; it passes where the answer has the same status."""
