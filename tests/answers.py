@@ -9,9 +9,10 @@ from typing import Any, Final
 import jsonschema_rs
 
 from sendbox.app import SERVED
-from sendbox.control.contract.openapi import document
+from sendbox.control.openapi import document
 from sendbox.control.operation import Control, Operation, Served, Text
 from sendbox.control.stream import Events
+from sendbox.engine.answer import plain
 
 #: What was not as the contract says, until the end of a test.
 VIOLATIONS: Final[list[str]] = []
@@ -41,7 +42,7 @@ async def _checked(
     answer = await _PERFORM(control, origin, row, world_id, arguments)
     served = control.served
     if control.runtime.settings.check_answers and row in served.operations and not isinstance(answer, Text | Events):
-        for error in _answers(served, row.name).iter_errors(answer):
+        for error in _answers(served, row.name).iter_errors(plain(answer)):
             place = "/".join(map(str, error.instance_path))
             VIOLATIONS.append(f"{row.name} at {place}: {error.message[:600]}")
     return answer
@@ -55,7 +56,7 @@ def _events(path: str, name: str) -> Any:
 
 def event(path: str, name: str, data: Any) -> None:
     """Holds an event of a stream against the contract."""
-    _events(path, name).validate(data)
+    _events(path, name).validate(plain(data))
 
 
 def watch() -> None:

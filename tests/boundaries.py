@@ -31,7 +31,7 @@ def part(name: str, may: str, why: str) -> Part:
 _SERVICE: Final = "a service can be read, and removed, without the others; what it needs of them is given to it"
 #: What a service needs to make operations of control, and to say how an export does them again.
 _ROWS: Final = (
-    "control.operation control.arguments control.contract.answers control.contract.types control.reading "
+    "control.operation control.arguments control.answers control.reading "
     "control.searching control.catalog control.export.rows control.export.literals"
 )
 #: The longest name that fits a module is its part. Whoever is not here is the shell, which may import everything
@@ -91,7 +91,7 @@ PARTS: Final = (
     ),
     part(
         "page",
-        "control control.operation",
+        "control control.answers control.operation",
         "what the page can do, a script can do: it reads and acts through control, and words entries as all do",
     ),
     part(
@@ -107,8 +107,8 @@ PARTS: Final = (
     ),
     part(
         "fixture",
-        "app contract control control.catalog control.operation engine exploring runtime runtime.wall scenario server "
-        "server.loop services.numbers settings",
+        "app contract control control.answers control.catalog control.operation engine exploring runtime runtime.wall scenario server "
+        "server.loop services services.numbers settings " + " ".join(f"services.{name}" for name in SERVICES),
         "the pytest side: it drives a sandbox as any client of control does, reads numbers as control does, and runs "
         "the tests that are explored",
     ),
@@ -125,9 +125,11 @@ OBSERVERS: Final = (
     "engine.expect.verdict",
     "engine.kinds",
     "services.coverage",
-    "services.messaging.control.story",
-    "services.messaging.control.telling",
-    *(f"services.{name}.{half}" for name in SERVICES for half in ("kinds", "subjects", "upcoming")),
+    *(
+        f"services.{name}.{half}"
+        for name in SERVICES
+        for half in ("answers", "control", "kinds", "subjects", "upcoming", "views")
+    ),
 )
 #: So many modules a folder of the package may hold.
 MOST_FILES: Final = 20
@@ -152,7 +154,7 @@ STDLIB: Final = frozenset(
     "textwrap types typing unicodedata urllib.parse weakref zlib zoneinfo".split()
 )
 #: What else the pure parts may import.
-PURE_PACKAGES: Final = frozenset({"anyascii", "orjson"})
+PURE_PACKAGES: Final = frozenset({"anyascii", "msgspec", "orjson"})
 #: What one pure module may import beside all that.
 PURE_BUT: Final = {
     # files of the package, which are the same as long as it runs
@@ -196,6 +198,7 @@ OWNERS: Final = (
     owner("jsonschema", "contract scenario.shape", "it explains a refusal; a start has seen none", lazy=True),
     owner("jsonschema_rs", "contract scenario.shape", "requests, and scenario files: nothing else is held to a schema"),
     owner("jwt", "services.partner.http.tokens", "signup tokens; 70 ms with the cryptography it looks for", lazy=True),
+    owner("msgspec", "", "an answer is one class, for who makes it, who reads it, and the contract"),
     owner("orjson", "", "JSON is everywhere"),
     owner("prometheus_client", "server.metrics", "only who scrapes /metrics needs it; counts are plain", lazy=True),
     owner("pytest", "fixture pytest_plugin", "part of the extra `test`: what is served runs without it"),

@@ -4,94 +4,120 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Annotated, Any, Final, Literal, NotRequired, TypedDict
+from typing import Annotated, Any, Final, Literal
 
 import pytest
+from msgspec import UNSET, UnsetType
 
 from sendbox.app import SERVED
 from sendbox.contract.validators import Contract
-from sendbox.control.contract.types import COMPONENTS, Component, Keywords, Types, enum, further
+from sendbox.control.schemas import Schemas
+from sendbox.engine.answer import COMPONENTS, Answer, Instant, enum, reference
 from sendbox.services.http import openapi
 from sendbox.services.http.openapi import WEBHOOKS
 from tests import answers
 
 
-class Leaf(TypedDict):
+class Leaf(Answer):
     """A leaf."""
 
     colour: Annotated[str, enum(("red", "green"))]
-    at: NotRequired[int | None]
+    grown: int | None = None
+    fell: int | UnsetType | None = UNSET
 
 
-class Tree(Leaf, total=False):
+class Branch(Leaf):
     leaves: list[Leaf]
-    parent: Tree | None
+    parent: Branch | None
     named: dict[str, float]
     anything: Any
-    one: Literal[1, "x"]
-    word: Literal["x", "y"]
-    elsewhere: Annotated[dict[str, Any], Component("Forest"), Keywords(description="far")]
+    at: Instant
+    word: Literal["y", "x"]
+    elsewhere: Annotated[dict[str, Any], reference("Forest")]
+    either: Annotated[Any, reference("LeafOrOpen", Leaf, Open)]
 
 
-def _another() -> type:
-    class Leaf(TypedDict):
+class Open(Answer):
+    """More may be there."""
+
+    FURTHER = bool
+
+
+def _another() -> type[Answer]:
+    class Leaf(Answer):
         x: int
 
     return Leaf
 
 
-class Open(TypedDict):
-    """More may be there."""
-
-
-further(Open, bool)
-
-
-def test_a_typed_dictionary_is_a_component() -> None:
-    """It has the fields of the classes that it extends; those that may be missing are not required."""
-    types = Types()
-    assert types.schema(Tree) == {"$ref": f"{COMPONENTS}Tree"}
-    tree, leaf = types.components["Tree"], types.components["Leaf"]
+def test_a_class_is_a_component() -> None:
+    """It has the fields of the classes that it extends; those that may be left out are not required, and never null."""
+    schemas = Schemas()
+    assert schemas.schema(Branch) == {"$ref": f"{COMPONENTS}Branch"}
+    branch, leaf = schemas.components["Branch"], schemas.components["Leaf"]
     assert leaf["description"] == "A leaf."
-    assert (leaf["required"], tree["required"]) == (["colour"], ["colour"])
+    assert leaf["required"] == ["colour"]
+    assert sorted(branch["required"]) == sorted({*Branch.__struct_fields__} - {"grown", "fell"})
     assert leaf["properties"] == {
         "colour": {"type": "string", "enum": ["red", "green"]},
-        "at": {"type": ["integer", "null"]},
+        "grown": {"type": "integer"},
+        "fell": {"type": ["integer", "null"]},
     }
-    assert {name: tree["properties"][name] for name in list(tree["properties"])[2:]} == {
+    assert {name: part for name, part in branch["properties"].items() if name not in leaf["properties"]} == {
         "leaves": {"type": "array", "items": {"$ref": f"{COMPONENTS}Leaf"}},
-        "parent": {"anyOf": [{"$ref": f"{COMPONENTS}Tree"}, {"type": "null"}]},
+        "parent": {"anyOf": [{"$ref": f"{COMPONENTS}Branch"}, {"type": "null"}]},
         "named": {"type": "object", "additionalProperties": {"type": "number"}},
         "anything": {},
-        "one": {"enum": [1, "x"]},
-        "word": {"enum": ["x", "y"], "type": "string"},
-        "elsewhere": {"$ref": f"{COMPONENTS}Forest", "description": "far"},
+        "at": {"type": "string", "format": "date-time"},
+        "word": {"enum": ["y", "x"], "type": "string"},
+        "elsewhere": {"$ref": f"{COMPONENTS}Forest"},
+        "either": {"$ref": f"{COMPONENTS}LeafOrOpen"},
     }
-    assert tree["additionalProperties"] is False
-    assert "description" not in tree
-    assert types.schema(dict) == {"type": "object", "additionalProperties": True}
-    assert types.schema(Any | None) == {}
+    assert schemas.components["LeafOrOpen"] == {"anyOf": [{"$ref": f"{COMPONENTS}Leaf"}, {"$ref": f"{COMPONENTS}Open"}]}
+    assert branch["additionalProperties"] is False
+    assert "description" not in branch
+    assert schemas.schema(dict) == {"type": "object", "additionalProperties": True}
+    assert schemas.schema(Any | None) == {}
 
 
 def test_services_may_add_fields() -> None:
     """What is open for them says of which type they are."""
-    types = Types()
-    types.schema(Open)
-    assert types.components["Open"]["additionalProperties"] == {"type": "boolean"}
+    schemas = Schemas()
+    schemas.schema(Open)
+    assert schemas.components["Open"]["additionalProperties"] == {"type": "boolean"}
 
 
-def test_two_types_of_one_name_are_two_components() -> None:
-    """Services do not know the names of others."""
-    other, types = _another(), Types()
-    assert types.schema(Leaf) == {"$ref": f"{COMPONENTS}Leaf"}
-    assert types.schema(other) == {"$ref": f"{COMPONENTS}{__name__}.Leaf"}
-    assert types.schema(Leaf) == {"$ref": f"{COMPONENTS}Leaf"}
+def test_two_classes_of_one_name_are_an_error() -> None:
+    """A component would describe the answer of another operation."""
+    other, schemas = _another(), Schemas()
+    schemas.schema(Leaf)
+    with pytest.raises(TypeError, match=r"^Leaf is the name of two classes of answers"):
+        schemas.schema(other)
 
 
 def test_what_json_does_not_have_is_refused() -> None:
     """A mistake in a type is named."""
-    with pytest.raises(TypeError, match=r"set.* is not a type of JSON"):
-        Types().schema(set[int])
+    with pytest.raises(TypeError, match=r"complex.* is not a type of JSON"):
+        Schemas().schema(complex)
+
+
+def test_no_array_or_map_has_forms() -> None:
+    """Generators of clients make no class of a part of a field: an answer that has forms is one named component."""
+    found = [
+        f"{name}.{field}"
+        for name, schema in answers.contract()["components"]["schemas"].items()
+        for field, part in schema.get("properties", {}).items()
+        if sum(either.get("type") in ("array", "object") for either in part.get("anyOf", ())) > 1
+    ]
+    assert found == []
+
+
+def test_operations_have_the_tag_of_their_service() -> None:
+    """So that generators make a class of each; and nothing needs a key."""
+    document = answers.contract()
+    tags = {tag for path in document["paths"].values() for row in path.values() for tag in row["tags"]}
+    assert tags >= {"account", "messaging", "partner", "verify", "worlds", "time", "requests", "playing"}
+    assert document["security"] == []
 
 
 def test_every_answer_has_a_schema() -> None:
@@ -119,15 +145,15 @@ OPEN: Final = {
     "Report": ("/settings",),
     "ShortRequest": ("/fault",),
     "RecordedCommand": ("",),
-    "TemplateShown": ("/components/*",),
+    "TemplateView": ("/components/*",),
     "Pending": ("/*/*",),
     "Step": ("",),
     "Checked": ("/values/*", "/examples/*"),
     "Problem": ("/value",),
     "LegalKey": ("/example",),
-    "AccountShown": ("/templates/*",),
-    "MessageShown": ("/payload",),
-    "Arrived": ("/content",),
+    "AccountView": ("/templates/*",),
+    "Message": ("/payload",),
+    "Text": ("/content",),
     "Known": ("/content", "/raw"),
     "HeaderShown": ("",),
     "ButtonShown": ("/value",),

@@ -12,6 +12,7 @@ import pytest
 
 from sendbox.app import SERVED
 from sendbox.control.operation import Control
+from sendbox.engine.answer import plain
 from sendbox.engine.kinds.masking import MASK, Mask, key_shown, masked
 from tests.box import Box, boxed
 
@@ -125,7 +126,7 @@ async def test_what_must_repeat_is_as_in_the_world() -> None:
             query = "&".join(f"{field}={value}" for field, value in arguments.items())
             answer = (await box.get(f"{WORLD}/{name}?{query}")).json
             there = await control.perform("http://box:7357", name, REAL, arguments)
-            assert answer == orjson.loads(orjson.dumps(there))
+            assert answer == plain(there)
         await box.post(f"{WORLD}/outbox")
         await box.send(PHONE, key=REAL, callback={"url": CALLBACK, "headers": {"Authorization": HEADER}})
         advance = box.post(f"{WORLD}/clock/advance", {"by": "1m"})

@@ -26,7 +26,7 @@ def entry_view(world: World, number: int) -> dict[str, Any]:
 
 
 def delivery_view(world: World, delivery: Delivery) -> dict[str, Any]:
-    return own.delivery_view(Observer(world, SERVED.kinds), delivery)
+    return own.delivery_view(Observer(world, SERVED.kinds), delivery).json
 
 
 def collect(world: World, catalog: Catalog, first: int = 0) -> Collected:

@@ -273,7 +273,7 @@ HASHES: Final = {
     "engine/digest.py": "the digest",
     "engine/faults/calls.py": "calls that are equal cannot race",
     "control/export/record.py": "entries of a journal, in short",
-    "engine/polling.py": "questions and answers that are equal",
+    "engine/commands/polling.py": "questions and answers that are equal",
     "exploring/found.py": "the name of a find, by its test and its plan",
     "fixture/opening.py": "the id of a test's world, by the test's name",
     "services/messaging/forgetting/past.py": "ids of messages that were forgotten, in short",

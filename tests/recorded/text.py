@@ -11,8 +11,8 @@ WIDTH: Final = 140
 
 
 def hashed(value: Any) -> str:
-    """Sixteen hex digits that stand for a text, or for JSON."""
-    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    """Sixteen hex digits that stand for a text, or for JSON, whatever the order of its fields."""
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, sort_keys=True)
     return blake2b(text.encode(), digest_size=8).hexdigest()
 
 

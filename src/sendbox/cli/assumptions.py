@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from sendbox.cli.files import load
 from sendbox.cli.outcome import CANNOT, Failure, content
+from sendbox.engine.answer import plain
 from sendbox.settings import Settings
 
 if TYPE_CHECKING:
@@ -47,7 +48,7 @@ async def _of_record(file: Path, recorded: Recorded) -> dict[str, Any]:
             message = f"{file}: this version makes another world of it; sendbox replay shows the first difference"
             raise Failure(CANNOT, message)
         control.runtime.worlds[world.id] = replayed.hosted
-        answer: dict[str, Any] = await control.perform("", "leaning", world.id)
+        answer: dict[str, Any] = plain(await control.perform("", "leaning", world.id))
         return answer
 
 

@@ -303,7 +303,7 @@ def start_line(options: Options, served: Served) -> str:
 
 def banner(options: Options, served: Served) -> str:
     """The text at the start: all addresses, and a first command."""
-    from sendbox.control.addresses import addresses
+    from sendbox.control.answers import addresses
 
     origin, settings = served.origin, options.settings
     blueprint = served.runtime.blueprint

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Final, TypeVar
 
 from sendbox.control.operation import Call, ControlError
 from sendbox.engine import bounds
+from sendbox.engine.answer import keywords
 from sendbox.engine.characters import foreign
 from sendbox.engine.durations import duration, shown
 
@@ -15,21 +16,21 @@ K = TypeVar("K")
 # What an argument may be, as keywords of JSON Schema beside its type, and arguments that may be of several types. Their
 # values are checked by the functions below.
 #: A whole number; from 0, or from 1.
-Whole = Annotated[Any, {"type": "integer"}]
-Size = Annotated[Any, {"type": "integer", "minimum": 0}]
-Count = Annotated[Any, {"type": "integer", "minimum": 1}]
-Flag = Annotated[Any, {"type": "boolean"}]
+Whole = Annotated[Any, keywords(type="integer")]
+Size = Annotated[Any, keywords(type="integer", minimum=0)]
+Count = Annotated[Any, keywords(type="integer", minimum=1)]
+Flag = Annotated[Any, keywords(type="boolean")]
 #: A duration, a number is milliseconds; and an instant, a number is seconds.
-Duration = Annotated[Any, {"type": ["string", "number"], "examples": ["1m", 500]}]
-Moment = Annotated[Any, {"type": ["string", "number"], "examples": ["2026-03-01T09:00:00Z"]}]
+Duration = Annotated[Any, keywords(type=["string", "number"], examples=["1m", 500])]
+Moment = Annotated[Any, keywords(type=["string", "number"], examples=["2026-03-01T09:00:00Z"])]
 #: What `next_cursor` of the answer before was.
-Following = Annotated[Any, {"type": "string"}]
+Following = Annotated[Any, keywords(type="string")]
 #: A scenario.
 _OBJECT: Final = {"type": "object", "additionalProperties": True}
 _SCENARIO: Final = {"anyOf": [{"type": "string", "description": "A name of the library, or YAML."}, _OBJECT]}
-ScenarioGiven = Annotated[Any, {"anyOf": [*_SCENARIO["anyOf"], {"type": "array", "items": _SCENARIO}]}]
+ScenarioGiven = Annotated[Any, keywords(anyOf=[*_SCENARIO["anyOf"], {"type": "array", "items": _SCENARIO}])]
 #: An object as body.
-Body = Annotated[Any, _OBJECT]
+Body = Annotated[Any, keywords(**_OBJECT)]
 
 
 class Compiled(dict[str, Any]):

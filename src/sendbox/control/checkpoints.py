@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from sendbox.control.contract.answers import Checkpoint, World
+from sendbox.control.answers import Checkpoint, World
 from sendbox.control.operation import Call, ControlError, operation
 from sendbox.control.replaying import Replay
 from sendbox.control.worlds import world_view
+from sendbox.engine.answer import moment
 from sendbox.engine.commands.command import Restore
-from sendbox.engine.durations import iso
 
 
 @operation("PUT", "/worlds/{id}/checkpoints/{name}", status=201, answers=Checkpoint)
@@ -18,7 +18,10 @@ async def checkpoint(call: Call, name: str) -> Any:
     await call.runtime.steady(call.here)
     await call.here.free()
     call.runtime.take_checkpoint(call.here, name)
-    return {"name": name, "at": iso(call.here.world.now)}
+    return Checkpoint(
+        name=name,
+        at=moment(call.here.world.now),
+    )
 
 
 @operation("POST", "/worlds/{id}/checkpoints/{name}", answers=World)

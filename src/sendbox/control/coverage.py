@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Annotated, Any, Final, TypedDict
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from sendbox.control.arguments import one_of
 from sendbox.control.catalog import loaded
-from sendbox.control.contract.types import Keywords, enum
 from sendbox.control.operation import Call, ControlError, Text, operation
 from sendbox.control.reports.coverage import FORMATS, Report, Scope, scope_of
+from sendbox.engine.answer import Answer, enum, keywords, read
 from sendbox.services.assumptions import CONFIDENCE, registry
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ _MEDIA: Final = {"text": "text/plain", "html": "text/html"}
 _TEXT: Final = Annotated[Text, *_MEDIA.values()]
 
 
-class Share(TypedDict):
+class Share(Answer):
     """How many of some items were tried."""
 
     tried: int
@@ -34,7 +34,7 @@ class DimensionShare(Share):
     heading: str
 
 
-class Covered(TypedDict):
+class Covered(Answer):
     """What was tried: `items` are counts by dimension and name, `leaned` counts by assumption."""
 
     sendbox: str
@@ -42,11 +42,11 @@ class Covered(TypedDict):
     scope: list[str] | None
     total: Share
     dimensions: list[DimensionShare]
-    items: dict[str, dict[str, int]]
+    items_: dict[str, dict[str, int]]
     leaned: dict[str, int]
 
 
-class CoveredItem(TypedDict):
+class CoveredItem(Answer):
     """An item; the snippet says how to try it."""
 
     name: str
@@ -60,14 +60,14 @@ class CoveredItem(TypedDict):
 class Dimension(DimensionShare):
     """The items of one dimension."""
 
-    items: list[CoveredItem]
+    items_: list[CoveredItem]
 
 
 #: Settings of the assumptions by name, with values of different types.
-Settings = Annotated[dict[str, Any], Keywords(description="Settings by name, as a scenario has them under `assume`.")]
+Settings = Annotated[dict[str, Any], keywords(description="Settings by name, as a scenario has them under `assume`.")]
 
 
-class Assumption(TypedDict):
+class Assumption(Answer):
     """An assumption: the settings that change it, and the profiles that do."""
 
     id: str
@@ -80,7 +80,7 @@ class Assumption(TypedDict):
     profiles: dict[str, Settings]
 
 
-class LeanedOn(TypedDict):
+class LeanedOn(Answer):
     """How often the client of a world relied on an assumption, and the first entries of the journal that did."""
 
     id: str
@@ -88,14 +88,14 @@ class LeanedOn(TypedDict):
     entries: list[int]
 
 
-class Untold(TypedDict):
+class Untold(Answer):
     """An assumption of which no entry tells, and why."""
 
     id: str
     reason: str
 
 
-class Assumptions(TypedDict):
+class Assumptions(Answer):
     """All assumptions, the settings of the world, and the assumptions that its client relied on."""
 
     assumptions: list[Assumption]
@@ -131,9 +131,8 @@ async def coverage_of(call: Call, dimension: str, scope: str | None = None) -> A
     one_of(dimension, "dimension", everything.headings)
     wanted = _scope(everything, scope)
     total = await call.runtime.tried.of_world(hosted, everything)
-    return Report(everything, total.tally, total.leaned, scope=wanted, declared=total.declared).dimension_json(
-        dimension
-    )
+    report = Report(everything, total.tally, total.leaned, scope=wanted, declared=total.declared)
+    return read(report.dimension_json(dimension), Dimension)
 
 
 @operation("GET", "/coverage", answers=Covered | _TEXT, whole=True)
@@ -158,7 +157,7 @@ def _scope(everything: Catalog, scope: str | None) -> Scope | None:
 async def _shown(everything: Catalog, total: Sum, form: str, scope: Scope | None) -> Any:
     report = Report(everything, total.tally, total.leaned, scope=scope, declared=total.declared)
     if form == "json":
-        return report.as_json()
+        return read(report.as_json(), Covered)
     text = await asyncio.get_running_loop().run_in_executor(None, report.render, form)  # ten milliseconds of HTML
     return Text(text, _MEDIA[form])
 
@@ -171,17 +170,17 @@ async def assumptions(call: Call) -> Any:
     """
     settings: Any = call.here.world.assume
     collected = await call.runtime.tried.present(call.here, await loaded(call.served))
-    return {
-        "assumptions": [row.as_json() for row in registry()],
-        "settings": {name: _plain(getattr(settings, name)) for name in settings.__dataclass_fields__},
-        "leaned": [
-            {"id": row.id, "count": collected.leaned[row.id].count, "entries": collected.leaned[row.id].entries}
+    return Assumptions(
+        assumptions=[read(row.as_json(), Assumption) for row in registry()],
+        settings={name: _plain(getattr(settings, name)) for name in settings.__dataclass_fields__},
+        leaned=[
+            LeanedOn(id=row.id, count=collected.leaned[row.id].count, entries=collected.leaned[row.id].entries)
             for row in registry()
             if row.id in collected.leaned
         ],
-        "confidence": CONFIDENCE,
-        "untold": [{"id": id_, "reason": reason} for id_, reason in call.served.untold.items()],
-    }
+        confidence=CONFIDENCE,
+        untold=[Untold(id=id_, reason=reason) for id_, reason in call.served.untold.items()],
+    )
 
 
 def _plain(value: Any) -> Any:

@@ -150,7 +150,7 @@ class Operation:
     its past (`THEN`), unless `present` says why not. What only `watches` a world is not a use of it. What `makes`
     something that it may find there answers `Made`. What is `asked` changes nothing though it is no GET, or is repeated
     all the time: the log has no line of it. A `deprecated` one ends with the next release. `answers` is the
-    type of its answer (`control/contract/types.py`); without it the answer is any object.
+    class of its answer (`engine/answer.py`); without it the answer is any object.
     Over HTTP secrets are masked in answers, unless they are needed `whole`: to be repeated or carried out, or as the
     address of a world. A body may have `longest` bytes; more is refused before it is read.
 
@@ -186,6 +186,12 @@ class Operation:
     def worldly(self) -> bool:
         """Whether it works on one world that is open."""
         return self.path.startswith("/worlds/{id}") and "id" not in self.takes
+
+    @property
+    def tag(self) -> str:
+        """The service that it belongs to, or the noun of control that it is about."""
+        parts = self.function.__module__.split(".")
+        return parts[2] if parts[1] == "services" else parts[1] if parts[-1] == "control" else parts[-1]
 
     @property
     def reads(self) -> bool:

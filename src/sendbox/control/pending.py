@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, TypedDict
+from typing import Annotated, Any
 
 from sendbox.control.arguments import Count, whole
-from sendbox.control.contract.answers import Instant, Webhook
-from sendbox.control.contract.types import Keywords, further
 from sendbox.control.operation import Call, operation
 from sendbox.control.reading import chosen, each
-from sendbox.engine.durations import iso
+from sendbox.engine.answer import Answer, Instant, keywords, moment, reference
 from sendbox.engine.kinds.own import delivery_view
 from sendbox.engine.kinds.rows import Observer
+from sendbox.engine.kinds.shapes import Webhook
 from sendbox.engine.kinds.upcoming import next_steps
 
 #: How many of each are shown unless `limit` says otherwise.
@@ -19,26 +18,24 @@ SHOWN = 20
 OPEN = ("waiting", "sending", "held")
 
 
-class Step(TypedDict):
+class Step(Answer):
     """A step that is still to come; services add what it is about."""
+
+    FURTHER = Any
 
     at: Instant
     what: str
 
 
-further(Step)
-
-
-class Pending(TypedDict):
+class Pending(Answer):
     """What is still to come: so many steps are `scheduled`; each service adds a list of its own."""
 
+    FURTHER = list[Annotated[Any, keywords(description="Something to come, as its service shows it.")]]
+
     now: Instant
-    steps: list[Step]
+    steps: list[Annotated[dict[str, Any], reference("Step", Step)]]
     scheduled: int
     deliveries: list[Webhook]
-
-
-further(Pending, list[Annotated[Any, Keywords(description="Something to come, as its service shows it.")]])
 
 
 @operation("GET", "/worlds/{id}/pending", answers=Pending)
@@ -49,10 +46,10 @@ async def pending(call: Call, limit: Count = SHOWN) -> Any:
     world = call.here.world
     on = Observer(world, call.served.kinds)
     waiting = await chosen(world.outlets.deliveries[:], lambda delivery: delivery.state in OPEN, most)
-    return {
-        "now": iso(world.now),
-        "steps": next_steps(world, call.served.kinds.steps, most),
-        "scheduled": world.timeline.scheduled,
-        "deliveries": await each(waiting, lambda delivery: delivery_view(on, delivery)),
-        **{name: await items(world, most) for name, items in call.served.pending.items()},
-    }
+    shown = Pending(
+        now=moment(world.now),
+        steps=next_steps(world, call.served.kinds.steps, most),
+        scheduled=world.timeline.scheduled,
+        deliveries=await each(waiting, lambda delivery: delivery_view(on, delivery)),
+    )
+    return shown.extended({name: await items(world, most) for name, items in call.served.pending.items()})

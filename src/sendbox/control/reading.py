@@ -7,10 +7,12 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Awaitable, Callable, Generator, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, TypeVar
 
+from msgspec import UNSET, UnsetType
+
 from sendbox.control.arguments import milliseconds, one_of, whole
-from sendbox.control.contract.types import enum
 from sendbox.control.operation import Call, ControlError, closed, not_closed
 from sendbox.control.replaying import Replay
+from sendbox.engine.answer import enum
 from sendbox.engine.commands.command import Stamp
 from sendbox.engine.journal import Forgotten
 from sendbox.runtime.worlds import Hosted, Slice
@@ -66,10 +68,10 @@ async def newest(items: Sequence[T], fits: Callable[[T], bool], last: Any) -> li
 
 
 class Page(NamedTuple, Generic[T]):
-    """Items of a list; `cursor` is the field of the answer that says how to ask for those that follow."""
+    """Items of a list; `cursor` says how to ask for those that follow, None where none do."""
 
     items: list[T]
-    cursor: dict[str, str | None]
+    cursor: str | UnsetType | None = UNSET
 
 
 def backwards(order: Any) -> bool:
@@ -107,10 +109,10 @@ async def page(
 async def page_of(behind: Iterable[T], number: Callable[[T], object], fits: Callable[[T], bool], limit: Any) -> Page[T]:
     """A page of what lies behind a cursor."""
     if limit is None:
-        return Page(await chosen(behind, fits), {})
+        return Page(await chosen(behind, fits))
     most = whole(limit, "limit", 1)
     found = await chosen(behind, fits, most + 1)  # one more says that there is more
-    return Page(found[:most], {"next_cursor": str(number(found[most - 1])) if len(found) > most else None})
+    return Page(found[:most], str(number(found[most - 1])) if len(found) > most else None)
 
 
 def entry_of(world: World, number: int) -> int:

@@ -10,36 +10,27 @@ import base64
 import sys
 from functools import partial
 from itertools import chain
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, NotRequired, TypedDict, get_args
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, get_args
 
 import orjson
 
+from sendbox.control.answers import CanonicalEntry, Proof
 from sendbox.control.arguments import Count, Duration, Flag, Size, Whole, flag, one_of, whole
-from sendbox.control.contract.answers import (
-    CanonicalEntry,
-    Entry,
-    Header,
-    Instant,
-    Proof,
-    Webhook,
-    WebhookEvent,
-    WebhookHead,
-    WebhookTry,
-)
-from sendbox.control.contract.types import enum
 from sendbox.control.operation import Call, ControlError, closed, operation, out_of_bounds
 from sendbox.control.reading import chosen, each, newest, remembered, wait_for
 from sendbox.engine import ENGINE
+from sendbox.engine.answer import Answer, Instant, enum, keywords, moment, read, reference
 from sendbox.engine.bounds import in_value
 from sendbox.engine.delivery.bodies import body_of, listed
 from sendbox.engine.digest import canonical_in_slices, digest_in_slices
-from sendbox.engine.durations import iso
+from sendbox.engine.durations import instant
+from sendbox.engine.expect.explaining import FAILED
 from sendbox.engine.expect.verdict import expected_in_slices, lines, proves, verdict_in_slices
 from sendbox.engine.journal import CODE
 from sendbox.engine.kinds.narration import Names, Teller
-from sendbox.engine.kinds.own import delivery_view
+from sendbox.engine.kinds.own import delivery_view, head_of, tries_of
 from sendbox.engine.kinds.rows import Observer
-from sendbox.engine.kinds.shapes import Advice
+from sendbox.engine.kinds.shapes import Advice, Entry, Header, Webhook, WebhookEvent, WebhookHead, WebhookTry
 from sendbox.runtime.policy import Failure, Outcome
 from sendbox.runtime.worlds import Slice
 from sendbox.services.ports import account_of
@@ -51,14 +42,15 @@ if TYPE_CHECKING:
 LIMIT = 1000
 #: How a call from the outbox may have failed.
 FAILURES = get_args(Failure)
-FAILURE: Final = {"type": "string", **enum(FAILURES)}
+FAILURE: Final = keywords(type="string", enum=list(FAILURES))
 #: The forms of entries.
-FORMS: Final = enum(("plain", "canonical", "told"))
+FORMS: Final = ("plain", "canonical", "told")
+FORM: Final = enum(FORMS)
 #: How long a poll of the outbox may last.
 DURING: Final = enum(("advance",))
 
 
-class Told(TypedDict):
+class Told(Answer):
     """An entry in words; `text` is null where other entries tell it."""
 
     n: int
@@ -69,21 +61,25 @@ class Told(TypedDict):
     tone: Literal["good", "bad", "plain", "dim"]
 
 
-class Journal(TypedDict):
+#: An entry in one of the forms.
+AnyEntry = Annotated[Any, reference("JournalEntry", Entry, Told, CanonicalEntry)]
+
+
+class Journal(Answer):
     """Entries of the journal, which has a `length` and a `first` entry that was not forgotten, `bound` says why.
 
     With another `form` than `plain` they have this form.
     """
 
-    form: NotRequired[Literal["canonical", "told"]]
-    entries: list[Entry] | list[Told] | list[CanonicalEntry]
+    entries: list[AnyEntry]
     length: int
     first: int
     more: bool
-    bound: NotRequired[str]
+    form: Annotated[str, enum(FORMS[1:])] | None = None
+    bound: str | None = None
 
 
-class SentEvent(TypedDict):
+class SentEvent(Answer):
     """An event as it was sent, and the addresses to which it was."""
 
     event: WebhookEvent
@@ -97,7 +93,7 @@ class DeliveryOfEvents(WebhookHead):
     tries: list[WebhookTry]
 
 
-class Events(TypedDict):
+class Events(Answer):
     """What webhooks carry, whole; `country` is the calling code of national numbers."""
 
     events: list[SentEvent]
@@ -105,18 +101,18 @@ class Events(TypedDict):
     country: str
 
 
-class Hook(TypedDict):
+class Hook(Answer):
     """What the built-in receiver got."""
 
     events: list[WebhookEvent]
     deliveries: list[Webhook]
 
 
-class Received(TypedDict):
+class Received(Answer):
     """The built-in receiver took it."""
 
 
-class OutboxCall(TypedDict):
+class OutboxCall(Answer):
     """A webhook to be sent: `body` in base64; with `hook` it is for the built-in receiver, and has no address.
 
     The receiver has `patience` real seconds, which began when the webhook came into the outbox.
@@ -132,19 +128,19 @@ class OutboxCall(TypedDict):
     patience: float
 
 
-class Outbox(TypedDict):
+class Outbox(Answer):
     """Webhooks that the caller is to send."""
 
     calls: list[OutboxCall]
 
 
-class Pushed(TypedDict):
+class Pushed(Answer):
     """How deliveries reach their targets from now on."""
 
     deliveries: Literal["push"]
 
 
-class Reported(TypedDict):
+class Reported(Answer):
     """The webhook whose outcome was taken."""
 
     id: str
@@ -156,20 +152,20 @@ class Remark(Advice):
     entry: int
 
 
-class Remarks(TypedDict):
+class Remarks(Answer):
     """All remarks."""
 
     advice: list[Remark]
 
 
-class Never(TypedDict):
+class Never(Answer):
     """A condition that nothing can meet."""
 
     rule: str
     message: str
 
 
-class Nearest(TypedDict):
+class Nearest(Answer):
     """What almost counted."""
 
     entry: int | None
@@ -178,7 +174,7 @@ class Nearest(TypedDict):
     why_not: str
 
 
-class FirstThing(TypedDict):
+class FirstThing(Answer):
     """The first thing of a subject; `entry` is its number in the journal."""
 
     entry: int | None
@@ -186,7 +182,7 @@ class FirstThing(TypedDict):
     what: str
 
 
-class MissedSubject(TypedDict):
+class MissedSubject(Answer):
     """A subject of an expectation that failed or is open: the values by which it is known, and why."""
 
     subject: dict[str, str | int | float | bool | None]
@@ -197,7 +193,7 @@ class MissedSubject(TypedDict):
     why: str | None
 
 
-class Expected(TypedDict):
+class Expected(Answer):
     """An expectation, and what was found."""
 
     name: str
@@ -216,17 +212,15 @@ class Expected(TypedDict):
     failed: list[MissedSubject]
 
 
-_In = TypedDict("_In", {"in": str})
-
-
-class UnusedRule(_In):
+class UnusedRule(Answer):
     """A rule that never decided anything."""
 
     rule: str
+    in_: str
     place: str | None
 
 
-class VerdictWarning(TypedDict):
+class VerdictWarning(Answer):
     """A rule that never decided anything, or a name in an expectation that the world does not have."""
 
     rule: Literal["rule-unused", "name-unknown"]
@@ -234,18 +228,33 @@ class VerdictWarning(TypedDict):
     place: str | None
 
 
-class Verdict(TypedDict):
+class Verdict(Answer):
     """What the scenario expects, and the results."""
 
     passed: bool
     state: Literal["passed", "failed", "open"]
     trusted: bool
     lost: int
-    bound: NotRequired[str]
+    bound: str | None = None
     next_due: Instant | None
     expectations: list[Expected]
     unused: list[UnusedRule]
     warnings: list[VerdictWarning]
+
+    def check(self, *, strict: bool = False) -> None:
+        """Raises AssertionError with the explanation unless every expectation holds and the verdict can be trusted.
+
+        An expectation with a condition that nothing can meet (`never`) does not hold. With `strict` there must be no
+        `warnings`.
+        """
+        __tracebackhide__ = True
+        verdict = self.json
+        judged = {**verdict, "passed": False, "state": FAILED} if strict and verdict["warnings"] else verdict
+        if not proves(judged):
+            raise AssertionError("\n".join(lines(judged)))
+
+    def __repr__(self) -> str:
+        return "\n".join(lines(self.json))
 
 
 @operation("GET", "/worlds/{id}/journal", answers=Journal)
@@ -256,7 +265,7 @@ async def journal(
     limit: Count = None,
     wait: Duration = None,
     last: Size = None,
-    form: Annotated[str | None, FORMS] = None,
+    form: Annotated[str | None, FORM] = None,
 ) -> Any:
     """Entries after a number, oldest first; `wait` is a long poll until there is one, `last` asks for the newest.
 
@@ -266,7 +275,7 @@ async def journal(
     is null where other entries tell it, `tone` good, bad, plain or dim.
     """
     if form is not None:
-        one_of(form, "form", FORMS["enum"])
+        one_of(form, "form", FORMS)
     kinds: frozenset[str] | None = None
     if kind is not None:
         legal_kinds: set[str] = set()
@@ -307,19 +316,19 @@ async def journal(
     if form == "canonical":
         wanted_numbers = frozenset(numbers)
         lines = await Slice().through(canonical_in_slices(world, call.served.kinds))
-        return {"form": form, "entries": [line for line in lines if line["n"] in wanted_numbers], **bounds}
+        return Journal(entries=[line for line in lines if line["n"] in wanted_numbers], form=form, **bounds)
     views = await each(numbers, Observer(world, call.served.kinds).entry)
     if form == "told":
         teller = Teller(call.served.kinds.told, Names(), views)
-        return {"form": form, "entries": await each(views, partial(_told, teller)), **bounds}
-    return {"entries": views, **bounds}
+        return Journal(entries=await each(views, partial(_told, teller)), form=form, **bounds)
+    return Journal(entries=views, **bounds)
 
 
-def _told(teller: Teller, entry: Entry) -> dict[str, Any]:
+def _told(teller: Teller, entry: dict[str, Any]) -> Told:
     """An entry in words."""
     told = teller.tell(entry)
     words = {"who": None, "text": None, "tone": "dim"} if told is None else told.as_json()
-    return {"n": entry["n"], "at": entry["at"], "kind": entry["kind"], **words}
+    return Told(n=entry["n"], at=moment(instant(entry["at"])), kind=entry["kind"], **words)
 
 
 def bound_of(world: World) -> dict[str, Any]:
@@ -373,16 +382,14 @@ async def events(call: Call) -> Any:
         if keys := waiting.get(event):
             order[keys.pop(0)] = len(order)
             await work.pause()
-    return {
-        "events": [{"event": orjson.loads(key[1]), "targets": list(targets[key])} for key in order],
-        "deliveries": [
-            {**view, "events": [order[key] for key in batch]}
-            for view, batch in zip(
-                await each(deliveries, lambda delivery: delivery_view(on, delivery)), carried, strict=True
-            )
+    return Events(
+        events=[SentEvent(event=orjson.loads(key[1]), targets=list(targets[key])) for key in order],
+        deliveries=[
+            DeliveryOfEvents(**head_of(on, delivery), tries=tries_of(delivery), events=[order[key] for key in batch])
+            for delivery, batch in zip(deliveries, carried, strict=True)
         ],
-        "country": account_of(world).country,
-    }
+        country=account_of(world).country,
+    )
 
 
 @operation("GET", "/worlds/{id}/hook", answers=Hook)
@@ -401,10 +408,10 @@ async def hook(call: Call, wait: Duration = None) -> Any:
     for delivery in received:
         events += listed(orjson.loads(body_of(world, delivery)))
         await work.pause()
-    return {
-        "events": events,
-        "deliveries": await each(received, lambda delivery: delivery_view(on, delivery)),
-    }
+    return Hook(
+        events=events,
+        deliveries=await each(received, lambda delivery: delivery_view(on, delivery)),
+    )
 
 
 @operation("POST", "/worlds/{id}/hook", raw=True, act=True, journals=True, answers=Received)
@@ -414,7 +421,7 @@ async def hook_receive(call: Call, raw: Any = None) -> Any:
     if outside is not None:
         raise out_of_bounds(outside)
     call.here.world.control("hook", {"received": raw})
-    return {}
+    return Received()
 
 
 @operation("POST", "/worlds/{id}/outbox", answers=Outbox, whole=True, asked=True)
@@ -462,10 +469,10 @@ async def outbox(
         return hosted.pulling or (during == "advance" and not hosted.advancing)
 
     await wait_for(hosted, wait, look)
-    return {"calls": []}
+    return Outbox(calls=[])
 
 
-async def _fetch(call: Call, wait: Any, during: str | None, without: str) -> dict[str, Any]:
+async def _fetch(call: Call, wait: Any, during: str | None, without: str) -> Outbox:
     """The webhooks that wait in the outbox of a world, and those of a long poll."""
     hosted = call.here
     carried = frozenset(without.split(","))
@@ -484,22 +491,22 @@ async def _fetch(call: Call, wait: Any, during: str | None, without: str) -> dic
         attendance.polls -= 1
         attendance.note(call.runtime.reading())
     hosted.fetched |= hosted.outbox.keys() - carried
-    return {
-        "calls": [
-            {
-                "id": delivery_id,
-                "method": http.method,
-                "url": http.url,
-                "headers": [list(header) for header in http.headers],
-                "body": base64.b64encode(http.body).decode(),
-                "hook": delivery.outlet.builtin,
-                "now": iso(hosted.world.now),
-                "patience": patience,
-            }
+    return Outbox(
+        calls=[
+            OutboxCall(
+                id=delivery_id,
+                method=http.method,
+                url=http.url,
+                headers=[list(header) for header in http.headers],
+                body=base64.b64encode(http.body).decode(),
+                hook=delivery.outlet.builtin,
+                now=moment(hosted.world.now),
+                patience=patience,
+            )
             for delivery_id, (http, delivery, _, patience) in hosted.outbox.items()
             if delivery_id not in carried
-        ]
-    }
+        ],
+    )
 
 
 @operation("DELETE", "/worlds/{id}/outbox", answers=Pushed)
@@ -513,7 +520,7 @@ async def outbox_end(call: Call) -> Any:
         raise closed(call.here)
     call.runtime.push(call.here)
     call.runtime.changed(call.here)
-    return {"deliveries": "push"}
+    return Pushed(deliveries="push")
 
 
 @operation("POST", "/worlds/{id}/outbox/{delivery}", answers=Reported, asked=True)
@@ -533,7 +540,7 @@ async def outbox_done(call: Call, delivery: str, status: Whole = None, error: An
     call.here.attendance.note(call.runtime.reading())
     del outbox[delivery]  # the next caller does not get it again
     waiting[2].set_result(Outcome(code, error))
-    return {"id": delivery}
+    return Reported(id=delivery)
 
 
 @operation("GET", "/worlds/{id}/advice", answers=Remarks)
@@ -541,12 +548,12 @@ async def advice(call: Call) -> Any:
     """Every remark on legal requests and on answers of receivers."""
     journal = call.here.world.journal
     advice_of = call.served.kinds.advice
-    remarks: list[Any] = []
+    remarks: list[Remark] = []
     numbers = range(journal.first, len(journal))
     for number in await chosen(numbers, lambda number: journal.entry(number)[1] in advice_of):
         _, code, about = journal.entry(number)
-        remarks += [{**remark.as_json(), "entry": number} for remark in advice_of[code](about)]
-    return {"advice": remarks}
+        remarks += [read({**remark.as_json(), "entry": number}, Remark) for remark in advice_of[code](about)]
+    return Remarks(advice=remarks)
 
 
 @operation("GET", "/worlds/{id}/digest", answers=Proof)
@@ -556,17 +563,17 @@ async def digest(call: Call) -> Any:
     return proof_of(world, await Slice().through(digest_in_slices(world, call.served.kinds)))
 
 
-def proof_of(world: World, text: str) -> dict[str, Any]:
+def proof_of(world: World, text: str) -> Proof:
     """A digest, and how far it can be trusted."""
     journal = world.journal
-    return {
-        "digest": text,
-        "engine": ENGINE,
-        "order_sensitive": journal.ordered,
-        "trusted": world.record.cut is None,
-        "lost": journal.first,
+    return Proof(
+        digest=text,
+        engine=ENGINE,
+        order_sensitive=journal.ordered,
+        trusted=world.record.cut is None,
+        lost=journal.first,
         **bound_of(world),
-    }
+    )
 
 
 @operation("GET", "/worlds/{id}/verdict", answers=Verdict)
@@ -597,4 +604,4 @@ async def verdict(call: Call, ended: Flag = False, status: Flag = False, strict:
     judged = await Slice().through(judging)
     if by_status and not (judged["expectations"] and proves(judged)):
         raise ControlError(417, "not_passed", "\n".join(lines(judged)), **judged)
-    return judged
+    return read(judged, Verdict)

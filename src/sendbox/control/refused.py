@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, TypedDict
+from typing import Any
 
-from sendbox.control.contract.answers import Instant
 from sendbox.control.operation import Call, operation
-from sendbox.engine.durations import iso
+from sendbox.engine.answer import Answer, Instant, moment
 
 
-class RefusedKey(TypedDict):
+class RefusedKey(Answer):
     """A key that opened no world; only its beginning is shown."""
 
     at: Instant
@@ -19,7 +18,7 @@ class RefusedKey(TypedDict):
     what_to_do: str
 
 
-class RefusedKeys(TypedDict):
+class RefusedKeys(Answer):
     """Keys that opened no world, newest last."""
 
     refused: list[RefusedKey]
@@ -28,9 +27,15 @@ class RefusedKeys(TypedDict):
 @operation("GET", "/refused", answers=RefusedKeys)
 async def refused(call: Call) -> Any:
     """Keys that opened no world, and why; newest last."""
-    return {
-        "refused": [
-            {"at": iso(item.at), "key": item.key, "path": item.path, "why": item.why, "what_to_do": item.what_to_do}
+    return RefusedKeys(
+        refused=[
+            RefusedKey(
+                at=moment(item.at),
+                key=item.key,
+                path=item.path,
+                why=item.why,
+                what_to_do=item.what_to_do,
+            )
             for item in call.runtime.refused
-        ]
-    }
+        ],
+    )

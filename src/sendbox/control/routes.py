@@ -13,10 +13,11 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from sendbox import __version__
-from sendbox.control.contract.openapi import document
+from sendbox.control.openapi import document
 from sendbox.control.operation import Control, ControlError, Made, Operation, Text, out_of_bounds, refusal
 from sendbox.control.stream import STREAMED, Events
 from sendbox.engine import bounds
+from sendbox.engine.answer import Answer, encoded
 from sendbox.runtime.slot import Conflict, Slice
 from sendbox.server.origin import ClientLeft, read_body
 from sendbox.server.origin import origin_of as origin_of
@@ -55,10 +56,11 @@ async def _openapi(control: Control, request: Request) -> Response:
     return json_answer(await asyncio.get_running_loop().run_in_executor(None, made))
 
 
-def json_answer(value: Any, status: int = 200, encode: Callable[[Any], bytes] = orjson.dumps) -> Response:
+def json_answer(value: Any, status: int = 200, encode: Callable[[Any], bytes] = encoded) -> Response:
     """A JSON answer; one that holds long lists is encoded and sent piece by piece."""
-    if isinstance(value, dict) and any(isinstance(item, list) and len(item) > PIECE for item in value.values()):
-        return Streamed(_pieces(value, encode), status, media_type="application/json")
+    fields = value.present() if isinstance(value, Answer) else value
+    if isinstance(fields, dict) and any(isinstance(item, list) and len(item) > PIECE for item in fields.values()):
+        return Streamed(_pieces(fields, encode), status, media_type="application/json")
     return Response(encode(value), status, media_type="application/json")
 
 
@@ -115,7 +117,7 @@ async def _left(receive: Receive) -> None:
         pass
 
 
-async def _pieces(value: dict[str, Any], encode: Callable[[Any], bytes] = orjson.dumps) -> AsyncGenerator[bytes, None]:
+async def _pieces(value: dict[str, Any], encode: Callable[[Any], bytes] = encoded) -> AsyncGenerator[bytes, None]:
     """An object as JSON, in pieces, between which other tasks of the loop run. Its lists are emptied."""
     before, work = b"{", Slice()
     for name, items in value.items():
@@ -139,11 +141,11 @@ async def _pieces(value: dict[str, Any], encode: Callable[[Any], bytes] = orjson
 
 async def _perform(control: Control, row: Operation, request: Request) -> Response:
     mask = control.runtime.mask(request.path_params.get("id", ""))  # before it is closed
-    encode: Callable[[Any], bytes] = orjson.dumps if row.whole else mask.encoded
+    encode: Callable[[Any], bytes] = encoded if row.whole else mask.encoded
     try:
         arguments = await _arguments(control, request, row)
         if arguments.get("form") == CANONICAL:
-            encode = orjson.dumps
+            encode = encoded
         origin = origin_of(control.runtime, request.scope)
         asked = control.do(origin, row, request.path_params.get("id"), arguments)
         abandonable = (

@@ -8,16 +8,17 @@ from __future__ import annotations
 import asyncio
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, NotRequired, TypedDict
+from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple
 
+from sendbox.control.answers import Clock, Problem
 from sendbox.control.arguments import Count, whole
-from sendbox.control.contract.answers import Clock, Instant, Problem, Value
 from sendbox.control.export.source import library_name, source_of
 from sendbox.control.operation import Call, ControlError, operation
 from sendbox.control.reading import each
 from sendbox.control.worlds import blueprint_differences, clock_view
+from sendbox.engine.answer import Answer, Instant, enum, moment, read
 from sendbox.engine.bounds import LONG_BODY
-from sendbox.engine.durations import iso
+from sendbox.engine.kinds.shapes import Value
 from sendbox.scenario import cursor, library, parse, write
 from sendbox.scenario.model import SIZE, Source, errors, listed
 from sendbox.scenario.numbers import magic
@@ -32,28 +33,28 @@ OWN: Final = "scenario"
 PUT: Final = "control"
 
 
-class LegalKey(TypedDict):
+class LegalKey(Answer):
     """A key that is legal at the cursor."""
 
     key: str
     means: str
     says: str
     required: bool
-    example: NotRequired[Value]
+    example: Value | None = None
 
 
-class Checked(TypedDict):
+class Checked(Answer):
     """What is wrong with a text, and what may be written at the cursor."""
 
     ok: bool
     problems: list[Problem]
     place: str | None
-    keys: list[LegalKey]
-    values: list[Value]
+    keys_: list[LegalKey]
+    values_: list[Value]
     examples: list[Value]
 
 
-class LibraryRow(TypedDict):
+class LibraryRow(Answer):
     """A scenario of the library."""
 
     name: str
@@ -62,20 +63,20 @@ class LibraryRow(TypedDict):
     traffic: bool
 
 
-class Library(TypedDict):
+class Library(Answer):
     """The scenarios of the library."""
 
     scenarios: list[LibraryRow]
 
 
-class LibraryScenario(TypedDict):
+class LibraryScenario(Answer):
     """A scenario of the library, as YAML."""
 
     name: str
     text: str
 
 
-class MagicNumber(TypedDict):
+class MagicNumber(Answer):
     """What happens to messages to numbers with these last digits."""
 
     ends: str
@@ -83,19 +84,17 @@ class MagicNumber(TypedDict):
     meaning: str
 
 
-class MagicNumbers(TypedDict):
+class MagicNumbers(Answer):
     """The magic numbers of the default scenario."""
 
     numbers: list[MagicNumber]
 
 
-_In = TypedDict("_In", {"in": str})
-
-
-class RuleShown(_In):
+class RuleShown(Answer):
     """A rule: where it stands, and how often it decided something."""
 
     rule: str
+    in_: str
     id: str | None
     place: str | None
     line: int | None
@@ -103,7 +102,7 @@ class RuleShown(_In):
     fired: int
 
 
-class ScenarioSettings(TypedDict):
+class ScenarioSettings(Answer):
     """The settings of a world."""
 
     seed: int | str
@@ -112,12 +111,12 @@ class ScenarioSettings(TypedDict):
     clock: Clock
 
 
-class ScenarioShown(TypedDict):
+class ScenarioShown(Answer):
     """The scenario of a world as YAML, and its rules."""
 
     name: str
     text: str
-    given: Literal["library", "text", "file", "object"]
+    given: Annotated[str, enum(("library", "text", "file", "object"))]
     rules: list[RuleShown]
     at_reset: list[str]
     settings: ScenarioSettings
@@ -138,11 +137,12 @@ async def check(call: Call, text: str, line: Count = None, column: Count = None)
     return await call.runtime.builder.build(partial(_checked, call.served.language, text, row, at))
 
 
-def _checked(language: Language, text: str, line: int | None, column: int | None) -> dict[str, Any]:
+def _checked(language: Language, text: str, line: int | None, column: int | None) -> Checked:
     problems = language.check(text if "\n" in text else f"{text}\n", paths=False, sent=True)  # one line could be a name
     too_long = any(each.rule == SIZE for each in problems)
     legal = cursor.NOWHERE if line is None or too_long else cursor.legal(text, line, column, language.shape)
-    return {"ok": not errors(problems), "problems": [each.as_json() for each in problems], **legal.as_json()}
+    found = [problem.as_json() for problem in problems]
+    return read({"ok": not errors(problems), "problems": found, **legal.as_json()}, Checked)
 
 
 @operation("GET", "/scenarios", answers=Library, whole=True)
@@ -152,7 +152,7 @@ async def scenarios(call: Call) -> Any:
     `traffic` says whether it has requests of its own; others are played with a message for each of their rules.
     """
     rows = await asyncio.get_running_loop().run_in_executor(None, library.rows)
-    return {"scenarios": [row._asdict() for row in rows]}
+    return Library(scenarios=[LibraryRow(**row._asdict()) for row in rows])
 
 
 @operation("GET", "/scenarios/{name}", answers=LibraryScenario, whole=True)
@@ -161,14 +161,14 @@ async def library_scenario(call: Call, name: str) -> Any:
     if name not in library.names():
         legal = listed(library.names())
         raise ControlError(404, "no_such_scenario", f'"{name}" is not a scenario of the library; legal: {legal}')
-    return {"name": name, "text": library.text(name)}
+    return LibraryScenario(name=name, text=library.text(name))
 
 
 @operation("GET", "/numbers", answers=MagicNumbers, whole=True)
 async def numbers(call: Call) -> Any:
     """The magic numbers of the default scenario: `{ends, example, meaning}` of each, in order of their ends."""
     rows = await asyncio.get_running_loop().run_in_executor(None, magic)
-    return {"numbers": [row._asdict() for row in rows]}
+    return MagicNumbers(numbers=[MagicNumber(**row._asdict()) for row in rows])
 
 
 class _Text(NamedTuple):
@@ -205,32 +205,32 @@ async def scenario(call: Call) -> Any:
         if len(places) == len(rules):
             lines.update(zip(map(id, rules), places, strict=True))
 
-    def row(found: tuple[str, Rule, dict[str, int]]) -> dict[str, Any]:
+    def row(found: tuple[str, Rule, dict[str, int]]) -> RuleShown:
         name, rule, fired = found
-        return {
-            "in": name,
-            "rule": rule.title,
-            "id": rule.id,
-            "place": rule.place,
-            "line": lines.get(id(rule)),
-            "of": _of(rule, shown.file),
-            "fired": fired.get(rule.id or rule.key, 0),
-        }
+        return RuleShown(
+            in_=name,
+            rule=rule.title,
+            id=rule.id,
+            place=rule.place,
+            line=lines.get(id(rule)),
+            of=_of(rule, shown.file),
+            fired=fired.get(rule.id or rule.key, 0),
+        )
 
     standing = [(name, rule, book.fired) for name, book in world.lists.items() for rule in book.rules]
-    return {
-        "name": blueprint.name,
-        "text": shown.text,
-        "given": shown.given,
-        "rules": await each(standing, row),
-        "at_reset": blueprint_differences(language, hosted.blueprint, blueprint),
-        "settings": {
-            "seed": world.seed_given,
-            "salt": world.salt,
-            "started": iso(world.start),
-            "clock": clock_view(hosted),
-        },
-    }
+    return ScenarioShown(
+        name=blueprint.name,
+        text=shown.text,
+        given=shown.given,
+        rules=await each(standing, row),
+        at_reset=blueprint_differences(language, hosted.blueprint, blueprint),
+        settings=ScenarioSettings(
+            seed=world.seed_given,
+            salt=world.salt,
+            started=moment(world.start),
+            clock=clock_view(hosted),
+        ),
+    )
 
 
 def _shown(language: Language, blueprint: Blueprint) -> _Text:

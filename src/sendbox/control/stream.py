@@ -11,18 +11,18 @@ import asyncio
 import re
 from collections.abc import AsyncGenerator, Generator, Iterator, Mapping
 from contextlib import closing
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, NamedTuple, TypedDict
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, NamedTuple
 from urllib.parse import quote, unquote
 
-import orjson
-
+from sendbox.control.answers import Clock
 from sendbox.control.arguments import whole
-from sendbox.control.contract.answers import Clock, Entry
 from sendbox.control.operation import Call, Control, ControlError, operation
 from sendbox.control.worlds import clock_view
+from sendbox.engine.answer import Answer, encoded, keywords
 from sendbox.engine.durations import shown
 from sendbox.engine.identity import tag_of
 from sendbox.engine.kinds.rows import Observer
+from sendbox.engine.kinds.shapes import Entry
 from sendbox.runtime.slot import Changing, Hosted, change_of
 
 if TYPE_CHECKING:
@@ -44,12 +44,12 @@ PAUSE = 0.25
 #: How many entries of a world may wait for a reader of several, unless it says otherwise, and the most it may say.
 WAITING: Final = 100
 MOST: Final = 1_000
-AT_MOST: Final = {"type": "integer", "minimum": 1, "maximum": MOST}
+AT_MOST: Final = keywords(type="integer", minimum=1, maximum=MOST)
 _PLACE: Final = re.compile(r"([0-9]{1,15})\.([0-9]{1,15})(?:\.([0-9a-f]{1,16}))?")
 _ENTRY: Final = re.compile(r"(?:([0-9]{1,15})\.)?([0-9]{1,15})")
 
 #: The name of an event and its data.
-Told = tuple[str, dict[str, Any]]
+Told = tuple[str, Mapping[str, Any]]
 
 
 class Position(NamedTuple):
@@ -102,7 +102,7 @@ class _Reader:
         self._most = most
         self._told_closed = False
         self._opening = CLOSED.opening
-        self._clock: dict[str, Any] | None = None
+        self._clock: Clock | None = None
         self._entry_window, self._clock_window = _Window(events.wake), _Window(events.wake)
 
     def __str__(self) -> str:
@@ -293,7 +293,7 @@ class Events:
             if reader.hosted is not None:
                 yield reader.hosted
 
-    def _piece(self, event: str, data: dict[str, Any], reader: _Reader | None = None) -> bytes:
+    def _piece(self, event: str, data: Mapping[str, Any], reader: _Reader | None = None) -> bytes:
         """An event as text."""
         place: str | None = None
         if not self._alone:
@@ -303,7 +303,7 @@ class Events:
         elif reader is not None and event in ("entry", "skipped"):
             place = f"{reader.position.epoch}.{reader.position.next - 1}"
         head = f"event: {event}\n" if place is None else f"event: {event}\nid: {place}\n"
-        return b"%sdata: %s\n\n" % (head.encode(), orjson.dumps(data) if reader is None else reader.mask.encoded(data))
+        return b"%sdata: %s\n\n" % (head.encode(), encoded(data) if reader is None else reader.mask.encoded(data))
 
     def _resumed(self, last_id: str) -> Mapping[str, Position] | None:
         """The positions of an id that this stream gave; None for a text that is not one."""
@@ -340,22 +340,20 @@ def _decoded(name: str) -> str | None:
         return None
 
 
-class Reset(TypedDict):
+class Reset(Answer):
     """The epoch whose entries follow, from the first."""
 
     epoch: int
 
 
-_Skipped = TypedDict("_Skipped", {"from": int})
-
-
-class Skipped(_Skipped):
+class Skipped(Answer):
     """The first and the last number of entries that are not sent."""
 
+    from_: int
     to: int
 
 
-class InWorld(TypedDict):
+class InWorld(Answer):
     """What is told of a world."""
 
     world: str
@@ -367,19 +365,25 @@ class EntryIn(InWorld):
     entry: Entry
 
 
-class ClockIn(InWorld, Clock):
+class ClockIn(Clock):
     """The clock of a world."""
 
+    world: str
 
-class ResetIn(InWorld, Reset):
+
+class ResetIn(Reset):
     """The epoch of a world whose entries follow, from the first."""
 
+    world: str
 
-class SkippedIn(InWorld, Skipped):
+
+class SkippedIn(Skipped):
     """The first and the last number of entries of a world that are not sent."""
 
+    world: str
 
-class OpenWorlds(TypedDict):
+
+class OpenWorlds(Answer):
     """How many worlds are open."""
 
     open: int

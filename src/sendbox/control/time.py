@@ -2,39 +2,37 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Final, TypedDict
+from typing import Annotated, Any, Final
 
+from sendbox.control.answers import Clock
 from sendbox.control.arguments import Count, Duration, Moment, milliseconds
-from sendbox.control.contract.answers import Clock, Entry, Instant
-from sendbox.control.contract.types import enum
 from sendbox.control.operation import Call, ControlError, operation
 from sendbox.control.reading import each
 from sendbox.control.worlds import MODE, RATE, clock_settings, clock_view, to_instant
+from sendbox.engine.answer import Answer, Instant, keywords, moment
 from sendbox.engine.clock import Goal
-from sendbox.engine.durations import iso
 from sendbox.engine.kinds.rows import Observer
+from sendbox.engine.kinds.shapes import Entry
 from sendbox.runtime.dispatcher import UNATTENDED
 from sendbox.services.advice import OUTBOX_NOT_FETCHED
 
 #: How far an advance without a time goes.
-UNTIL: Final = {"type": "string", **enum(("idle",))}
+UNTIL: Final = keywords(type="string", enum=["idle"])
 #: The most entries of the journal that an advance shows.
 SHOWN = 200
 
 
-_Advanced = TypedDict("_Advanced", {"from": Instant})
-
-
-class Warned(TypedDict):
+class Warned(Answer):
     """A remark on an advance: `code` is that of an advice."""
 
     code: str
     message: str
 
 
-class Advanced(_Advanced):
+class Advanced(Answer):
     """How far a world moved, and what happened; `truncated` says that the journal has more `entries` of it."""
 
+    from_: Instant
     to: Instant
     fired: int
     deliveries: int
@@ -77,24 +75,24 @@ async def advance(
     moved = await call.runtime.advance(call.here, _goal(by, to, next, until))
     world = call.here.world
     first, last = moved["first"], moved["last"]
-    return {
-        "from": iso(moved["from"]),
-        "to": iso(moved["to"]),
-        "fired": moved["fired"],
-        "deliveries": moved["deliveries"],
-        "failed": moved["failed"],
-        "entries": await each(range(first, min(last, first + SHOWN)), Observer(world, call.served.kinds).entry),
-        "truncated": last - first > SHOWN,
-        "next_due": None if moved["next_due"] is None else iso(moved["next_due"]),
-        "idle": moved["idle"],
-        "warnings": [unfetched(world.id, moved["unfetched"])] if moved["unfetched"] else [],
-    }
+    return Advanced(
+        from_=moment(moved["from"]),
+        to=moment(moved["to"]),
+        fired=moved["fired"],
+        deliveries=moved["deliveries"],
+        failed=moved["failed"],
+        entries=await each(range(first, min(last, first + SHOWN)), Observer(world, call.served.kinds).entry),
+        truncated=last - first > SHOWN,
+        next_due=None if moved["next_due"] is None else moment(moved["next_due"]),
+        idle=moved["idle"],
+        warnings=[unfetched(world.id, moved["unfetched"])] if moved["unfetched"] else [],
+    )
 
 
-def unfetched(world_id: str, tries: int) -> dict[str, str]:
-    """The warning that no client fetched these tries of webhooks from the outbox: `{code, message}`."""
+def unfetched(world_id: str, tries: int) -> Warned:
+    """The warning that no client fetched these tries of webhooks from the outbox."""
     text = UNATTENDED.format(id=world_id)
-    return {"code": OUTBOX_NOT_FETCHED, "message": f"{tries} {'try' if tries == 1 else 'tries'} of webhooks: {text}"}
+    return Warned(code=OUTBOX_NOT_FETCHED, message=f"{tries} {'try' if tries == 1 else 'tries'} of webhooks: {text}")
 
 
 def _goal(by: Any, to: Any, next: Any, until: Any) -> Goal:

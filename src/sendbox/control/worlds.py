@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import partial
 from operator import attrgetter
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, NotRequired, TypedDict
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
 from sendbox.contract.findings import show
-from sendbox.control.addresses import addresses
+from sendbox.control.answers import Bound, Checkpoint, Clock, World, addresses
 from sendbox.control.arguments import (
     Body,
     Count,
@@ -27,14 +27,14 @@ from sendbox.control.arguments import (
     one_of,
     whole,
 )
-from sendbox.control.contract.answers import Checkpoint, Cursor, Instant, World
-from sendbox.control.contract.types import enum, further
 from sendbox.control.operation import Call, ControlError, Made, operation, unreadable
 from sendbox.control.reading import ORDER, Page, backwards, chosen, each, newest, page, page_of
 from sendbox.engine import bounds
+from sendbox.engine.answer import Answer, Instant, enum, keywords, moment, read, reference
 from sendbox.engine.blueprint import Blueprint
 from sendbox.engine.bounds import FASTEST, SLOWEST
 from sendbox.engine.durations import instant, iso, shown
+from sendbox.engine.kinds.shapes import Cursor
 from sendbox.engine.patterns import Pattern
 from sendbox.runtime.worlds import MEMORY_FULL, Hosted, Runtime, Slice
 from sendbox.scenario.keys.texts import invents
@@ -47,25 +47,34 @@ if TYPE_CHECKING:
 
 #: The longest text that names are derived from, or draws.
 LONGEST_SEED: Final = 1_000
-DELIVERIES: Final = enum(("push", "pull"))
+WAYS: Final = ("push", "pull")
+DELIVERIES: Final = enum(WAYS)
 #: The ids of worlds, in words.
 LEGAL_ID: Final = "test- and 1 to 64 of a-z A-Z 0-9 . _ -, or --any-key"
-MODE: Final = {"type": "string", **enum(("manual", "real", "auto"))}
-RATE: Final = {"type": "number", "minimum": SLOWEST, "maximum": FASTEST}
+MODES: Final = ("manual", "real", "auto")
+_MODE: Final = {"type": "string", "enum": list(MODES)}
+_RATE: Final = {"type": "number", "minimum": SLOWEST, "maximum": FASTEST}
+MODE: Final = keywords(**_MODE)
+RATE: Final = keywords(**_RATE)
 #: The settings of a clock.
-CLOCK: Final = {
-    "properties": {
-        "mode": MODE,
-        "rate": RATE,
+CLOCK: Final = keywords(
+    properties={
+        "mode": _MODE,
+        "rate": _RATE,
         "start": {"type": ["string", "number"], "examples": ["2026-03-01T09:00:00Z"]},
     },
-    "additionalProperties": False,
-}
+    additionalProperties=False,
+)
 
 
 def world_view(call: Call, hosted: Hosted) -> dict[str, Any]:
-    """A world in short."""
-    world = hosted.world
+    """A world in short, with the counts that services add."""
+    return World(**_fields_of(call, hosted)).extended(hosted.world.counts)
+
+
+def _fields_of(call: Call, hosted: Hosted) -> dict[str, Any]:
+    """The fields of a `World`."""
+    world, bounds = hosted.world, call.runtime.bounds
     return {
         "id": world.id,
         "api_key": world.id,
@@ -74,30 +83,29 @@ def world_view(call: Call, hosted: Hosted) -> dict[str, Any]:
         "salt": world.salt,
         "tag": world.tag,
         "epoch": world.epoch,
-        "started": iso(world.start),
+        "started": moment(world.start),
         "clock": clock_view(hosted),
         "entries": len(world.journal),
-        **world.counts,
         "deliveries": "pull" if hosted.pulling else "push",
         "callback_url": f"{call.origin}/_sandbox/worlds/{world.id}/hook",
         "addresses": addresses(call.origin),
-        **({"closed": True} if hosted.gone else {}),
-        **({} if hosted.before is None else {"before": hosted.before}),
-        **({} if call.runtime.bounds is None else {"bounds": call.runtime.bounds.of_world(hosted)}),
+        "closed": True if hosted.gone else None,
+        "before": hosted.before,
+        "bounds": None if bounds is None else read(bounds.of_world(hosted), dict[str, Bound]),
     }
 
 
-def clock_view(hosted: Hosted) -> dict[str, Any]:
+def clock_view(hosted: Hosted) -> Clock:
     """A world's clock."""
     world = hosted.world
     due = world.timeline.next_due()
-    return {
-        "now": iso(world.now),
-        "mode": world.clock.mode,
-        "rate": world.clock.rate / 1000,
-        "next_due": None if due is None else iso(due),
-        "pending": world.timeline.scheduled,
-    }
+    return Clock(
+        now=moment(world.now),
+        mode=world.clock.mode,
+        rate=world.clock.rate / 1000,
+        next_due=None if due is None else moment(due),
+        pending=world.timeline.scheduled,
+    )
 
 
 async def read_scenario(runtime: Runtime, source: Any) -> Blueprint:
@@ -124,7 +132,7 @@ async def read_scenario(runtime: Runtime, source: Any) -> Blueprint:
     return compiled()
 
 
-class Memory(TypedDict):
+class Memory(Answer):
     """The use of memory, in bytes."""
 
     used: int
@@ -132,7 +140,7 @@ class Memory(TypedDict):
     full: bool
 
 
-class Health(TypedDict):
+class Health(Answer):
     """The server answers; `instance` is another one after each start."""
 
     status: Literal["ok"]
@@ -141,7 +149,7 @@ class Health(TypedDict):
     instance: str
     worlds: int
     dropped: int
-    memory: NotRequired[Memory]
+    memory: Memory | None = None
 
 
 class WholeWorld(World):
@@ -150,43 +158,37 @@ class WholeWorld(World):
     checkpoints: list[Checkpoint]
 
 
-further(WholeWorld, int)
-
-
 class ListedWorld(World):
     """A world, and the real time since when no client has used it."""
 
     idle_since: Instant
 
 
-further(ListedWorld, int)
-
-
 class Worlds(Cursor):
     """Open worlds, or closed ones that can still be read."""
 
-    worlds: list[ListedWorld]
+    worlds: list[Annotated[dict[str, Any], reference("ListedWorld", ListedWorld)]]
 
 
-class Started(TypedDict):
+class Started(Answer):
     """The start of a world."""
 
     started: Instant
 
 
-class Closed(TypedDict):
+class Closed(Answer):
     """The world that was closed."""
 
     closed: str
 
 
-class ClosedMany(TypedDict):
+class ClosedMany(Answer):
     """How many worlds were closed."""
 
     closed: int
 
 
-class Loaded(TypedDict):
+class Loaded(Answer):
     """The parts of a scenario that differ: those that hold already, and those that wait for the reset."""
 
     applied: list[str]
@@ -194,16 +196,14 @@ class Loaded(TypedDict):
     skipped: list[str]
 
 
-_In = TypedDict("_In", {"in": str})
-
-
-class PutRule(_In):
+class PutRule(Answer):
     """The id of a rule, and its list."""
 
     id: str
+    in_: str
 
 
-class DroppedRule(TypedDict):
+class DroppedRule(Answer):
     """The rule that was removed."""
 
     dropped: str
@@ -218,7 +218,7 @@ async def health(call: Call) -> Any:
     health = call.runtime.health()
     if (full := call.runtime.full) is not None:
         raise ControlError(503, MEMORY_FULL, full, **health)
-    return health
+    return read(health, Health)
 
 
 @operation("GET", "/schema", answers=dict, whole=True)
@@ -312,7 +312,7 @@ async def _settings(
         if isinstance(text, str) and len(text) > LONGEST_SEED:
             legal = f"at most {LONGEST_SEED}"
             raise ControlError(400, "bad_argument", f"{name}: {len(text)} characters are too many; legal: {legal}")
-    one_of(deliveries, "deliveries", DELIVERIES["enum"])
+    one_of(deliveries, "deliveries", WAYS)
     blueprint = None if scenario is None else await read_scenario(call.runtime, scenario)
     return {"blueprint": blueprint, "seed": seed, "salt": salt, **clock_settings(clock or {})}
 
@@ -335,7 +335,7 @@ def _differences(existing: Hosted, asked: Open, deliveries: str) -> list[dict[st
         "clock.mode": (was.mode, asked.mode),
         "clock.start": (_set_start(was), _set_start(asked)),
         "clock.rate": (was.rate, asked.rate),
-        "deliveries": (DELIVERIES["enum"][existing.opened_pulling], deliveries),
+        "deliveries": (WAYS[existing.opened_pulling], deliveries),
     }
     found = [(name, here, there) for name, (here, there) in pairs.items() if here != there]
     if was.blueprint != asked.blueprint or _replaced(existing):
@@ -362,7 +362,7 @@ def clock_settings(clock: dict[str, Any]) -> dict[str, Any]:
     """`{mode, start, rate}` checked. Raises `ControlError`."""
     settings: dict[str, Any] = {}
     for name, value in clock.items():
-        if name == "mode" and value in MODE["enum"]:
+        if name == "mode" and value in MODES:
             settings["mode"] = value
         elif name == "rate" and isinstance(value, int | float) and not isinstance(value, bool):
             if not SLOWEST <= value <= FASTEST:
@@ -419,26 +419,28 @@ async def worlds(
         if last is None:
             found = await page(kept, attrgetter("closed"), fits, limit, cursor, order)
         else:
-            found = Page(await newest(kept, fits, last), {})
+            found = Page(await newest(kept, fits, last))
     elif last is not None:
         count = whole(last, "last", 0)
-        found = Page((await chosen(opened.backwards(), fits, count))[::-1] if count else [], {})
+        found = Page((await chosen(opened.backwards(), fits, count))[::-1] if count else [])
     else:
         at = None if cursor is None else whole(cursor, "cursor", 0)
         behind = opened.backwards(at) if backwards(order) else opened.after(at or 0)
         found = await page_of(behind, attrgetter("number"), fits, limit)
 
     def view(hosted: Hosted) -> dict[str, Any]:
-        return {**world_view(call, hosted), "idle_since": iso(call.runtime.idle_since(hosted))}
+        listed = ListedWorld(**_fields_of(call, hosted), idle_since=moment(call.runtime.idle_since(hosted)))
+        return listed.extended(hosted.world.counts)
 
-    return {"worlds": await each(found.items, view), **found.cursor}
+    return Worlds(worlds=await each(found.items, view), next_cursor=found.cursor)
 
 
 @operation("GET", "/worlds/{id}", answers=WholeWorld, whole=True)
 async def world(call: Call) -> Any:
     """One world. `checkpoints` are `{name, at}`, in the order in which their names were first taken."""
-    taken = [{"name": name, "at": iso(record.at[-1])} for name, record in call.here.checkpoints.items()]
-    return {**world_view(call, call.here), "checkpoints": taken}
+    taken = [Checkpoint(name=name, at=moment(record.at[-1])) for name, record in call.here.checkpoints.items()]
+    whole = WholeWorld(**_fields_of(call, call.here), checkpoints=taken)
+    return whole.extended(call.here.world.counts)
 
 
 @operation("POST", "/worlds/{id}/start", early=True, answers=Started, whole=True)
@@ -447,7 +449,7 @@ async def start_world(call: Call, now: Moment, frozen: Flag = False) -> Any:
     start, is_frozen = to_instant(now, "now"), flag(frozen, "frozen")
     if call.here.starts is not None:
         call.runtime.start(call.here, start, is_frozen)
-    return {"started": iso(call.here.world.start)}
+    return Started(started=moment(call.here.world.start))
 
 
 @operation("DELETE", "/worlds/{id}", early=True, answers=Closed)
@@ -456,7 +458,7 @@ async def close_world(call: Call) -> Any:
     world_id = call.here.world.id
     await call.here.free()
     call.runtime.close(call.here)
-    return {"closed": world_id}
+    return Closed(closed=world_id)
 
 
 @operation("DELETE", "/worlds", answers=ClosedMany)
@@ -473,7 +475,7 @@ async def close_worlds(call: Call, prefix: str) -> Any:
             call.runtime.close(hosted)
             closed += 1
         await work.pause()
-    return {"closed": closed}
+    return ClosedMany(closed=closed)
 
 
 @operation("POST", "/worlds/{id}/reset", answers=World, whole=True)
@@ -524,11 +526,11 @@ async def load_scenario(call: Call, raw: ScenarioGiven = None, name: str | None 
     rules = ["attempts", *(name for name, rules_now in current.items() if rules_now != blueprint.of(name))]
     if at_once:
         call.runtime.reset(hosted)
-        return {"applied": [*rules, *differs], "at_reset": [], "skipped": []}
+        return Loaded(applied=[*rules, *differs], at_reset=[], skipped=[])
     for name, book in world.rulebooks.items():
         book.set_rules(blueprint.of(name))
     world.expect = blueprint.expect
-    return {"applied": rules, "at_reset": differs, "skipped": []}
+    return Loaded(applied=rules, at_reset=differs, skipped=[])
 
 
 def blueprint_differences(language: Language, old: Blueprint, new: Blueprint) -> list[str]:
@@ -593,7 +595,7 @@ async def put_rule(call: Call, raw: Body = None) -> Any:
     rule_id = world.rulebooks[name].put_rule(compiled(raw, place, partial(_rule, call)))
     fields = {field: value for field, value in raw.items() if field != "in"}
     world.control("rule", {"id": rule_id, "rule": fields, "in": name})
-    return {"id": rule_id, "in": name}
+    return PutRule(id=rule_id, in_=name)
 
 
 @operation("DELETE", "/worlds/{id}/rules/{rule}", act=True, answers=DroppedRule)
@@ -602,4 +604,4 @@ async def drop_rule(call: Call, rule: str) -> Any:
     world = call.here.world
     if not any(book.drop_rule(rule) for book in world.rulebooks.values()):
         raise ControlError(404, "no_such_rule", f'"{rule}" is not a rule that control put into this world')
-    return {"dropped": rule}
+    return DroppedRule(dropped=rule)

@@ -19,6 +19,7 @@ from sendbox.engine.chooser.draws import Chooser
 from sendbox.engine.chooser.plan import Place, Planned
 from sendbox.engine.clock import Clock, Mode
 from sendbox.engine.commands.command import Call, Open, Own
+from sendbox.engine.commands.polling import Polling
 from sendbox.engine.commands.races import Races
 from sendbox.engine.commands.record import Record
 from sendbox.engine.delivery.batches import succeeded
@@ -28,7 +29,6 @@ from sendbox.engine.faults.calls import ApiFaults
 from sendbox.engine.identity import Naming, seed_bytes, tag_of, uuid_text
 from sendbox.engine.journal import CODE, Capped, Journal
 from sendbox.engine.keeping.fingerprints import Fingerprints
-from sendbox.engine.polling import Polling
 from sendbox.engine.remarks import Advice
 from sendbox.engine.timeline import Timeline
 

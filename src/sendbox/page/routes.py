@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
-from sendbox.control.addresses import addresses
+from sendbox.control.answers import addresses
 from sendbox.control.routes import PREFIX, json_answer, origin_of
 from sendbox.page import answers, lines
 from sendbox.page.assets import assets
@@ -32,7 +32,7 @@ def page_routes(control: Control) -> list[Route]:
         data = {
             "version": health["version"],
             "origin": origin,
-            "addresses": addresses(origin),
+            "addresses": addresses(origin).json,
             "lines": {
                 "Open a world": lines.open_line(f"{origin}{PREFIX}"),
                 "Send a first message": lines.send_line(f"{origin}/v2", "test-demo"),

@@ -10,6 +10,7 @@ from urllib.parse import quote, urlencode, urlsplit
 
 import orjson
 
+from sendbox.engine.answer import plain
 from sendbox.engine.journal import CODE
 from sendbox.engine.traffic import Traffic, reference, resolved
 from sendbox.server.asgi import AsgiCall
@@ -79,7 +80,8 @@ class Caller:
         entry = request.traffic
         try:
             arguments = resolved(entry.value, self._answers)
-            request.answer = await self._control.perform(self._origin, entry.operation, self._world.id, arguments)
+            answer = await self._control.perform(self._origin, entry.operation, self._world.id, arguments)
+            request.answer = plain(answer)
         except LookupError as error:
             request.error, request.sent = f"not done: {error.args[0]}", False
         except ControlError as error:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, NotRequired, TypedDict
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
+from sendbox.control.answers import Clock
 from sendbox.control.arguments import whole
-from sendbox.control.contract.answers import Clock, Instant
 from sendbox.control.operation import Call, ControlError, operation
 from sendbox.control.worlds import clock_view
-from sendbox.engine.durations import iso
+from sendbox.engine.answer import Answer, Instant, keywords, moment
 from sendbox.playing.steps import Player, Step
 from sendbox.runtime.worlds import Conflict
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 #: The most steps of one call.
 STEPS: Final = 1_000
-STEPS_AT_ONCE: Final = {"type": "integer", "minimum": 1, "maximum": STEPS}
+STEPS_AT_ONCE: Final = keywords(type="integer", minimum=1, maximum=STEPS)
 
 
 class _Play:
@@ -59,19 +59,19 @@ def _present(hosted: Hosted) -> Blueprint:
     return hosted.next_blueprint or hosted.blueprint
 
 
-class PlayedStep(TypedDict):
+class PlayedStep(Answer):
     """A step of a scenario: a request was `sent`, the clock was `moved`, or it has `ended`."""
 
     step: Literal["sent", "moved", "ended"]
     at: Instant
-    operation: NotRequired[str]
-    name: NotRequired[str]
-    n: NotRequired[int]
-    status: NotRequired[int]
-    error: NotRequired[str]
+    operation: str | None = None
+    name: str | None = None
+    n: int | None = None
+    status: int | None = None
+    error: str | None = None
 
 
-class Played(TypedDict):
+class Played(Answer):
     """The steps that were carried out; `left` counts the requests to come."""
 
     did: list[PlayedStep]
@@ -119,22 +119,25 @@ async def play(call: Call, steps: Annotated[Any, STEPS_AT_ONCE] = 1) -> Any:
             _leave(play, hosted, runtime)
     finally:
         play.busy = False
-    return {
-        "did": [_step_view(step) for step in did],
-        "clock": clock_view(hosted),
-        "left": play.player.left,
-        "done": play.player.done,
-    }
+    return Played(
+        did=[_step_view(step) for step in did],
+        clock=clock_view(hosted),
+        left=play.player.left,
+        done=play.player.done,
+    )
 
 
-def _step_view(step: Step) -> dict[str, Any]:
+def _step_view(step: Step) -> PlayedStep:
     """A step as it is answered; what a request does not have is left out."""
-    view = {"step": step.did, "at": iso(step.at)}
     if step.asked is None:
-        return view
+        return PlayedStep(step=step.did, at=moment(step.at))
     asked = step.asked
-    more = {"name": asked.traffic.name, "n": asked.number, "status": asked.status, "error": asked.error}
-    return view | {
-        "operation": asked.traffic.operation,
-        **{name: value for name, value in more.items() if value is not None},
-    }
+    return PlayedStep(
+        step=step.did,
+        at=moment(step.at),
+        operation=asked.traffic.operation,
+        name=asked.traffic.name,
+        n=asked.number,
+        status=asked.status,
+        error=asked.error,
+    )

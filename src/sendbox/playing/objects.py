@@ -32,7 +32,7 @@ def objects(played: Played) -> dict[str, Any]:
         "engine": ENGINE,
         "order_sensitive": played.order_sensitive,
         "requests": [_asked(request) for request in played.asked],
-        "messages": [message_view(world, message) for message in played.messages],
+        "messages": [message_view(world, message).json for message in played.messages],
         "entries": played.entries,
         "canonical": played.canonical,
     }

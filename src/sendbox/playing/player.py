@@ -12,6 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from sendbox.engine.answer import plain
 from sendbox.engine.durations import instant
 from sendbox.engine.kinds.rows import Observer
 from sendbox.engine.traffic import WORLD
@@ -102,7 +103,7 @@ async def _look(runtime: Runtime, hosted: Hosted, played: Played) -> None:
     played.canonical = journal["entries"]
     answer = await control.perform(ORIGIN, "digest", world.id)
     played.digest, played.order_sensitive = answer["digest"], answer["order_sensitive"]
-    verdict = await control.perform(ORIGIN, "verdict", world.id, {"ended": True})
+    verdict = plain(await control.perform(ORIGIN, "verdict", world.id, {"ended": True}))
     played.unused, played.warnings = verdict["unused"], verdict["warnings"]
     if played.blueprint.expect:
         played.verdict = verdict

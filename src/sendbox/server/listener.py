@@ -352,7 +352,7 @@ class HttpServer:
         mark: Header | None = getattr(self._app, "mark", None)
         config = uvicorn.Config(
             self._guarded,
-            http=cast(type[asyncio.Protocol], partial(Protocol, getattr(self._app, "quick", None), mark)),
+            http=cast("type[asyncio.Protocol]", partial(Protocol, getattr(self._app, "quick", None), mark)),
             ws="none",
             lifespan="off",
             interface="asgi3",

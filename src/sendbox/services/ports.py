@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, runtime_checkable
 
+from sendbox.engine.answer import Answer, Instant, Payload
+
 if TYPE_CHECKING:
     from sendbox.engine.commands.requests import RequestRecord
     from sendbox.engine.remarks import Finding
@@ -189,11 +191,37 @@ class Carrier(Protocol):
         """The message is on its phone."""
 
 
+class Code(Answer):
+    """A code with its session; `sms` is the result of the message that carries it."""
+
+    token: str
+    phone: str
+    code: str
+    state: str
+    sms: str
+    message_id: str
+    attempts: int
+    attempts_remaining: int
+    created_at: Instant
+    expires_at: Instant
+    verified_at: Instant | None
+    payload: Payload
+    rules: list[str]
+
+
+class PhoneText(NamedTuple):
+    """A text on a phone that is no message of the account: it came by SMS, and has no links."""
+
+    at: int
+    sender: str
+    body: str
+
+
 class Share(NamedTuple):
     """What a service shows on a phone beside messages: codes that wait, and texts of its own in the conversation."""
 
-    codes: Sequence[Mapping[str, Any]] = ()
-    texts: Sequence[Mapping[str, Any]] = ()
+    codes: Sequence[Code] = ()
+    texts: Sequence[PhoneText] = ()
 
 
 @runtime_checkable

@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from sendbox.fixture import Sandbox
-from sendbox.fixture.views import Message
+from sendbox.services.messaging.answers import Message
 from tests.explore.zoo.shop import Shop
 
 pytestmark = pytest.mark.sendbox(clock={"start": "2026-03-02T09:00:00Z"})

@@ -8,7 +8,7 @@ import httpx
 import pytest
 from playwright.sync_api import Locator, expect
 
-from sendbox.fixture.views import Message
+from sendbox.services.messaging.answers import Message
 from tests.page.browser.conftest import Tab
 
 PHONE = "420777000101"

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import expect
 
-from sendbox.fixture.views import Message
+from sendbox.services.messaging.answers import Message
 from tests.page.browser.conftest import Tab
 
 PHONE = "420777000101"

@@ -525,7 +525,7 @@ def test_a_restore_has_the_same_future() -> None:
     assert isinstance(restored.outlets, Outlets)
 
 
-def _signups(world: World) -> list[dict[str, Any]]:
+def _signups(world: World) -> list[Any]:
     return [signup_view(world, signup) for signup in Partner.of(world).signups.values()]
 
 

@@ -5,16 +5,18 @@ from __future__ import annotations
 import asyncio
 from bisect import bisect_left, bisect_right
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import TYPE_CHECKING, Annotated, Any
 
+from sendbox.control.answers import CanonicalEntry
 from sendbox.control.arguments import Size, whole
 from sendbox.control.beside import journals
 from sendbox.control.beside.journals import Difference, Entry, Journal
-from sendbox.control.contract.answers import CanonicalEntry, Instant, Value
 from sendbox.control.operation import Call, ControlError, operation
 from sendbox.control.reading import each
+from sendbox.engine.answer import Answer, Instant, moment, reference
 from sendbox.engine.digest import canonical_in_slices, digest_in_slices
 from sendbox.engine.kinds.rows import Observer
+from sendbox.engine.kinds.shapes import Value
 from sendbox.runtime.worlds import Slice
 
 if TYPE_CHECKING:
@@ -22,7 +24,11 @@ if TYPE_CHECKING:
     from sendbox.engine.world import World
 
 
-class DifferentField(TypedDict):
+#: An entry in canonical form.
+Canonical = Annotated[dict[str, Any], reference("CanonicalEntry", CanonicalEntry)]
+
+
+class DifferentField(Answer):
     """A field that differs."""
 
     path: str
@@ -30,18 +36,18 @@ class DifferentField(TypedDict):
     there: Value
 
 
-class FirstDifference(TypedDict):
+class DifferentEntry(Answer):
     """The first entry that differs, null where a world has none, in canonical form."""
 
     n: int
     at: int
     what: str
-    here: CanonicalEntry | None
-    there: CanonicalEntry | None
+    here: Canonical | None
+    there: Canonical | None
     fields: list[DifferentField]
 
 
-class AroundIt(TypedDict):
+class AroundIt(Answer):
     """An entry near the difference; `only` says that the other world does not have it."""
 
     n: int
@@ -49,22 +55,22 @@ class AroundIt(TypedDict):
     kind: str
     words: str
     only: bool
-    canonical: list[CanonicalEntry]
+    canonical: list[Canonical]
 
 
-class Digests(TypedDict):
+class Digests(Answer):
     """The digests of two worlds."""
 
     here: str
     there: str
 
 
-class Compared(TypedDict):
+class Compared(Answer):
     """The first difference between two worlds."""
 
     same: bool
     equal: int
-    first: FirstDifference | None
+    first: DifferentEntry | None
     left_out: list[str]
     lines: list[str]
     digest: Digests
@@ -87,27 +93,29 @@ async def compare(call: Call, with_: str, around: Size = 5) -> Any:
     other.readers += 1
     try:
         there, kinds = other.world, call.served.kinds
-        digests = {
-            name: await Slice().through(digest_in_slices(world, kinds))
-            for name, world in (("here", here), ("there", there))
-        }
+        digests = Digests(
+            here=await Slice().through(digest_in_slices(here, kinds)),
+            there=await Slice().through(digest_in_slices(there, kinds)),
+        )
         a, b = await _read(here, kinds), await _read(there, kinds)
         difference = await asyncio.get_running_loop().run_in_executor(None, _difference, a, b)
-        shown = {
-            "same": difference is None,
-            "equal": len(a.entries if difference is None else difference.before),
-            "first": None if difference is None else _first(a, b, difference),
-            "left_out": journals.notes(a, b),
-            "lines": list(journals.as_text(a, b, difference)),
-            "digest": digests,
-        }
-        if difference is None:
-            return {**shown, "here": [], "there": []}
-        return {
-            **shown,
-            "here": await _around(Observer(here, kinds), a, difference.a, difference.only_a, difference.at, most),
-            "there": await _around(Observer(there, kinds), b, difference.b, difference.only_b, difference.at, most),
-        }
+        views: dict[str, list[AroundIt]] = {"here": [], "there": []}
+        if difference is not None:
+            near = (
+                ("here", here, a, difference.a, difference.only_a),
+                ("there", there, b, difference.b, difference.only_b),
+            )
+            for name, world, entries, differs, only in near:
+                views[name] = await _around(Observer(world, kinds), entries, differs, only, difference.at, most)
+        return Compared(
+            same=difference is None,
+            equal=len(a.entries if difference is None else difference.before),
+            first=None if difference is None else _first(a, b, difference),
+            left_out=journals.notes(a, b),
+            lines=list(journals.as_text(a, b, difference)),
+            digest=digests,
+            **views,
+        )
     finally:
         other.readers -= 1
         call.runtime.kick(other)
@@ -122,20 +130,27 @@ def _difference(a: Journal, b: Journal) -> Difference | None:
     return journals.compare(*journals.left(a, b))
 
 
-def _first(a: Journal, b: Journal, difference: Difference) -> dict[str, Any]:
-    return {
-        "n": (difference.a or difference.b or {})["n"],
-        "at": difference.at,
-        "what": journals.headline(a, b, difference),
-        "here": difference.a,
-        "there": difference.b,
-        "fields": [{"path": path, "here": was, "there": now} for path, was, now in difference.fields],
-    }
+def _first(a: Journal, b: Journal, difference: Difference) -> DifferentEntry:
+    return DifferentEntry(
+        n=(difference.a or difference.b or {})["n"],
+        at=difference.at,
+        what=journals.headline(a, b, difference),
+        here=difference.a,
+        there=difference.b,
+        fields=[
+            DifferentField(
+                path=path,
+                here=was,
+                there=now,
+            )
+            for path, was, now in difference.fields
+        ],
+    )
 
 
 async def _around(
     on: Observer, journal: Journal, differs: Entry | None, only: list[Entry], at: int, most: int
-) -> list[dict[str, Any]]:
+) -> list[AroundIt]:
     """The entries of a world about the one that differs, or about the place where the other world has one."""
     lines, kept = journal.entries, on.world.journal
     if differs is not None:
@@ -147,16 +162,16 @@ async def _around(
         last += most
     apart = {entry["n"] for entry in only}
 
-    def view(number: int) -> dict[str, Any]:
+    def view(number: int) -> AroundIt:
         entry = on.entry(number)
         first, end = (bisect_left(lines, edge, key=itemgetter("n")) for edge in (number, number + 1))
-        return {
-            "n": number,
-            "at": entry["at"],
-            "kind": entry["kind"],
-            "words": on.kinds.words(entry),
-            "only": number in apart,
-            "canonical": lines[first:end],
-        }
+        return AroundIt(
+            n=number,
+            at=moment(kept.entry(number)[0]),
+            kind=entry["kind"],
+            words=on.kinds.words(entry),
+            only=number in apart,
+            canonical=lines[first:end],
+        )
 
     return await each(range(max(middle - most, kept.first), min(last, len(kept))), view)

@@ -9,10 +9,10 @@ the operation.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import zip_longest
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypedDict
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import orjson
 
@@ -20,15 +20,16 @@ from sendbox.contract.findings import json_path, show
 from sendbox.contract.pairs import MISSING, differing
 from sendbox.control.arguments import Count, Size, whole
 from sendbox.control.catalog import loaded
-from sendbox.control.contract.answers import Instant, Value
 from sendbox.control.export.source import source_of
 from sendbox.control.operation import Call, operation
 from sendbox.control.replaying import CHUNK, Diverged, Replay
+from sendbox.engine.answer import Answer, Instant, moment
 from sendbox.engine.blueprint import Blueprint
 from sendbox.engine.commands.command import Act, Open, Outcome, Stamp
 from sendbox.engine.durations import iso
 from sendbox.engine.kinds.own import json_of
 from sendbox.engine.kinds.rows import Observer
+from sendbox.engine.kinds.shapes import Value
 from sendbox.runtime.slot import Slice, spread
 from sendbox.scenario.model import ScenarioError
 from sendbox.services.assume import SETTINGS
@@ -274,7 +275,7 @@ def _with(language: Language, commands: Sequence[tuple[Stamp, Command]], other: 
 # -- the operation
 
 
-def lines(answer: dict[str, Any]) -> list[str]:
+def lines(answer: Mapping[str, Any]) -> list[str]:
     """What would have been different, a line for each other value; where an assumption without a setting was used."""
     told = []
     for row in answer["leaned"]:
@@ -284,7 +285,7 @@ def lines(answer: dict[str, Any]) -> list[str]:
     return told if answer["why"] is None else [*told, f"nothing was replayed: {answer['why']}"]
 
 
-class FirstDifference(TypedDict):
+class FirstDifference(Answer):
     """Where the client would have seen something else first."""
 
     entry: int | None
@@ -294,7 +295,7 @@ class FirstDifference(TypedDict):
     would: Value
 
 
-class OtherValue(TypedDict):
+class OtherValue(Answer):
     """What the client would have seen under another value of a setting."""
 
     setting: str
@@ -305,7 +306,7 @@ class OtherValue(TypedDict):
     first: FirstDifference | None
 
 
-class Used(TypedDict):
+class Used(Answer):
     """The first entry of the journal that depended on an assumption."""
 
     entry: int
@@ -313,7 +314,7 @@ class Used(TypedDict):
     text: str
 
 
-class Leaned(TypedDict):
+class Leaned(Answer):
     """An assumption that the client relied on."""
 
     id: str
@@ -324,7 +325,7 @@ class Leaned(TypedDict):
     others: list[OtherValue]
 
 
-class Leaning(TypedDict):
+class Leaning(Answer):
     """The assumptions that the client relied on; `why` nothing was replayed."""
 
     leaned: list[Leaned]
@@ -349,7 +350,7 @@ async def leaning(call: Call, longest: Size = None, most: Count = None) -> Any:
     rows = {row.id: row for row in registry() if row.id in collected.leaned}
     too_long = bound is not None and len(world.journal) > bound
     why = f"the journal has {len(world.journal)} entries, more than {bound}" if too_long else None
-    outcomes: dict[str, list[dict[str, Any]]] = {id_: [] for id_ in rows}
+    outcomes: dict[str, list[OtherValue]] = {id_: [] for id_ in rows}
     if why is None:
         before, commands, ends = await hosted.whole(_present(world))
         found = 0
@@ -360,20 +361,20 @@ async def leaning(call: Call, longest: Size = None, most: Count = None) -> Any:
             if found == wanted:
                 break
     on = Observer(world, call.served.kinds)
-    return {
-        "leaned": [
-            {
-                "id": id_,
-                "title": row.title,
-                "confidence": row.confidence,
-                "count": collected.leaned[id_].count,
-                "used": _used(on, call.served.kinds, collected.leaned[id_].entries[0]),
-                "others": outcomes[id_],
-            }
+    return Leaning(
+        leaned=[
+            Leaned(
+                id=id_,
+                title=row.title,
+                confidence=row.confidence,
+                count=collected.leaned[id_].count,
+                used=_used(on, call.served.kinds, collected.leaned[id_].entries[0]),
+                others=outcomes[id_],
+            )
             for id_, row in rows.items()
         ],
-        "why": why,
-    }
+        why=why,
+    )
 
 
 def _present(world: World) -> Generator[None, None, tuple[list[Seen], list[tuple[Stamp, Command]], Stamp]]:
@@ -399,19 +400,21 @@ async def _otherwise(
     return await Slice().through(again(call, changed, ends, before))
 
 
-def _shown(other: Other, again: Again) -> dict[str, Any]:
+def _shown(other: Other, again: Again) -> OtherValue:
     first = again.first
-    return {
-        "setting": other.setting,
-        "value": other.value,
-        "said": _said(other.setting, other.value),
-        "outcome": again.outcome,
-        "text": again.text,
-        "first": None if first is None else {name: getattr(first, name) for name in First._fields if name != "text"},
-    }
+    return OtherValue(
+        setting=other.setting,
+        value=other.value,
+        said=_said(other.setting, other.value),
+        outcome=again.outcome,
+        text=again.text,
+        first=None
+        if first is None
+        else FirstDifference(entry=first.entry, place=first.place, path=first.path, was=first.was, would=first.would),
+    )
 
 
-def _used(on: Observer, kinds: Kinds, entry: int) -> dict[str, Any]:
+def _used(on: Observer, kinds: Kinds, entry: int) -> Used:
     """The first entry of the journal that depended on an assumption, in words."""
     view = on.entry(entry)
     journal = on.world.journal
@@ -423,4 +426,8 @@ def _used(on: Observer, kinds: Kinds, entry: int) -> dict[str, Any]:
             text = f"webhook {number} to {view['target']}"
         case kind:
             text = f"entry {entry}, {kinds.words(view) or kind}"
-    return {"entry": entry, "at": view["at"], "text": text}
+    return Used(
+        entry=entry,
+        at=moment(journal.entry(entry)[0]),
+        text=text,
+    )

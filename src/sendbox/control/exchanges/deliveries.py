@@ -4,29 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from operator import attrgetter
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypedDict
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from sendbox.control.arguments import Count, Following, Size, one_of
-from sendbox.control.contract.answers import (
-    Cursor,
-    Event,
-    Header,
-    Instant,
-    ShortWebhook,
-    Webhook,
-    WebhookHead,
-    WebhookTry,
-)
-from sendbox.control.contract.types import enum
 from sendbox.control.operation import Call, ControlError, operation
 from sendbox.control.reading import FORM, ORDER, Page, backwards, chosen, each, newest, page, shortened, through
 from sendbox.control.searching import TEXT, Key, among, patterns, searched, texts, times, words
+from sendbox.engine.answer import Answer, Instant, enum, moment, reference
 from sendbox.engine.delivery.faults.fault import NOT_SPOILT, FaultyDelivery
 from sendbox.engine.delivery.targets import ACTS, Outlets
-from sendbox.engine.durations import iso, show
+from sendbox.engine.durations import show
 from sendbox.engine.kinds.narration import EVENTS, cut
-from sendbox.engine.kinds.own import delivery_view
+from sendbox.engine.kinds.own import delivery_view, head_of, tries_of
 from sendbox.engine.kinds.rows import Observer
+from sendbox.engine.kinds.shapes import Cursor, Event, Header, ShortWebhook, Webhook, WebhookHead, WebhookTry
 from sendbox.runtime import policy
 from sendbox.runtime.dispatcher import encoded
 from sendbox.services.numbers import written
@@ -43,7 +34,7 @@ STATE: Final = enum(DELIVERY_STATES)
 class Deliveries(Cursor):
     """Webhooks."""
 
-    deliveries: list[Webhook] | list[ShortWebhook]
+    deliveries: list[Annotated[Any, reference("ListedWebhook", Webhook, ShortWebhook)]]
 
 
 class TimedTry(WebhookTry):
@@ -52,7 +43,7 @@ class TimedTry(WebhookTry):
     took: str | None
 
 
-class SentRequest(TypedDict):
+class SentRequest(Answer):
     """The request that a webhook is."""
 
     method: str
@@ -61,7 +52,7 @@ class SentRequest(TypedDict):
     body: str
 
 
-class Signature(TypedDict):
+class Signature(Answer):
     """How a receiver checks a request; `right` is false where a rule spoils it."""
 
     header: str
@@ -79,7 +70,7 @@ class WholeWebhook(WebhookHead):
     request: SentRequest
     signature: Signature | None
     next_try: Instant | None
-    acts: list[Literal["hold", "release", "replay"]]
+    acts: list[Annotated[str, enum(ACTS)]]
 
 
 @operation("GET", "/worlds/{id}/deliveries", answers=Deliveries)
@@ -120,20 +111,20 @@ async def deliveries(
     if last is None:
         found = await page(every, attrgetter("number"), fits, limit, cursor, order)
     else:
-        found = Page(await newest(every, fits, last), {})
-    view = _short if short else delivery_view
+        found = Page(await newest(every, fits, last))
+    view: Callable[[Observer, Delivery], Any] = _short if short else delivery_view
     views = await each(found.items, lambda delivery: view(on, delivery))
-    return {"deliveries": views, **found.cursor}
+    return Deliveries(deliveries=views, next_cursor=found.cursor)
 
 
-def _short(on: Observer, delivery: Delivery) -> dict[str, Any]:
+def _short(on: Observer, delivery: Delivery) -> ShortWebhook:
     """What a list shows of a webhook."""
-    shown = delivery_view(on, delivery, EVENTS)
     events = [
-        {name: cut(value) if isinstance(value, str) else value for name, value in event.items()}
-        for event in shown["events"]
+        {name: cut(value) if isinstance(value, str) else value for name, value in on.event(event).items()}
+        for event in delivery.events[:EVENTS]
     ]
-    return {**shown, "events": events, "carries": len(delivery.events), "tries": len(delivery.tries)}
+    carries, tries = len(delivery.events), len(delivery.tries)
+    return ShortWebhook(**head_of(on, delivery), events=events, carries=carries, tries=tries)
 
 
 def found_by(on: Observer) -> dict[str, Key[Delivery]]:
@@ -195,54 +186,59 @@ async def delivery(call: Call, delivery: str) -> Any:
     world = call.here.world
     await through(world.outlets.by_id.read())
     found = _find(world, delivery)
-    http = encoded(world, found)
-    shown = delivery_view(Observer(world, call.served.kinds), found)
-    took = world.outlets.took
-    return {
-        **shown,
-        "tries": [
-            {**view, "took": None if not _ended(this_try) else show(took.get(this_try, 0))}
-            for view, this_try in zip(shown["tries"], found.tries, strict=True)
+    http, on, took = encoded(world, found), Observer(world, call.served.kinds), world.outlets.took
+    return WholeWebhook(
+        **head_of(on, found),
+        events=[on.event(event) for event in found.events],
+        tries=[
+            TimedTry(
+                at=view.at,
+                status=view.status,
+                error=view.error,
+                rule=view.rule,
+                took=None if not _ended(this_try) else show(took.get(this_try, 0)),
+            )
+            for view, this_try in zip(tries_of(found), found.tries, strict=True)
         ],
-        "request": {
-            "method": http.method,
-            "url": http.url or f"{call.origin}/_sandbox/worlds/{world.id}/hook",
-            "headers": [list(header) for header in http.headers],
-            "body": http.body.decode("utf-8", "replace"),
-        },
-        "signature": _signature(found, http),
-        "next_try": await _next_try(world, found),
-        "acts": [act for act, states in ACTS.items() if found.state in states],
-    }
+        request=SentRequest(
+            method=http.method,
+            url=http.url or f"{call.origin}/_sandbox/worlds/{world.id}/hook",
+            headers=[list(header) for header in http.headers],
+            body=http.body.decode("utf-8", "replace"),
+        ),
+        signature=_signature(found, http),
+        next_try=await _next_try(world, found),
+        acts=[act for act, states in ACTS.items() if found.state in states],
+    )
 
 
-def _signature(delivery: Delivery, http: policy.HttpCall) -> dict[str, Any] | None:
+def _signature(delivery: Delivery, http: policy.HttpCall) -> Signature | None:
     """How a receiver checks a request; `right` is false where a rule spoils it."""
     value = next((value for name, value in http.headers if name == policy.SIGNATURE), None)
     if value is None:
         return None
     spoilt = delivery.rule.fault.spoilt if isinstance(delivery, FaultyDelivery) else NOT_SPOILT
-    return {
-        "header": policy.SIGNATURE,
-        "value": value,
-        "algorithm": policy.ALGORITHM,
-        "signed": policy.SIGNED,
-        "right": not spoilt.bad_signature,
-    }
+    return Signature(
+        header=policy.SIGNATURE,
+        value=value,
+        algorithm=policy.ALGORITHM,
+        signed=policy.SIGNED,
+        right=not spoilt.bad_signature,
+    )
 
 
-async def _next_try(world: World, delivery: Delivery) -> str | None:
+async def _next_try(world: World, delivery: Delivery) -> Instant | None:
     """When a delivery that waits is tried; it is tried now where only its turn has to come."""
     if delivery.state != "waiting":
         return None
     if delivery.queued:
-        return iso(world.now)
+        return moment(world.now)
 
     def about(step: tuple[Any, ...]) -> bool:
         return isinstance(step[-1], tuple) and step[-1][:1] == (delivery,)
 
     steps = await chosen(world.timeline.steps[:], about)
-    return iso(min(step[0] for step in steps)) if steps else None
+    return moment(min(step[0] for step in steps)) if steps else None
 
 
 def _act(call: Call, name: str, act: Callable[[Outlets, Delivery], bool], done: str) -> Any:

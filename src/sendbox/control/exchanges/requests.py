@@ -4,24 +4,22 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any, Final, NotRequired, TypedDict
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from sendbox.control.arguments import Count, Duration, Following, Whole, one_of, whole
-from sendbox.control.contract.answers import Instant, RequestEntry
-from sendbox.control.contract.types import enum
 from sendbox.control.export.request import FORMS, request_text
 from sendbox.control.export.script import Called
 from sendbox.control.operation import Call, ControlError, operation
 from sendbox.control.reading import FORM, ORDER, backwards, chosen, each, shortened, wait_for
 from sendbox.control.records import journal_entry, most_of
 from sendbox.control.searching import TEXT, Fits, Key, among, patterns, searched, texts, times
-from sendbox.engine.durations import iso
+from sendbox.engine.answer import Answer, Instant, enum, keywords, moment, reference
 from sendbox.engine.journal import CODE
 from sendbox.engine.kinds.narration import SHOWN, cut
 from sendbox.engine.kinds.rows import Observer
-from sendbox.engine.kinds.shapes import Fault
+from sendbox.engine.kinds.shapes import Fault, RequestEntry
 from sendbox.engine.patterns import Pattern
 from sendbox.services.http.addressee import phones_of, tags_of
 from sendbox.services.numbers import written
@@ -34,11 +32,11 @@ if TYPE_CHECKING:
     #: A call and its instant.
     Timed = tuple[int, RequestRecord]
 
-AS: Final = {"type": "string", **enum(FORMS)}
+AS: Final = keywords(type="string", enum=list(FORMS))
 _STATUS: Final = re.compile(r"[0-9*?]{1,3}")
 
 
-class ShortRequest(TypedDict):
+class ShortRequest(Answer):
     """A call as a list shows it: how many findings and remarks there are on it."""
 
     n: int
@@ -49,23 +47,21 @@ class ShortRequest(TypedDict):
     status: int
     findings: int
     advice: int
-    fault: NotRequired[Fault]
+    fault: Fault | None = None
 
 
-class Requests(TypedDict):
+class Requests(Answer):
     """Calls of the emulated interfaces."""
 
-    requests: list[RequestEntry] | list[ShortRequest]
+    requests: list[Annotated[Any, reference("ListedRequest", RequestEntry, ShortRequest)]]
     more: bool
     next_cursor: str | None
 
 
-_As = TypedDict("_As", {"as": Annotated[str, enum(FORMS)]})
-
-
-class RequestText(_As):
+class RequestText(Answer):
     """A call as text that makes it again."""
 
+    as_: Annotated[str, enum(FORMS)]
     text: str
 
 
@@ -114,27 +110,28 @@ async def requests(
 
     found = await wait_for(hosted, wait, look)
     if found is None:
-        return {"requests": [], "more": False, "next_cursor": None}
+        return Requests(requests=[], more=False, next_cursor=None)
     world, numbers = found
     more, numbers = len(numbers) > most, numbers[:most]
-    views = await each(numbers, partial(_short, world) if short else Observer(world, call.served.kinds).entry)
-    return {"requests": views, "more": more, "next_cursor": str(numbers[-1]) if more else None}
+    view: Callable[[int], Any] = partial(_short, world) if short else Observer(world, call.served.kinds).entry
+    views = await each(numbers, view)
+    return Requests(requests=views, more=more, next_cursor=str(numbers[-1]) if more else None)
 
 
-def _short(world: World, number: int) -> dict[str, Any]:
+def _short(world: World, number: int) -> ShortRequest:
     """What a list shows of a call: not what was sent and answered, and how much was remarked about it."""
     at, _, record = world.journal.entry(number)
-    return {
-        "n": number,
-        "at": iso(at),
-        "operation": record.operation,
-        "method": record.method,
-        "path": cut(record.path, 2 * SHOWN),
-        "status": record.status,
-        "findings": len(record.findings),
-        "advice": len(record.advice),
-        **({} if record.fault is None else {"fault": record.fault.shown}),
-    }
+    return ShortRequest(
+        n=number,
+        at=moment(at),
+        operation=record.operation,
+        method=record.method,
+        path=cut(record.path, 2 * SHOWN),
+        status=record.status,
+        findings=len(record.findings),
+        advice=len(record.advice),
+        fault=None if record.fault is None else record.fault.shown,
+    )
 
 
 @operation("GET", "/worlds/{id}/requests/{n}/export", answers=RequestText, whole=True)
@@ -160,7 +157,7 @@ async def export_request(call: Call, n: Whole, as_: Annotated[Any, AS] = "curl")
         text = await asyncio.get_running_loop().run_in_executor(None, write)
     except ValueError as error:
         raise ControlError(409, "not_expressible", str(error)) from None
-    return {"as": as_, "text": text}
+    return RequestText(as_=as_, text=text)
 
 
 def found_by(world: World) -> dict[str, Key[Timed]]:

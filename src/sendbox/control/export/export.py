@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypedDict
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
+
+from msgspec.structs import asdict
 
 from sendbox import __version__
+from sendbox.control.answers import Proof
 from sendbox.control.arguments import one_of
-from sendbox.control.contract.answers import Instant, Proof
-from sendbox.control.contract.types import enum, further
 from sendbox.control.export.pytest import About, pytest_file
 from sendbox.control.export.record import written
 from sendbox.control.export.scenario import scenario_of
@@ -16,6 +17,7 @@ from sendbox.control.export.script import script
 from sendbox.control.export.source import name_or_text, of_the_library, source_of, stem
 from sendbox.control.operation import Call, operation
 from sendbox.control.records import proof_of
+from sendbox.engine.answer import Answer, Instant, keywords, reference
 from sendbox.engine.commands.record import Cut
 from sendbox.engine.digest import digest_in_slices
 from sendbox.engine.durations import show
@@ -30,10 +32,10 @@ if TYPE_CHECKING:
     from sendbox.scenario.language import Language
 
 FORMS: Final = ("pytest", "scenario", "record")
-FORM: Final = {"type": "string", **enum(FORMS)}
+FORM: Final = keywords(type="string", enum=list(FORMS))
 
 
-class Place(TypedDict):
+class Place(Answer):
     """A place in the past of a world."""
 
     epoch: int
@@ -41,8 +43,10 @@ class Place(TypedDict):
     ticks: int
 
 
-class RecordedCommand(TypedDict):
+class RecordedCommand(Answer):
     """A command and its place; each command has fields of its own."""
+
+    FURTHER = Any
 
     command: str
     epoch: int
@@ -50,28 +54,23 @@ class RecordedCommand(TypedDict):
     ticks: int
 
 
-further(RecordedCommand)
-
-
-class Record(TypedDict):
+class Record(Answer):
     """All commands of a world; an entry of the `journal` is instant, kind and hash."""
 
     sendbox_record: int
     version: str
     engine: int
     world: str
-    commands: list[RecordedCommand]
+    commands: list[Annotated[dict[str, Any], reference("RecordedCommand", RecordedCommand)]]
     ends: Place
     journal: list[list[str]]
     digest: str
 
 
-_As = TypedDict("_As", {"as": Literal["pytest", "scenario", "record"]})
-
-
-class Exported(_As, Proof):
+class Exported(Proof):
     """A world as the text of a file; `left_out` lists what could not be in it."""
 
+    as_: Literal["pytest", "scenario", "record"]
     file: str
     text: str
     left_out: list[str]
@@ -109,12 +108,12 @@ async def export(call: Call, as_: Annotated[Any, FORM] = "pytest") -> Any:
     return await hosted.whole(_export(call, as_))
 
 
-def _export(call: Call, as_: str) -> Generator[Callable[[], None] | None, None, dict[str, Any]]:
+def _export(call: Call, as_: str) -> Generator[Callable[[], None] | None, None, Exported]:
     """The file, written beside the loop, while everything else is held back from the world. Raises `Cut`."""
     world, kinds = call.here.world, call.served.kinds
     proof = proof_of(world, (yield from digest_in_slices(world, kinds)))
-    recorded = (yield from written(world, kinds, proof["digest"])) if as_ == "record" else None
-    files: list[dict[str, Any]] = []
+    recorded = (yield from written(world, kinds, proof.digest)) if as_ == "record" else None
+    files: list[Exported] = []
     failed: list[Cut] = []
 
     def write() -> None:
@@ -129,15 +128,16 @@ def _export(call: Call, as_: str) -> Generator[Callable[[], None] | None, None, 
     return files[0]
 
 
-def _file(call: Call, as_: str, proof: dict[str, Any], recorded: dict[str, Any] | None) -> dict[str, Any]:
+def _file(call: Call, as_: Any, proof: Proof, recorded: dict[str, Any] | None) -> Exported:
     world, language = call.here.world, call.runtime.language
     if recorded is not None:
         text = json.dumps(recorded, indent=1)
-        return {"as": as_, "file": f"{stem(world.id)}.record.json", "text": text, **proof, "left_out": []}
+        file = f"{stem(world.id)}.record.json"
+        return Exported(**asdict(proof), as_=as_, file=file, text=text, left_out=[])
     actions = script(world)
     left_out = actions.left_out
     if as_ == "pytest":
-        about = About(name_or_text(language, world.blueprint), proof["digest"], proof["engine"], __version__)
+        about = About(name_or_text(language, world.blueprint), proof.digest, proof.engine, __version__)
         file, text = f"test_{stem(world.id)}.py", pytest_file(world, actions, about, call.served.exported)
     else:
         value, left_out = scenario_of(language, world, actions, _base(language, world.blueprint), call.served.exported)
@@ -149,7 +149,7 @@ def _file(call: Call, as_: str, proof: dict[str, Any], recorded: dict[str, Any] 
         )
         head += [f"# what differs: {line}" for line in left_out]
         text = "\n".join(head) + "\n" + dump(value)
-    return {"as": as_, "file": file, "text": text, **proof, "left_out": left_out}
+    return Exported(**asdict(proof), as_=as_, file=file, text=text, left_out=left_out)
 
 
 def _ends_early(world: World) -> bool:

@@ -3,26 +3,30 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any, Final, TypedDict
+from typing import TYPE_CHECKING, Annotated, Any, Final
 from urllib.parse import quote
 
+from msgspec.structs import asdict
+
 from sendbox import __version__
+from sendbox.control.answers import Proof
 from sendbox.control.arguments import Flag, one_of, whole
-from sendbox.control.contract.answers import Instant, Proof
-from sendbox.control.contract.types import enum
-from sendbox.control.coverage import DimensionShare, Settings, Share, assumptions, coverage
+from sendbox.control.coverage import Assumptions, Covered, DimensionShare, Settings, Share, assumptions, coverage
 from sendbox.control.operation import Call, Text, operation
 from sendbox.control.pending import pending
 from sendbox.control.reading import chosen, each, newest
-from sendbox.control.records import Remark, Verdict, advice, digest, journal, verdict
+from sendbox.control.records import Journal, Remark, Verdict, advice, digest, journal, verdict
 from sendbox.control.reports.remarks import LOST, of_advice, of_failed, of_lost, of_request, of_warning
 from sendbox.control.scenarios import ScenarioShown, scenario
 from sendbox.control.time import unfetched
 from sendbox.control.worlds import WholeWorld, world
+from sendbox.engine.answer import Answer, Instant, builtins, enum, keywords, moment
 from sendbox.engine.delivery.batches import succeeded
 from sendbox.engine.delivery.targets import NOT_FETCHED
+from sendbox.engine.durations import instant
 from sendbox.engine.expect.verdict import lines as verdict_lines
 from sendbox.engine.journal import CODE
 from sendbox.engine.kinds.happened import LOOKED_AT, collapsed, counted, teller_of, to_come, told
@@ -40,7 +44,7 @@ MOST_LINES: Final = 5_000
 COMING: Final = 20
 
 
-MOST: Final = {"type": "integer", "minimum": 1, "maximum": MOST_LINES}
+MOST: Final = keywords(type="integer", minimum=1, maximum=MOST_LINES)
 FORMATS: Final = enum(("json", "html"))
 
 
@@ -50,7 +54,7 @@ class ReportedVerdict(Verdict):
     lines: list[str]
 
 
-class ReportedLine(TypedDict):
+class ReportedLine(Answer):
     """A line of what happened."""
 
     at: Instant
@@ -58,7 +62,7 @@ class ReportedLine(TypedDict):
     tone: str
 
 
-class ReportedStory(TypedDict):
+class ReportedStory(Answer):
     """The newest lines of what happened, and how much they tell."""
 
     lines: list[ReportedLine]
@@ -67,7 +71,7 @@ class ReportedStory(TypedDict):
     left_out: int
 
 
-class ReportedCoverage(TypedDict):
+class ReportedCoverage(Answer):
     """The totals of coverage."""
 
     scope: list[str] | None
@@ -82,7 +86,7 @@ class ReportedAdvice(Remark):
     count: int
 
 
-class ReportedAssumption(TypedDict):
+class ReportedAssumption(Answer):
     """An assumption that the client relied on, and how many entries of the journal did."""
 
     id: str
@@ -92,7 +96,7 @@ class ReportedAssumption(TypedDict):
     count: int
 
 
-class Report(TypedDict):
+class Report(Answer):
     """All about a world."""
 
     sendbox: str
@@ -128,40 +132,42 @@ async def report(
     """
     one_of(format, "format", ("json",) if call.served.document is None else ("json", "html"))
     most = whole(lines, "lines", 1, MOST_LINES)
-    judged = await verdict(call, ended=ended)
-    everything = await assumptions(call)
-    covered = await coverage(call)
+    judged: Verdict = await verdict(call, ended=ended)
+    everything: Assumptions = await assumptions(call)
+    covered: Covered = await coverage(call)
     shown = await world(call)
     sent = await _sent(call)
-    document = {
-        "sendbox": __version__,
-        "world": shown,
-        "scenario": await scenario(call),
-        "settings": everything["settings"],
-        "findings": await _findings(call, sent),
-        "advice": await _advice(call),
-        "verdict": {**judged, "lines": verdict_lines(judged)},
-        **await _story(call, most, sent),
-        "coverage": {name: covered[name] for name in ("scope", "total", "dimensions")},
-        "assumptions": _leaned(everything),
-        "digest": await digest(call),
-        "record": f"{call.origin}/_sandbox/worlds/{quote(shown['id'], safe='')}/record",
-    }
+    story, coming = await _story(call, most, sent)
+    document = Report(
+        sendbox=__version__,
+        world=shown,
+        scenario=await scenario(call),
+        settings=everything.settings,
+        findings=await _findings(call, sent),
+        advice=await _advice(call),
+        verdict=ReportedVerdict(**asdict(judged), lines=verdict_lines(judged)),
+        story=story,
+        pending=coming,
+        coverage=ReportedCoverage(scope=covered.scope, total=covered.total, dimensions=covered.dimensions),
+        assumptions=_leaned(everything),
+        digest=await digest(call),
+        record=f"{call.origin}/_sandbox/worlds/{quote(shown['id'], safe='')}/record",
+    )
     if format == "json" or call.served.document is None:
         return document
     masked = call.runtime.mask(call.here.world.id).view
 
     def page() -> str:
         assert call.served.document is not None
-        return call.served.document(masked(document))
+        return call.served.document(masked(builtins(document)))
 
     return Text(await asyncio.get_running_loop().run_in_executor(None, page), "text/html")
 
 
-async def _sent(call: Call) -> list[dict[str, Any]]:
+async def _sent(call: Call) -> list[Any]:
     """The newest messages, as a list shows them."""
     messages = call.served.by_name.get("messages")
-    return [] if messages is None else (await messages(call, last=LOOKED_AT, form="short"))["messages"]
+    return [] if messages is None else (await messages(call, last=LOOKED_AT, form="short")).messages
 
 
 async def _findings(call: Call, sent: Sequence[Mapping[str, Any]]) -> list[str]:
@@ -197,43 +203,48 @@ async def _failed(call: Call) -> list[str]:
     on = Observer(world, call.served.kinds)
     found = await newest(world.outlets.deliveries, fits, LOOKED_AT)
     failed = await each(found, lambda delivery: delivery_view(on, delivery))
-    tries = sum(this_try["error"] == NOT_FETCHED for delivery in failed for this_try in delivery["tries"])
+    tries = sum(this_try.error == NOT_FETCHED for delivery in failed for this_try in delivery.tries)
     return [*([of_warning(unfetched(world.id, tries))] if tries else []), *map(of_failed, failed)]
 
 
-async def _advice(call: Call) -> list[dict[str, Any]]:
+async def _advice(call: Call) -> list[ReportedAdvice]:
     """The first item of each code of advice, with how many there are of it."""
-    first: dict[str, dict[str, Any]] = {}
+    first: dict[str, Remark] = {}
+    counts: Counter[str] = Counter()
     work = Slice()
-    for item in (await advice(call))["advice"]:
-        known = first.setdefault(item["code"], {**item, "line": of_advice(item), "count": 0})
-        known["count"] += 1
+    for item in (await advice(call)).advice:
+        first.setdefault(item.code, item)
+        counts[item.code] += 1
         await work.pause()
-    return list(first.values())
+    return [ReportedAdvice(**asdict(item), line=of_advice(item), count=counts[code]) for code, item in first.items()]
 
 
-async def _story(call: Call, most: int, sent: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """What happened, and what is still to come."""
+async def _story(call: Call, most: int, sent: Sequence[Mapping[str, Any]]) -> tuple[ReportedStory, list[str]]:
+    """What happened, and lines about what is still to come."""
     kinds = call.served.kinds
-    seen = await journal(call, last=LOOKED_AT)
-    teller = teller_of(kinds, seen["entries"], sent)
-    narrated = [line for line in await each(seen["entries"], partial(told, teller)) if line is not None]
+    seen: Journal = await journal(call, last=LOOKED_AT)
+    teller = teller_of(kinds, seen.entries, sent)
+    narrated = [line for line in await each(seen.entries, partial(told, teller)) if line is not None]
     lines = collapsed(narrated)
-    return {
-        "story": {
-            "lines": [line._asdict() for line in lines[-most:]],
-            "told": len(narrated),
-            "entries": seen["length"],
-            "left_out": max(len(lines) - most, 0),
-        },
-        "pending": to_come(teller, await pending(call, limit=COMING)),
-    }
+    story = ReportedStory(
+        lines=[ReportedLine(at=moment(instant(line.at)), text=line.text, tone=line.tone) for line in lines[-most:]],
+        told=len(narrated),
+        entries=seen.length,
+        left_out=max(len(lines) - most, 0),
+    )
+    return story, to_come(teller, await pending(call, limit=COMING))
 
 
-def _leaned(everything: Mapping[str, Any]) -> list[dict[str, Any]]:
+def _leaned(everything: Assumptions) -> list[ReportedAssumption]:
     """The assumptions that a client relied on, in short, each with how many entries did."""
-    rows = {row["id"]: row for row in everything["assumptions"]}
+    rows = {row.id: row for row in everything.assumptions}
     return [
-        {**{name: rows[use["id"]][name] for name in ("id", "title", "section", "default")}, "count": use["count"]}
-        for use in everything["leaned"]
+        ReportedAssumption(
+            id=use.id,
+            title=rows[use.id].title,
+            section=rows[use.id].section,
+            default=rows[use.id].default,
+            count=use.count,
+        )
+        for use in everything.leaned
     ]

@@ -152,19 +152,19 @@ def verdict_in_slices(
     }
 
 
-def proves(verdict: dict[str, Any]) -> bool:
+def proves(verdict: Mapping[str, Any]) -> bool:
     """Return whether a verdict passed, and can be trusted."""
     return bool(verdict["passed"] and verdict["trusted"])
 
 
-def untrusted(verdict: dict[str, Any]) -> str | None:
+def untrusted(verdict: Mapping[str, Any]) -> str | None:
     """Why a verdict cannot be trusted, None where it can."""
     if verdict["trusted"]:
         return None
     return f"NOT TO BE TRUSTED: {verdict['lost']} entries of the journal were forgotten ({verdict['bound']})"
 
 
-def lines(verdict: dict[str, Any]) -> list[str]:
+def lines(verdict: Mapping[str, Any]) -> list[str]:
     """A verdict as text that a person reads: a line that sums up, then each expectation, the failed ones explained."""
     judged = verdict["expectations"]
     failed, waiting = ([view for view in judged if view["state"] == state] for state in (FAILED, OPEN))
@@ -194,7 +194,7 @@ def lines(verdict: dict[str, Any]) -> list[str]:
     return text + warning_lines(verdict)
 
 
-def warning_lines(verdict: dict[str, Any]) -> list[str]:
+def warning_lines(verdict: Mapping[str, Any]) -> list[str]:
     """The warnings as text that a person reads; nothing where there are none."""
     warnings = verdict["warnings"]
     shown = [f"warning: {warned(warning)}" for warning in warnings[:WARNINGS]]
@@ -202,7 +202,7 @@ def warning_lines(verdict: dict[str, Any]) -> list[str]:
     return [*shown, *more]
 
 
-def warned(warning: dict[str, Any]) -> str:
+def warned(warning: Mapping[str, Any]) -> str:
     """A warning, cut where it is long, with its place."""
     place = f" ({_file(warning['place'])})" if warning["place"] else ""
     return f"{_cut(warning['message'])}{place}"
@@ -216,7 +216,7 @@ def _file(place: str) -> str:
     return place.rpartition("/")[2]
 
 
-def reasons(failed: dict[str, Any]) -> list[str]:
+def reasons(failed: Mapping[str, Any]) -> list[str]:
     """Why an expectation does not hold, and what came nearest, as text that a person reads."""
     where = f" ({_file(failed['place'])})" if failed["place"] else ""
     step = f"then, {failed['step']}: " if failed["step"] and failed["subjects"] is None else ""

@@ -15,6 +15,8 @@ from urllib.parse import quote_plus, unquote_plus
 
 import orjson
 
+from sendbox.engine.answer import builtins
+
 #: The end of everything that is masked.
 MARK: Final = "…"
 #: Names of fields that hold a secret, and of those that hold an API key, in lower case.
@@ -146,11 +148,11 @@ class Mask:
 
     def encoded(self, value: Any) -> bytes:
         """A view as JSON, masked."""
-        raw = orjson.dumps(value)
+        raw = orjson.dumps(value, default=builtins)
         hides = any(sign in raw for sign in self._signs) or any(
             pattern.search(raw) for pattern in (_REAL_KEY, _QUERIED)
         )
-        return orjson.dumps(self.view(value)) if hides else raw
+        return orjson.dumps(self.view(orjson.loads(raw))) if hides else raw
 
     def view(self, value: Any, name: str = "") -> Any:
         """A view, masked; `name` is that of its field."""

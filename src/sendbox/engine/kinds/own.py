@@ -11,13 +11,13 @@ from urllib.parse import parse_qsl
 
 import orjson
 
+from sendbox.engine.answer import moment
 from sendbox.engine.bounds import crowded
 from sendbox.engine.delivery.batches import succeeded
 from sendbox.engine.delivery.faults.fault import FaultyDelivery
 from sendbox.engine.delivery.faults.several import Several
 from sendbox.engine.delivery.injection import FakedTry
 from sendbox.engine.delivery.targets import DROPPED
-from sendbox.engine.durations import iso
 from sendbox.engine.faults.table import CALLS
 from sendbox.engine.kinds import shapes
 from sendbox.engine.kinds.logged import LOGGED
@@ -119,28 +119,35 @@ def json_of(raw: bytes) -> Any:
 # -- webhooks
 
 
-def delivery_view(on: Observer, delivery: Delivery, most: int | None = None) -> View:
-    """One delivery with each try, and its events, or so many of them."""
+def head_of(on: Observer, delivery: Delivery) -> dict[str, Any]:
+    """The fields of a `WebhookHead`."""
+    faulty = delivery.rule if isinstance(delivery, FaultyDelivery) else None
     return {
         "id": on.world.outlets.id_of(delivery),
         "target": delivery.address,
         "method": delivery.outlet.target.method,
-        "at": iso(delivery.made_at),
+        "at": moment(delivery.made_at),
         "state": delivery.state,
-        "events": [on.event(event) for event in delivery.events[:most]],
-        "tries": [_try_view(this_try) for this_try in delivery.tries],
-        **(
-            {"rule": delivery.rule.title, "fault": delivery.rule.fault.text}
-            if isinstance(delivery, FaultyDelivery)
-            else {}
-        ),
+        "rule": None if faulty is None else faulty.title,
+        "fault": None if faulty is None else faulty.fault.text,
     }
 
 
-def _try_view(this_try: Try) -> View:
+def tries_of(delivery: Delivery) -> list[shapes.WebhookTry]:
+    """The tries of a delivery."""
+    return [_try_view(this_try) for this_try in delivery.tries]
+
+
+def delivery_view(on: Observer, delivery: Delivery) -> shapes.Webhook:
+    """One delivery with each try, and its events."""
+    events = [on.event(event) for event in delivery.events]
+    return shapes.Webhook(**head_of(on, delivery), events=events, tries=tries_of(delivery))
+
+
+def _try_view(this_try: Try) -> shapes.WebhookTry:
     """One try; `rule` where one answered in the receiver's place."""
-    view = {"at": iso(this_try.at), "status": this_try.status, "error": this_try.error}
-    return view | {"rule": this_try.rule.title} if isinstance(this_try, FakedTry) else view
+    rule = this_try.rule.title if isinstance(this_try, FakedTry) else None
+    return shapes.WebhookTry(at=moment(this_try.at), status=this_try.status, error=this_try.error, rule=rule)
 
 
 def _delivery(on: Observer, delivery: Delivery) -> View:

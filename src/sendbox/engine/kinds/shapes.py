@@ -5,17 +5,37 @@ An entry has `n`, `at` and `kind` beside what stands here.
 
 from __future__ import annotations
 
-from typing import Annotated, Any, NotRequired, TypedDict
+from typing import Annotated, Any, Literal
 
+from msgspec import UNSET, UnsetType
+
+from sendbox.engine.answer import Answer, Instant, keywords, reference
+
+#: An entry of the journal: `n`, `at`, `kind`, and what its kind shows.
+Entry = Annotated[Any, reference("Entry")]
+#: The entry of a call of an emulated interface.
+RequestEntry = Annotated[Any, reference("RequestEntry")]
+#: A header of a request or an answer: name and value.
+Header = Annotated[list[str], keywords(minItems=2, maxItems=2)]
+#: An event as a webhook carries it, whole: one of those that the contract of the service has.
+WebhookEvent = Annotated[dict[str, Any], reference("WebhookEvent")]
+#: A value whose type depends on the place that it is from.
+Value = Annotated[Any, keywords(description="Any JSON value, of the type that this place has.")]
 #: A fault of a call.
 Fault = Annotated[
-    str | dict[str, Any], {"description": "The fault as a scenario writes it: a word, or an object with one key."}
+    str | dict[str, Any], keywords(description="The fault as a scenario writes it: a word, or an object with one key.")
 ]
 #: What a remark that belongs to no request is about.
-About = Annotated[Any, {"description": "Any JSON value that the remark is about, null where there is none."}]
+About = Annotated[Any, keywords(description="Any JSON value that the remark is about, null where there is none.")]
 
 
-class Finding(TypedDict):
+class Cursor(Answer):
+    """How to ask for what follows; null where nothing does. There is none unless a `limit` was given."""
+
+    next_cursor: str | UnsetType | None = UNSET
+
+
+class Finding(Answer):
     """Why a request is illegal."""
 
     path: str
@@ -26,7 +46,7 @@ class Finding(TypedDict):
     assumed: str | None
 
 
-class Advice(TypedDict):
+class Advice(Answer):
     """A remark on a legal request, or on the answer of a receiver; `docs` is its page in the documentation."""
 
     code: str
@@ -38,20 +58,63 @@ class Advice(TypedDict):
     docs: str
 
 
-_From = TypedDict("_From", {"from": NotRequired[str]})
-
-
-class ShortEvent(_From):
+class ShortEvent(Answer):
     """An event of a webhook in short: the kind of the event, and what it is about. A service may add fields."""
 
+    FURTHER = Any
+
     event: str
-    message_id: NotRequired[str | None]
-    phone: NotRequired[str]
-    result: NotRequired[str]
-    body: NotRequired[str]
+    message_id: str | UnsetType | None = UNSET
+    phone: str | None = None
+    result: str | None = None
+    body: str | None = None
+    from_: str | None = None
 
 
-class RequestShown(TypedDict):
+#: What a webhook carries, in short.
+Event = Annotated[dict[str, Any], reference("ShortEvent", ShortEvent)]
+
+
+class WebhookTry(Answer):
+    """One try of a webhook: an HTTP status, or a word for why there was none.
+
+    A `rule` answered in the place of the receiver.
+    """
+
+    at: Instant
+    status: int | None
+    error: str | None
+    rule: str | None = None
+
+
+class WebhookHead(Answer):
+    """What is always shown of a webhook; `rule` and `fault` where a rule changed it."""
+
+    id: str
+    target: str
+    method: str
+    at: Instant
+    state: Literal["waiting", "sending", "delivered", "failed", "held", "dropped"]
+    rule: str | None = None
+    fault: str | None = None
+
+
+class Webhook(WebhookHead):
+    """A webhook with its tries; `rule` and `fault` where a rule changed it."""
+
+    events: list[Event]
+    tries: list[WebhookTry]
+
+
+class ShortWebhook(WebhookHead):
+    """A webhook as a list shows it: the first of its events, how many it carries, how many tries there were."""
+
+    events: list[Event]
+    carries: int
+    tries: int
+
+
+class RequestShown(Answer):
     """A call of an emulated interface; with a `fault`, `processed` says whether it had its effect.
 
     `traceparent` is the trace context with which it came.
@@ -66,20 +129,20 @@ class RequestShown(TypedDict):
     answer: str
     findings: list[Finding]
     advice: list[Advice]
-    fault: NotRequired[Fault]
-    processed: NotRequired[bool]
-    traceparent: NotRequired[str]
+    fault: Fault | None = None
+    processed: bool | None = None
+    traceparent: str | None = None
 
 
-class DeliveryShown(TypedDict):
+class DeliveryShown(Answer):
     """A webhook was made."""
 
     delivery: str
     target: str
-    events: list[ShortEvent]
+    events: list[Event]
 
 
-class TryShown(TypedDict):
+class TryShown(Answer):
     """A webhook was tried."""
 
     delivery: str
@@ -89,14 +152,14 @@ class TryShown(TypedDict):
     error: str | None
 
 
-class AdviceShown(TypedDict):
+class AdviceShown(Answer):
     """A remark on what a receiver did."""
 
     advice: Advice
     about: About
 
 
-class FaultShown(TypedDict):
+class FaultShown(Answer):
     """A fault of a call, as a rule wanted it."""
 
     operation: str
@@ -108,11 +171,11 @@ class FaultShown(TypedDict):
     message: str
 
 
-class WebhookFaultShown(TypedDict):
+class WebhookFaultShown(Answer):
     """A fault of a webhook, as a rule wanted it."""
 
     rule: str
     fault: str
     delivery: str | None
-    events: list[ShortEvent]
-    note: NotRequired[str]
+    events: list[Event]
+    note: str | None = None

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypedDict
+from typing import TYPE_CHECKING, Any, Final
 
 from sendbox.control.arguments import Body, Compiled, beside, compiled, json_object
-from sendbox.control.contract.answers import Instant
-from sendbox.control.contract.types import Keywords
 from sendbox.control.export.rows import Exported
 from sendbox.control.operation import Call, operation, unreadable
 from sendbox.control.reading import chosen
 from sendbox.engine import bounds
+from sendbox.engine.answer import moment
 from sendbox.engine.durations import iso
 from sendbox.scenario.model import ScenarioError
 from sendbox.services.account.account import Account
+from sendbox.services.account.answers import AccountView, OrderView, Subkey
 
 if TYPE_CHECKING:
     from sendbox.engine.world import World
@@ -23,58 +23,7 @@ if TYPE_CHECKING:
     from sendbox.services.account.orders import Order
 
 
-#: A template as a scenario has it.
-TemplateRecord = Annotated[dict[str, Any], Keywords(description="A template, as a scenario has it.")]
-
-
-class SubkeyShown(TypedDict):
-    """A sub-key; a `shared` one uses the credit of the account."""
-
-    key: str
-    note: str | None
-    scope: str
-    disabled: bool
-    shared: bool
-    subid: str
-    currency: str
-    credit: float
-    default_callback_url: str | None
-
-
-class OrderShown(TypedDict):
-    """An order of a service."""
-
-    order: str
-    service: str
-    subject: str
-    period: str
-    state: str
-    fee: float
-    currency: str
-    subid: str
-    placed_at: Instant
-
-
-class AccountShown(TypedDict):
-    """The account of a world. Money in units of the currency."""
-
-    currency: str
-    credit: float
-    spent: float
-    country: str
-    default_callback_url: str | None
-    senders: Literal["any"] | dict[str, list[str]]
-    numbers: list[str]
-    domains: list[str]
-    templates: list[TemplateRecord]
-    optout: list[str]
-    blacklist: list[str]
-    stop_words: list[str]
-    subkeys: list[SubkeyShown]
-    orders: list[OrderShown]
-
-
-@operation("GET", "/worlds/{id}/account", answers=AccountShown)
+@operation("GET", "/worlds/{id}/account", answers=AccountView)
 async def account(call: Call) -> Any:
     """The present account: credit, senders, lists, templates as names, sub-keys, orders of services."""
     return account_view(call.here.world)
@@ -121,7 +70,7 @@ async def _compiled(call: Call, arguments: Mapping[str, Any]) -> Mapping[str, An
     act=True,
     journals=True,
     prepare=_compiled,
-    answers=AccountShown,
+    answers=AccountView,
     longest=bounds.LONG_BODY,
 )
 async def change_account(call: Call, raw: Body = None) -> Any:
@@ -137,55 +86,55 @@ async def change_account(call: Call, raw: Body = None) -> Any:
     return account_view(world)
 
 
-def account_view(world: World) -> dict[str, Any]:
+def account_view(world: World) -> AccountView:
     """The present account. Money in units of the currency."""
     account = Account.of(world)
     senders = account.senders
-    return {
-        "currency": account.currency,
-        "credit": account.balance / 1_000_000,
-        "spent": account.spent / 1_000_000,
-        "country": account.country,
-        "default_callback_url": account.top.default_callback_url,
-        "senders": senders if senders == "any" else {name: sorted(values) for name, values in senders.items()},
-        "numbers": sorted(account.numbers),
-        "domains": sorted(account.domains),
-        "templates": list(account.templates),
-        "optout": sorted(account.optout),
-        "blacklist": sorted(account.blacklist),
-        "stop_words": sorted(account.stop_words),
-        "subkeys": [_subkey_view(account, key) for key in account.subkeys.children],
-        "orders": [_order_view(order) for order in account.orders.placed],
-    }
+    return AccountView(
+        currency=account.currency,
+        credit=account.balance / 1_000_000,
+        spent=account.spent / 1_000_000,
+        country=account.country,
+        default_callback_url=account.top.default_callback_url,
+        senders=senders if senders == "any" else {name: sorted(values) for name, values in senders.items()},
+        numbers=sorted(account.numbers),
+        domains=sorted(account.domains),
+        templates=list(account.templates),
+        optout=sorted(account.optout),
+        blacklist=sorted(account.blacklist),
+        stop_words=sorted(account.stop_words),
+        subkeys=[_subkey_view(account, key) for key in account.subkeys.children],
+        orders=[_order_view(order) for order in account.orders.placed],
+    )
 
 
-def _subkey_view(account: Account, key: Key) -> dict[str, Any]:
+def _subkey_view(account: Account, key: Key) -> Subkey:
     billing = account.billing_of(key)
-    return {
-        "key": key.id,
-        "note": key.note,
-        "scope": key.scope,
-        "disabled": key.disabled,
-        "shared": key.billing is None,
-        "subid": billing.subid,
-        "currency": billing.currency,
-        "credit": billing.balance / 1_000_000,
-        "default_callback_url": key.default_callback_url,
-    }
+    return Subkey(
+        key=key.id,
+        note=key.note,
+        scope=key.scope,
+        disabled=key.disabled,
+        shared=key.billing is None,
+        subid=billing.subid,
+        currency=billing.currency,
+        credit=billing.balance / 1_000_000,
+        default_callback_url=key.default_callback_url,
+    )
 
 
-def _order_view(order: Order) -> dict[str, Any]:
-    return {
-        "order": order.id,
-        "service": order.service,
-        "subject": order.subject,
-        "period": order.period,
-        "state": order.state,
-        "fee": order.fee / 1_000_000,
-        "currency": order.billing.currency,
-        "subid": order.billing.subid,
-        "placed_at": iso(order.at),
-    }
+def _order_view(order: Order) -> OrderView:
+    return OrderView(
+        order=order.id,
+        service=order.service,
+        subject=order.subject,
+        period=order.period,
+        state=order.state,
+        fee=order.fee / 1_000_000,
+        currency=order.billing.currency,
+        subid=order.billing.subid,
+        placed_at=moment(order.at),
+    )
 
 
 async def open_entries(world: World, most: int) -> list[dict[str, Any]]:

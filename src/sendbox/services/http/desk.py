@@ -10,11 +10,11 @@ from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from sendbox.contract.validators import NotLoaded, preload
+from sendbox.engine.commands.polling import MANY
 from sendbox.engine.commands.requests import RequestRecord
 from sendbox.engine.commands.tracing import TRACEPARENT
 from sendbox.engine.durations import iso
 from sendbox.engine.journal import CODE
-from sendbox.engine.polling import MANY
 from sendbox.engine.remarks import Finding
 from sendbox.services.advice import POLLING_STOPPED_CLOCK, SENT_AGAIN, advise
 from sendbox.services.http.diagnosis import valued

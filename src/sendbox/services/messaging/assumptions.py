@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from sendbox.services import limits
 from sendbox.services.assume import Assume
 from sendbox.services.messaging.channels import ROWS
-from sendbox.services.messaging.hours import hours_of
+from sendbox.services.messaging.content.hours import hours_of
 from sendbox.services.messaging.results import REJECTED
 
 if TYPE_CHECKING:

@@ -11,7 +11,6 @@ import orjson
 
 from sendbox.engine.cases import Case
 from sendbox.engine.delivery.events import EventKind
-from sendbox.engine.durations import iso
 from sendbox.services.messaging.channels import ROWS
 from sendbox.services.messaging.records import Attempt, Inbound
 from sendbox.services.messaging.results import DELIVERED, FAILED, REJECTED, SENT, STATES, UNDELIVERED
@@ -38,11 +37,9 @@ def info_of(attempt: Attempt, code: int) -> str | None:
     return (DEFAULT_INFO.get(code) if info is None else info) or None
 
 
-def timeline_of(attempt: Attempt) -> list[dict[str, Any]]:
-    """The results that an attempt reached, with instants and infos."""
-    return [
-        {"at": iso(at), "result": STATES[code], "info": info_of(attempt, code)} for code, at in attempt.transitions()
-    ]
+def timeline_of(attempt: Attempt) -> list[tuple[int, str, str | None]]:
+    """The results that an attempt reached: instant, result and info of each."""
+    return [(at, STATES[code], info_of(attempt, code)) for code, at in attempt.transitions()]
 
 
 def _shared_details(attempt: Attempt) -> dict[str, Any]:

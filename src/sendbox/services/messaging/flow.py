@@ -20,8 +20,8 @@ from sendbox.engine.journal import CODE
 from sendbox.engine.timeline import LATE, RunHandler
 from sendbox.services.messaging.channels import LEGAL, ROWS, IllegalTransition
 from sendbox.services.messaging.checks import CREDIT, Check, Checks
+from sendbox.services.messaging.content.hours import hours_of, meeting
 from sendbox.services.messaging.content.text import Prepared, prepare
-from sendbox.services.messaging.hours import hours_of, meeting
 from sendbox.services.messaging.records import (
     TRANSITION_SIZE,
     Attempt,

@@ -169,7 +169,7 @@ def _postponed_lines(canon: Canon, subject: tuple[Message, int]) -> Iterator[Lin
 
 
 def _no_target(_on: Observer, event: Attempt | Inbound) -> View:
-    return inbound_view(event) if isinstance(event, Inbound) else _attempt_view(event)
+    return inbound_view(event).json if isinstance(event, Inbound) else _attempt_view(event)
 
 
 def _no_target_lines(canon: Canon, event: Attempt | Inbound) -> Iterator[Line]:
@@ -393,7 +393,7 @@ OBSERVED: Final = Observed(
         ),
         Kind(
             "inbound",
-            lambda _on, inbound: inbound_view(inbound),
+            lambda _on, inbound: inbound_view(inbound).json,
             lambda canon, inbound: (_inbound_line(canon, inbound),),
             _count_inbound,
             _tell_inbound,

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping
-from operator import itemgetter
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Generator, Iterable
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 import orjson
 
-from sendbox.engine.durations import iso
+from sendbox.engine.answer import moment, moment_or_none
 from sendbox.services.assume import Assume
+from sendbox.services.messaging import answers
 from sendbox.services.messaging.channels import channels_on
 from sendbox.services.messaging.content.text import text_shown
 from sendbox.services.messaging.events import channel_details, timeline_of
@@ -30,69 +31,75 @@ MOST_SHOWN: Final = 160
 _LOOKED: Final = 64
 
 
-def attempt_view(world: World, attempt: Attempt) -> dict[str, Any]:
+def attempt_view(attempt: Attempt) -> answers.Attempt:
     """One attempt: its channel, result, transitions, price and what decided about it."""
-    view: dict[str, Any] = {
-        "number": attempt.number + 1,
-        "channel": attempt.step.channel,
-        "result": STATES[attempt.state],
-        "timeline": timeline_of(attempt),
-        "planned": attempt.planned,
-        "details": channel_details(attempt),
-        "rules": [] if attempt.fate is None else list(attempt.fate.rules),
-    }
-    return view if attempt.refused is None else view | {"refused": attempt.refused}
+    return answers.Attempt(
+        number=attempt.number + 1,
+        channel=attempt.step.channel,
+        result=STATES[attempt.state],
+        timeline=[
+            answers.Reached(at=moment(at), result=result, info=info) for at, result, info in timeline_of(attempt)
+        ],
+        planned=attempt.planned,
+        details=answers.Details(**channel_details(attempt)),
+        rules=[] if attempt.fate is None else list(attempt.fate.rules),
+        refused=attempt.refused,
+    )
 
 
-def message_view(world: World, message: Message) -> dict[str, Any]:
+def message_view(world: World, message: Message) -> answers.Message:
     """One recipient's message with its attempts and flags."""
     submission = message.submission
     shown = message.shown
     attempts = message.attempts
-    return {
-        "message_id": message.id,
-        "request_id": submission.request_id,
-        "operation": submission.operation,
-        "phone": message.phone,
-        "result": message.result,
-        "channel": channel_of(message, shown),
-        "sender": sender_of(message, shown),
-        "body": body_of(world, message, shown),
-        "tags": list(submission.send.tags),
-        "payload": orjson.loads(submission.send.payload),
-        "priority": submission.send.priority,
-        "accepted_at": iso(message.accepted_at),
-        "clicked_at": iso_or_none(message.clicked_at),
-        "replied_at": iso_or_none(message.replied_at),
-        "optout_at": iso_or_none(message.optout_at),
-        "links": [link_view(link) for links in (message.links or {}).values() for link in links],
-        "attempts": [attempt_view(world, attempt) for attempt in attempts],
-        "timeline": [
-            {"at": iso(at), "channel": attempt.step.channel, "result": STATES[code]}
+    return answers.Message(
+        message_id=message.id,
+        request_id=submission.request_id,
+        operation=submission.operation,
+        phone=message.phone,
+        result=message.result,
+        channel=channel_of(message, shown),
+        sender=sender_of(message, shown),
+        body=body_of(world, message, shown),
+        tags=list(submission.send.tags),
+        payload=orjson.loads(submission.send.payload),
+        priority=submission.send.priority,
+        accepted_at=moment(message.accepted_at),
+        clicked_at=moment_or_none(message.clicked_at),
+        replied_at=moment_or_none(message.replied_at),
+        optout_at=moment_or_none(message.optout_at),
+        links=[link_view(link) for links in (message.links or {}).values() for link in links],
+        attempts=[attempt_view(attempt) for attempt in attempts],
+        timeline=[
+            answers.ReachedBy(
+                at=moment(at),
+                channel=attempt.step.channel,
+                result=STATES[code],
+            )
             for at, _, attempt, code in sorted(
                 ((at, attempt.number, attempt, code) for attempt in attempts for code, at in attempt.transitions()),
                 key=lambda entry: entry[:2],
             )
         ],
-    }
+    )
 
 
-def message_short(world: World, message: Message) -> dict[str, Any]:
+def message_short(world: World, message: Message) -> answers.ShortMessage:
     """The same for a long list: what is small. `unsettled` says whether anything may still happen to it by itself."""
     shown = message.shown
-    return {
-        "message_id": message.id,
-        "phone": message.phone,
-        "result": message.result,
-        "channel": channel_of(message, shown),
-        "sender": sender_of(message, shown),
-        "body": body_of(world, message, shown)[:MOST_SHOWN],
-        "tags": list(message.submission.send.tags),
-        "accepted_at": iso(message.accepted_at),
-        "operation": message.submission.operation,
-        "attempts": len(message.attempts),
-        "unsettled": not has_ended(Messaging.of(world), message),
-    }
+    return answers.ShortMessage(
+        message_id=message.id,
+        phone=message.phone,
+        result=message.result,
+        channel=channel_of(message, shown),
+        sender=sender_of(message, shown),
+        body=body_of(world, message, shown)[:MOST_SHOWN],
+        tags=list(message.submission.send.tags),
+        accepted_at=moment(message.accepted_at),
+        operation=message.submission.operation,
+        attempts=len(message.attempts),
+        unsettled=not has_ended(Messaging.of(world), message),
+    )
 
 
 def channel_of(message: Message, attempt: Attempt | None) -> str:
@@ -113,50 +120,48 @@ def body_of(world: World, message: Message, attempt: Attempt | None) -> str:
     return text_shown(attempt, account_of(world))
 
 
-def link_view(link: Link) -> dict[str, Any]:
+def link_view(link: Link) -> answers.Link:
     """One short link."""
-    return {
-        "url": link.url,
-        "target": link.target,
-        "expires_at": iso(link.expires_at),
-        "clicks": [iso(at) for at in link.clicks],
-        "message_id": link.message.id,
-    }
+    return answers.Link(
+        url=link.url,
+        target=link.target,
+        expires_at=moment(link.expires_at),
+        clicks=[moment(at) for at in link.clicks],
+        message_id=link.message.id,
+    )
 
 
-def inbound_view(inbound: Inbound) -> dict[str, Any]:
+def inbound_view(inbound: Inbound, direction: Literal["out"] | None = None) -> answers.Text:
     """One message from a phone."""
-    return {
-        "at": iso(inbound.at),
-        "channel": inbound.channel,
-        "from": inbound.sender,
-        "to": inbound.recipient,
-        "body": inbound.body,
-        "message_id": None if inbound.message is None else inbound.message.id,
-    }
+    return answers.Text(
+        at=moment(inbound.at),
+        direction=direction,
+        channel=inbound.channel,
+        message_id=None if inbound.message is None else inbound.message.id,
+        from_=inbound.sender,
+        to_=inbound.recipient,
+        body=inbound.body,
+    )
 
 
-def received_view(world: World, attempt: Attempt) -> dict[str, Any]:
+def received_view(world: World, attempt: Attempt) -> answers.Text:
     """One message as it arrived on a handset."""
+    assert attempt.arrived_at is not None
+    return answers.Text(at=moment(attempt.arrived_at), **fields_on_phone(world, attempt))
+
+
+def fields_on_phone(world: World, attempt: Attempt) -> dict[str, Any]:
+    """What a handset shows of an attempt, or would show, as the fields of a `Text`."""
     message = attempt.message
     return {
-        "at": iso_or_none(attempt.arrived_at),
         "direction": "in",
         "channel": attempt.step.channel,
         "message_id": message.id,
-        **shown_view(world, attempt),
+        "from_": attempt.shown_sender,
+        "body": text_shown(attempt, account_of(world)),
+        "content": attempt.step.content,
         "links": [link_view(link) for link in (message.links or {}).get(attempt.number, ())],
         "seen": attempt.reached(SEEN) is not None,
-    }
-
-
-def shown_view(world: World, attempt: Attempt) -> dict[str, Any]:
-    """What a handset shows of an attempt, or would show."""
-    content = attempt.step.content
-    return {
-        "from": attempt.shown_sender,
-        "body": text_shown(attempt, account_of(world)),
-        **({} if content is None else {"content": content}),
     }
 
 
@@ -175,23 +180,21 @@ def handset_view(world: World, number: str) -> dict[str, Any]:
     }
 
 
-def phone_view(world: World, number: str) -> dict[str, Any]:
+def phone_view(world: World, number: str) -> answers.Handset:
     """A handset: what it is and its conversation, oldest first; at one instant it receives before it writes."""
     phones = Messaging.of(world).phones
     received = [received_view(world, attempt) for attempt in phones.inbox(number)]
-    written = [written_view(inbound) for inbound in phones.written.of(number)]
     shares = shares_on(world, number)
-    return {
+    texts = [*received, *texts_of(shares), *_written(phones.written.of(number))]
+    return answers.Handset(
         **handset_view(world, number),
-        "messages": [message.id for message in phones.messages_of(number)],
-        "codes": [code for share in shares for code in share.codes],
-        "conversation": sorted(
-            [*received, *(text for share in shares for text in share.texts), *written], key=lambda entry: entry["at"]
-        ),  # all of one length
-    }
+        messages=[message.id for message in phones.messages_of(number)],
+        codes=[code for share in shares for code in share.codes],
+        conversation=sorted(texts, key=attrgetter("at")),
+    )
 
 
-def phone_short(world: World, number: str) -> Generator[None, None, dict[str, Any]]:
+def phone_short(world: World, number: str) -> Generator[None, None, answers.ShortHandset]:
     """The same for a long list: how much of each there is, and the `last` of the conversation; with pauses."""
     phones = Messaging.of(world).phones
     received = 0
@@ -206,33 +209,52 @@ def phone_short(world: World, number: str) -> Generator[None, None, dict[str, An
         if place % _LOOKED == 0:
             yield
     written = phones.written.of(number)
-    texts = [text for share in shares_on(world, number) for text in share.texts]
-    ends: list[Mapping[str, Any]] = [] if newest is None else [received_view(world, newest[1])]
-    ends += [*texts, *map(written_view, written[-1:])]
-    last = max(reversed(ends), key=itemgetter("at"), default=None)
-    return {
-        "number": number,
-        "online": not phones.is_offline(number),
-        "opted_out": number in account_of(world).optout,
-        "conversation_open": phones.conversation_open(number),
-        "received": received + len(texts),
-        "sent": len(written),
-        "last": None
+    texts = texts_of(shares_on(world, number))
+    ends = [] if newest is None else [received_view(world, newest[1])]
+    ends += [*texts, *_written(written[-1:])]
+    last = max(reversed(ends), key=attrgetter("at"), default=None)
+    return answers.ShortHandset(
+        number=number,
+        online=not phones.is_offline(number),
+        opted_out=number in account_of(world).optout,
+        conversation_open=phones.conversation_open(number),
+        received=received + len(texts),
+        sent=len(written),
+        last=None
         if last is None
-        else {**{name: last[name] for name in ("at", "direction", "channel")}, "body": last["body"][:MOST_SHOWN]},
-    }
+        else answers.LastText(
+            at=last.at, direction=last.direction or "out", channel=last.channel, body=last.body[:MOST_SHOWN]
+        ),
+    )
 
 
-def written_view(inbound: Inbound) -> dict[str, Any]:
+def written_view(inbound: Inbound) -> answers.Text:
     """One message that a phone wrote, in its conversation."""
-    return {"direction": "out", **inbound_view(inbound)}
+    return inbound_view(inbound, "out")
+
+
+def _written(inbound: Iterable[Inbound]) -> list[answers.Text]:
+    return [written_view(message) for message in inbound]
+
+
+def texts_of(shares: Iterable[Share]) -> list[answers.Text]:
+    """The texts on a phone that are no messages of the account."""
+    return [
+        answers.Text(
+            at=moment(text.at),
+            direction="in",
+            channel="sms",
+            message_id=None,
+            from_=text.sender,
+            body=text.body,
+            links=[],
+            seen=False,
+        )
+        for share in shares
+        for text in share.texts
+    ]
 
 
 def shares_on(world: World, number: str) -> list[Share]:
     """What other services show on a phone."""
     return [part.on_phone(number) for part in world.parts.values() if isinstance(part, Phoning)]
-
-
-def iso_or_none(at: int | None) -> str | None:
-    """An instant as text, None where there is none."""
-    return None if at is None else iso(at)

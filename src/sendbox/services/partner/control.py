@@ -4,20 +4,29 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypedDict, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Final, TypeVar
+
+from msgspec.structs import asdict
 
 from sendbox.control.arguments import one_of
-from sendbox.control.contract.answers import Instant
-from sendbox.control.contract.types import Keywords, enum
 from sendbox.control.export.rows import Done, Exported, Look, NoEntry, some
 from sendbox.control.operation import Call, ControlError, operation
 from sendbox.control.reading import each
+from sendbox.engine.answer import enum, reference
 from sendbox.engine.lifecycle import IllegalMove
 from sendbox.services.numbers import written
+from sendbox.services.partner.answers import (
+    DeletedTemplate,
+    ListedSignup,
+    NumberView,
+    PartnerView,
+    SignupView,
+    TemplateView,
+)
 from sendbox.services.partner.http import tokens
 from sendbox.services.partner.partner import Partner
 from sendbox.services.partner.records import Failure, Signup
-from sendbox.services.partner.states import MODES, QUALITIES
+from sendbox.services.partner.states import QUALITIES
 from sendbox.services.partner.views import business_view, number_view, signup_view, template_view
 from sendbox.services.ports import account_of
 
@@ -35,91 +44,7 @@ async def _load_tokens(_call: Call, given: Mapping[str, Any]) -> Mapping[str, An
     return given
 
 
-#: A part of a template as the contract of partner management has it.
-TemplatePart = Annotated[dict[str, Any], Keywords(description="A component of a template, as the request had it.")]
-
-
-class SignupShown(TypedDict):
-    """A signup, with the code that the client must enter, and what can be done to it (`legal`)."""
-
-    signup: str
-    partner_client_id: str | None
-    mode: Annotated[str, enum(MODES)]
-    state: str
-    finishing: bool
-    reason: str | None
-    details: dict[str, str]
-    phone_number: str | None
-    code: str | None
-    created_at: Instant
-    token_expires_at: Instant
-    token_valid: bool
-    chatapp_id: str | None
-    phone_number_id: str | None
-    legal: list[str]
-
-
-class SignupOfList(SignupShown):
-    """A signup, with the path of its hosted page while its token is valid."""
-
-    page: str | None
-
-
-class NumberShown(TypedDict):
-    """A number of a business account; `legal` are the statuses that may follow."""
-
-    phone_number_id: str
-    chatapp_id: str
-    phone_number: str
-    name: str | None
-    status: str
-    quality: Annotated[str, enum(QUALITIES)]
-    legal: list[str]
-
-
-class BusinessShown(TypedDict):
-    """A business account."""
-
-    chatapp_id: str
-    name: str | None
-    partner_client_id: str | None
-    currency: str
-    country: str | None
-    template_analytics: bool
-    numbers: list[NumberShown]
-
-
-class TemplateShown(TypedDict):
-    """A template; the whole account shares one without `chatapp_id`. `legal` are the statuses that may follow."""
-
-    template_id: str
-    chatapp_id: str | None
-    name: str
-    language: str
-    category: str
-    status: str
-    legal: list[str]
-    reason: str | None
-    components: list[TemplatePart]
-
-
-class DeletedTemplate(TypedDict):
-    """A template that is gone."""
-
-    name: str
-    language: str
-    status: Literal["DELETED"]
-
-
-class PartnerShown(TypedDict):
-    """Signups, business accounts with their numbers, and templates."""
-
-    signups: list[SignupOfList]
-    accounts: list[BusinessShown]
-    templates: list[TemplateShown]
-
-
-@operation("GET", "/worlds/{id}/partner", answers=PartnerShown)
+@operation("GET", "/worlds/{id}/partner", answers=PartnerView)
 async def partner(call: Call) -> Any:
     """Signups, business accounts with their numbers, and templates.
 
@@ -130,26 +55,26 @@ async def partner(call: Call) -> Any:
     part = Partner.of(world)
     if part.signups:
         await asyncio.get_running_loop().run_in_executor(None, tokens.preload)
-    return {
-        "signups": await each(list(part.signups.values()), lambda signup: _signup_view(world, signup)),
-        "accounts": await each(list(part.accounts.values()), lambda account: business_view(world, account)),
-        "templates": await each(account_of(world).templates, lambda record: template_view(world, record)),
-    }
+    return PartnerView(
+        signups=await each(list(part.signups.values()), lambda signup: _signup_view(world, signup)),
+        accounts=await each(list(part.accounts.values()), lambda account: business_view(world, account)),
+        templates=await each(account_of(world).templates, lambda record: template_view(world, record)),
+    )
 
 
-@operation("GET", "/worlds/{id}/signups/{signup}", answers=SignupShown)
+@operation("GET", "/worlds/{id}/signups/{signup}", answers=SignupView)
 async def signup(call: Call, signup: str) -> Any:
     """One signup, with the code that the client must enter."""
     return signup_view(call.here.world, _signup(call, signup))
 
 
-@operation("POST", "/worlds/{id}/signups/{signup}/open", act=True, prepare=_load_tokens, answers=SignupShown)
+@operation("POST", "/worlds/{id}/signups/{signup}/open", act=True, prepare=_load_tokens, answers=SignupView)
 async def open_signup(call: Call, signup: str, token: str | None = None) -> Any:
     """The client's browser shows the hosted page; a given token must be that of the signup, and still valid."""
     return _step(call, signup, token, Partner.open)
 
 
-@operation("POST", "/worlds/{id}/signups/{signup}/number", act=True, prepare=_load_tokens, answers=SignupShown)
+@operation("POST", "/worlds/{id}/signups/{signup}/number", act=True, prepare=_load_tokens, answers=SignupView)
 async def give_number(
     call: Call,
     signup: str,
@@ -161,31 +86,31 @@ async def give_number(
     return _step(call, signup, token, Partner.give_number, phone_number, _texts(details))
 
 
-@operation("POST", "/worlds/{id}/signups/{signup}/code", act=True, prepare=_load_tokens, answers=SignupShown)
+@operation("POST", "/worlds/{id}/signups/{signup}/code", act=True, prepare=_load_tokens, answers=SignupView)
 async def enter_code(call: Call, signup: str, code: str, token: str | None = None) -> Any:
     """The client enters the code that came to its number."""
     return _step(call, signup, token, Partner.confirm, code)
 
 
-@operation("POST", "/worlds/{id}/signups/{signup}/resend", act=True, prepare=_load_tokens, answers=SignupShown)
+@operation("POST", "/worlds/{id}/signups/{signup}/resend", act=True, prepare=_load_tokens, answers=SignupView)
 async def resend_code(call: Call, signup: str, token: str | None = None) -> Any:
     """A new code is sent."""
     return _step(call, signup, token, Partner.resend_code)
 
 
-@operation("DELETE", "/worlds/{id}/signups/{signup}/number", act=True, prepare=_load_tokens, answers=SignupShown)
+@operation("DELETE", "/worlds/{id}/signups/{signup}/number", act=True, prepare=_load_tokens, answers=SignupView)
 async def change_number(call: Call, signup: str, token: str | None = None) -> Any:
     """The client removes the number that it gave, so that it can give another one."""
     return _step(call, signup, token, Partner.change_number)
 
 
-@operation("POST", "/worlds/{id}/signups/{signup}/finish", act=True, prepare=_load_tokens, answers=SignupShown)
+@operation("POST", "/worlds/{id}/signups/{signup}/finish", act=True, prepare=_load_tokens, answers=SignupView)
 async def finish_signup(call: Call, signup: str, token: str | None = None) -> Any:
     """The client has done its part; the account is connected as the scenario says."""
     return _step(call, signup, token, Partner.finish)
 
 
-@operation("POST", "/worlds/{id}/signups/{signup}/complete", act=True, answers=SignupShown)
+@operation("POST", "/worlds/{id}/signups/{signup}/complete", act=True, answers=SignupView)
 async def complete_signup(
     call: Call, signup: str, phone_number: str | None = None, details: dict[str, Any] | None = None
 ) -> Any:
@@ -194,13 +119,18 @@ async def complete_signup(
     return _step(call, signup, None, Partner.complete, phone_number, _texts(details))
 
 
-@operation("POST", "/worlds/{id}/signups/{signup}/fail", act=True, answers=SignupShown)
+@operation("POST", "/worlds/{id}/signups/{signup}/fail", act=True, answers=SignupView)
 async def fail_signup(call: Call, signup: str, reason: str | None = None) -> Any:
     """The signup fails."""
     return _step(call, signup, None, Partner.fail, reason)
 
 
-@operation("PATCH", "/worlds/{id}/templates/{template}", act=True, answers=TemplateShown | DeletedTemplate)
+@operation(
+    "PATCH",
+    "/worlds/{id}/templates/{template}",
+    act=True,
+    answers=Annotated[Any, reference("MovedTemplate", TemplateView, DeletedTemplate)],
+)
 async def move_template(call: Call, template: str, status: str, reason: str | None = None) -> Any:
     """Moves a template, by id or name: approves, rejects, pauses it. 409 with the legal statuses for an illegal one."""
     world = call.here.world
@@ -211,11 +141,11 @@ async def move_template(call: Call, template: str, status: str, reason: str | No
         raise ControlError(404, "no_such_template", f'{count} the name or id "{template}"')
     moved = _legal(lambda: templates.set_status(records[0], status, reason))
     if moved["status"] == "DELETED":
-        return {"name": moved["name"], "language": moved["language"], "status": "DELETED"}
+        return DeletedTemplate(name=moved["name"], language=moved["language"], status="DELETED")
     return template_view(world, moved)
 
 
-@operation("PATCH", "/worlds/{id}/numbers/{number}", act=True, answers=NumberShown)
+@operation("PATCH", "/worlds/{id}/numbers/{number}", act=True, answers=NumberView)
 async def move_number(
     call: Call, number: str, status: str | None = None, quality: Annotated[str | None, QUALITY] = None
 ) -> Any:
@@ -253,11 +183,11 @@ def _signup(call: Call, signup_id: str, token: str | None = None) -> Signup:
     return signup
 
 
-def _signup_view(world: World, signup: Signup) -> dict[str, Any]:
+def _signup_view(world: World, signup: Signup) -> ListedSignup:
     """A signup with the path of its hosted page, None where the token does not open it."""
     is_open = Partner.of(world).valid(signup)
     page = f"/signup/{signup.id}?token={tokens.issue(world, signup)}" if is_open else None
-    return {**signup_view(world, signup), "page": page}
+    return ListedSignup(**asdict(signup_view(world, signup)), page=page)
 
 
 def _step(call: Call, signup_id: str, token: str | None, step: Callable[..., None], *values: Any) -> Any:

@@ -34,7 +34,7 @@ from sendbox.services.partner.records import (
 from sendbox.services.partner.rules import Signups
 from sendbox.services.partner.states import NUMBER, SIGNUP
 from sendbox.services.partner.templates import Templates, digits
-from sendbox.services.ports import Share, account_of
+from sendbox.services.ports import PhoneText, Share, account_of
 
 if TYPE_CHECKING:
     from sendbox.engine.blueprint import TimelineEntry
@@ -304,7 +304,11 @@ class Partner(Part):
 
     def on_phone(self, number: str) -> Share:
         """The codes of the provider that came to a phone, as texts."""
-        return Share(texts=[notice.view() for notice in self.notices if notice.phone == number])
+        return Share(
+            texts=[
+                PhoneText(notice.at, notice.sender, notice.body) for notice in self.notices if notice.phone == number
+            ]
+        )
 
     # -- what a scenario's timeline does
 

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, Final
 from sendbox.engine.cases import Case
 from sendbox.engine.classes import dataclass
 from sendbox.engine.delivery.events import EventKind
-from sendbox.engine.durations import iso
 from sendbox.engine.journal import enter
 from sendbox.services.partner.states import SENDING_NUMBERS
 
@@ -134,19 +133,6 @@ class Notice:
     phone: str
     sender: str
     body: str
-
-    def view(self) -> dict[str, Any]:
-        """The text as the conversation of its phone shows it."""
-        return {
-            "at": iso(self.at),
-            "direction": "in",
-            "channel": "sms",
-            "message_id": None,
-            "from": self.sender,
-            "body": self.body,
-            "links": [],
-            "seen": False,
-        }
 
 
 def _case(onboarding: Onboarding) -> Case:

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Final, TypedDict
+from typing import TYPE_CHECKING, Any, Final
 
 from sendbox.control.arguments import Duration, Size
-from sendbox.control.contract.answers import Code
 from sendbox.control.export.rows import Exported, Look
 from sendbox.control.operation import Call, ControlError, operation
 from sendbox.control.reading import chosen, each, newest, wait_for
+from sendbox.engine.answer import Answer
 from sendbox.services.numbers import written
 from sendbox.services.numbers.normal import normalize
-from sendbox.services.ports import account_of
+from sendbox.services.ports import Code, account_of
 from sendbox.services.verify.session import CODE_SENT, PENDING, Session, code_view
 from sendbox.services.verify.verify import Verify
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from sendbox.engine.world import World
 
 
-class Codes(TypedDict):
+class Codes(Answer):
     """Codes, newest first."""
 
     codes: list[Code]
@@ -38,9 +38,9 @@ async def codes(call: Call, phone: str | None = None, wait: Duration = None, las
 
     answer = await wait_for(hosted, wait, look)
     if answer is None:
-        return {"codes": []}
+        return Codes(codes=[])
     world, sessions = answer
-    return {"codes": await each(sessions, lambda session: code_view(session, world.now))}
+    return Codes(codes=await each(sessions, lambda session: code_view(session, world.now)))
 
 
 def _sessions(world: World, phone: str | None) -> list[Session]:

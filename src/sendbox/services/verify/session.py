@@ -12,11 +12,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from sendbox.engine.answer import moment
 from sendbox.engine.classes import dataclass
-from sendbox.engine.durations import iso
 from sendbox.engine.journal import enter
 from sendbox.engine.lifecycle import Lifecycle
 from sendbox.services import limits
+from sendbox.services.ports import Code
 
 if TYPE_CHECKING:
     from sendbox.services.ports import Sent
@@ -104,20 +105,20 @@ class Session:
         self.recorded = VALIDATION.after(self.recorded, event)
 
 
-def code_view(session: Session, now: int) -> dict[str, Any]:
+def code_view(session: Session, now: int) -> Code:
     """One validation session with its code; `sms` is the result of the message that carries it."""
-    return {
-        "token": session.token,
-        "phone": session.phone,
-        "code": session.code,
-        "state": session.state_at(now),
-        "sms": session.message.result,
-        "message_id": session.message.id,
-        "attempts": session.attempts,
-        "attempts_remaining": session.remaining,
-        "created_at": iso(session.created_at),
-        "expires_at": iso(session.expires_at),
-        "verified_at": None if session.verified_at is None else iso(session.verified_at),
-        "payload": session.payload,
-        "rules": list(session.rules),
-    }
+    return Code(
+        token=session.token,
+        phone=session.phone,
+        code=session.code,
+        state=session.state_at(now),
+        sms=session.message.result,
+        message_id=session.message.id,
+        attempts=session.attempts,
+        attempts_remaining=session.remaining,
+        created_at=moment(session.created_at),
+        expires_at=moment(session.expires_at),
+        verified_at=None if session.verified_at is None else moment(session.verified_at),
+        payload=session.payload,
+        rules=list(session.rules),
+    )

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping
+from collections.abc import Generator
 from heapq import heappush, heappushpop
-from operator import itemgetter
-from typing import TYPE_CHECKING, Any, Final
+from operator import attrgetter
+from typing import TYPE_CHECKING, Final
 
-from sendbox.engine.durations import iso
+from msgspec.structs import asdict
+
+from sendbox.engine.answer import moment
+from sendbox.services.messaging.answers import Known, NewestHandset, NumberedLink, Text
 from sendbox.services.messaging.checks import BY_WORD
 from sendbox.services.messaging.content.shown import shown
 from sendbox.services.messaging.events import info_of
 from sendbox.services.messaging.messaging import Messaging
 from sendbox.services.messaging.records import Attempt, Message
 from sendbox.services.messaging.results import ACCEPTED, STATES
-from sendbox.services.messaging.views import handset_view, received_view, shares_on, written_view
+from sendbox.services.messaging.views import fields_on_phone, handset_view, shares_on, texts_of, written_view
 from sendbox.services.ports import account_of
 
 if TYPE_CHECKING:
@@ -27,7 +30,7 @@ if TYPE_CHECKING:
 _LOOKED: Final = 64
 
 
-def newest_view(world: World, number: str, most: int) -> Generator[None, None, dict[str, Any]]:
+def newest_view(world: World, number: str, most: int) -> Generator[None, None, NewestHandset]:
     """What `phone` answers with `last`; pauses now and then."""
     phones = Messaging.of(world).phones
     messages = phones.messages_of(number)
@@ -43,19 +46,19 @@ def newest_view(world: World, number: str, most: int) -> Generator[None, None, d
             yield
     written = phones.written.of(number)
     shares = shares_on(world, number)
-    texts = [text for share in shares for text in share.texts]
+    texts = texts_of(shares)
     codes = [code for share in shares for code in share.codes]
     there, missing = (yield from _views(world, arrived)), (yield from _views(world, absent))
-    conversation = [*there, *texts[-most:], *map(written_view, written[-most:])]
-    conversation.sort(key=itemgetter("at"))  # all of one length
-    return {
+    conversation: list[Text] = [*there, *texts[-most:], *map(written_view, written[-most:])]
+    conversation.sort(key=attrgetter("at"))
+    return NewestHandset(
         **handset_view(world, number),
-        "messages": [message.id for message in messages[-most:]],
-        "codes": codes[:most],
-        "conversation": conversation[-most:],
-        "not_arrived": missing,
-        "earlier": arrived.count + len(texts) + len(written) > most or absent.count > most,
-    }
+        messages=[message.id for message in messages[-most:]],
+        codes=codes[:most],
+        conversation=conversation[-most:],
+        not_arrived=missing,
+        earlier=arrived.count + len(texts) + len(written) > most or absent.count > most,
+    )
 
 
 def _began(attempt: Attempt) -> int:
@@ -80,32 +83,32 @@ class _Newest:
         (heappush if self.count <= self.most else heappushpop)(self.kept, entry)
 
 
-def _views(world: World, newest: _Newest) -> Generator[None, None, list[Mapping[str, Any]]]:
+def _views(world: World, newest: _Newest) -> Generator[None, None, list[Known]]:
     """The entries that were kept, oldest first."""
-    views: list[Mapping[str, Any]] = []
+    views = []
     for found in sorted(newest.kept):
         views.append(entry_view(world, found))
         yield
     return views
 
 
-def entry_view(world: World, found: Entry) -> dict[str, Any]:
+def entry_view(world: World, found: Entry) -> Known:
     """An attempt as its phone shows it, or would, with what is known of it; of a message without one its first step."""
     (at, _, _), item = found
     message, attempt = (item.message, item) if isinstance(item, Attempt) else (item, Attempt(item, 0, None))
     state = attempt.state
     account = account_of(world)
     urls = [link.url for links in (message.links or {}).values() for link in links]
-    seen = received_view(world, attempt)
-    return {
-        **seen,
-        "at": iso(at),
-        "links": [{**link, "number": urls.index(link["url"]) + 1} for link in seen["links"]],
-        "attempt": attempt.number + 1,
-        "result": STATES[state],
-        "info": None if state == ACCEPTED else info_of(attempt, state),
-        "refused": None if attempt.refused is None else BY_WORD[attempt.refused].says,
-        "planned": attempt.planned,
-        "acts": Messaging.of(world).phones.acts_on(message) if item in (message, message.shown) else [],
-        **shown(attempt.step, account),
-    }
+    seen = fields_on_phone(world, attempt)
+    links = [NumberedLink(**asdict(link), number=urls.index(link.url) + 1) for link in seen.pop("links")]
+    return Known(
+        at=moment(at),
+        **{**seen, **shown(attempt.step, account)},
+        links=links,
+        attempt=attempt.number + 1,
+        result=STATES[state],
+        info=None if state == ACCEPTED else info_of(attempt, state),
+        refused=None if attempt.refused is None else BY_WORD[attempt.refused].says,
+        planned=attempt.planned,
+        acts=Messaging.of(world).phones.acts_on(message) if item in (message, message.shown) else [],
+    )

@@ -6,8 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from operator import attrgetter
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
+from msgspec import UNSET
+
 from sendbox.control.arguments import Count, Duration, Following, Size, Whole, one_of, whole
-from sendbox.control.contract.types import enum
 from sendbox.control.operation import Call, ControlError, operation
 from sendbox.control.reading import (
     FORM,
@@ -24,8 +25,10 @@ from sendbox.control.reading import (
     wait_for,
 )
 from sendbox.control.searching import TEXT, Key, among, patterns, searched, texts, times, words
+from sendbox.engine.answer import enum, read
+from sendbox.services.messaging.answers import Explanation, Messages
+from sendbox.services.messaging.answers import Message as MessageShown
 from sendbox.services.messaging.channels import CHANNELS, IllegalTransition
-from sendbox.services.messaging.control.answers import Explanation, Messages, MessageShown
 from sendbox.services.messaging.messaging import Messaging
 from sendbox.services.messaging.phones import NoSuchThing
 from sendbox.services.messaging.results import STATES
@@ -96,16 +99,16 @@ async def messages(
         if last is None:
             found = await page(every, attrgetter("ordinal"), fits, limit, cursor, order)
         else:
-            found = Page(await newest(every, fits, last), {})
+            found = Page(await newest(every, fits, last))
         return (world, found) if found.items else None
 
     matches = await wait_for(hosted, wait, look)
     if matches is None:
-        return {"messages": [], **({} if limit is None else {"next_cursor": None})}
+        return Messages(messages=[], next_cursor=UNSET if limit is None else None)
     world, found = matches
-    view = message_short if short else message_view
+    view: Callable[[World, Message], Any] = message_short if short else message_view
     views = await each(found.items, lambda message: view(world, message))
-    return {"messages": views, **found.cursor}
+    return Messages(messages=views, next_cursor=found.cursor)
 
 
 def found_by(world: World) -> dict[str, Key[Message]]:
@@ -193,7 +196,7 @@ async def explain(call: Call, message_id: str) -> Any:
     world = call.here.world
     message = await message_of(world, message_id)
     if message.last is None:
-        return explain_message(world, message)
+        return read(explain_message(world, message), Explanation)
     last, witness = message.last.number, Witness(message_id)
 
     def watch(again: World) -> Callable[[], bool]:
@@ -201,7 +204,7 @@ async def explain(call: Call, message_id: str) -> Any:
         return lambda: last in witness.seen
 
     await past(call, watch)
-    return explain_message(world, message, witness.seen)
+    return read(explain_message(world, message, witness.seen), Explanation)
 
 
 @operation(

@@ -8,19 +8,13 @@ from itertools import chain
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from sendbox.control.arguments import Count, Following, whole
-from sendbox.control.contract.types import enum
 from sendbox.control.operation import Call, ControlError, operation
 from sendbox.control.reading import FORM, ORDER, backwards, chosen, each, page, shortened, through
 from sendbox.control.searching import TEXT, Key, fits_of, holding, terms_of
+from sendbox.engine.answer import enum, keywords, reference
+from sendbox.services.messaging.answers import Handset, Link, NewestHandset, PhoneList, Text
+from sendbox.services.messaging.answers import Message as MessageShown
 from sendbox.services.messaging.channels import FAMILIES, USUAL
-from sendbox.services.messaging.control.answers import (
-    Handset,
-    InboundShown,
-    LinkShown,
-    MessageShown,
-    NewestHandset,
-    PhoneList,
-)
 from sendbox.services.messaging.control.handset import newest_view
 from sendbox.services.messaging.control.messages import legal, message_named, named, number_of, tried
 from sendbox.services.messaging.messaging import Messaging
@@ -36,10 +30,10 @@ if TYPE_CHECKING:
 
 FAMILY: Final = enum(FAMILIES)
 #: The position of a button, or its title.
-BUTTON: Final = {"type": ["integer", "string"]}
+BUTTON: Final = keywords(type=["integer", "string"])
 
 
-@operation("POST", "/worlds/{id}/inbound", status=201, act=True, answers=InboundShown)
+@operation("POST", "/worlds/{id}/inbound", status=201, act=True, answers=Text)
 async def inbound(
     call: Call,
     channel: Annotated[str, FAMILY],
@@ -94,12 +88,13 @@ async def phones(
             numbers = [] if backwards(order) else numbers
     fits = await _finding(world, search)
     found = await page(numbers, places.__getitem__, fits, limit, at, order)
-    following = {} if limit is None else {"next_cursor": found.items[-1] if found.cursor["next_cursor"] else None}
+    following = found.items[-1] if found.cursor else found.cursor
+    views: list[Any]
     if short:
         views = [await through(phone_short(world, number)) for number in found.items]
     else:
         views = await each(found.items, lambda number: phone_view(world, number))
-    return {"phones": views, **following}
+    return PhoneList(phones=views, next_cursor=following)
 
 
 async def _appeared(world: World) -> tuple[Sequence[str], Mapping[str, int]]:
@@ -142,7 +137,9 @@ async def _writing(world: World, value: str) -> Collection[str]:
     return {*(message.phone for message in sent), *(inbound.sender for inbound in heard)}
 
 
-@operation("GET", "/worlds/{id}/phones/{number}", answers=Handset | NewestHandset)
+@operation(
+    "GET", "/worlds/{id}/phones/{number}", answers=Annotated[Any, reference("AnyHandset", Handset, NewestHandset)]
+)
 async def phone(call: Call, number: str, last: Count = None) -> Any:
     """One handset: its conversation, links and state.
 
@@ -184,14 +181,14 @@ def _latest(call: Call, text: str, message_id: str | None) -> Iterator[tuple[Pho
         world.journal.mark(entry)
 
 
-@operation("POST", "/worlds/{id}/phones/{number}/reply", status=201, act=True, prepare=named, answers=InboundShown)
+@operation("POST", "/worlds/{id}/phones/{number}/reply", status=201, act=True, prepare=named, answers=Text)
 async def phone_reply(call: Call, number: str, body: str, message_id: str | None = None) -> Any:
     """The phone answers the newest message that it received, or `message_id`."""
     with _latest(call, number, message_id) as (phones, message):
         return inbound_view(tried(lambda: phones.reply(message, body)))
 
 
-@operation("POST", "/worlds/{id}/phones/{number}/write", status=201, act=True, answers=InboundShown)
+@operation("POST", "/worlds/{id}/phones/{number}/write", status=201, act=True, answers=Text)
 async def phone_write(
     call: Call, number: str, body: str, channel: Annotated[str, FAMILY] = USUAL, to: str | None = None
 ) -> Any:
@@ -199,7 +196,7 @@ async def phone_write(
     return await inbound(call, channel, number, body, to)
 
 
-@operation("POST", "/worlds/{id}/phones/{number}/click", act=True, prepare=named, answers=LinkShown)
+@operation("POST", "/worlds/{id}/phones/{number}/click", act=True, prepare=named, answers=Link)
 async def phone_click(call: Call, number: str, message_id: str | None = None, link: Count = None) -> Any:
     """The phone follows a link of the newest message that it received, or of `message_id`.
 
@@ -210,7 +207,7 @@ async def phone_click(call: Call, number: str, message_id: str | None = None, li
         return link_view(tried(lambda: phones.click(message, which)))
 
 
-@operation("POST", "/worlds/{id}/phones/{number}/press", status=201, act=True, prepare=named, answers=InboundShown)
+@operation("POST", "/worlds/{id}/phones/{number}/press", status=201, act=True, prepare=named, answers=Text)
 async def phone_press(
     call: Call, number: str, button: Annotated[Any, BUTTON] = 0, message_id: str | None = None
 ) -> Any:

@@ -10,11 +10,11 @@ from sendbox.control.operation import Call, operation
 from sendbox.control.reading import chosen, each
 from sendbox.engine.delivery.batches import Delivery
 from sendbox.engine.delivery.injection import InjectedFault
-from sendbox.engine.kinds.own import delivery_view
+from sendbox.engine.kinds.own import head_of, tries_of
 from sendbox.engine.kinds.rows import Observer
+from sendbox.services.messaging.answers import Story, StoryDelivery
 from sendbox.services.messaging.bulk import Line
 from sendbox.services.messaging.control import messages
-from sendbox.services.messaging.control.answers import Story
 from sendbox.services.messaging.control.messages import message_of
 from sendbox.services.messaging.control.telling import told, whole
 from sendbox.services.messaging.records import Inbound
@@ -49,15 +49,15 @@ async def story(call: Call, message_id: str, explain: Flag = True) -> Any:
     source = message.call
     calls = [number for number, subject in zip(numbers, subjects, strict=True) if subject is source]
     sent = [subject for subject in subjects if isinstance(subject, Delivery)]
-    return {
-        "message": whole(world, message),
-        "request": on.entry(calls[0]) if calls else None,
-        "entries": await told(call, message, numbers),
-        "deliveries": await each(sent, lambda delivery: _delivery(on, delivery, message)),
-        "inbound": [inbound_view(subject) for subject in subjects if isinstance(subject, Inbound)],
-        "explain": await messages.explain(call, message_id) if explained else None,
-        "whole": until == len(journal),
-    }
+    return Story(
+        message=whole(world, message),
+        request=on.entry(calls[0]) if calls else None,
+        entries=await told(call, message, numbers),
+        deliveries=await each(sent, lambda delivery: _delivery(on, delivery, message)),
+        inbound=[inbound_view(subject) for subject in subjects if isinstance(subject, Inbound)],
+        explain=await messages.explain(call, message_id) if explained else None,
+        whole=until == len(journal),
+    )
 
 
 def concerns(subject: Any, message: Message) -> bool:
@@ -75,7 +75,7 @@ def concerns(subject: Any, message: Message) -> bool:
     return getattr(subject, "message", None) is message
 
 
-def _delivery(on: Observer, delivery: Delivery, message: Message) -> dict[str, Any]:
+def _delivery(on: Observer, delivery: Delivery, message: Message) -> StoryDelivery:
     events = delivery.events
     own = [on.event(event) for event in events if concerns(event, message)]
-    return {**delivery_view(on, delivery), "events": own, "others": len(events) - len(own)}
+    return StoryDelivery(**head_of(on, delivery), tries=tries_of(delivery), events=own, others=len(events) - len(own))

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from msgspec.structs import asdict
+
 from sendbox.control.catalog import loaded
 from sendbox.control.reading import each
 from sendbox.engine.coverage.collector import Collector
 from sendbox.engine.kinds.narration import Names, Teller
 from sendbox.services.assumptions import registry
+from sendbox.services.messaging.answers import RestsOn, ToldAttempt, ToldMessage
 from sendbox.services.messaging.channels import legal_next
 from sendbox.services.messaging.content.shown import shown
 from sendbox.services.messaging.content.text import text_shown
@@ -46,33 +49,31 @@ async def told(call: Call, message: Message, numbers: Sequence[int]) -> list[dic
             "told": None if words is None else words.as_json(),
             "section": kinds.by_code[code].section,
             "assumed": [
-                {name: getattr(rows[id_], name) for name in ("id", "section", "title", "default")}
-                for id_ in sorted(reasons.leaned)
+                RestsOn(id=row.id, section=row.section, title=row.title, default=row.default)
+                for row in (rows[id_] for id_ in sorted(reasons.leaned))
             ],
         }
 
     return await each(views, entry)
 
 
-def whole(world: World, message: Message) -> dict[str, Any]:
-    """A message as its view, whose attempts have what the phone shows, or would show.
+def whole(world: World, message: Message) -> ToldMessage:
+    """A message whose attempts have what the phone shows, or would show.
 
     That is `from`, `body`, and the parts of a template or of buttons (`content/shown.py`).
     `legal` are the results to which it can be moved by hand now.
     """
-    view, account = message_view(world, message), account_of(world)
+    view, account = asdict(message_view(world, message)), account_of(world)
     attempts = message.attempts
     last = attempts[-1] if attempts else None
-    return {
-        **view,
-        "attempts": [
-            {
-                **plain,
-                "from": attempt.shown_sender,
-                "body": text_shown(attempt, account),
-                **shown(attempt.step, account),
-            }
-            for plain, attempt in zip(view["attempts"], attempts, strict=True)
-        ],
-        "legal": [] if last is None else list(legal_next(last.step.channel, STATES[last.state])),
-    }
+    views = [
+        ToldAttempt(
+            **asdict(plain),
+            from_=attempt.shown_sender,
+            body=text_shown(attempt, account),
+            **shown(attempt.step, account),
+        )
+        for plain, attempt in zip(view.pop("attempts"), attempts, strict=True)
+    ]
+    legal = [] if last is None else list(legal_next(last.step.channel, STATES[last.state]))
+    return ToldMessage(**view, attempts=views, legal=legal)

@@ -24,8 +24,8 @@ from sendbox.services.advice import (
 )
 from sendbox.services.assume import Assume
 from sendbox.services.messaging.channels import ROWS
+from sendbox.services.messaging.content.hours import hours_of, in_both
 from sendbox.services.messaging.content.segments import one_unit_over, only_foreign_character, segment, surely_not_over
-from sendbox.services.messaging.hours import hours_of, in_both
 from sendbox.services.messaging.http.senders import unregistered
 from sendbox.services.messaging.results import WAYS
 from sendbox.services.ports import account_of

@@ -124,7 +124,7 @@ def _attempt(world: World, attempt: Attempt, seen: Seen | None) -> dict[str, Any
         "undecided": _undecided(attempt),
         "outage": Messaging.of(world).outages.says(attempt),
         "order_sensitive": fate is not None and fate.order_sensitive,
-        "timeline": timeline_of(attempt),
+        "timeline": [{"at": iso(at), "result": result, "info": info} for at, result, info in timeline_of(attempt)],
         "planned": attempt.planned,
     }
 

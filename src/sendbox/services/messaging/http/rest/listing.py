@@ -18,7 +18,6 @@ from sendbox.services.messaging.content.text import text_shown
 from sendbox.services.messaging.events import DEFAULT_INFO, info_of
 from sendbox.services.messaging.messaging import Messaging
 from sendbox.services.messaging.results import DELIVERED, FAILED, REJECTED, SEEN, SENT, UNDELIVERED
-from sendbox.services.messaging.views import iso_or_none
 from sendbox.services.money import decimal
 from sendbox.services.ports import account_of
 
@@ -120,13 +119,13 @@ def row(world: World, message: Message) -> dict[str, Any]:
         "message_id": message.id,
         **({} if reference is None else {"reference": reference}),
         "message_parts": shown.count,
-        "ts_sent": iso_or_none(times.sent),
-        "ts_delivered": iso_or_none(times.delivered),
-        "ts_updated": iso_or_none(times.updated),
-        "ts_clicked": iso_or_none(message.clicked_at),
-        "ts_seen": iso_or_none(times.seen),
-        "ts_replied": iso_or_none(message.replied_at),
-        "ts_optout": iso_or_none(message.optout_at),
+        "ts_sent": _iso(times.sent),
+        "ts_delivered": _iso(times.delivered),
+        "ts_updated": _iso(times.updated),
+        "ts_clicked": _iso(message.clicked_at),
+        "ts_seen": _iso(times.seen),
+        "ts_replied": _iso(message.replied_at),
+        "ts_optout": _iso(message.optout_at),
         "sent": int(times.sent is not None),
         "delivered": int(times.delivered is not None),
         "seen": int(times.seen is not None),
@@ -189,11 +188,11 @@ def status(world: World, message: Message) -> dict[str, Any]:
         "to": {"phone_number": message.phone},
         "request_id": submission.request_id,
         "ts_created": iso(message.accepted_at),
-        "ts_sent": iso_or_none(times.sent),
-        "ts_delivered": iso_or_none(times.delivered),
-        "ts_seen": iso_or_none(times.seen),
-        "ts_clicked": iso_or_none(message.clicked_at),
-        "ts_updated": iso_or_none(times.updated),
+        "ts_sent": _iso(times.sent),
+        "ts_delivered": _iso(times.delivered),
+        "ts_seen": _iso(times.seen),
+        "ts_clicked": _iso(message.clicked_at),
+        "ts_updated": _iso(times.updated),
         "flow": _flow_of(submission),
         "flow_index": None if shown is None else str(shown.number),
         "flow_status": {
@@ -236,3 +235,7 @@ def _text_of(info: str | None) -> str | None:
 def _code_of(info: str | None, state: int) -> str:
     """The code in a `result_info`, that of the default text where it has none (§7.3)."""
     return next(match[1] for text in (info, DEFAULT_INFO[state]) if (match := _CODE.match(text or "")))
+
+
+def _iso(at: int | None) -> str | None:
+    return None if at is None else iso(at)

@@ -8,9 +8,10 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Final, get_args, get_type_hints
 
 from sendbox.contract.schemas import load, name_of, with_optional
-from sendbox.control.contract.types import COMPONENTS, Schema, Types
 from sendbox.control.operation import Text
+from sendbox.control.schemas import Schema, Schemas
 from sendbox.control.stream import STREAMED
+from sendbox.engine.answer import COMPONENTS
 from sendbox.services.http.openapi import components
 
 if TYPE_CHECKING:
@@ -63,6 +64,7 @@ def document(served: Served, *, prefix: str, origin: str, version: str) -> dict[
         "openapi": "3.1.0",
         "info": {"title": "Sendbox control", "version": version, "summary": "Worlds, time, phones and what happened"},
         "servers": [{"url": origin}],
+        "security": [],
         "paths": paths,
         "components": {"schemas": schemas},
     }
@@ -71,7 +73,7 @@ def document(served: Served, *, prefix: str, origin: str, version: str) -> dict[
 @cache
 def _described(served: Served, prefix: str) -> tuple[dict[str, dict[str, Any]], dict[str, Schema]]:
     """The paths, and the components."""
-    types = Types()
+    types = Schemas()
     types.components["Error"] = _ERROR
     types.components |= _webhook_events(served)
     types.components |= _entries(types, served.kinds)
@@ -97,15 +99,18 @@ def _webhook_events(served: Served) -> dict[str, Schema]:
     return {**schemas, "WebhookEvent": {"description": text, **either}}
 
 
-def _entries(types: Types, kinds: Kinds) -> dict[str, Schema]:
+def _entries(types: Schemas, kinds: Kinds) -> dict[str, Schema]:
     """The entries of the journal: one component for each kind that says what it shows, one for all others."""
     shown = {kind.shown or kind.name: kind.shows for kind in kinds.by_code.values() if kind.shows is not None}
     entries: dict[str, Schema] = {}
     for name, shows in shown.items():
-        fields = types.fields(shows)
-        fields["properties"] = {**_HEAD, "kind": {"const": name}, **fields["properties"]}
-        fields["required"] = [*_STRICT, *fields["required"]]
-        entries[f"{name.title().replace('_', '')}Entry"] = fields
+        fields = types.component(shows)
+        del types.components[shows.__name__]  # an entry has these fields and the head
+        entries[f"{name.title().replace('_', '')}Entry"] = {
+            **fields,
+            "properties": {**_HEAD, "kind": {"const": name}, **fields["properties"]},
+            "required": [*_STRICT, *fields["required"]],
+        }
     entries["OtherEntry"] = {
         "type": "object",
         "description": "An entry of any other kind.",
@@ -117,7 +122,7 @@ def _entries(types: Types, kinds: Kinds) -> dict[str, Schema]:
     return {**entries, "Entry": {"description": "An entry of the journal.", "anyOf": either}}
 
 
-def _operation(types: Types, row: Operation, *further: dict[str, Any]) -> dict[str, Any]:
+def _operation(types: Schemas, row: Operation, *further: dict[str, Any]) -> dict[str, Any]:
     """An operation; `further` are parameters that its function does not take."""
     text = inspect.getdoc(row.function) or row.name
     schemas = _schemas(types, row)
@@ -128,7 +133,12 @@ def _operation(types: Types, row: Operation, *further: dict[str, Any]) -> dict[s
             parameters.append(_parameter(argument.name, "path", schemas[argument.name], required=True))
         elif argument.name != "raw":
             others.append(argument)
-    operation: dict[str, Any] = {"operationId": row.name, "summary": text.partition("\n")[0], "description": text}
+    operation: dict[str, Any] = {
+        "operationId": row.name,
+        "tags": [row.tag],
+        "summary": text.partition("\n")[0],
+        "description": text,
+    }
     if row.deprecated:
         operation["deprecated"] = True
     if row.method in ("GET", "DELETE") or row.raw:
@@ -151,7 +161,7 @@ def _operation(types: Types, row: Operation, *further: dict[str, Any]) -> dict[s
     return operation
 
 
-def _content(types: Types, answers: Any) -> dict[str, Any]:
+def _content(types: Schemas, answers: Any) -> dict[str, Any]:
     """The forms of an answer: JSON, and text of its media types; or a stream, with the data of each event."""
     if isinstance(answers, Mapping):
         events = {name: types.schema(data) for name, data in answers.items()}
@@ -183,7 +193,7 @@ def _body(arguments: list[Argument], schemas: Mapping[str, Schema]) -> dict[str,
     return with_optional(body)
 
 
-def _schemas(types: Types, row: Operation) -> dict[str, Schema]:
+def _schemas(types: Schemas, row: Operation) -> dict[str, Schema]:
     """The schemas of the arguments of a row, by public name, with what each is unless it is given."""
     hints = get_type_hints(row.function, row.function.__globals__, {"Call": Any}, include_extras=True)
     schemas = {}

@@ -2,33 +2,36 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, NotRequired, TypedDict
+from collections.abc import Sequence
+from typing import Annotated, Any, Literal
 
-from sendbox.control.contract.answers import (
-    Code,
-    Cursor,
-    Event,
-    Instant,
-    Payload,
-    RequestEntry,
-    Value,
-    WebhookHead,
-    WebhookTry,
-)
-from sendbox.control.contract.types import Keywords, enum, further
+from msgspec import UNSET, UnsetType
+
+from sendbox.engine.answer import Answer, Instant, Payload, enum, keywords, reference
+from sendbox.engine.kinds.shapes import Cursor, Event, RequestEntry, Value, WebhookHead, WebhookTry
 from sendbox.services.messaging.channels import CHANNELS, FAMILIES
 from sendbox.services.messaging.results import STATES
+from sendbox.services.messaging.rules.explained import explained
+from sendbox.services.ports import Code
 
 Result = Annotated[str, enum(STATES)]
 Channel = Annotated[str, enum(CHANNELS)]
 Family = Annotated[str, enum(FAMILIES)]
+ChannelOrFamily = Annotated[str, enum(dict.fromkeys((*CHANNELS, *FAMILIES)))]
 
 
 #: What a client gave beside the text of a rich message.
-Content = Annotated[dict[str, Any], Keywords(description="Cards, buttons or raw content, as the request had them.")]
+Content = Annotated[
+    Any,
+    keywords(
+        type="object",
+        additionalProperties=True,
+        description="Cards, buttons or raw content, as the request had them.",
+    ),
+]
 
 
-class Reached(TypedDict):
+class Reached(Answer):
     """A result that an attempt reached."""
 
     at: Instant
@@ -36,7 +39,7 @@ class Reached(TypedDict):
     info: str | None
 
 
-class ReachedBy(TypedDict):
+class ReachedBy(Answer):
     """A result that a message reached, and the channel of the attempt."""
 
     at: Instant
@@ -44,19 +47,19 @@ class ReachedBy(TypedDict):
     result: Result
 
 
-class Billed(TypedDict):
+class Details(Answer):
     """Route and price of an attempt: mobile country and network code of the recipient, prices, segments charged."""
 
-    gateway: NotRequired[str]
     sender: str | None
     country: int
     operator: int
     price_czk: float
     price_eur: float
     count: int
+    gateway: str | None = None
 
 
-class AttemptShown(TypedDict):
+class Attempt(Answer):
     """An attempt: `planned` is still to come, `rules` decided about it, `refused` is the check that did."""
 
     number: int
@@ -64,12 +67,12 @@ class AttemptShown(TypedDict):
     result: Result
     timeline: list[Reached]
     planned: list[str]
-    details: Billed
+    details: Details
     rules: list[str]
-    refused: NotRequired[str]
+    refused: str | None = None
 
 
-class LinkShown(TypedDict):
+class Link(Answer):
     """A short link, and the instants at which it was followed."""
 
     url: str
@@ -79,7 +82,7 @@ class LinkShown(TypedDict):
     message_id: str
 
 
-class MessageHead(TypedDict):
+class MessageHead(Answer):
     """What is always shown of a message to one recipient."""
 
     message_id: str
@@ -102,14 +105,14 @@ class WholeMessage(MessageHead):
     clicked_at: Instant | None
     replied_at: Instant | None
     optout_at: Instant | None
-    links: list[LinkShown]
+    links: list[Link]
     timeline: list[ReachedBy]
 
 
-class MessageShown(WholeMessage):
+class Message(WholeMessage):
     """A message to one recipient, with its attempts."""
 
-    attempts: list[AttemptShown]
+    attempts: list[Attempt]
 
 
 class ShortMessage(MessageHead):
@@ -122,44 +125,33 @@ class ShortMessage(MessageHead):
 class Messages(Cursor):
     """Messages."""
 
-    messages: list[MessageShown] | list[ShortMessage]
+    messages: list[Annotated[Any, reference("ListedMessage", Message, ShortMessage)]]
 
 
-#: What the phone shows as the sender, and the phone that wrote.
-_From = TypedDict("_From", {"from": str | None})
-_Sender = TypedDict("_Sender", {"from": str})
+class Text(Answer):
+    """A text on a phone: what arrived (`direction` is `in`), or what its owner wrote (`out`, or without a direction).
 
-
-class InboundShown(_Sender):
-    """A message from a phone; `message_id` is the one that it answers."""
+    It has no `message_id` where another service sent it; of what its owner wrote that is the message that it answers.
+    """
 
     at: Instant
-    channel: Family
-    to: str | None
-    body: str
+    direction: Literal["in", "out"] | None = None
+    channel: ChannelOrFamily
     message_id: str | None
-
-
-class Written(InboundShown):
-    """A message that a phone wrote, in its conversation."""
-
-    direction: Literal["out"]
-
-
-class Arrived(_From):
-    """A message on a phone; it has no `message_id` where another service sent it."""
-
-    at: Instant
-    direction: Literal["in"]
-    channel: Channel
-    message_id: str | None
+    from_: str | None
+    to_: str | UnsetType | None = UNSET
     body: str
-    content: NotRequired[Content]
-    links: list[LinkShown]
-    seen: bool
+    content: Content | None = None
+    links: Sequence[Link] = None  # type: ignore[assignment]  # only what arrived has links, and was seen or not
+    seen: bool = None  # type: ignore[assignment]
+
+    @property
+    def to(self) -> str | None:
+        """The recipient of what its owner wrote, None where no sender was named."""
+        return self.to_ or None
 
 
-class HandsetHead(TypedDict):
+class HandsetHead(Answer):
     """What a handset is."""
 
     number: str
@@ -174,86 +166,80 @@ class HandsetHead(TypedDict):
 class Handset(HandsetHead):
     """A handset, and its conversation, oldest first."""
 
-    conversation: list[Arrived | Written]
+    conversation: list[Text]
 
 
-class NumberedLink(LinkShown):
+class NumberedLink(Link):
     """A short link, and its place among those of the message, from 1."""
 
     number: int
 
 
-class HeaderShown(TypedDict):
+class HeaderShown(Answer):
     """A header: its kind, and its text, its link, or what its value says."""
 
+    FURTHER = Any
+
     kind: str
-    text: NotRequired[str]
-    link: NotRequired[str]
+    text: str | None = None
+    link: str | None = None
 
 
-further(HeaderShown)
+#: A header, with what its value says.
+Header = Annotated[dict[str, Any], reference("HeaderShown", HeaderShown)]
 
 
-class ButtonShown(TypedDict):
+class ButtonShown(Answer):
     """A button, and where it leads; `press` is the position by which a quick reply is pressed."""
 
     type: str
     text: str
-    url: NotRequired[str]
-    phone_number: NotRequired[str]
-    code: NotRequired[str]
-    press: NotRequired[int]
-    value: NotRequired[Value]
+    url: str | None = None
+    phone_number: str | None = None
+    code: str | None = None
+    press: int | None = None
+    value: Value | None = None
 
 
-class CardShown(TypedDict, total=False):
+class CardShown(Answer):
     """A card; a part that there is not is left out."""
 
-    header: HeaderShown
-    title: str
-    description: str
-    buttons: list[ButtonShown]
+    header: Header | None = None
+    title: str | None = None
+    description: str | None = None
+    buttons: list[ButtonShown] | None = None
 
 
-class PartsShown(TypedDict, total=False):
-    """What the phone shows beside the text; an `offer` ends at that Unix time in milliseconds."""
+class Known(Text):
+    """A message on a phone, or on its way there, with what is known of it; `refused` says why it was.
 
-    content: Content
-    header: HeaderShown
-    footer: str
-    buttons: list[ButtonShown]
-    cards: list[CardShown]
-    offer: int
-    raw: Content
+    An `offer` ends at that Unix time in milliseconds.
+    """
 
-
-class Known(_From, PartsShown):
-    """A message on a phone, or on its way there, with what is known of it; `refused` says why it was."""
-
-    at: Instant
-    direction: Literal["in"]
-    channel: Channel
-    message_id: str | None
-    body: str
-    links: list[NumberedLink]
-    seen: bool
+    links: Sequence[NumberedLink]
     attempt: int
     result: Result
     info: str | None
     refused: str | None
     planned: list[str]
     acts: list[str]
+    header: Header | None = None
+    footer: str | None = None
+    buttons: list[ButtonShown] | None = None
+    cards: list[CardShown] | None = None
+    offer: int | None = None
+    raw: Content | None = None
 
 
 class NewestHandset(HandsetHead):
     """The newest of a handset; `earlier` says that there is more."""
 
-    conversation: list[Known | Arrived | Written]
+    conversation: list[Annotated[Any, reference("TextOrKnown", Known, Text)]]
     not_arrived: list[Known]
     earlier: bool
 
 
-class LastText(TypedDict):
+class LastText(Answer):
     """The last text of a conversation."""
 
     at: Instant
@@ -262,7 +248,7 @@ class LastText(TypedDict):
     body: str
 
 
-class ShortHandset(TypedDict):
+class ShortHandset(Answer):
     """A handset as a list shows it: how many texts it received and sent."""
 
     number: str
@@ -277,10 +263,10 @@ class ShortHandset(TypedDict):
 class PhoneList(Cursor):
     """Phones."""
 
-    phones: list[Handset] | list[ShortHandset]
+    phones: list[Annotated[Any, reference("ListedHandset", Handset, ShortHandset)]]
 
 
-class CheckAsked(TypedDict):
+class CheckAsked(Answer):
     """A check, and why it did not pass."""
 
     check: str
@@ -288,7 +274,7 @@ class CheckAsked(TypedDict):
     why: str | None
 
 
-class TriedRule(TypedDict):
+class TriedRule(Answer):
     """A rule that was tried: what became of it, what it decides, and why it did not match."""
 
     rule: str
@@ -299,7 +285,7 @@ class TriedRule(TypedDict):
     seen: Literal["then", "today"]
 
 
-class ExplainedAttempt(TypedDict):
+class ExplainedAttempt(Answer):
     """An attempt with its checks and rules; `undecided` says why no rule decided."""
 
     number: int
@@ -307,7 +293,7 @@ class ExplainedAttempt(TypedDict):
     result: Result
     refused: str | None
     why: str | None
-    checks: NotRequired[list[CheckAsked]]
+    checks: list[CheckAsked] | None = None
     rules: list[TriedRule]
     decided_by: list[str]
     undecided: str | None
@@ -317,7 +303,7 @@ class ExplainedAttempt(TypedDict):
     planned: list[str]
 
 
-class Explanation(TypedDict):
+class Explanation(Answer):
     """Why a message has its result; `not_tried` are the steps for which there was no attempt."""
 
     message_id: str
@@ -329,11 +315,22 @@ class Explanation(TypedDict):
     attempts: list[ExplainedAttempt]
     not_tried: list[str]
 
+    def __repr__(self) -> str:
+        return "\n".join(explained(self.json))
 
-class ToldAttempt(AttemptShown, _From, PartsShown):
+
+class ToldAttempt(Attempt):
     """An attempt, and what the phone shows of it, or would show."""
 
+    from_: str | None
     body: str
+    content: Content | None = None
+    header: Header | None = None
+    footer: str | None = None
+    buttons: list[ButtonShown] | None = None
+    cards: list[CardShown] | None = None
+    offer: int | None = None
+    raw: Content | None = None
 
 
 class ToldMessage(WholeMessage):
@@ -343,7 +340,7 @@ class ToldMessage(WholeMessage):
     legal: list[Result]
 
 
-class WhoSays(TypedDict):
+class WhoSays(Answer):
     """An entry in words."""
 
     who: str
@@ -351,7 +348,7 @@ class WhoSays(TypedDict):
     tone: str
 
 
-class RestsOn(TypedDict):
+class RestsOn(Answer):
     """An assumption that an entry rests on."""
 
     id: str
@@ -360,8 +357,10 @@ class RestsOn(TypedDict):
     default: str
 
 
-class StoryEntry(TypedDict):
+class StoryEntry(Answer):
     """An entry of the journal, in words too."""
+
+    FURTHER = Any
 
     n: int
     at: Instant
@@ -379,16 +378,13 @@ class StoryDelivery(WebhookHead):
     others: int
 
 
-class Story(TypedDict):
+class Story(Answer):
     """All about one message; `whole` is false where the journal goes on behind what was read."""
 
     message: ToldMessage
     request: RequestEntry | None
-    entries: list[StoryEntry]
+    entries: list[Annotated[dict[str, Any], reference("StoryEntry", StoryEntry)]]
     deliveries: list[StoryDelivery]
-    inbound: list[InboundShown]
+    inbound: list[Text]
     explain: Explanation | None
     whole: bool
-
-
-further(StoryEntry)

@@ -1,0 +1,105 @@
+"""Types of answers that several operations share. What one operation answers alone stands beside it."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from sendbox.engine.answer import Answer, Instant
+from sendbox.engine.kinds.shapes import Value
+
+
+class Clock(Answer):
+    """The clock of a world: `rate` in seconds of the world a real second, `pending` steps, the next of them due."""
+
+    now: Instant
+    mode: Literal["manual", "real", "auto"]
+    rate: float
+    next_due: Instant | None
+    pending: int
+
+
+class CanonicalEntry(Answer):
+    """An entry in canonical form: beside these fields, what counts of its kind; `at` in ms since the world began."""
+
+    FURTHER = Any
+
+    n: int
+    at: int
+    kind: str
+
+
+class Problem(Answer):
+    """Why a scenario cannot be used, or what in it is probably not intended (`warning`)."""
+
+    file: str
+    line: int | None
+    column: int | None
+    path: str
+    value: Value
+    rule: str
+    message: str
+    nearest: str | None
+    severity: Literal["error", "warning"]
+
+
+class Proof(Answer):
+    """A digest, and how far it can be trusted: `bound` says why something is `lost`."""
+
+    digest: str
+    engine: int
+    order_sensitive: bool
+    trusted: bool
+    lost: int
+    bound: str | None = None
+
+
+class Checkpoint(Answer):
+    """A checkpoint, and the instant of the world at which it was taken."""
+
+    name: str
+    at: Instant
+
+
+class Addresses(Answer):
+    """The base addresses of the interfaces."""
+
+    base_url: str
+    rest_url: str
+    verify_url: str
+    http_api_url: str
+
+
+def addresses(origin: str) -> Addresses:
+    """The base addresses under an origin."""
+    return Addresses(base_url=f"{origin}/v2", rest_url=f"{origin}/v1", verify_url=origin, http_api_url=origin)
+
+
+class Bound(Answer):
+    """How much of a bounded list is kept, the most, and how much was forgotten."""
+
+    kept: int
+    most: int
+    forgotten: int
+
+
+class World(Answer):
+    """A world; each service adds how many things it has there. `before` says why the world before it ended."""
+
+    FURTHER = int
+
+    id: str
+    api_key: str
+    scenario: str
+    seed: int | str
+    salt: str
+    tag: str
+    epoch: int
+    started: Instant
+    clock: Clock
+    entries: int
+    deliveries: Literal["push", "pull"]
+    callback_url: str
+    addresses: Addresses
+    closed: Literal[True] | None = None
+    before: str | None = None
+    bounds: dict[str, Bound] | None = None

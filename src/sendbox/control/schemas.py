@@ -1,0 +1,147 @@
+"""JSON Schemas of the classes that control answers, and of arguments, as the contract of control has them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import cache
+from inspect import cleandoc
+from typing import Any, Final, Literal, get_args, get_origin, get_type_hints
+
+import msgspec
+
+from sendbox.engine.answer import COMPONENTS, REFERENCES, Answer, Instant
+
+Schema = dict[str, Any]
+_INSTANT: Final = {"type": "string", "format": "date-time"}
+
+
+class Schemas:
+    """The schemas of types; the classes that they refer to are collected in `components`."""
+
+    def __init__(self) -> None:
+        self.components: dict[str, Schema] = {}
+
+    def schema(self, kind: Any) -> Schema:
+        """The schema of a type. Raises `TypeError` for one that JSON does not have, and for two classes of one name."""
+        (schema,), components = msgspec.json.schema_components(
+            [kind], schema_hook=_schema_of, ref_template=f"{COMPONENTS}{{name}}"
+        )
+        for name, component in components.items():
+            self._add(name, component)
+        plain: Schema = _plain(schema)
+        for name in _references(plain):
+            self._refer(name)
+        return plain
+
+    def component(self, answer: type[Answer]) -> Schema:
+        """The schema of a class itself."""
+        self.schema(answer)
+        return self.components[answer.__name__]
+
+    def _add(self, name: str, component: Schema) -> None:
+        component = _component(_classes()[name], component)
+        if self.components.setdefault(name, component) != component:
+            raise TypeError(f"{name} is the name of two classes of answers")
+        for other in _references(component):
+            self._refer(other)
+
+    def _refer(self, name: str) -> None:
+        """A component that is named, and not made of a field's type."""
+        if name in self.components or name not in REFERENCES:
+            return
+        classes = REFERENCES[name]
+        if classes[0] is _classes().get(name):
+            self.schema(classes[0])
+            return
+        self.components[name] = {}  # its classes may refer to it
+        self.components[name] = {"anyOf": [self.schema(each) for each in classes]}
+
+
+def _schema_of(kind: type) -> Schema:
+    if kind is Instant:
+        return dict(_INSTANT)
+    raise TypeError(f"{kind!r} is not a type of JSON")
+
+
+@cache
+def _classes() -> Mapping[str, type[Answer]]:
+    """The classes of answers by their names."""
+
+    def below(answer: type[Answer]) -> Iterator[type[Answer]]:
+        for each in answer.__subclasses__():
+            yield each
+            yield from below(each)
+
+    return {answer.__name__: answer for answer in below(Answer)}
+
+
+def _references(schema: Any) -> Iterator[str]:
+    """The names of the components that a schema refers to."""
+    if isinstance(schema, Mapping):
+        if isinstance(name := schema.get("$ref"), str):
+            yield name.removeprefix(COMPONENTS)
+        for part in schema.values():
+            yield from _references(part)
+    elif isinstance(schema, list):
+        for part in schema:
+            yield from _references(part)
+
+
+def _component(answer: type[Answer], schema: Schema) -> Schema:
+    """The schema of a class: all its fields, and nothing else unless services add fields."""
+    fields = {name: _field(field) for name, field in schema["properties"].items()}
+    for name, hint in zip(answer.__struct_encode_fields__, _hints(answer), strict=True):
+        if get_origin(hint) is Literal:  # in the order in which they are written
+            fields[name]["enum"] = list(get_args(hint))
+    further: Any = False
+    if answer.FURTHER is not None:
+        further = Schemas().schema(answer.FURTHER) or True
+    description = {"description": cleandoc(answer.__doc__)} if answer.__doc__ else {}
+    return {
+        "type": "object",
+        **description,
+        "properties": fields,
+        "required": schema.get("required", []),
+        "additionalProperties": further,
+    }
+
+
+def _hints(answer: type[Answer]) -> list[Any]:
+    """The types of the fields of a class, in their order."""
+    hints = get_type_hints(answer, include_extras=True)
+    return [hints[name] for name in answer.__struct_fields__]
+
+
+def _field(schema: Schema) -> Schema:
+    """The schema of a field; one that is left out where it is None is never null."""
+    if "default" in schema and schema["default"] is None:
+        schema = {name: part for name, part in schema.items() if name != "default"}
+        parts = [part for part in schema.get("anyOf", ()) if part != {"type": "null"}]
+        if parts:
+            rest = {name: part for name, part in schema.items() if name != "anyOf"}
+            schema = {**parts[0], **rest} if len(parts) == 1 else {**rest, "anyOf": parts}
+    field: Schema = _plain(schema)
+    return field
+
+
+def _plain(schema: Any) -> Any:
+    """A schema in its shortest form."""
+    if isinstance(schema, list):
+        return [_plain(part) for part in schema]
+    if not isinstance(schema, dict):
+        return schema
+    schema = {name: _plain(part) for name, part in schema.items()}
+    if "$ref" in schema:
+        return {name: part for name, part in schema.items() if name in ("$ref", "description")}
+    parts = schema.get("anyOf", [])
+    if {} in parts:
+        return {name: part for name, part in schema.items() if name != "anyOf"}
+    if parts and all(part.keys() == {"type"} for part in parts):
+        schema = {"type": [part["type"] for part in parts], **schema}
+        del schema["anyOf"]
+    words = schema.get("enum", [])
+    if "type" not in schema and words and all(isinstance(word, str) for word in words):
+        schema["type"] = "string"
+    if schema.get("type") == "object" and "properties" not in schema:
+        schema.setdefault("additionalProperties", True)
+    return schema
