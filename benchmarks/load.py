@@ -14,6 +14,8 @@ import time
 from dataclasses import asdict, dataclass, field
 from typing import Any, cast
 
+from benchmarks.mix import bodies
+
 #: What stands for the number of the request in a body, a path or a header; and for its last seven digits.
 NUMBER, PADDED = b"@n", b"@7"
 #: 3 recipients, 2 steps, callback, payload.
@@ -33,7 +35,7 @@ KEY = "test-bench"
 class Load:
     """Requests to send. `@n` in path, headers and body is the number of the request, from `first`, modulo `among`.
 
-    `@7` in the body is its last seven digits.
+    `@7` in the body is its last seven digits. With `mix`, a seed, the bodies are those of `mix.bodies`.
     """
 
     requests: int
@@ -43,6 +45,7 @@ class Load:
     headers: dict[str, str] = field(default_factory=lambda: {"x-api-key": KEY})
     first: int = 0
     among: int = 10**9
+    mix: int | None = None
 
 
 @dataclass(frozen=True)
@@ -124,6 +127,7 @@ class Run:
         lines = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
         self.head = f"POST {load.path} HTTP/1.1\r\n{lines}".encode()
         self.body = load.body.encode()
+        self.mix = None if load.mix is None else [body.encode() for body in bodies(load.mix, load.requests)]
 
     def connect(self) -> None:
         """Opens a connection."""
@@ -144,7 +148,10 @@ class Run:
             return None
         number = b"%d" % ((self.load.first + self.load.requests - self.left) % self.load.among)
         self.left -= 1
-        body = self.body.replace(NUMBER, number).replace(PADDED, number[-7:].zfill(7))
+        if self.mix is None:
+            body = self.body.replace(NUMBER, number).replace(PADDED, number[-7:].zfill(7))
+        else:
+            body = self.mix[self.left]
         self.sent += len(body)
         return self.head.replace(NUMBER, number) + b"content-length: %d\r\n\r\n" % len(body) + body
 

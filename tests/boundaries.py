@@ -107,8 +107,9 @@ PARTS: Final = (
     ),
     part(
         "fixture",
-        "app contract control control.answers control.catalog control.operation engine exploring runtime runtime.wall scenario server "
-        "server.loop services services.numbers settings " + " ".join(f"services.{name}" for name in SERVICES),
+        "app contract control control.answers control.catalog control.operation engine exploring runtime runtime.wall "
+        "scenario server server.loop services services.numbers settings "
+        + " ".join(f"services.{name}" for name in SERVICES),
         "the pytest side: it drives a sandbox as any client of control does, reads numbers as control does, and runs "
         "the tests that are explored",
     ),

@@ -28,6 +28,21 @@ def call(bench: Bench) -> Samples:
                 yield tree.name, figures | {"call:requests a second": result.rate}
 
 
+def mix(bench: Bench) -> Samples:
+    """Processor time of what clients really send; no two requests are equal."""
+    requests = bench.size(2_500, 2_000)
+    with bench.served() as servers:
+        for server in servers.values():
+            server.load(Load(requests, mix=-1))
+        for number in bench.rounds(21, 5):
+            load = Load(requests, mix=number)
+            base, _ = bench.bare.cost(load)
+            for tree, server in bench.turn(servers):
+                ours, result = server.cost(load)
+                figures = {"mix": base / ours, "mix:bare, µs": base * 1e6, "mix:ours, µs": ours * 1e6}
+                yield tree.name, figures | {"mix:requests a second": result.rate}
+
+
 def tail(bench: Bench) -> Samples:
     """The 99th percentile while many messages are retained."""
     load = Load(bench.size(4_000, 2_000))

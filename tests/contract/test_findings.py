@@ -9,6 +9,7 @@ import pytest
 
 from sendbox.contract.findings import json_path, show
 from sendbox.contract.validators import Contract
+from tests.channels import USUAL_TEXT
 
 CONTRACT = Contract()
 TO = [{"phone_number": "420777000101"}]
@@ -26,7 +27,6 @@ def template(**fields: Any) -> dict[str, Any]:
     return {"to": TO, "flow": [{"chatapp_template": {"template_name": "t", "language": "en", **fields}}]}
 
 
-CHANNELS = "sms, richmsg, chatapp_text, chatapp_template"
 STEP = "$.flow[0].chatapp_template"
 ACCEPTED = {"request_id": "0b5f0b4e-8c39-4c5c-9a51-0c6d8a2a7f10", "accepted": True}
 
@@ -68,15 +68,15 @@ ACCEPTED = {"request_id": "0b5f0b4e-8c39-4c5c-9a51-0c6d8a2a7f10", "accepted": Tr
         ("$.flow", "[] has fewer entries than the minimum of 1 in flow; legal: 1 or more (§2.1)", message(flow=[])),
         (
             "$.flow[0]",
-            f'"smss" is not a legal flow step; legal: {CHANNELS}; did you mean "sms"? (§2.2)',
+            f'"smss" is not a legal flow step; legal: {USUAL_TEXT}; did you mean "sms"? (§2.2)',
             message(flow=[{"smss": {}}]),
         ),
         (
             "$.flow[0]",
-            f"2 keys (sms, richmsg) are not a legal flow step; legal: exactly one of {CHANNELS} (§2.2)",
+            f"2 keys (sms, richmsg) are not a legal flow step; legal: exactly one of {USUAL_TEXT} (§2.2)",
             message(flow=[{"sms": {}, "richmsg": {}}]),
         ),
-        ("$.flow[0]", f"{{}} is not a legal flow step; legal: exactly one of {CHANNELS} (§2.2)", message(flow=[{}])),
+        ("$.flow[0]", f"{{}} is not a legal flow step; legal: exactly one of {USUAL_TEXT} (§2.2)", message(flow=[{}])),
         (
             "$.callback",
             "5 is not a legal callback; legal: an http or https URI, or an object with url (§2.1)",

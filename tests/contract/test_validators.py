@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from sendbox.contract import validators
 from sendbox.contract.findings import json_path
 from sendbox.contract.validators import Checker, Contract, preload
+from tests.channels import USUAL
 from tests.contract.samples import FULL, ODD, TYPICAL, incoming, sent_message
 from tests.tiers import examples, turn
 
@@ -108,7 +109,7 @@ def test_engines_agree_on_anything(value: object) -> None:
         agree(CONTRACT.checker(ref), value)
 
 
-@pytest.mark.parametrize("gateway", ["sms", "richmsg", "chatapp_text", "chatapp_template"])
+@pytest.mark.parametrize("gateway", USUAL)
 def test_s6_sent_message_has_exactly_its_fields(gateway: str) -> None:
     """§6: every field of the table is needed but `result_info`, and none may be more, for each gateway."""
     checker = CONTRACT.checker("webhooks.json#/$defs/SentMessageBatch")

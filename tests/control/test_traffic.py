@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from tests.box import KEY, WORLD, Box, boxed
+from tests.channels import ALL_TEXT
 from tests.receivers import answering, receiving
 
 pytestmark = pytest.mark.asyncio
@@ -103,7 +104,7 @@ async def test_messages_are_filtered(query: str, found: list[int]) -> None:
     [
         (
             "channel=chatapp",
-            'channel: "chatapp" is not known; legal: sms, richmsg, chatapp_text, chatapp_template, rcs',
+            f'channel: "chatapp" is not known; legal: {ALL_TEXT}',
         ),
         (
             "result=lost",

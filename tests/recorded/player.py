@@ -13,6 +13,7 @@ from typing import Any, Final
 
 import httpx
 
+from sendbox.control.operation import ControlError
 from tests.recorded.box import ORIGIN, Sandbox, SandboxServer
 from tests.recorded.messages import Step
 from tests.recorded.names import Names
@@ -125,9 +126,8 @@ class Player:
             if len(how) != 1:
                 return self._call("advance", "POST", path, step, {})
             try:
-                came = json.loads(json.dumps(self.box.advance(**how)))
-                return {"did": f"advance {json.dumps(how)}", "body": came}
-            except Exception as error:  # what control refuses; what broke is in the log, and raises
+                return {"did": f"advance {json.dumps(how)}", "body": self.box.advance(**how).json}
+            except ControlError as error:
                 return {"did": f"advance {json.dumps(how)}", "refused": str(error)}
         if self.script["receiver"] == "hook":
             return self._call("advance", "POST", path, step, {})

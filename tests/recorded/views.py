@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any, Final
 
+from sendbox.services.messaging.channels import FAMILIES
 from tests.recorded.masks import masked
 from tests.recorded.player import Player
 
@@ -54,7 +55,18 @@ def parts(player: Player) -> dict[str, Any]:
         "kinds": dict(sorted(Counter(entry["kind"] for entry in journal).items())),
     }
     found |= {name: player.control(path, **query) for name, (path, query) in SHOWN.items()}
-    return {name: masked(found[name]) for name in sorted(found)}
+    return {name: _touched(masked(found[name])) for name in sorted(found)}
+
+
+def _touched(value: Any) -> Any:
+    """A value without the list of channels of a phone that has all of them: one channel more would change it."""
+    if isinstance(value, dict):
+        return {
+            name: _touched(part)
+            for name, part in value.items()
+            if name != "channels" or not isinstance(part, list) or {*part} != {*FAMILIES}
+        }
+    return [_touched(part) for part in value] if isinstance(value, list) else value
 
 
 def _paged(player: Player, path: str, field: str, **query: str) -> list[Any]:
@@ -70,11 +82,13 @@ def _paged(player: Player, path: str, field: str, **query: str) -> list[Any]:
 
 
 def _tried(coverage: dict[str, Any]) -> dict[str, Any]:
-    """Coverage without what was never tried, which is the same in nearly all worlds."""
-    kept = {name: value for name, value in coverage.items() if name not in ("items", "leaned", "sendbox")}
-    for name in ("items", "leaned"):
-        kept[name] = _counted(coverage.get(name, {}))
-    return kept
+    """What was tried of coverage. What never was is not recorded: one item more would change every world."""
+    return {
+        "scope": coverage.get("scope"),
+        "dimensions": {row["name"]: row["tried"] for row in coverage.get("dimensions", ()) if row["tried"]},
+        "items": _counted(coverage.get("items", {})),
+        "leaned": coverage.get("leaned", {}),
+    }
 
 
 def _counted(value: Any) -> Any:

@@ -13,7 +13,7 @@ from sendbox.engine.commands.command import Restore
 
 
 @operation("PUT", "/worlds/{id}/checkpoints/{name}", status=201, answers=Checkpoint)
-async def checkpoint(call: Call, name: str) -> Any:
+async def checkpoint(call: Call, name: str) -> Checkpoint:
     """Takes a checkpoint."""
     await call.runtime.steady(call.here)
     await call.here.free()

@@ -120,7 +120,7 @@ async def coverage(call: Call, format: Annotated[str, FORM] = "json", scope: str
 
 
 @operation("GET", "/worlds/{id}/coverage/{dimension}", answers=Dimension, whole=True)
-async def coverage_of(call: Call, dimension: str, scope: str | None = None) -> Any:
+async def coverage_of(call: Call, dimension: str, scope: str | None = None) -> Dimension:
     """The items of one dimension that are in the scope, those that were never tried first.
 
     `{name, heading, tried, of, items}`; an item is `{name, count, section, assumed, form, snippet}`, where the snippet
@@ -163,7 +163,7 @@ async def _shown(everything: Catalog, total: Sum, form: str, scope: Scope | None
 
 
 @operation("GET", "/worlds/{id}/assumptions", answers=Assumptions, whole=True)
-async def assumptions(call: Call) -> Any:
+async def assumptions(call: Call) -> Assumptions:
     """Every assumption of this version, the settings of the world, and the assumptions that its client relied on.
 
     `confidence` says what the letters mean.

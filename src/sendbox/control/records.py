@@ -266,7 +266,7 @@ async def journal(
     wait: Duration = None,
     last: Size = None,
     form: Annotated[str | None, FORM] = None,
-) -> Any:
+) -> Journal:
     """Entries after a number, oldest first; `wait` is a long poll until there is one, `last` asks for the newest.
 
     There are 1,000 of them unless `limit` says otherwise, and `more` says that others follow. With `form=canonical`
@@ -352,7 +352,7 @@ async def journal_entry(call: Call, n: Whole) -> Any:
 
 
 @operation("GET", "/worlds/{id}/events", answers=Events)
-async def events(call: Call) -> Any:
+async def events(call: Call) -> Events:
     """What deliveries carry, whole: each event once, as it occurred, with the `targets` that it was sent to.
 
     With all deliveries; their `events` are places in the list of events. `country` is the calling code that national
@@ -393,7 +393,7 @@ async def events(call: Call) -> Any:
 
 
 @operation("GET", "/worlds/{id}/hook", answers=Hook)
-async def hook(call: Call, wait: Duration = None) -> Any:
+async def hook(call: Call, wait: Duration = None) -> Hook:
     """What the built-in receiver got: the events in order, and the deliveries that brought them."""
     hosted = call.here
 
@@ -415,7 +415,7 @@ async def hook(call: Call, wait: Duration = None) -> Any:
 
 
 @operation("POST", "/worlds/{id}/hook", raw=True, act=True, journals=True, answers=Received)
-async def hook_receive(call: Call, raw: Any = None) -> Any:
+async def hook_receive(call: Call, raw: Any = None) -> Received:
     """The built-in receiver; any body is answered and journaled."""
     outside = in_value(raw)
     if outside is not None:
@@ -427,7 +427,7 @@ async def hook_receive(call: Call, raw: Any = None) -> Any:
 @operation("POST", "/worlds/{id}/outbox", answers=Outbox, whole=True, asked=True)
 async def fetch_outbox(
     call: Call, wait: Duration = None, during: Annotated[str | None, DURING] = None, except_: str = ""
-) -> Any:
+) -> Outbox:
     """Deliveries that the caller must send; after the first such call deliveries wait here and are not pushed.
 
     With `during=advance` a long poll also ends when no advance is in progress. Deliveries named in `except`, with
@@ -453,7 +453,7 @@ async def fetch_outbox(
 )
 async def outbox(
     call: Call, wait: Duration = None, during: Annotated[str | None, DURING] = None, except_: str = ""
-) -> Any:
+) -> Outbox:
     """Deprecated: deliveries that wait in a world whose deliveries are pulled. It does not make a world pull them.
 
     `POST` does, with the same arguments.
@@ -510,7 +510,7 @@ async def _fetch(call: Call, wait: Any, during: str | None, without: str) -> Out
 
 
 @operation("DELETE", "/worlds/{id}/outbox", answers=Pushed)
-async def outbox_end(call: Call) -> Any:
+async def outbox_end(call: Call) -> Pushed:
     """Deliveries are pushed again, until the next call that fetches them. What waits in the outbox keeps its time.
 
     A long poll of the outbox ends.
@@ -524,7 +524,9 @@ async def outbox_end(call: Call) -> Any:
 
 
 @operation("POST", "/worlds/{id}/outbox/{delivery}", answers=Reported, asked=True)
-async def outbox_done(call: Call, delivery: str, status: Whole = None, error: Annotated[Any, FAILURE] = None) -> Any:
+async def outbox_done(
+    call: Call, delivery: str, status: Whole = None, error: Annotated[Any, FAILURE] = None
+) -> Reported:
     """How a call from the outbox went: an HTTP status, or a word for why there was none."""
     outbox = call.here.outbox
     waiting = outbox.get(delivery)
@@ -544,7 +546,7 @@ async def outbox_done(call: Call, delivery: str, status: Whole = None, error: An
 
 
 @operation("GET", "/worlds/{id}/advice", answers=Remarks)
-async def advice(call: Call) -> Any:
+async def advice(call: Call) -> Remarks:
     """Every remark on legal requests and on answers of receivers."""
     journal = call.here.world.journal
     advice_of = call.served.kinds.advice
@@ -557,7 +559,7 @@ async def advice(call: Call) -> Any:
 
 
 @operation("GET", "/worlds/{id}/digest", answers=Proof)
-async def digest(call: Call) -> Any:
+async def digest(call: Call) -> Proof:
     """The proof that two runs were the same; not `trusted` when journal entries are `lost`."""
     world = call.here.world
     return proof_of(world, await Slice().through(digest_in_slices(world, call.served.kinds)))
@@ -577,7 +579,7 @@ def proof_of(world: World, text: str) -> Proof:
 
 
 @operation("GET", "/worlds/{id}/verdict", answers=Verdict)
-async def verdict(call: Call, ended: Flag = False, status: Flag = False, strict: Flag = False) -> Any:
+async def verdict(call: Call, ended: Flag = False, status: Flag = False, strict: Flag = False) -> Verdict:
     """What the scenario expects, and the results; not `trusted` when journal entries are `lost`.
 
     What may still come before its deadline is `open`; with `ended` the world has ended, and that failed. `unused` are

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from sendbox.control.operation import Call, operation
 from sendbox.engine.answer import Answer, Instant, moment
 
@@ -25,7 +23,7 @@ class RefusedKeys(Answer):
 
 
 @operation("GET", "/refused", answers=RefusedKeys)
-async def refused(call: Call) -> Any:
+async def refused(call: Call) -> RefusedKeys:
     """Keys that opened no world, and why; newest last."""
     return RefusedKeys(
         refused=[

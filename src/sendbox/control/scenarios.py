@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Final, NamedTuple
 
 from sendbox.control.answers import Clock, Problem
 from sendbox.control.arguments import Count, whole
@@ -123,7 +123,7 @@ class ScenarioShown(Answer):
 
 
 @operation("POST", "/check", answers=Checked, whole=True, asked=True, longest=LONG_BODY)
-async def check(call: Call, text: str, line: Count = None, column: Count = None) -> Any:
+async def check(call: Call, text: str, line: Count = None, column: Count = None) -> Checked:
     """What is wrong with a scenario as YAML, and what may be written at the cursor; nothing is opened or changed.
 
     `{ok, problems, place, keys, values, examples}`: `problems` as in the answer 422 to a scenario, with warnings, which
@@ -146,7 +146,7 @@ def _checked(language: Language, text: str, line: int | None, column: int | None
 
 
 @operation("GET", "/scenarios", answers=Library, whole=True)
-async def scenarios(call: Call) -> Any:
+async def scenarios(call: Call) -> Library:
     """The scenarios of the library: `{name, title, summary, traffic}` of each.
 
     `traffic` says whether it has requests of its own; others are played with a message for each of their rules.
@@ -156,7 +156,7 @@ async def scenarios(call: Call) -> Any:
 
 
 @operation("GET", "/scenarios/{name}", answers=LibraryScenario, whole=True)
-async def library_scenario(call: Call, name: str) -> Any:
+async def library_scenario(call: Call, name: str) -> LibraryScenario:
     """The text of a scenario of the library."""
     if name not in library.names():
         legal = listed(library.names())
@@ -165,7 +165,7 @@ async def library_scenario(call: Call, name: str) -> Any:
 
 
 @operation("GET", "/numbers", answers=MagicNumbers, whole=True)
-async def numbers(call: Call) -> Any:
+async def numbers(call: Call) -> MagicNumbers:
     """The magic numbers of the default scenario: `{ends, example, meaning}` of each, in order of their ends."""
     rows = await asyncio.get_running_loop().run_in_executor(None, magic)
     return MagicNumbers(numbers=[MagicNumber(**row._asdict()) for row in rows])
@@ -180,7 +180,7 @@ class _Text(NamedTuple):
 
 
 @operation("GET", "/worlds/{id}/scenario", answers=ScenarioShown, whole=True)
-async def scenario(call: Call) -> Any:
+async def scenario(call: Call) -> ScenarioShown:
     """The scenario of a world as text, and its rules in the order in which they are tried.
 
     `{name, text, given, rules, at_reset, settings}`. `given` is `library`, `text`, `file` or `object`; only an object,

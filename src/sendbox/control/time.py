@@ -45,13 +45,13 @@ class Advanced(Answer):
 
 
 @operation("GET", "/worlds/{id}/clock", answers=Clock)
-async def clock(call: Call) -> Any:
+async def clock(call: Call) -> Clock:
     """The present clock."""
     return clock_view(call.here)
 
 
 @operation("PATCH", "/worlds/{id}/clock", answers=Clock)
-async def change_clock(call: Call, mode: Annotated[Any, MODE] = None, rate: Annotated[Any, RATE] = None) -> Any:
+async def change_clock(call: Call, mode: Annotated[Any, MODE] = None, rate: Annotated[Any, RATE] = None) -> Clock:
     """Sets the mode or rate, from the present instant on."""
     settings = {name: value for name, value in (("mode", mode), ("rate", rate)) if value is not None}
     clock_settings(settings)
@@ -66,7 +66,7 @@ async def change_clock(call: Call, mode: Annotated[Any, MODE] = None, rate: Anno
 @operation("POST", "/worlds/{id}/clock/advance", answers=Advanced)
 async def advance(
     call: Call, by: Duration = None, to: Moment = None, next: Count = None, until: Annotated[Any, UNTIL] = None
-) -> Any:
+) -> Advanced:
     """Moves the world forward; answers when everything that was due is done.
 
     `warnings` are `{code, message}`: `outbox-not-fetched` where webhooks waited in the outbox and no client asked for

@@ -210,7 +210,7 @@ class DroppedRule(Answer):
 
 
 @operation("GET", "/health", answers=Health)
-async def health(call: Call) -> Any:
+async def health(call: Call) -> Health:
     """Answers once the scenario is loaded. `dropped` counts lines of the log that could not be written.
 
     While the memory is full the answer is 503 `memory_full` with the same fields and the `status` `full`.
@@ -395,7 +395,7 @@ async def worlds(
     order: Annotated[str, ORDER] = "oldest",
     closed: Flag = False,
     pattern: str | None = None,
-) -> Any:
+) -> Worlds:
     """Open worlds, in the order in which they were opened; with `last` the newest.
 
     `prefix` asks for those whose id begins so, `limit` for so many; `next_cursor` is then the `cursor` that asks for
@@ -444,7 +444,7 @@ async def world(call: Call) -> Any:
 
 
 @operation("POST", "/worlds/{id}/start", early=True, answers=Started, whole=True)
-async def start_world(call: Call, now: Moment, frozen: Flag = False) -> Any:
+async def start_world(call: Call, now: Moment, frozen: Flag = False) -> Started:
     """Begins a world that was opened `late`, at the caller's `now`; one that has begun stays as it is."""
     start, is_frozen = to_instant(now, "now"), flag(frozen, "frozen")
     if call.here.starts is not None:
@@ -453,7 +453,7 @@ async def start_world(call: Call, now: Moment, frozen: Flag = False) -> Any:
 
 
 @operation("DELETE", "/worlds/{id}", early=True, answers=Closed)
-async def close_world(call: Call) -> Any:
+async def close_world(call: Call) -> Closed:
     """Closes a world; its key is denied until it is opened again. A server keeps some closed worlds to be read."""
     world_id = call.here.world.id
     await call.here.free()
@@ -462,7 +462,7 @@ async def close_world(call: Call) -> Any:
 
 
 @operation("DELETE", "/worlds", answers=ClosedMany)
-async def close_worlds(call: Call, prefix: str) -> Any:
+async def close_worlds(call: Call, prefix: str) -> ClosedMany:
     """Closes all worlds whose id begins with `prefix`, which is not empty; `closed` counts them."""
     if not prefix:
         legal = "the beginning of an id, such as test-job42-"
@@ -509,7 +509,7 @@ async def _compiled(call: Call, arguments: Mapping[str, Any]) -> Mapping[str, An
     answers=Loaded,
     longest=bounds.LONG_BODY,
 )
-async def load_scenario(call: Call, raw: ScenarioGiven = None, name: str | None = None, reset: Flag = False) -> Any:
+async def load_scenario(call: Call, raw: ScenarioGiven = None, name: str | None = None, reset: Flag = False) -> Loaded:
     """Loads another scenario: its rules at once, the rest at the next reset, or all at once with `reset`."""
     at_once = flag(reset, "reset")
     hosted = call.here
@@ -587,7 +587,7 @@ async def _compiled_rule(call: Call, arguments: Mapping[str, Any]) -> Mapping[st
     answers=PutRule,
     longest=bounds.LONG_BODY,
 )
-async def put_rule(call: Call, raw: Body = None) -> Any:
+async def put_rule(call: Call, raw: Body = None) -> PutRule:
     """Puts a rule in front of a list; answers its id."""
     raw = json_object(raw, "a rule")
     place = name, *_ = _place(call, raw)
@@ -599,7 +599,7 @@ async def put_rule(call: Call, raw: Body = None) -> Any:
 
 
 @operation("DELETE", "/worlds/{id}/rules/{rule}", act=True, answers=DroppedRule)
-async def drop_rule(call: Call, rule: str) -> Any:
+async def drop_rule(call: Call, rule: str) -> DroppedRule:
     """Removes a rule that was put there."""
     world = call.here.world
     if not any(book.drop_rule(rule) for book in world.rulebooks.values()):

@@ -81,7 +81,7 @@ class Played(Answer):
 
 
 @operation("POST", "/worlds/{id}/play", answers=Played)
-async def play(call: Call, steps: Annotated[Any, STEPS_AT_ONCE] = 1) -> Any:
+async def play(call: Call, steps: Annotated[Any, STEPS_AT_ONCE] = 1) -> Played:
     """Carries out the next steps of the scenario, as `sendbox play` does: `{did, clock, left, done}`.
 
     Each of `did` has a `step` and the instant `at` after it: `sent` the next request of the traffic, at its instant,

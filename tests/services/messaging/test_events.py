@@ -14,12 +14,14 @@ from sendbox.engine.world import World
 from sendbox.services.account.account import Account
 from sendbox.services.account.keys import Key
 from sendbox.services.account.spec import AccountSpec
+from sendbox.services.messaging.channels import FAMILY
 from sendbox.services.messaging.events import DEFAULT_INFO, info_of, kind_of
 from sendbox.services.messaging.messaging import Messaging
 from sendbox.services.messaging.model import Step
 from sendbox.services.messaging.results import CODES, STATES
 from sendbox.services.messaging.rules.rules import Rule
 from sendbox.services.templates.templates import TemplateUse
+from tests.channels import USUAL
 from tests.core.worlds import PHONE, START, advance, hook_events, make_world, path, rule, send, send_one, step
 
 CONTRACT = Contract()
@@ -274,7 +276,7 @@ def test_s6_a_reply_has_exactly_its_fields() -> None:
     assert valid([event], "IncomingReplyMessage")
 
 
-@pytest.mark.parametrize("family", ["sms", "richmsg", "chatapp"])
+@pytest.mark.parametrize("family", dict.fromkeys(FAMILY[name] for name in USUAL))
 def test_s6_an_unsolicited_message_has_exactly_its_fields(family: str) -> None:
     """§6 `incomingMessage`: no ids and no payload."""
     world = a_world()

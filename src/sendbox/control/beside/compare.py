@@ -79,7 +79,7 @@ class Compared(Answer):
 
 
 @operation("GET", "/worlds/{id}/compare", present="it compares two worlds as they are", answers=Compared)
-async def compare(call: Call, with_: str, around: Size = 5) -> Any:
+async def compare(call: Call, with_: str, around: Size = 5) -> Compared:
     """The first difference between this world and another one (`with`), as `sendbox diff` finds it.
 
     `equal` counts the canonical entries before it. `here` and `there` have so many entries before and after it as

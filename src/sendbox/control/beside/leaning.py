@@ -333,7 +333,7 @@ class Leaning(Answer):
 
 
 @operation("GET", "/worlds/{id}/leaning", words=lines, present="it makes all that was done again", answers=Leaning)
-async def leaning(call: Call, longest: Size = None, most: Count = None) -> Any:
+async def leaning(call: Call, longest: Size = None, most: Count = None) -> Leaning:
     """The assumptions that the client of this world relied on, and what it would have seen under other values of them.
 
     A world whose journal has more than `longest` entries is not replayed; after `most` differences no further one is

@@ -84,7 +84,7 @@ async def deliveries(
     search: str | None = None,
     message_id: str | None = None,
     form: Annotated[str, FORM] = "plain",
-) -> Any:
+) -> Deliveries:
     """Webhooks, each with its tries, oldest first; with `last` the newest.
 
     `limit` asks for so many; `next_cursor` is then the `cursor` that asks for those that follow, null where none do.
@@ -176,7 +176,7 @@ def _find(world: World, name: str) -> Delivery:
 
 
 @operation("GET", "/worlds/{id}/deliveries/{delivery}", answers=WholeWebhook)
-async def delivery(call: Call, delivery: str) -> Any:
+async def delivery(call: Call, delivery: str) -> WholeWebhook:
     """One webhook whole: what the list shows, and the `request` that is or was sent.
 
     `signature` says how a receiver checks it, null where it is not signed. A try `took` a time of the world.
@@ -241,7 +241,7 @@ async def _next_try(world: World, delivery: Delivery) -> Instant | None:
     return moment(min(step[0] for step in steps)) if steps else None
 
 
-def _act(call: Call, name: str, act: Callable[[Outlets, Delivery], bool], done: str) -> Any:
+def _act(call: Call, name: str, act: Callable[[Outlets, Delivery], bool], done: str) -> Webhook:
     """Does something with a delivery and shows it; `done` says what, where its state does not allow that."""
     world = call.here.world
     delivery = _find(world, name)
@@ -257,18 +257,18 @@ async def _named(call: Call, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 @operation("POST", "/worlds/{id}/deliveries/{delivery}/replay", act=True, prepare=_named, answers=Webhook)
-async def replay_delivery(call: Call, delivery: str) -> Any:
+async def replay_delivery(call: Call, delivery: str) -> Webhook:
     """Sends an ended delivery again."""
     return _act(call, delivery, Outlets.replay, "replayed; wait until it ended")
 
 
 @operation("POST", "/worlds/{id}/deliveries/{delivery}/hold", act=True, prepare=_named, answers=Webhook)
-async def hold_delivery(call: Call, delivery: str) -> Any:
+async def hold_delivery(call: Call, delivery: str) -> Webhook:
     """Stops further tries."""
     return _act(call, delivery, Outlets.hold, "held")
 
 
 @operation("POST", "/worlds/{id}/deliveries/{delivery}/release", act=True, prepare=_named, answers=Webhook)
-async def release_delivery(call: Call, delivery: str) -> Any:
+async def release_delivery(call: Call, delivery: str) -> Webhook:
     """Continues a held delivery."""
     return _act(call, delivery, Outlets.release, "released; only a held one can")

@@ -75,7 +75,7 @@ async def requests(
     order: Annotated[str, ORDER] = "oldest",
     search: str | None = None,
     form: Annotated[str, FORM] = "plain",
-) -> Any:
+) -> Requests:
     """Calls of the emulated interfaces, with findings and advice; `limit` and `more` are those of the journal.
 
     `next_cursor` is the `cursor` that asks for those that follow, null where none do. With `order=newest` the newest
@@ -135,7 +135,7 @@ def _short(world: World, number: int) -> ShortRequest:
 
 
 @operation("GET", "/worlds/{id}/requests/{n}/export", answers=RequestText, whole=True)
-async def export_request(call: Call, n: Whole, as_: Annotated[Any, AS] = "curl") -> Any:
+async def export_request(call: Call, n: Whole, as_: Annotated[Any, AS] = "curl") -> RequestText:
     """One call as text that makes it again: `as` curl, python (httpx), node (fetch), pytest, or scenario (`traffic`).
 
     A key is written as it came. 409 `not_expressible` where that form cannot say it.

@@ -96,7 +96,7 @@ def _record(world: World, kinds: Kinds) -> Generator[None, None, dict[str, Any]]
 
 
 @operation("GET", "/worlds/{id}/export", present="it has all that was done", answers=Exported, whole=True)
-async def export(call: Call, as_: Annotated[Any, FORM] = "pytest") -> Any:
+async def export(call: Call, as_: Annotated[Any, FORM] = "pytest") -> Exported:
     """The world as a file that repeats what was done to it: `as` pytest, scenario, or record (`sendbox replay`).
 
     409 `record_cut` if a bound of the server removed a part of the record.

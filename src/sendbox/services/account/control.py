@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 @operation("GET", "/worlds/{id}/account", answers=AccountView)
-async def account(call: Call) -> Any:
+async def account(call: Call) -> AccountView:
     """The present account: credit, senders, lists, templates as names, sub-keys, orders of services."""
     return account_view(call.here.world)
 
@@ -73,7 +73,7 @@ async def _compiled(call: Call, arguments: Mapping[str, Any]) -> Mapping[str, An
     answers=AccountView,
     longest=bounds.LONG_BODY,
 )
-async def change_account(call: Call, raw: Body = None) -> Any:
+async def change_account(call: Call, raw: Body = None) -> AccountView:
     """Changes the account at once: credit, templates, senders, lists, secret."""
     world = call.here.world
     raw = json_object(raw, "a change of an account")

@@ -45,7 +45,7 @@ async def _load_tokens(_call: Call, given: Mapping[str, Any]) -> Mapping[str, An
 
 
 @operation("GET", "/worlds/{id}/partner", answers=PartnerView)
-async def partner(call: Call) -> Any:
+async def partner(call: Call) -> PartnerView:
     """Signups, business accounts with their numbers, and templates.
 
     `legal` are the statuses that may follow, and what can be done to a signup; its `page` is the path of the hosted
@@ -63,13 +63,13 @@ async def partner(call: Call) -> Any:
 
 
 @operation("GET", "/worlds/{id}/signups/{signup}", answers=SignupView)
-async def signup(call: Call, signup: str) -> Any:
+async def signup(call: Call, signup: str) -> SignupView:
     """One signup, with the code that the client must enter."""
     return signup_view(call.here.world, _signup(call, signup))
 
 
 @operation("POST", "/worlds/{id}/signups/{signup}/open", act=True, prepare=_load_tokens, answers=SignupView)
-async def open_signup(call: Call, signup: str, token: str | None = None) -> Any:
+async def open_signup(call: Call, signup: str, token: str | None = None) -> SignupView:
     """The client's browser shows the hosted page; a given token must be that of the signup, and still valid."""
     return _step(call, signup, token, Partner.open)
 
@@ -81,31 +81,31 @@ async def give_number(
     phone_number: str | None = None,
     details: dict[str, Any] | None = None,
     token: str | None = None,
-) -> Any:
+) -> SignupView:
     """The client says who it is and, in the mode `manual`, which number it brings; a code goes to it."""
     return _step(call, signup, token, Partner.give_number, phone_number, _texts(details))
 
 
 @operation("POST", "/worlds/{id}/signups/{signup}/code", act=True, prepare=_load_tokens, answers=SignupView)
-async def enter_code(call: Call, signup: str, code: str, token: str | None = None) -> Any:
+async def enter_code(call: Call, signup: str, code: str, token: str | None = None) -> SignupView:
     """The client enters the code that came to its number."""
     return _step(call, signup, token, Partner.confirm, code)
 
 
 @operation("POST", "/worlds/{id}/signups/{signup}/resend", act=True, prepare=_load_tokens, answers=SignupView)
-async def resend_code(call: Call, signup: str, token: str | None = None) -> Any:
+async def resend_code(call: Call, signup: str, token: str | None = None) -> SignupView:
     """A new code is sent."""
     return _step(call, signup, token, Partner.resend_code)
 
 
 @operation("DELETE", "/worlds/{id}/signups/{signup}/number", act=True, prepare=_load_tokens, answers=SignupView)
-async def change_number(call: Call, signup: str, token: str | None = None) -> Any:
+async def change_number(call: Call, signup: str, token: str | None = None) -> SignupView:
     """The client removes the number that it gave, so that it can give another one."""
     return _step(call, signup, token, Partner.change_number)
 
 
 @operation("POST", "/worlds/{id}/signups/{signup}/finish", act=True, prepare=_load_tokens, answers=SignupView)
-async def finish_signup(call: Call, signup: str, token: str | None = None) -> Any:
+async def finish_signup(call: Call, signup: str, token: str | None = None) -> SignupView:
     """The client has done its part; the account is connected as the scenario says."""
     return _step(call, signup, token, Partner.finish)
 
@@ -113,14 +113,14 @@ async def finish_signup(call: Call, signup: str, token: str | None = None) -> An
 @operation("POST", "/worlds/{id}/signups/{signup}/complete", act=True, answers=SignupView)
 async def complete_signup(
     call: Call, signup: str, phone_number: str | None = None, details: dict[str, Any] | None = None
-) -> Any:
+) -> SignupView:
     """All remaining steps of the hosted page, in one call."""
     _like_a_number(phone_number)
     return _step(call, signup, None, Partner.complete, phone_number, _texts(details))
 
 
 @operation("POST", "/worlds/{id}/signups/{signup}/fail", act=True, answers=SignupView)
-async def fail_signup(call: Call, signup: str, reason: str | None = None) -> Any:
+async def fail_signup(call: Call, signup: str, reason: str | None = None) -> SignupView:
     """The signup fails."""
     return _step(call, signup, None, Partner.fail, reason)
 
@@ -148,7 +148,7 @@ async def move_template(call: Call, template: str, status: str, reason: str | No
 @operation("PATCH", "/worlds/{id}/numbers/{number}", act=True, answers=NumberView)
 async def move_number(
     call: Call, number: str, status: str | None = None, quality: Annotated[str | None, QUALITY] = None
-) -> Any:
+) -> NumberView:
     """Moves the status or quality of a business number, by id or phone number. 409 with the legal ones otherwise."""
     world = call.here.world
     business_number = Partner.of(world).numbers.get(number)
@@ -190,7 +190,7 @@ def _signup_view(world: World, signup: Signup) -> ListedSignup:
     return ListedSignup(**asdict(signup_view(world, signup)), page=page)
 
 
-def _step(call: Call, signup_id: str, token: str | None, step: Callable[..., None], *values: Any) -> Any:
+def _step(call: Call, signup_id: str, token: str | None, step: Callable[..., None], *values: Any) -> SignupView:
     """Does a step of a signup with these values, and shows the signup. Raises `ControlError`."""
     signup = _signup(call, signup_id, token)
     try:

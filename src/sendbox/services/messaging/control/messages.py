@@ -66,7 +66,7 @@ async def messages(
     search: str | None = None,
     form: Annotated[str, FORM] = "plain",
     request: Whole = None,
-) -> Any:
+) -> Messages:
     """Messages with attempts, oldest first; `wait` is a long poll until there is one, `last` asks for the newest.
 
     `limit` asks for so many; `next_cursor` is then the `cursor` that asks for those that follow, null where none do.
@@ -182,13 +182,13 @@ def message_named(world: World, message_id: str) -> Message:
 
 
 @operation("GET", "/worlds/{id}/messages/{message_id}", answers=MessageShown)
-async def message(call: Call, message_id: str) -> Any:
+async def message(call: Call, message_id: str) -> MessageShown:
     """One message."""
     return message_view(call.here.world, await message_of(call.here.world, message_id))
 
 
 @operation("GET", "/worlds/{id}/explain", words=explained, answers=Explanation)
-async def explain(call: Call, message_id: str) -> Any:
+async def explain(call: Call, message_id: str) -> Explanation:
     """Why a message has its result: each attempt, its checks, the rules that were tried, and why others did not match.
 
     Checks and rules are shown as they were when the attempt began, unless the record of the world was cut.
@@ -210,7 +210,9 @@ async def explain(call: Call, message_id: str) -> Any:
 @operation(
     "POST", "/worlds/{id}/messages/{message_id}/events", act=True, journals=True, prepare=named, answers=MessageShown
 )
-async def move_message(call: Call, message_id: str, result: Annotated[str, MOVED], info: str | None = None) -> Any:
+async def move_message(
+    call: Call, message_id: str, result: Annotated[str, MOVED], info: str | None = None
+) -> MessageShown:
     """Moves a message's current attempt by hand; the rest of its plan is dropped."""
     world = call.here.world
     message = message_named(world, message_id)

@@ -41,7 +41,7 @@ async def inbound(
     body: str,
     to: str | None = None,
     message_id: str | None = None,
-) -> Any:
+) -> Text:
     """A phone writes, or replies."""
     legal("channel", channel, FAMILIES)
     world = call.here.world
@@ -68,7 +68,7 @@ async def phones(
     order: Annotated[str, ORDER] = "oldest",
     search: str | None = None,
     form: Annotated[str, FORM] = "plain",
-) -> Any:
+) -> PhoneList:
     """Every phone that was written to or wrote, in order of first appearance.
 
     `limit` asks for so many; `next_cursor` is then the `cursor` that asks for those that follow, null where none do.
@@ -182,7 +182,7 @@ def _latest(call: Call, text: str, message_id: str | None) -> Iterator[tuple[Pho
 
 
 @operation("POST", "/worlds/{id}/phones/{number}/reply", status=201, act=True, prepare=named, answers=Text)
-async def phone_reply(call: Call, number: str, body: str, message_id: str | None = None) -> Any:
+async def phone_reply(call: Call, number: str, body: str, message_id: str | None = None) -> Text:
     """The phone answers the newest message that it received, or `message_id`."""
     with _latest(call, number, message_id) as (phones, message):
         return inbound_view(tried(lambda: phones.reply(message, body)))
@@ -191,13 +191,14 @@ async def phone_reply(call: Call, number: str, body: str, message_id: str | None
 @operation("POST", "/worlds/{id}/phones/{number}/write", status=201, act=True, answers=Text)
 async def phone_write(
     call: Call, number: str, body: str, channel: Annotated[str, FAMILY] = USUAL, to: str | None = None
-) -> Any:
+) -> Text:
     """The phone writes a message that is not a reply."""
-    return await inbound(call, channel, number, body, to)
+    text: Text = await inbound(call, channel, number, body, to)
+    return text
 
 
 @operation("POST", "/worlds/{id}/phones/{number}/click", act=True, prepare=named, answers=Link)
-async def phone_click(call: Call, number: str, message_id: str | None = None, link: Count = None) -> Any:
+async def phone_click(call: Call, number: str, message_id: str | None = None, link: Count = None) -> Link:
     """The phone follows a link of the newest message that it received, or of `message_id`.
 
     `link` is its number among the links of the message, from 1; else it is the first one that works.
@@ -210,7 +211,7 @@ async def phone_click(call: Call, number: str, message_id: str | None = None, li
 @operation("POST", "/worlds/{id}/phones/{number}/press", status=201, act=True, prepare=named, answers=Text)
 async def phone_press(
     call: Call, number: str, button: Annotated[Any, BUTTON] = 0, message_id: str | None = None
-) -> Any:
+) -> Text:
     """The phone presses a quick-reply button, by position or title; the service gets its payload, else its title."""
     with _latest(call, number, message_id) as (phones, message):
         body = tried(lambda: phones.pressed(message, button))
@@ -218,7 +219,7 @@ async def phone_press(
 
 
 @operation("POST", "/worlds/{id}/phones/{number}/seen", act=True, prepare=named, answers=MessageShown)
-async def phone_seen(call: Call, number: str, message_id: str | None = None) -> Any:
+async def phone_seen(call: Call, number: str, message_id: str | None = None) -> MessageShown:
     """The phone's owner opens a message (not on sms)."""
     with _latest(call, number, message_id) as (phones, message):
         tried(lambda: phones.see(message))
@@ -226,7 +227,7 @@ async def phone_seen(call: Call, number: str, message_id: str | None = None) -> 
 
 
 @operation("POST", "/worlds/{id}/phones/{number}/opt-out", act=True, answers=Handset)
-async def phone_opt_out(call: Call, number: str) -> Any:
+async def phone_opt_out(call: Call, number: str) -> Handset:
     """The phone's owner opts out of promotional messages."""
     world = call.here.world
     normal = _handset(world, number)
@@ -239,7 +240,7 @@ async def phone_opt_out(call: Call, number: str) -> Any:
 
 
 @operation("POST", "/worlds/{id}/phones/{number}/offline", act=True, answers=Handset)
-async def phone_offline(call: Call, number: str) -> Any:
+async def phone_offline(call: Call, number: str) -> Handset:
     """Switches the phone off."""
     world = call.here.world
     normal = _handset(world, number)
@@ -248,7 +249,7 @@ async def phone_offline(call: Call, number: str) -> Any:
 
 
 @operation("POST", "/worlds/{id}/phones/{number}/online", act=True, answers=Handset)
-async def phone_online(call: Call, number: str) -> Any:
+async def phone_online(call: Call, number: str) -> Handset:
     """Switches the phone on; what waited for it arrives when the clock is next moved."""
     world = call.here.world
     normal = _handset(world, number)

@@ -28,7 +28,7 @@ LOOKED_AT: Final = 200_000
 
 
 @operation("GET", "/worlds/{id}/messages/{message_id}/story", answers=Story)
-async def story(call: Call, message_id: str, explain: Flag = True) -> Any:
+async def story(call: Call, message_id: str, explain: Flag = True) -> Story:
     """All about one message: the `message`, the `request` that sent it (null where no call did), the `entries` of the
     journal about it in order, the `deliveries` with events about it, each with its tries, and the replies (`inbound`).
 
