@@ -60,13 +60,13 @@ _UNHEARD: Final = [bytes((entry, CODE["no_target"])) for entry in ENTRY]
 
 
 def met(attempt: Attempt) -> bool:
-    """Whether the step's `ttl_condition` was met by its state or a later one (A64)."""
+    """True if a state that the attempt reached meets the step's `ttl_condition`, or is later than it (A64)."""
     needed = REACH[CODES[attempt.step.condition]]
     return any(REACH[code] >= needed for code, _ in attempt.transitions())
 
 
 def _similar(attempt: Attempt, other: Attempt) -> bool:
-    """Whether attempts of two submissions report to the same target, and no flow goes on after them."""
+    """True if attempts of two submissions report to the same target, and no flow continues after them."""
     ours, theirs = attempt.message.submission, other.message.submission
     ends = attempt.number + 1 == len(ours.send.steps) and other.number + 1 == len(theirs.send.steps)
     return ends and ours.outlet is theirs.outlet and ours.carrier is None
@@ -228,7 +228,7 @@ class Simulator:
     # -- prices and text
 
     def price_of(self, send: Send) -> tuple[int, int]:
-        """What the first step costs for all recipients that it is sent to, in millionths (eur, czk)."""
+        """The price of the first step for all recipients that it is sent to, in millionths (eur, czk)."""
         step = send.steps[0]
         submission = Submission(send, "", self._account.top, Request(self._world.naming, b"", 0), 0, 0, b"")
         cost_of = self._home.costs.of(step.channel, prepare(submission, 0, step, self._account).count)
@@ -262,7 +262,7 @@ class Simulator:
         return [*(r for r in rules if r.id is not None), decided, *(r for r in rules if r.id is None)]
 
     def case(self, attempt: Attempt, now: int) -> Case:
-        """What rules may look at when an attempt asks at an instant: its message, and how it stands."""
+        """The data that rules may read when an attempt asks at an instant: its message and its present state."""
         message = attempt.message
         submission = message.submission
         send = submission.send
@@ -320,7 +320,7 @@ class Simulator:
         world.timeline.together(world.clock.now + after, attempt.message.ordinal, self.transition_due, attempts)
 
     def _alone(self, attempt: Attempt, plan: Plan) -> bool:
-        """Whether the next entry of a plan may do more than others of its kind, or something else at this instant."""
+        """True if the next entry of a plan may do more than others of its kind, or something else at this instant."""
         home, submission = self._home, attempt.message.submission
         position = len(attempt.history) // TRANSITION_SIZE
         if attempt.fate is not None or home.outages.current or submission.carrier is not None or position >= len(plan):
@@ -453,7 +453,7 @@ class Simulator:
 
     @staticmethod
     def _stays(attempt: Attempt) -> bool:
-        """Whether the flow is past this attempt, has no further step, or met its condition (§2.2, A64)."""
+        """True if the flow is past this attempt, has no further step, or met its condition (§2.2, A64)."""
         message = attempt.message
         last = message.last is not attempt or attempt.number + 1 >= len(message.submission.send.steps)
         return last or met(attempt)

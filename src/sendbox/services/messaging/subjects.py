@@ -1,4 +1,4 @@
-"""What a scenario may expect of messages, of what phones do, and of links."""
+"""The subjects of expectations in a scenario: messages, the acts of phones, and links."""
 
 from __future__ import annotations
 

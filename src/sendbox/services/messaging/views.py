@@ -151,7 +151,7 @@ def received_view(world: World, attempt: Attempt) -> answers.Text:
 
 
 def fields_on_phone(world: World, attempt: Attempt) -> dict[str, Any]:
-    """What a handset shows of an attempt, or would show, as the fields of a `Text`."""
+    """The fields of a `Text` for an attempt, as a handset shows it or would show it."""
     message = attempt.message
     return {
         "direction": "in",
@@ -166,7 +166,7 @@ def fields_on_phone(world: World, attempt: Attempt) -> dict[str, Any]:
 
 
 def handset_view(world: World, number: str) -> dict[str, Any]:
-    """What a handset is, without what is on it."""
+    """The fields that describe a handset, without the messages on it."""
     phones = Messaging.of(world).phones
     spec = phones.spec(number)
     channels = None if spec is None else spec.channels
@@ -256,5 +256,5 @@ def texts_of(shares: Iterable[Share]) -> list[answers.Text]:
 
 
 def shares_on(world: World, number: str) -> list[Share]:
-    """What other services show on a phone."""
+    """The parts of a phone's content that come from other services."""
     return [part.on_phone(number) for part in world.parts.values() if isinstance(part, Phoning)]

@@ -1,4 +1,4 @@
-"""How an export repeats what phones did, and what was done to messages."""
+"""The part of an export that repeats the acts of phones and the acts on messages."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def _opened(world: World, step: Done) -> Attempt:
 
 
 def _written(world: World, step: Done) -> dict[str, Any]:
-    """What a phone wrote by an act, which stands behind it."""
+    """The entry that repeats a message which a phone wrote by an act; the act follows it in the journal."""
     inbound: Inbound = done(world, step, "inbound")
     if "{{" in inbound.body:
         raise NoEntry("its text has {{, which is a gap in a scenario")

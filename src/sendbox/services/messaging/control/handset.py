@@ -31,7 +31,7 @@ _LOOKED: Final = 64
 
 
 def newest_view(world: World, number: str, most: int) -> Generator[None, None, NewestHandset]:
-    """What `phone` answers with `last`; pauses now and then."""
+    """The answer of `phone` with `last`; pauses now and then."""
     phones = Messaging.of(world).phones
     messages = phones.messages_of(number)
     arrived, absent = _Newest(most), _Newest(most)

@@ -112,7 +112,7 @@ async def messages(
 
 
 def found_by(world: World) -> dict[str, Key[Message]]:
-    """How messages are found by the keys of a search."""
+    """The keys of a search, each with the way in which it finds messages."""
     country = account_of(world).country
     return {
         "to": lambda value: among(written.pattern(value, country).matches, attrgetter("phone")),
@@ -221,7 +221,7 @@ async def move_message(call: Call, message_id: str, result: Annotated[str, MOVED
 
 
 def tried(act: Callable[[], Any]) -> Any:
-    """What an act answers. Raises `ControlError` where it cannot be done."""
+    """The answer of an act. Raises `ControlError` if the act cannot be done."""
     try:
         return act()
     except NoSuchThing as missing:

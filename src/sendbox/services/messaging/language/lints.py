@@ -153,7 +153,7 @@ def _webhooks(linter: Linter) -> None:
 
 
 def _hurried(blueprint: Blueprint) -> bool:
-    """Whether some rule or setting lets a later result come at once."""
+    """True if some rule or setting lets a later result come at once."""
     paths = [path for rule in blueprint.compiled["attempts"] for path in rule.paths]
     entries = [entry for path in paths for entry in path.entries if entry.result not in _AT_ONCE]
     timing = blueprint.assume.timing

@@ -58,7 +58,7 @@ def compile_rule(node: Node, reader: Reader) -> Rule:
 def _way(
     node: Node, locale: Node | None, channels: tuple[str, ...] | None, reader: Reader, *, illegal: bool
 ) -> tuple[Path, dict[str, Any]]:
-    """What a rule, or a way of a mix, says: the results, and what the phone does; and the text of that."""
+    """The content of a rule, or of a way of a mix: the results and the acts of the phone; and its text."""
     path, replies, click = Path(), None, None
     decides: dict[str, Any] = {}
     if (then := node.get("then")) is not None:

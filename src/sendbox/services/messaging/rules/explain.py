@@ -53,7 +53,7 @@ def _rules(world: World, attempt: Attempt, *, then: bool) -> list[Any]:
 
 
 class Seen(NamedTuple):
-    """What a witness saw: the checks before an attempt of a flow step began, and the rules that were tried for it."""
+    """The observations of a witness: the checks before an attempt of a flow step began, and the rules that were tried for it."""
 
     checks: list[dict[str, Any]]
     rules: list[Any]

@@ -92,7 +92,7 @@ def decode(exchange: Exchange, fields: dict[str, str], name: str, schema: str) -
 
 
 def _check_schema(exchange: Exchange, fields: dict[str, str], schema: str, places: set[str]) -> list[Finding]:
-    """What the schema finds, without places that have a finding already."""
+    """The findings of the schema, except at places that already have a finding."""
     # The key may have come another way; the caller is known before any handler runs (§5).
     fields = {"apikey": exchange.key.id, **fields}
     checker = exchange.contract.checker(schema)

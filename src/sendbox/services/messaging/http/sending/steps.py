@@ -53,7 +53,7 @@ _SENDER: Final = re.compile(r"[0-9]+|[^+\x00-\x1f][^\x00-\x1f]{0,10}")
 
 @dataclass(slots=True, eq=False, repr=False)
 class Root:
-    """What the steps of one message look at: the root's body and sender, and where remarks go."""
+    """The data that the steps of one message use: the root's body and sender, and the lists for remarks."""
 
     path: str
     exchange: Exchange
@@ -127,7 +127,7 @@ def _read_flow(flow: list[dict[str, Any]], root: Root) -> list[Step]:
 
 
 def is_off(name: str, exchange: Exchange) -> bool:
-    """Whether there is such a channel, but not in this world."""
+    """True if the channel exists, but not in this world."""
     return name in ROWS and not ROWS[name].is_on(Assume.of(exchange.world))
 
 
@@ -155,7 +155,7 @@ def truncated(body: str, path: str, section: str, advice: list[Advice]) -> str:
 
 
 def doubtful(sender: str) -> bool:
-    """Whether a sender that is not empty needs a closer look; most do not."""
+    """True if a sender that is not empty needs further checks; most do not."""
     return len(sender) > limits.SENDER or sender[0] == "+" or not sender.isprintable()
 
 
@@ -264,7 +264,7 @@ def _read_buttons(channel: Channel, buttons: list[dict[str, Any]] | None, path: 
 
 
 def _read_content(channel: Channel, fields: dict[str, Any], path: str, root: Root) -> dict[str, Any]:
-    """What stands beside the text, or in its place: buttons, a card, a carousel, anything (A02)."""
+    """The content in addition to the text, or instead of it: buttons, a card, a carousel, or raw content (A02)."""
     content: dict[str, Any] = {name: fields[name] for name in ("buttons", "card", "carousel", "raw") if name in fields}
     cards = [(f"{path}.card", CARD_FIELDS, content["card"])] if "card" in content else []
     for position, card in enumerate(content.get("carousel", ())):
