@@ -132,7 +132,7 @@ CHECKS: Final = (
         "§7.3",
         "[302] Invalid phone number format",
         ends_message=True,
-        may=lambda _checks, message, _number, _step: not all(each.valid for each in message.submission.messages),
+        may=lambda _checks, message, _number, _step: not all(other.valid for other in message.submission.messages),
     ),
     Check(
         "allowed",
@@ -246,7 +246,7 @@ class Checks:
         return self._allowed is not None and not any(pattern.matches(phone) for pattern in self._allowed)
 
     def identical(self, message: Message, number: int, step: Step) -> bool:
-        """True if the limit of other messages with a step's text, handed over for the phone within the time, is reached."""
+        """True if the allowed number of other messages with this text was handed over for the phone within the time."""
         rate = self._identical
         if rate is None or message.submission.send.unlimited:
             return False

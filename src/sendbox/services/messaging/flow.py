@@ -160,7 +160,7 @@ class Simulator:
         now = world.clock.now
         submission = messages[first].submission
         step = submission.send.steps[number]
-        asked = checks.asked(messages[first], number, step)
+        applicable = checks.asked(messages[first], number, step)
         billing = submission.key.billing or self._account
         plan = self.goal_plan(step.channel, "delivered")
         decided = bool(self.rules_for(messages[first]) or home.outages.current)
@@ -172,7 +172,7 @@ class Simulator:
         for message in messages[first:last]:
             place += 1
             message.last = attempt = Attempt(message, number, message.last)
-            for check in asked:
+            for check in applicable:
                 if check.refuses(checks, message, number, step):
                     refusal = check
                     break
@@ -309,8 +309,8 @@ class Simulator:
         attempt = attempts[0]
         position = len(attempt.history) // TRANSITION_SIZE
         if position >= len(plan):
-            for each in attempts:
-                each.plan = None
+            for member in attempts:
+                member.plan = None
             return
         after = plan[position][1]
         if after == 0 and attempt.state == ACCEPTED:
@@ -382,20 +382,20 @@ class Simulator:
         first, fate, outlet = attempt.state == ACCEPTED, attempt.fate, submission.outlet
         before, reached = attempt.history, pack_transition(code, now)
         after = before + reached
-        for each in attempts:
-            each.state = code
-            if each.history is not before:
-                before = each.history
+        for member in attempts:
+            member.state = code
+            if member.history is not before:
+                before = member.history
                 after = before + reached
-            each.history = after  # one for all that went the same way
+            member.history = after  # one for all that went the same way
         if info is not None:
-            for each in attempts:
-                each.note(f"info{code}", info)
+            for member in attempts:
+                member.note(f"info{code}", info)
         if fate is not None and fate.order_sensitive:
             world.journal.mark(len(world.journal))
         if outlet is not None:
             world.journal.extend(now, _ENTERED[code], attempts)
-            world.outlets.post(outlet, *[(each, code) for each in attempts])
+            world.outlets.post(outlet, *[(member, code) for member in attempts])
         elif submission.carrier is None:
             world.journal.extend(now, _UNHEARD[code], attempts)
         else:

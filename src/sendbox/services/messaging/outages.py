@@ -78,7 +78,7 @@ class Outage:
     key: str = ""
 
     def hits(self, attempt: Attempt) -> bool:
-        """True if the outage affects an attempt: its channel, its phone and the network of its phone are out."""
+        """True if the outage hits an attempt: its channel, phone, country, network and share all match."""
         if self.channels is not None and attempt.step.channel not in self.channels:
             return False
         phone, chooser = attempt.message.phone, attempt.message.submission.chooser

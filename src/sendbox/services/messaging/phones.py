@@ -174,15 +174,15 @@ class Phones:
         return self._receive(FAMILY[attempt.step.channel], message.phone, None, body, message)
 
     def pressed(self, message: Message, button: int | str) -> str:
-        """The text that the service gets when a quick reply is pressed: its payload or postback, else its title (A02, A68).
+        """The text that the service gets for a pressed quick reply: its payload or postback, else its title (A02, A68).
 
         `button` is a position from 0, or a title. Raises `NoSuchThing` with a list of the existing buttons.
         """
         step = next((a.step for a in reversed(message.attempts) if a.step.template or a.step.suggestions), None)
         suggested = [] if step is None else step.suggestions
-        for at, each in enumerate(suggested):
-            if button in (at, str(at), each["text"]):
-                return str(each.get("postback", each["text"]))
+        for at, suggestion in enumerate(suggested):
+            if button in (at, str(at), suggestion["text"]):
+                return str(suggestion.get("postback", suggestion["text"]))
         use = None if step is None else step.template
         template = None if step is None or use is None else self._account.template(use.name, use.language, step.sender)
         values = [] if use is None else use.buttons or []
@@ -239,8 +239,8 @@ class Phones:
         now = world.clock.now
         recipient = to
         if replied is not None:
-            shown = next((a for a in reversed(replied.attempts) if FAMILY[a.step.channel] == family), replied.last)
-            recipient = to or (DEFAULT_NUMBER if shown is None else shown.shown_sender)
+            attempt = next((a for a in reversed(replied.attempts) if FAMILY[a.step.channel] == family), replied.last)
+            recipient = to or (DEFAULT_NUMBER if attempt is None else attempt.shown_sender)
             if replied.replied_at is None:
                 replied.replied_at = now
         if recipient is None:
@@ -440,7 +440,7 @@ def _handed_over_at(attempt: Attempt) -> int:
 
 
 def _tied(newest: list[Attempt], instant_of: Callable[[Attempt], int | None] = _handed_over_at) -> bool:
-    """True if only the order of requests at one instant decides which of these attempts, newest first, is the newest."""
+    """True if only the order of requests at one instant decides which of the attempts (newest first) is newest."""
     if len(newest) < 2:
         return False
     first, second = (attempt.message.submission for attempt in newest[:2])

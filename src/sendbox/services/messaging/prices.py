@@ -47,7 +47,10 @@ class Costs:
         self._costs: dict[tuple[str, int], dict[str, tuple[int, int]]] = {}
 
     def of(self, channel: str, count: int) -> Callable[[str], tuple[int, int]]:
-        """The price of `count` segments to a phone, in millionths (eur, czk); one pair for all attempts of that price."""
+        """A function that gives the price of `count` segments to a phone, in millionths (eur, czk).
+
+        All attempts of one price share one pair.
+        """
         family = FAMILY[channel]
         costs = self._costs.setdefault((family, count), {})
 

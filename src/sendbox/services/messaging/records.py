@@ -220,8 +220,8 @@ class Message:
     @property
     def result(self) -> str:
         """The result of the attempt shown; `accepted` while nothing was tried."""
-        shown = self.shown
-        return STATES[shown.state] if shown is not None else STATES[ACCEPTED]
+        attempt = self.shown
+        return STATES[attempt.state] if attempt is not None else STATES[ACCEPTED]
 
     def result_at(self, instant: int) -> str:
         """The value of `result` at an instant in the past."""

@@ -83,9 +83,9 @@ def _written(world: World, step: Done) -> dict[str, Any]:
 def _seen(world: World, step: Done) -> dict[str, Any]:
     """A phone opened a message."""
     phone = _number(world, step)
-    seen = _opened(world, step)
+    opened = _opened(world, step)
     able = (attempt for attempt, state in _held(world, phone, step) if LEGAL[attempt.step.channel][state][SEEN])
-    if next(able, None) is not seen:
+    if next(able, None) is not opened:
         raise NoEntry(_NEWEST)
     return {"phone": {"number": phone, "act": "seen"}}
 

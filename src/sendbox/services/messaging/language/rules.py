@@ -33,7 +33,7 @@ def compile_rule(node: Node, reader: Reader) -> Rule:
     way, decides = _way(node, node.get("locale"), channels, reader, illegal=illegal)
     if (mixed := node.get("mix")) is not None:
         mix, decides["mix"] = _mix(mixed, node.get("locale"), channels, reader, illegal=illegal)
-        leading = [each.leads for each, _ in mix]
+        leading = [path.leads for path, _ in mix]
         if any(leading) and way.leads:
             reader.complain(node, "mix", '"mix" stands beside "then"; a rule decides the way once', key="mix")
         elif any(leading) and not all(leading) and not mixed.cut:

@@ -51,15 +51,15 @@ class After:
             before = [
                 f"{attempt.step.channel} {STATES[attempt.state_at(case.instant)]}" for attempt in _attempts_before(case)
             ]
-            wanted = [" or ".join(words) for words in (self.channel, self.result) if words]
+            conditions = [" or ".join(words) for words in (self.channel, self.result) if words]
             if self.info is not None:
-                wanted.append(f"with an info like {' or '.join(map(quoted, several(self.info)))}")
+                conditions.append(f"with an info like {' or '.join(map(quoted, several(self.info)))}")
             were = (
                 f"the attempts before are {', '.join(before[::-1])}"
                 if before
                 else "there is no attempt before this one"
             )
-            differences.append(f"{were}, wanted one {' '.join(wanted)}")
+            differences.append(f"{were}, wanted one {' '.join(conditions)}")
         return "; ".join(differences)
 
     def raced(self, case: Case) -> bool:

@@ -53,7 +53,7 @@ _SENDER: Final = re.compile(r"[0-9]+|[^+\x00-\x1f][^\x00-\x1f]{0,10}")
 
 @dataclass(slots=True, eq=False, repr=False)
 class Root:
-    """The data that the steps of one message use: the root's body and sender, and the lists for remarks."""
+    """The data that the steps of one message use: the root's body and sender, and the lists for problems and advice."""
 
     path: str
     exchange: Exchange
@@ -91,8 +91,8 @@ def _usual(sender: str | None) -> tuple[Step]:
 def read_flow(flow: list[dict[str, Any]], root: Root) -> Sequence[Step]:
     """The steps of `flow` in their order; what is wrong with them goes to the root's problems (§2.2)."""
     assume, key = Assume.of(root.exchange.world), root.exchange.key
-    said = (id(assume), orjson.dumps(flow), root.sender, key.default_sender, root.body is None)
-    known = _FLOWS.get(said)
+    flow_key = (id(assume), orjson.dumps(flow), root.sender, key.default_sender, root.body is None)
+    known = _FLOWS.get(flow_key)
     if known is not None and known[0] is assume:
         root.own_senders = known[2]
         return known[1]
@@ -100,10 +100,10 @@ def read_flow(flow: list[dict[str, Any]], root: Root) -> Sequence[Step]:
     steps = tuple(_read_flow(flow, root))
     # the numbers of the account may change, which the gateways that send from them ask for
     plain = all(step.gateway not in NUMBER_GATEWAYS for step in steps)
-    if plain and len(root.problems) + len(root.advice) == remarks and len(said[1]) <= _LONGEST:
+    if plain and len(root.problems) + len(root.advice) == remarks and len(flow_key[1]) <= _LONGEST:
         if len(_FLOWS) >= _REMEMBERED:
             _FLOWS.clear()
-        _FLOWS[said] = assume, steps, root.own_senders
+        _FLOWS[flow_key] = assume, steps, root.own_senders
     return steps
 
 
@@ -293,8 +293,8 @@ def _remark_gateway(gateway: str, sender: str | None, path: str, root: Root) -> 
     """Advice on a gateway that wants a number which is not there (A80)."""
     if gateway == "direct":
         if sender is None or not sender.isdecimal():
-            shown = show(sender) if sender else "not given"
-            text = f'"direct" is for a dedicated virtual number, and the sender is {shown}'
+            sender_text = show(sender) if sender else "not given"
+            text = f'"direct" is for a dedicated virtual number, and the sender is {sender_text}'
             root.advice.append(advise(GATEWAY_DIRECT_WITHOUT_NUMBER, text, path))
     elif not account_of(root.exchange.world).numbers:
         text = f"{show(gateway)} sends from a number of the account's own, and the account has none"
