@@ -90,7 +90,7 @@ def _leave_out_tests(world: World, submission: Submission) -> None:
             world.advise(
                 advise(TEST_NUMBER, text, f"{submission.send.path}.to[{message.index}].phone_number"), message.phone
             )
-    submission.messages = tuple(each for each in submission.messages if each.phone != limits.TEST_NUMBER)
+    submission.messages = tuple(message for message in submission.messages if message.phone != limits.TEST_NUMBER)
 
 
 def _may_overtake(world: World, submission: Submission) -> None:

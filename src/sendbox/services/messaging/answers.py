@@ -1,4 +1,4 @@
-"""What operations on messages and phones answer."""
+"""The answers of operations on messages and phones."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ class Unfit(Exception):
 
 
 class Decoded(NamedTuple):
-    """What a line says: a command and its canonical request, or None and why it is illegal."""
+    """The content of a line: a command and its canonical request, or None and why it is illegal."""
 
     send: Send | None
     content: bytes

@@ -62,12 +62,12 @@ class Channel:
 
     @property
     def numeric(self) -> bool:
-        """Whether its senders are Phone Number IDs."""
+        """True if its senders are Phone Number IDs."""
         return self.sender == "number"
 
     @property
     def takes_body(self) -> bool:
-        """Whether its text stands in `body`; else it is a template's."""
+        """True if its text is in `body`; else the text comes from a template."""
         return "body" in self.fields
 
     @property
@@ -76,12 +76,12 @@ class Channel:
         return self.assumed if self.setting else None
 
     def is_on(self, assume: Assume) -> bool:
-        """Whether there is such a channel in a world with these settings."""
+        """True if the channel exists in a world with these settings."""
         return not self.setting or bool(getattr(assume, self.setting))
 
     @property
     def shows_seen(self) -> bool:
-        """Whether it reports that a message was opened (§3.1)."""
+        """True if it reports that a message was opened (§3.1)."""
         return any("opened" in row for row in self.lifecycle.values())
 
     @property

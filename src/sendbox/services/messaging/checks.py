@@ -107,7 +107,7 @@ def _template_not_approved(checks: Checks, _message: Message, _number: int, step
 
 
 def _too_dear(checks: Checks, message: Message, number: int, step: Step) -> bool:
-    """Whether the balance does not cover the step; when it is handed over, the charge itself says so."""
+    """True if the balance does not cover the step; at the hand-over, the charge itself detects this."""
     billing = message.submission.key.billing or checks.account
     count = prepare(message.submission, number, step, checks.account).count
     eur, czk = checks.costs.of(step.channel, count)(message.phone)
@@ -132,7 +132,7 @@ CHECKS: Final = (
         "§7.3",
         "[302] Invalid phone number format",
         ends_message=True,
-        may=lambda _checks, message, _number, _step: not all(each.valid for each in message.submission.messages),
+        may=lambda _checks, message, _number, _step: not all(other.valid for other in message.submission.messages),
     ),
     Check(
         "allowed",
@@ -222,7 +222,7 @@ class Checks:
 
     @property
     def remembering(self) -> bool:
-        """Whether texts that were handed over are remembered."""
+        """True if texts that were handed over are remembered."""
         return self._identical is not None
 
     def remark_entry(self, message: Message) -> None:
@@ -242,11 +242,11 @@ class Checks:
                 self.world.advise(advise(ENTRY_NOT_IN_FORCE, text, "$.to"), message.phone)
 
     def not_allowed(self, phone: str) -> bool:
-        """Whether a number is not among those that are allowed."""
+        """True if a number is not among the allowed numbers."""
         return self._allowed is not None and not any(pattern.matches(phone) for pattern in self._allowed)
 
     def identical(self, message: Message, number: int, step: Step) -> bool:
-        """Whether so many other messages of a step's text were handed over for the phone within the time."""
+        """True if the allowed number of other messages with this text was handed over for the phone within the time."""
         rate = self._identical
         if rate is None or message.submission.send.unlimited:
             return False

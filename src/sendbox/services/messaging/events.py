@@ -72,7 +72,7 @@ def channel_details(attempt: Attempt) -> dict[str, Any]:
 
 
 def _shared(attempt: Attempt, code: int) -> dict[str, Any]:
-    """What the events of a result have in common for each message of a submission; None stands for what is its own."""
+    """The fields that the events of a result share in one submission; None stands for each message's own value."""
     submission = attempt.message.submission
     channel = attempt.step.channel
     event: dict[str, Any] = {
@@ -161,7 +161,7 @@ def _case_of_sent(event: tuple[Attempt, int]) -> Case:
 
 
 def _fields(event: str, gateway: str, phone: str, tags: tuple[str, ...]) -> dict[str, Any]:
-    """What conditions of `webhooks` ask for."""
+    """The fields that conditions of `webhooks` ask for."""
     return {"event": event, "gateway": gateway, "phone": phone, "tag": tags}
 
 

@@ -60,13 +60,13 @@ _UNHEARD: Final = [bytes((entry, CODE["no_target"])) for entry in ENTRY]
 
 
 def met(attempt: Attempt) -> bool:
-    """Whether the step's `ttl_condition` was met by its state or a later one (A64)."""
+    """True if a state that the attempt reached meets the step's `ttl_condition`, or is later than it (A64)."""
     needed = REACH[CODES[attempt.step.condition]]
     return any(REACH[code] >= needed for code, _ in attempt.transitions())
 
 
 def _similar(attempt: Attempt, other: Attempt) -> bool:
-    """Whether attempts of two submissions report to the same target, and no flow goes on after them."""
+    """True if attempts of two submissions report to the same target, and no flow continues after them."""
     ours, theirs = attempt.message.submission, other.message.submission
     ends = attempt.number + 1 == len(ours.send.steps) and other.number + 1 == len(theirs.send.steps)
     return ends and ours.outlet is theirs.outlet and ours.carrier is None
@@ -160,7 +160,7 @@ class Simulator:
         now = world.clock.now
         submission = messages[first].submission
         step = submission.send.steps[number]
-        asked = checks.asked(messages[first], number, step)
+        applicable = checks.asked(messages[first], number, step)
         billing = submission.key.billing or self._account
         plan = self.goal_plan(step.channel, "delivered")
         decided = bool(self.rules_for(messages[first]) or home.outages.current)
@@ -172,7 +172,7 @@ class Simulator:
         for message in messages[first:last]:
             place += 1
             message.last = attempt = Attempt(message, number, message.last)
-            for check in asked:
+            for check in applicable:
                 if check.refuses(checks, message, number, step):
                     refusal = check
                     break
@@ -228,7 +228,7 @@ class Simulator:
     # -- prices and text
 
     def price_of(self, send: Send) -> tuple[int, int]:
-        """What the first step costs for all recipients that it is sent to, in millionths (eur, czk)."""
+        """The price of the first step for all recipients that it is sent to, in millionths (eur, czk)."""
         step = send.steps[0]
         submission = Submission(send, "", self._account.top, Request(self._world.naming, b"", 0), 0, 0, b"")
         cost_of = self._home.costs.of(step.channel, prepare(submission, 0, step, self._account).count)
@@ -262,7 +262,7 @@ class Simulator:
         return [*(r for r in rules if r.id is not None), decided, *(r for r in rules if r.id is None)]
 
     def case(self, attempt: Attempt, now: int) -> Case:
-        """What rules may look at when an attempt asks at an instant: its message, and how it stands."""
+        """The data that rules may read when an attempt asks at an instant: its message and its present state."""
         message = attempt.message
         submission = message.submission
         send = submission.send
@@ -309,8 +309,8 @@ class Simulator:
         attempt = attempts[0]
         position = len(attempt.history) // TRANSITION_SIZE
         if position >= len(plan):
-            for each in attempts:
-                each.plan = None
+            for member in attempts:
+                member.plan = None
             return
         after = plan[position][1]
         if after == 0 and attempt.state == ACCEPTED:
@@ -320,7 +320,7 @@ class Simulator:
         world.timeline.together(world.clock.now + after, attempt.message.ordinal, self.transition_due, attempts)
 
     def _alone(self, attempt: Attempt, plan: Plan) -> bool:
-        """Whether the next entry of a plan may do more than others of its kind, or something else at this instant."""
+        """True if the next entry of a plan may do more than others of its kind, or something else at this instant."""
         home, submission = self._home, attempt.message.submission
         position = len(attempt.history) // TRANSITION_SIZE
         if attempt.fate is not None or home.outages.current or submission.carrier is not None or position >= len(plan):
@@ -382,20 +382,20 @@ class Simulator:
         first, fate, outlet = attempt.state == ACCEPTED, attempt.fate, submission.outlet
         before, reached = attempt.history, pack_transition(code, now)
         after = before + reached
-        for each in attempts:
-            each.state = code
-            if each.history is not before:
-                before = each.history
+        for member in attempts:
+            member.state = code
+            if member.history is not before:
+                before = member.history
                 after = before + reached
-            each.history = after  # one for all that went the same way
+            member.history = after  # one for all that went the same way
         if info is not None:
-            for each in attempts:
-                each.note(f"info{code}", info)
+            for member in attempts:
+                member.note(f"info{code}", info)
         if fate is not None and fate.order_sensitive:
             world.journal.mark(len(world.journal))
         if outlet is not None:
             world.journal.extend(now, _ENTERED[code], attempts)
-            world.outlets.post(outlet, *[(each, code) for each in attempts])
+            world.outlets.post(outlet, *[(member, code) for member in attempts])
         elif submission.carrier is None:
             world.journal.extend(now, _UNHEARD[code], attempts)
         else:
@@ -453,7 +453,7 @@ class Simulator:
 
     @staticmethod
     def _stays(attempt: Attempt) -> bool:
-        """Whether the flow is past this attempt, has no further step, or met its condition (§2.2, A64)."""
+        """True if the flow is past this attempt, has no further step, or met its condition (§2.2, A64)."""
         message = attempt.message
         last = message.last is not attempt or attempt.number + 1 >= len(message.submission.send.steps)
         return last or met(attempt)

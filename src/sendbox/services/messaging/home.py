@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class Movements(Protocol):
-    """What moves attempts from result to result (`flow.py`)."""
+    """The part that moves attempts from result to result (`flow.py`)."""
 
     def submission_due(self, submission: Submission) -> None:
         """The instant of a submission's hand-over has come."""
@@ -59,19 +59,19 @@ class Handsets(Protocol):
 
     @property
     def differ(self) -> bool:
-        """Whether the scenario says of any phone what it can receive."""
+        """True if the scenario has entries for phones, which say what these can receive."""
         ...
 
     @property
     def may_be_off(self) -> bool:
-        """Whether any phone may be switched off."""
+        """True if there may be a phone that is switched off."""
         ...
 
     def has(self, number: str, family: str) -> bool:
-        """Whether the phone can receive on `sms`, `richmsg` or `chatapp`."""
+        """True if the phone can receive messages on `sms`, `richmsg` or `chatapp`."""
 
     def conversation_open(self, number: str) -> bool:
-        """Whether free text may be sent to this phone."""
+        """True if free text may be sent to this phone."""
 
     def message_before(self, number: str, ordinal: int) -> Message | None:
         """The client's message to a number that was accepted just before the one of that ordinal."""
@@ -99,7 +99,7 @@ class Cutting(Protocol):
         """The plan of an attempt that begins while what it goes over is out."""
 
     def hold(self, attempt: Attempt, plan: Plan, code: int) -> bool:
-        """Whether what is due for an attempt is put off, or ends it."""
+        """True if the entry of the plan that is due is postponed, or if the outage ends the attempt instead."""
 
 
 class Home(Protocol):
@@ -126,7 +126,7 @@ class Home(Protocol):
     def outages(self) -> Cutting: ...
 
     def is_test(self, phone: str) -> bool:
-        """Whether it is the test number, to which nothing is handed over (A89)."""
+        """True if it is the test number, to which nothing is handed over (A89)."""
 
     def accept(self, operation: str, sends: list[Send], key: Key, content: bytes, origin: str = "") -> Accepted:
         """Takes the Message objects of one request."""

@@ -1,6 +1,6 @@
-"""What can be observed of messaging: results, hand-overs, phones, links, bulk files, outages.
+"""Everything in messaging that can be observed: results, hand-overs, phones, links, bulk files, outages.
 
-Long because everything that is said about a kind stands in its row, and messaging has most kinds.
+It is long because all texts and functions of a kind are in its row, and messaging has most of the kinds.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ def _transition_lines(code: int, canon: Canon, attempt: Attempt) -> Iterator[Lin
 
 
 class _Ways:
-    """What coverage remembers of attempts: their states so far, and those that the flow moved on from."""
+    """The memory of coverage: the states of attempts so far, and the attempts that the flow has left."""
 
     def __init__(self) -> None:
         self.states: dict[Attempt, int] = {}

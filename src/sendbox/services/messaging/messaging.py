@@ -1,4 +1,4 @@
-"""Messaging: what it keeps in a world, and what others can ask of it."""
+"""Messaging: the state that it keeps in a world, and the methods that other parts can call."""
 
 from __future__ import annotations
 
@@ -89,12 +89,12 @@ class Messaging(Part):
 
     @property
     def counts(self) -> Mapping[str, int]:
-        """How many messages there are."""
+        """The number of messages."""
         return {"messages": len(self.messages)}
 
     @property
     def made(self) -> int:
-        """How many messages there were so far, forgotten ones included."""
+        """The number of all messages so far, including forgotten ones."""
         return self.messages.made
 
     def forget(self, until: int, bound: str, most: int) -> Generator[None, None, int]:
@@ -108,7 +108,7 @@ class Messaging(Part):
         self.bulks.decode = old.bulks.decode
 
     def lapses(self, at: int, kind: str, what: Any) -> bool:
-        """Whether a conversation really ends now; it may have been prolonged since (A66)."""
+        """True if a conversation really ends now; it may have been prolonged since (A66)."""
         return self.phones.conversations.get(what[0]) == at
 
     # -- commands
@@ -131,11 +131,11 @@ class Messaging(Part):
         return accept(self, operation, sends, key, content, origin, record, kind)
 
     def is_test(self, phone: str) -> bool:
-        """Whether it is the test number, to which nothing is handed over (A89)."""
+        """True if it is the test number, to which nothing is handed over (A89)."""
         return self.assume.test_number == "on" and phone == limits.TEST_NUMBER
 
     def can_pay(self, sends: list[Send], key: Key) -> bool:
-        """Whether the key's balance could pay all of these now (A12, A13); the test number costs nothing (A89)."""
+        """True if the key's balance could pay for all of these now (A12, A13); the test number costs nothing (A89)."""
         billing = self.account.billing_of(key)
         prices = [self.simulator.price_of(send) for send in sends]
         return sum(eur if billing.currency == "EUR" else czk for eur, czk in prices) <= billing.balance
@@ -189,7 +189,7 @@ class Messaging(Part):
                     yield attempt
 
     def written(self) -> list[Inbound]:
-        """What phones wrote, oldest first."""
+        """The messages that phones wrote, oldest first."""
         return self.phones.inbound
 
     # -- what a scenario's timeline does

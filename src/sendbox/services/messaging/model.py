@@ -52,7 +52,7 @@ class Step:
         """The replies that the step suggests, in the order in which they stand."""
         content = self.content or {}
         holders = [content, content.get("card", {}), *content.get("carousel", ())]
-        return [each for part in holders for each in part.get("buttons", ()) if each["type"] == "reply"]
+        return [button for part in holders for button in part.get("buttons", ()) if button["type"] == "reply"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,14 +112,14 @@ class Send:
     @property
     def payload(self) -> bytes:
         """The payload as JSON."""
-        given = self.given_payload
-        return given if isinstance(given, bytes) else self._part(given)
+        payload = self.given_payload
+        return payload if isinstance(payload, bytes) else self._part(payload)
 
     @property
     def body(self) -> str | None:
         """The text of the root."""
-        given = self.given_body
-        return self._part(given).decode() if isinstance(given, int) else given
+        body = self.given_body
+        return self._part(body).decode() if isinstance(body, int) else body
 
     def _part(self, place: int) -> bytes:
         first = place >> _LENGTH

@@ -43,7 +43,7 @@ _CUT_OFF: Final = "cut_off"
 
 
 def named(entry: Mapping[str, Any]) -> str:
-    """What is out, in words, from an entry of the journal."""
+    """The description of an outage in words, from an entry of the journal."""
     channels = entry.get("channel") or []
     where = [channels if isinstance(channels, str) else ", ".join(channels)]
     if entry.get("operator") is not None:
@@ -78,7 +78,7 @@ class Outage:
     key: str = ""
 
     def hits(self, attempt: Attempt) -> bool:
-        """Whether an attempt goes over what is out."""
+        """True if the outage hits an attempt: its channel, phone, country, network and share all match."""
         if self.channels is not None and attempt.step.channel not in self.channels:
             return False
         phone, chooser = attempt.message.phone, attempt.message.submission.chooser
@@ -103,11 +103,11 @@ class Current:
     what: dict[str, Any]
 
     def meets_new(self, attempt: Attempt) -> bool:
-        """Whether an attempt was not handed over before the outage."""
+        """True if an attempt was not handed over before the outage."""
         return not attempt.history or attempt.transitions()[0][1] >= self.began
 
     def word(self, attempt: Attempt) -> str:
-        """What becomes of an attempt: it was handed over before the outage, or since."""
+        """The effect on an attempt: it depends on whether the attempt was handed over before the outage, or since."""
         return self.outage.new if self.meets_new(attempt) else self.outage.in_flight
 
 
@@ -129,7 +129,7 @@ class Outages:
         world.timeline.at(current.until, -1, self.recovery_due, current)
 
     def says(self, attempt: Attempt) -> str | None:
-        """What an outage makes of an attempt, or made of it; None = nothing."""
+        """The effect of an outage on an attempt, now or in the past, in words; None = no effect."""
         if attempt.extra is not None and _CUT_OFF in attempt.extra:
             return f"an outage ends it: {attempt.extra[_CUT_OFF]}"
         current = self.over(attempt) if attempt.plan else None
@@ -163,7 +163,7 @@ class Outages:
         return (*way, (code, after, outage.info))
 
     def hold(self, attempt: Attempt, plan: Plan, code: int) -> bool:
-        """Whether what is due for an attempt is put off, or ends it.
+        """True if the entry of the plan that is due is postponed, or if the outage ends the attempt instead.
 
         The hand-over goes through, as `sending`: a TTL counts from it (A64).
         """

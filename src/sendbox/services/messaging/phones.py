@@ -46,7 +46,7 @@ _VERBS: Final = {"seen": "see"}
 
 
 class NoSuchThing(LookupError):
-    """What an act needs is not there; the message says what was looked for."""
+    """Something that an act needs does not exist; the message of the error names it."""
 
 
 class Phones:
@@ -83,25 +83,25 @@ class Phones:
 
     @property
     def differ(self) -> bool:
-        """Whether the scenario says of any phone what it can receive."""
+        """True if the scenario has entries for phones, which say what these can receive."""
         return bool(self.specs)
 
     def has(self, number: str, family: str) -> bool:
-        """Whether the phone can receive on a family of channels."""
+        """True if the phone can receive messages on a family of channels."""
         if not self.specs:
             return True
         spec = self.spec(number)
         return spec is None or spec.channels is None or family in spec.channels
 
     def conversation_open(self, number: str) -> bool:
-        """Whether free text may be sent to this phone (§2.2, A66)."""
+        """True if free text may be sent to this phone (§2.2, A66)."""
         if self.conversations.get(number, 0) > self._world.clock.now:
             return True
         spec = self.spec(number)
         return spec is not None and spec.conversation
 
     def is_offline(self, number: str) -> bool:
-        """Whether the phone is switched off: receipts wait until it is back."""
+        """True if the phone is switched off: receipts wait until it is switched on again."""
         switched = self.offline.get(number)
         if switched is None:
             spec = self.spec(number)
@@ -110,7 +110,7 @@ class Phones:
 
     @property
     def may_be_off(self) -> bool:
-        """Whether any phone may be switched off."""
+        """True if there may be a phone that is switched off."""
         return bool(self.offline or self.specs)
 
     def park(self, attempt: Attempt) -> bool:
@@ -134,7 +134,7 @@ class Phones:
         self.appearances.look_again()
 
     def inbox(self, number: str) -> list[Attempt]:
-        """What arrived on the handset, in the order of arrival."""
+        """The attempts that arrived on the handset, in the order of arrival."""
         arrived = [
             (at, message.ordinal, attempt.number, attempt)
             for message in self.messages_of(number)
@@ -144,7 +144,7 @@ class Phones:
         return [attempt for *_, attempt in sorted(arrived, key=itemgetter(0, 1, 2))]
 
     def newest_arrival(self, number: str) -> tuple[Attempt | None, bool]:
-        """What arrived on the handset last, and whether it is the last only by the order in which requests came."""
+        """The attempt that arrived last on the handset, and True if only the order of requests makes it the last."""
         newest = self.inbox(number)[:-3:-1]
         return (newest[0] if newest else None), _tied(newest, attrgetter("arrived_at"))
 
@@ -174,15 +174,15 @@ class Phones:
         return self._receive(FAMILY[attempt.step.channel], message.phone, None, body, message)
 
     def pressed(self, message: Message, button: int | str) -> str:
-        """What the service gets when a quick reply is pressed: its payload or postback, else its title (A02, A68).
+        """The text that the service gets for a pressed quick reply: its payload or postback, else its title (A02, A68).
 
-        `button` is a position from 0, or a title. Raises `NoSuchThing` with the buttons that there are.
+        `button` is a position from 0, or a title. Raises `NoSuchThing` with a list of the existing buttons.
         """
         step = next((a.step for a in reversed(message.attempts) if a.step.template or a.step.suggestions), None)
         suggested = [] if step is None else step.suggestions
-        for at, each in enumerate(suggested):
-            if button in (at, str(at), each["text"]):
-                return str(each.get("postback", each["text"]))
+        for at, suggestion in enumerate(suggested):
+            if button in (at, str(at), suggestion["text"]):
+                return str(suggestion.get("postback", suggestion["text"]))
         use = None if step is None else step.template
         template = None if step is None or use is None else self._account.template(use.name, use.language, step.sender)
         values = [] if use is None else use.buttons or []
@@ -197,7 +197,7 @@ class Phones:
         raise NoSuchThing(f'"{button}" is not a quick reply of this message; there are: {titles}')
 
     def acts_on(self, message: Message) -> list[str]:
-        """What the owner can do with a message now."""
+        """The acts that the owner can do with a message now."""
         attempt = message.shown
         legal = {
             "reply": attempt is not None and attempt.state in _HAD,
@@ -239,8 +239,8 @@ class Phones:
         now = world.clock.now
         recipient = to
         if replied is not None:
-            shown = next((a for a in reversed(replied.attempts) if FAMILY[a.step.channel] == family), replied.last)
-            recipient = to or (DEFAULT_NUMBER if shown is None else shown.shown_sender)
+            attempt = next((a for a in reversed(replied.attempts) if FAMILY[a.step.channel] == family), replied.last)
+            recipient = to or (DEFAULT_NUMBER if attempt is None else attempt.shown_sender)
             if replied.replied_at is None:
                 replied.replied_at = now
         if recipient is None:
@@ -261,7 +261,7 @@ class Phones:
         return inbound
 
     def _report(self, outlet: Outlet | None, inbound: Inbound) -> None:
-        """What a phone wrote goes to a target; without one it is journaled, with advice, and lost (A68)."""
+        """Reports a message from a phone to a target; without a target it is journaled, with advice, and lost (A68)."""
         world = self._world
         if outlet is not None:
             world.outlets.post(outlet, inbound)
@@ -440,7 +440,7 @@ def _handed_over_at(attempt: Attempt) -> int:
 
 
 def _tied(newest: list[Attempt], instant_of: Callable[[Attempt], int | None] = _handed_over_at) -> bool:
-    """Whether requests of one instant decide which of these attempts, newest first, is the newest."""
+    """True if only the order of requests at one instant decides which of the attempts (newest first) is newest."""
     if len(newest) < 2:
         return False
     first, second = (attempt.message.submission for attempt in newest[:2])

@@ -1,4 +1,4 @@
-"""What one segment costs (§6 `price_czk`, `price_eur`; A61).
+"""The price of one segment (§6 `price_czk`, `price_eur`; A61).
 
 The figures are invented, of the usual order of such prices: the sandbox shows that a charge was made, and that it
 depends on country and channel. Millionths of the currency, so that sums stay integers.
@@ -38,7 +38,7 @@ def combined(own: Prices | None) -> dict[tuple[str, str], tuple[int, int]]:
 
 
 class Costs:
-    """What attempts cost in one world, looked up once for each channel, count and country."""
+    """The prices of attempts in one world, looked up once for each channel, count and country."""
 
     __slots__ = ("_costs", "_prices")
 
@@ -47,7 +47,10 @@ class Costs:
         self._costs: dict[tuple[str, int], dict[str, tuple[int, int]]] = {}
 
     def of(self, channel: str, count: int) -> Callable[[str], tuple[int, int]]:
-        """What `count` segments to a phone cost, in millionths (eur, czk); one pair for all attempts of that price."""
+        """A function that gives the price of `count` segments to a phone, in millionths (eur, czk).
+
+        All attempts of one price share one pair.
+        """
         family = FAMILY[channel]
         costs = self._costs.setdefault((family, count), {})
 

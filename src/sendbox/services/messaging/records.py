@@ -59,7 +59,7 @@ def id_in(names: bytes, naming: Naming, place: int) -> str:
 
 
 def base_id_in(names: bytes, naming: Naming, index: int) -> str:
-    """What the ids of the messages of an object begin with, where a request has several."""
+    """The start of the ids of the messages of one object, if a request has several objects."""
     return uuid_text(naming.name("message", names, index))
 
 
@@ -106,7 +106,7 @@ class Request:
         return _id(self.naming, self.digest, self.equal, place + 1)
 
     def base_id(self, index: int) -> str:
-        """What the ids of the messages of an object begin with, of a request with several."""
+        """The start of the ids of the messages of one object, for a request with several objects."""
         return _base_id(self.naming, self.digest, self.equal, index)
 
 
@@ -146,12 +146,12 @@ class Submission:
 
     @property
     def base_id(self) -> str:
-        """What the ids of its messages begin with where a request has several objects, else ""."""
+        """The start of the ids of its messages if the request may have several objects, else ""."""
         return self.request.base_id(self.index) if self.several else ""
 
     @property
     def several(self) -> bool:
-        """Whether its request may have several objects, each with ids of its own."""
+        """True if its request may have several objects, each with its own ids."""
         return self.operation == SEVERAL
 
     def id_of(self, place: int) -> str:
@@ -220,11 +220,11 @@ class Message:
     @property
     def result(self) -> str:
         """The result of the attempt shown; `accepted` while nothing was tried."""
-        shown = self.shown
-        return STATES[shown.state] if shown is not None else STATES[ACCEPTED]
+        attempt = self.shown
+        return STATES[attempt.state] if attempt is not None else STATES[ACCEPTED]
 
     def result_at(self, instant: int) -> str:
-        """What `result` was at an instant that has been."""
+        """The value of `result` at an instant in the past."""
         best = ACCEPTED
         for attempt in self.attempts:
             state = attempt.state_at(instant)
@@ -261,7 +261,7 @@ class Attempt:
 
     @property
     def position(self) -> int:
-        """How many transitions there were; while there is a plan, the entry of it that comes next."""
+        """The number of transitions so far; while there is a plan, this is also the index of its next entry."""
         return len(self.history) // TRANSITION_SIZE
 
     @property
@@ -385,7 +385,7 @@ class Link:
 
 @dataclass(slots=True, eq=False, repr=False)
 class Accepted:
-    """What `World.accept` answers: ids of the request, of each submission, and of each recipient (None = rejected).
+    """The answer of `World.accept`: ids of the request, of each submission, and of each recipient (None = rejected).
 
     `findings` say why recipients were rejected.
     """

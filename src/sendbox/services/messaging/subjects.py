@@ -1,4 +1,4 @@
-"""What a scenario may expect of messages, of what phones do, and of links."""
+"""The subjects of expectations in a scenario: messages, the acts of phones, and links."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ def _attempt(subject: Any) -> Attempt:
 
 
 def _shown_step(message: Message) -> Any:
-    shown = message.shown
-    return message.submission.send.steps[0] if shown is None else shown.step
+    attempt = message.shown
+    return message.submission.send.steps[0] if attempt is None else attempt.step
 
 
 def keys_of(world: World) -> Iterable[str]:
@@ -111,8 +111,8 @@ def _template(step: Step) -> str | None:
 
 def _ended(message: Message) -> int:
     """When a message came to its result."""
-    shown = message.shown
-    return message.accepted_at if shown is None else _moved(shown)
+    attempt = message.shown
+    return message.accepted_at if attempt is None else _moved(attempt)
 
 
 def _moved(attempt: Attempt) -> int:
@@ -224,8 +224,8 @@ def _sent(message: Message) -> tuple[Any, Any]:
     return message.cause or next(iter(message.attempts), None), None
 
 
-def _messages(says: str, at: Callable[[Message], int], made: Callable[[Message], tuple[Any, Any]]) -> Subject:
-    """A row of messages; `at` says which instant of a message is its time, `made` with what it came then."""
+def _messages(says: str, at: Callable[[Message], int], origin: Callable[[Message], tuple[Any, Any]]) -> Subject:
+    """A row of messages; `at` says which instant of a message is its time, `origin` with what it came then."""
     return Subject(
         says,
         _MESSAGE_FIELDS,
@@ -233,7 +233,7 @@ def _messages(says: str, at: Callable[[Message], int], made: Callable[[Message],
         _BY_CALLS,
         kept=_every_message,
         at=at,
-        made=made,
+        made=origin,
         about=_OF_STEP,
         own=("message",),
         parts=_STEPS,

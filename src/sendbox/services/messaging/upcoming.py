@@ -1,4 +1,4 @@
-"""What is still to come for messages, in words: steps by the names of their handlers."""
+"""The steps that are still to come for messages, in words, by the names of their handlers."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ def attempt_view(attempt: Attempt) -> answers.Attempt:
 def message_view(world: World, message: Message) -> answers.Message:
     """One recipient's message with its attempts and flags."""
     submission = message.submission
-    shown = message.shown
+    shown_attempt = message.shown
     attempts = message.attempts
     return answers.Message(
         message_id=message.id,
@@ -58,9 +58,9 @@ def message_view(world: World, message: Message) -> answers.Message:
         operation=submission.operation,
         phone=message.phone,
         result=message.result,
-        channel=channel_of(message, shown),
-        sender=sender_of(message, shown),
-        body=body_of(world, message, shown),
+        channel=channel_of(message, shown_attempt),
+        sender=sender_of(message, shown_attempt),
+        body=body_of(world, message, shown_attempt),
         tags=list(submission.send.tags),
         payload=orjson.loads(submission.send.payload),
         priority=submission.send.priority,
@@ -86,14 +86,14 @@ def message_view(world: World, message: Message) -> answers.Message:
 
 def message_short(world: World, message: Message) -> answers.ShortMessage:
     """The same for a long list: what is small. `unsettled` says whether anything may still happen to it by itself."""
-    shown = message.shown
+    attempt = message.shown
     return answers.ShortMessage(
         message_id=message.id,
         phone=message.phone,
         result=message.result,
-        channel=channel_of(message, shown),
-        sender=sender_of(message, shown),
-        body=body_of(world, message, shown)[:MOST_SHOWN],
+        channel=channel_of(message, attempt),
+        sender=sender_of(message, attempt),
+        body=body_of(world, message, attempt)[:MOST_SHOWN],
         tags=list(message.submission.send.tags),
         accepted_at=moment(message.accepted_at),
         operation=message.submission.operation,
@@ -151,7 +151,7 @@ def received_view(world: World, attempt: Attempt) -> answers.Text:
 
 
 def fields_on_phone(world: World, attempt: Attempt) -> dict[str, Any]:
-    """What a handset shows of an attempt, or would show, as the fields of a `Text`."""
+    """The fields of a `Text` for an attempt, as a handset shows it or would show it."""
     message = attempt.message
     return {
         "direction": "in",
@@ -166,7 +166,7 @@ def fields_on_phone(world: World, attempt: Attempt) -> dict[str, Any]:
 
 
 def handset_view(world: World, number: str) -> dict[str, Any]:
-    """What a handset is, without what is on it."""
+    """The fields that describe a handset, without the messages on it."""
     phones = Messaging.of(world).phones
     spec = phones.spec(number)
     channels = None if spec is None else spec.channels
@@ -256,5 +256,5 @@ def texts_of(shares: Iterable[Share]) -> list[answers.Text]:
 
 
 def shares_on(world: World, number: str) -> list[Share]:
-    """What other services show on a phone."""
+    """The parts of a phone's content that come from other services."""
     return [part.on_phone(number) for part in world.parts.values() if isinstance(part, Phoning)]

@@ -1,1 +1,1 @@
-"""What a message says: texts and their segments, short links, templates, buttons, tags (§2.1, §2.2)."""
+"""The content of a message: texts and their segments, short links, templates, buttons, tags (§2.1, §2.2)."""

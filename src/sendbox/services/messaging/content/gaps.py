@@ -22,7 +22,7 @@ GAPS: Final = {
 
 
 class Line(NamedTuple):
-    """What a phone will say: a text, and what its invented parts are drawn by."""
+    """The text that a phone will write, and the values by which its invented parts are drawn."""
 
     text: Text
     rule: str

@@ -1,4 +1,4 @@
-"""What phones say: texts with gaps, filled from the message that is answered and with invented names.
+"""The texts that phones write: texts with gaps, filled from the message that is answered and with invented names.
 
 A message fills some gaps (`GAPS`); for others something is invented (`FAKES`): out of a pool that was made when the
 scenario was compiled, so that no world needs the library that invents, and a choice is one draw. The digest sees a
@@ -63,7 +63,7 @@ _FILLINGS: Final[dict[str, Callable[[Attempt, Account], object]]] = {
 
 
 def _inside(value: Any, path: tuple[str, ...]) -> str:
-    """What stands at a path, as text; nothing where there is nothing."""
+    """The value at a path, as text; empty if there is no value."""
     for name in path:
         if isinstance(value, dict) and name in value:
             value = value[name]

@@ -23,7 +23,7 @@ _INSTEAD: Final = {"`": "'", "\t": " "}
 
 
 class Segments(NamedTuple):
-    """How a text travels.
+    """The encoding and the size of a text as it is sent.
 
     `encoding` is `GSM-7` or `UCS-2`; `units` are septets or UTF-16 units; `count` the segments billed, at least 1;
     `culprit` the first character that forced UCS-2, None in GSM-7.

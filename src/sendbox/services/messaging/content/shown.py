@@ -1,4 +1,4 @@
-"""What a phone shows of a step beside its text: header, footer, buttons, cards (§2.2, A02)."""
+"""The parts of a step that a phone shows in addition to its text: header, footer, buttons, cards (§2.2, A02)."""
 
 from __future__ import annotations
 

@@ -72,7 +72,7 @@ def _prepare(submission: Submission, step: Step, account: Account) -> Prepared:
 
 
 def id_query(shortening: Shortening, message_id: str) -> str:
-    """What `get_enhance` appends to a short link, "" where it is not asked for (§2.1)."""
+    """The query that `get_enhance` appends to a short link, "" if it is not requested (§2.1)."""
     return f"?{quote(shortening.name, safe='')}={message_id}" if shortening.enhance else ""
 
 

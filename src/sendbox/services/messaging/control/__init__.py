@@ -1,1 +1,1 @@
-"""What control does with messages and phones, and how an export repeats it."""
+"""The operations of control on messages and phones, and the export of these operations."""

@@ -1,4 +1,4 @@
-"""How an export repeats what phones did, and what was done to messages."""
+"""The part of an export that repeats the acts of phones and the acts on messages."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def _opened(world: World, step: Done) -> Attempt:
 
 
 def _written(world: World, step: Done) -> dict[str, Any]:
-    """What a phone wrote by an act, which stands behind it."""
+    """The entry that repeats a message which a phone wrote by an act; the act follows it in the journal."""
     inbound: Inbound = done(world, step, "inbound")
     if "{{" in inbound.body:
         raise NoEntry("its text has {{, which is a gap in a scenario")
@@ -83,9 +83,9 @@ def _written(world: World, step: Done) -> dict[str, Any]:
 def _seen(world: World, step: Done) -> dict[str, Any]:
     """A phone opened a message."""
     phone = _number(world, step)
-    seen = _opened(world, step)
+    opened = _opened(world, step)
     able = (attempt for attempt, state in _held(world, phone, step) if LEGAL[attempt.step.channel][state][SEEN])
-    if next(able, None) is not seen:
+    if next(able, None) is not opened:
         raise NoEntry(_NEWEST)
     return {"phone": {"number": phone, "act": "seen"}}
 

@@ -31,7 +31,7 @@ _LOOKED: Final = 64
 
 
 def newest_view(world: World, number: str, most: int) -> Generator[None, None, NewestHandset]:
-    """What `phone` answers with `last`; pauses now and then."""
+    """The answer of `phone` with `last`; pauses now and then."""
     phones = Messaging.of(world).phones
     messages = phones.messages_of(number)
     arrived, absent = _Newest(most), _Newest(most)
@@ -86,8 +86,8 @@ class _Newest:
 def _views(world: World, newest: _Newest) -> Generator[None, None, list[Known]]:
     """The entries that were kept, oldest first."""
     views = []
-    for found in sorted(newest.kept):
-        views.append(entry_view(world, found))
+    for entry in sorted(newest.kept):
+        views.append(entry_view(world, entry))
         yield
     return views
 
@@ -99,11 +99,11 @@ def entry_view(world: World, found: Entry) -> Known:
     state = attempt.state
     account = account_of(world)
     urls = [link.url for links in (message.links or {}).values() for link in links]
-    seen = fields_on_phone(world, attempt)
-    links = [NumberedLink(**asdict(link), number=urls.index(link.url) + 1) for link in seen.pop("links")]
+    fields = fields_on_phone(world, attempt)
+    links = [NumberedLink(**asdict(link), number=urls.index(link.url) + 1) for link in fields.pop("links")]
     return Known(
         at=moment(at),
-        **{**seen, **shown(attempt.step, account)},
+        **{**fields, **shown(attempt.step, account)},
         links=links,
         attempt=attempt.number + 1,
         result=STATES[state],

@@ -80,12 +80,12 @@ async def messages(
     short = shortened(form)
     backwards(order)
     hosted = call.here
-    wanted = None if request is None else whole(request, "request")
+    entry_number = None if request is None else whole(request, "request")
 
     async def look() -> tuple[World, Page[Message]] | None:
         world = hosted.world
         finds = searched(search, found_by(world))
-        source = None if wanted is None else remembered(world, wanted)[2]
+        source = None if entry_number is None else remembered(world, entry_number)[2]
 
         def fits(message: Message) -> bool:
             if source is not None and message.call is not source:
@@ -97,22 +97,22 @@ async def messages(
             await through(messaging.phones.messages.read())
         every = messaging.messages if phone is None else messaging.phones.messages_of(number_of(world, phone))
         if last is None:
-            found = await page(every, attrgetter("ordinal"), fits, limit, cursor, order)
+            listed = await page(every, attrgetter("ordinal"), fits, limit, cursor, order)
         else:
-            found = Page(await newest(every, fits, last))
-        return (world, found) if found.items else None
+            listed = Page(await newest(every, fits, last))
+        return (world, listed) if listed.items else None
 
     matches = await wait_for(hosted, wait, look)
     if matches is None:
         return Messages(messages=[], next_cursor=UNSET if limit is None else None)
-    world, found = matches
+    world, listed = matches
     view: Callable[[World, Message], Any] = message_short if short else message_view
-    views = await each(found.items, lambda message: view(world, message))
-    return Messages(messages=views, next_cursor=found.cursor)
+    views = await each(listed.items, lambda message: view(world, message))
+    return Messages(messages=views, next_cursor=listed.cursor)
 
 
 def found_by(world: World) -> dict[str, Key[Message]]:
-    """How messages are found by the keys of a search."""
+    """The keys of a search, each with the way in which it finds messages."""
     country = account_of(world).country
     return {
         "to": lambda value: among(written.pattern(value, country).matches, attrgetter("phone")),
@@ -223,7 +223,7 @@ async def move_message(
 
 
 def tried(act: Callable[[], Any]) -> Any:
-    """What an act answers. Raises `ControlError` where it cannot be done."""
+    """The answer of an act. Raises `ControlError` if the act cannot be done."""
     try:
         return act()
     except NoSuchThing as missing:

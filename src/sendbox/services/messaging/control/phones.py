@@ -87,13 +87,13 @@ async def phones(
         if at is None:  # it was forgotten, as were those before it
             numbers = [] if backwards(order) else numbers
     fits = await _finding(world, search)
-    found = await page(numbers, places.__getitem__, fits, limit, at, order)
-    following = found.items[-1] if found.cursor else found.cursor
+    listed = await page(numbers, places.__getitem__, fits, limit, at, order)
+    following = listed.items[-1] if listed.cursor else listed.cursor
     views: list[Any]
     if short:
-        views = [await through(phone_short(world, number)) for number in found.items]
+        views = [await through(phone_short(world, number)) for number in listed.items]
     else:
-        views = await each(found.items, lambda number: phone_view(world, number))
+        views = await each(listed.items, lambda number: phone_view(world, number))
     return PhoneList(phones=views, next_cursor=following)
 
 

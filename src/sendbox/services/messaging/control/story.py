@@ -61,7 +61,7 @@ async def story(call: Call, message_id: str, explain: Flag = True) -> Story:
 
 
 def concerns(subject: Any, message: Message) -> bool:
-    """Whether an entry with this subject is about a message."""
+    """True if an entry with this subject is about a message."""
     if subject is message or subject is message.call:
         return True
     if isinstance(subject, tuple):

@@ -1,4 +1,4 @@
-"""What a picture of a message says of each step: its words, what it rests on, and the texts of all attempts."""
+"""The text of each step in the picture of a message: its words, its assumptions, and the texts of all attempts."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ _LOOKED: Final = 500
 
 
 def has_ended(home: Home, message: Message) -> bool:
-    """Whether nothing happens to a message any more by itself: no result, no further step, no reply, no click."""
+    """True if nothing more happens to a message by itself: no result, no further step, no reply, no click."""
     last, now = message.last, home.world.now
     if last is None:
         return home.is_test(message.phone)

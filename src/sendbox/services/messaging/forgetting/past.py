@@ -1,4 +1,4 @@
-"""What is still known of forgotten messages, and how they are taken apart."""
+"""The knowledge that is kept about forgotten messages, and the function that takes them apart."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Past:
-    """What a world still knows of messages that it has forgotten. `bound` names the bound that they passed."""
+    """The knowledge that a world keeps about forgotten messages. `bound` names the bound that they passed."""
 
     __slots__ = ("_leaving", "bound", "names")
 

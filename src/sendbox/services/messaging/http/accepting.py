@@ -49,13 +49,13 @@ def accept(exchange: Exchange, sends: list[Send], content: bytes, kind: type[Rem
                 exchange.uses("template", step.template.name)
     record = exchange.record
     # of a null, a setting decides what was read (A56)
-    made = Request if kind is None or b"null" in exchange.body else kind
+    request_type = Request if kind is None or b"null" in exchange.body else kind
     remarks = remark_accepted(world, sends, key)
     if remarks:
         exchange.advice += remarks
     phone = sends[0].recipients[0].number
     messaging = Messaging.of(world)
-    accepted = messaging.accept(exchange.route.operation, sends, key, content, exchange.origin, record, made)
+    accepted = messaging.accept(exchange.route.operation, sends, key, content, exchange.origin, record, request_type)
     if record is not None and isinstance(accepted.request, Remade):
         record.content = accepted.request
         for send in sends:
@@ -74,8 +74,8 @@ def unpaid(exchange: Exchange, send: Send, assumed: str) -> Finding | None:
     if Messaging.of(exchange.world).can_pay([send], exchange.key):
         return None
     count = len(send.recipients)
-    what = f"{count} messages cost" if count > 1 else "1 message costs"
-    return Finding("$", "credit", f"{what} more than the account's credit (§4.1, {assumed})", "§4.1", assumed)
+    cost_text = f"{count} messages cost" if count > 1 else "1 message costs"
+    return Finding("$", "credit", f"{cost_text} more than the account's credit (§4.1, {assumed})", "§4.1", assumed)
 
 
 def send_template(exchange: Exchange, phone: str, use: TemplateUse, sender: str) -> Accepted:

@@ -1,1 +1,1 @@
-"""What messaging brings to the language of scenarios: rules of `attempts`, `phones`, what phones and operators do."""
+"""The part of the scenario language for messaging: rules of `attempts`, `phones`, acts of phones and operators."""

@@ -114,8 +114,8 @@ def _rule(item: Node, rule: Rule, linter: Linter) -> None:
     for node, body in asked(item, rule.when, "body"):
         if (length := len(body.text.replace("*", ""))) > limits.BODY:
             # what is longer was cut off before a rule is asked
-            wanted = f"{show(node.value)} asks for {length} characters"
-            message = f"{wanted}; a body has at most {limits.BODY}, the rest is cut off"
+            demand = f"{show(node.value)} asks for {length} characters"
+            message = f"{demand}; a body has at most {limits.BODY}, the rest is cut off"
             linter.warn(node, "body-too-long", message)
     if (goals := _ends(rule)) and not set(_ARRIVED).intersection(goals):
         for key in ("replies", "click"):
@@ -153,7 +153,7 @@ def _webhooks(linter: Linter) -> None:
 
 
 def _hurried(blueprint: Blueprint) -> bool:
-    """Whether some rule or setting lets a later result come at once."""
+    """True if some rule or setting lets a later result come at once."""
     paths = [path for rule in blueprint.compiled["attempts"] for path in rule.paths]
     entries = [entry for path in paths for entry in path.entries if entry.result not in _AT_ONCE]
     timing = blueprint.assume.timing

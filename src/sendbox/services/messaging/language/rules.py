@@ -33,7 +33,7 @@ def compile_rule(node: Node, reader: Reader) -> Rule:
     way, decides = _way(node, node.get("locale"), channels, reader, illegal=illegal)
     if (mixed := node.get("mix")) is not None:
         mix, decides["mix"] = _mix(mixed, node.get("locale"), channels, reader, illegal=illegal)
-        leading = [each.leads for each, _ in mix]
+        leading = [path.leads for path, _ in mix]
         if any(leading) and way.leads:
             reader.complain(node, "mix", '"mix" stands beside "then"; a rule decides the way once', key="mix")
         elif any(leading) and not all(leading) and not mixed.cut:
@@ -58,7 +58,7 @@ def compile_rule(node: Node, reader: Reader) -> Rule:
 def _way(
     node: Node, locale: Node | None, channels: tuple[str, ...] | None, reader: Reader, *, illegal: bool
 ) -> tuple[Path, dict[str, Any]]:
-    """What a rule, or a way of a mix, says: the results, and what the phone does; and the text of that."""
+    """The content of a rule, or of a way of a mix: the results and the acts of the phone; and its text."""
     path, replies, click = Path(), None, None
     decides: dict[str, Any] = {}
     if (then := node.get("then")) is not None:

@@ -53,7 +53,7 @@ def _rules(world: World, attempt: Attempt, *, then: bool) -> list[Any]:
 
 
 class Seen(NamedTuple):
-    """What a witness saw: the checks before an attempt of a flow step began, and the rules that were tried for it."""
+    """The record of a witness: the checks before an attempt of a flow step, and the rules that were tried for it."""
 
     checks: list[dict[str, Any]]
     rules: list[Any]
@@ -110,7 +110,7 @@ def explain(world: World, message: Message, seen: Mapping[int, Seen] = _NOTHING)
     }
 
 
-def _attempt(world: World, attempt: Attempt, seen: Seen | None) -> dict[str, Any]:
+def _attempt(world: World, attempt: Attempt, witnessed: Seen | None) -> dict[str, Any]:
     why, fate = attempt.refused, attempt.fate
     return {
         "number": attempt.number + 1,
@@ -118,8 +118,8 @@ def _attempt(world: World, attempt: Attempt, seen: Seen | None) -> dict[str, Any
         "result": STATES[attempt.state],
         "refused": why,
         "why": None if why is None else refusal_line(attempt, why),
-        **({} if seen is None else {"checks": seen.checks}),
-        "rules": _rules(world, attempt, then=False) if seen is None else seen.rules,
+        **({} if witnessed is None else {"checks": witnessed.checks}),
+        "rules": _rules(world, attempt, then=False) if witnessed is None else witnessed.rules,
         "decided_by": [] if fate is None else list(fate.rules),
         "undecided": _undecided(attempt),
         "outage": Messaging.of(world).outages.says(attempt),

@@ -23,7 +23,7 @@ def explained(view: dict[str, Any]) -> list[str]:
 
 
 def dry_run(view: dict[str, Any]) -> list[str]:
-    """What `sendbox explain` found: the request, and for each message its checks, its rules, and what happens when."""
+    """The output of `sendbox explain` in lines: the request, and for each message its checks, rules and timeline."""
     request = view["request"]
     text = [f"scenario {view['scenario']}, world begins at {view['start']}"]
     if request is not None:

@@ -1,4 +1,4 @@
-"""What happened before: the condition `after` of a rule, about earlier attempts and the message before."""
+"""The condition `after` of a rule: it is about earlier attempts and the message before."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class After:
-    """What must have happened before; None = no condition.
+    """The events that must have happened before; None = no condition.
 
-    One earlier attempt of the message stands at one of `result`, went over one of `channel`, and has a `result_info`
-    that matches `info`. The message before this one to the phone stands at one of `message`.
+    One earlier attempt of the message has a result in `result`, a channel in `channel`, and a `result_info` that
+    matches `info`. The message before this one to the phone has a result in `message`.
     """
 
     result: tuple[str, ...] | None = None
@@ -34,11 +34,11 @@ class After:
         return {field: getattr(self, field) for field in After.__slots__}
 
     def holds(self, case: Case) -> bool:
-        """Whether it happened; what the case leaves out did not."""
+        """True if it happened; anything that the case leaves out did not happen."""
         return self._message_holds(case) and self._attempt_holds(case)
 
     def says(self, case: Case) -> str:
-        """What happened instead."""
+        """A text that says what happened instead."""
         differences = []
         if not self._message_holds(case):
             earlier = _message_before(case)
@@ -51,19 +51,19 @@ class After:
             before = [
                 f"{attempt.step.channel} {STATES[attempt.state_at(case.instant)]}" for attempt in _attempts_before(case)
             ]
-            wanted = [" or ".join(words) for words in (self.channel, self.result) if words]
+            conditions = [" or ".join(words) for words in (self.channel, self.result) if words]
             if self.info is not None:
-                wanted.append(f"with an info like {' or '.join(map(quoted, several(self.info)))}")
+                conditions.append(f"with an info like {' or '.join(map(quoted, several(self.info)))}")
             were = (
                 f"the attempts before are {', '.join(before[::-1])}"
                 if before
                 else "there is no attempt before this one"
             )
-            differences.append(f"{were}, wanted one {' '.join(wanted)}")
+            differences.append(f"{were}, wanted one {' '.join(conditions)}")
         return "; ".join(differences)
 
     def raced(self, case: Case) -> bool:
-        """Whether the message before this one to the phone could also have come after it."""
+        """True if the message before this one to the phone could also have come after it."""
         earlier = None if self.message is None else _message_before(case)
         return (
             earlier is not None

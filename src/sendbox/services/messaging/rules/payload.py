@@ -1,4 +1,4 @@
-"""What a message carries for its client: the condition `payload` of a rule."""
+"""The condition `payload` of a rule: it is about the data that a message carries for its client."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Payload:
         return {".".join(path): expected for path, expected in self.wanted}
 
     def holds(self, case: Case) -> bool:
-        """Whether all values are there."""
+        """True if the payload has all values."""
         return next(self._differences(case), None) is None
 
     def says(self, case: Case) -> str:

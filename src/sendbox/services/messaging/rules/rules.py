@@ -68,7 +68,7 @@ class Path:
 
     @property
     def leads(self) -> bool:
-        """Whether it has results."""
+        """True if it has results."""
         return bool(self.entries) or self.goal is not None
 
     @property
@@ -94,13 +94,13 @@ class Rule(AnyRule):
     illegal: bool = False
 
     def decisions(self) -> frozenset[str]:
-        """What it names: `mix` is another way to say it."""
+        """The names of the decisions that it makes, by itself or by its `mix`."""
         named = {"path": self.path, "replies": self.replies, "click": self.click}
         return self.mixed | frozenset(name for name, value in named.items() if value is not None)
 
     @property
     def mixed(self) -> frozenset[str]:
-        """What is decided by a draw of `mix`."""
+        """The names of the decisions that a draw of `mix` makes."""
         ways = [way for way, _ in self.mix or ()]
         named = {
             "path": any(way.leads for way in ways),
@@ -116,9 +116,9 @@ class Rule(AnyRule):
 
 
 class Fate(NamedTuple):
-    """What becomes of an attempt, as far as rules decided it; None = no rule did.
+    """The decisions of rules about an attempt; None = no rule decided.
 
-    `entries` are (result, milliseconds after the entry before, info); `goal` stands instead of them when only a result
+    `entries` are (result, milliseconds after the entry before, info); `goal` replaces them if only a result
     was named. `replies` (milliseconds, body) and `click` (milliseconds, which link) count from `delivered`. `rules`
     name the deciding rules.
     """
@@ -148,7 +148,7 @@ class Attempts(Rulebook[Rule]):
         return case.fields["accepted_at"], case.instant
 
     def fate(self, rules: Iterable[Rule], case: Case) -> Fate | None:
-        """What rules decide about an attempt; None when none of them applied.
+        """The decisions of rules about an attempt; None if none of them applied.
 
         A fate without a decision says that it depended on the order of arrival of messages (`nth`, `times`).
         """
@@ -214,7 +214,7 @@ class _Lot:
         return self._drawn
 
     def line(self, text: Text, index: int) -> Line:
-        """What a reply will say; the message is counted only when something of it is invented."""
+        """The text of a reply; the message is counted only if some part of the text is invented."""
         if not text.draws:
             return Line(text, "", "")
         self.varied = True

@@ -66,15 +66,19 @@ def decode(exchange: Exchange, fields: dict[str, str], name: str, schema: str) -
     numbers, 102 for anything else.
     """
     problems: list[Finding] = []
-    given = [number for text in _BETWEEN.split(fields.get(name, "")) if (number := text.strip())]
-    if len(given) > limits.IN_ALL:
-        text = f"{len(given)} numbers are more than the {limits.IN_ALL} that one call may have"
+    phone_numbers = [number for text in _BETWEEN.split(fields.get(name, "")) if (number := text.strip())]
+    if len(phone_numbers) > limits.IN_ALL:
+        text = f"{len(phone_numbers)} numbers are more than the {limits.IN_ALL} that one call may have"
         problems.append(_fault(name, "maxItems", text))
     country = account_of(exchange.world).country
-    recipients = [number for number in given[: limits.IN_ALL] if numbers.normalize(number, country) is not None]
+    recipients = [number for number in phone_numbers[: limits.IN_ALL] if numbers.normalize(number, country) is not None]
     if not recipients:
-        what = f"{show(fields[name])} has no number that can be normalized" if given else f"no {name} is given"
-        problems.append(_fault(name, "phone-number" if given else "required", f"{what}; legal: one number or several"))
+        problem = (
+            f"{show(fields[name])} has no number that can be normalized" if phone_numbers else f"no {name} is given"
+        )
+        problems.append(
+            _fault(name, "phone-number" if phone_numbers else "required", f"{problem}; legal: one number or several")
+        )
     if "message" not in fields:
         problems.append(_fault("message", "required", "no message is given; legal is a text"))
     problems += _check_schema(exchange, fields, schema, {finding.path for finding in problems})
@@ -85,14 +89,14 @@ def decode(exchange: Exchange, fields: dict[str, str], name: str, schema: str) -
     send = read_message(message, names, exchange, problems)
     if send is None or problems:
         raise refusal(_code(problems[0], name), problems, Assume.of(exchange.world))
-    for number in given:
+    for number in phone_numbers:
         if number not in recipients:
             remark_recipient(number, None, f"$.{name}", exchange.advice, "is left out (A13)")
     return send, canonical(without_callback(message))
 
 
 def _check_schema(exchange: Exchange, fields: dict[str, str], schema: str, places: set[str]) -> list[Finding]:
-    """What the schema finds, without places that have a finding already."""
+    """The findings of the schema, except at places that already have a finding."""
     # The key may have come another way; the caller is known before any handler runs (§5).
     fields = {"apikey": exchange.key.id, **fields}
     checker = exchange.contract.checker(schema)

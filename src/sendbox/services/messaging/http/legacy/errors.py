@@ -1,6 +1,6 @@
-"""What the legacy interface answers when it refuses: one line of plain text, `ERROR|<code>` or `ERROR` (§4.1, A13).
+"""The answers of the legacy interface to refused calls: one line of plain text, `ERROR|<code>` or `ERROR` (§4.1, A13).
 
-What exactly each of 101, 102 and 109 stands for is not known; the split here is ours.
+The exact meaning of each of 101, 102 and 109 is not known; the distinction here is ours.
 """
 
 from __future__ import annotations

@@ -44,8 +44,8 @@ def _accept(exchange: Exchange, send: Send, content: bytes) -> Answer:
 
 def answer(ids: Sequence[str | None], numbers: Sequence[str], assume: Assume) -> Answer:
     """One line for each number, in their order: `OK|<id>`, with `legacy_answer: number` the number behind it (A13)."""
-    shown = [f"|{number}" if assume.legacy_answer == "number" else "" for number in numbers]
-    lines = [f"OK|{id}{number}" for id, number in zip(ids, shown, strict=True)]
+    suffixes = [f"|{number}" if assume.legacy_answer == "number" else "" for number in numbers]
+    lines = [f"OK|{id}{number}" for id, number in zip(ids, suffixes, strict=True)]
     return Answer(200, "\n".join(lines).encode(), CONTENT_TYPE)
 
 

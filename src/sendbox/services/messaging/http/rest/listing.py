@@ -68,20 +68,20 @@ def page(world: World, day: int, wanted: Filter, after: int = -1) -> Generator[N
             yield
     else:
         last = -1
-    shown = []
+    page_rows = []
     for place in places:
-        shown.append(row(world, rows.messages[place]))
-        if len(shown) % _MADE == 0:
+        page_rows.append(row(world, rows.messages[place]))
+        if len(page_rows) % _MADE == 0:
             yield
-    return Page(shown, None if last < 0 else cursor(world, day, lost + places[-1]))
+    return Page(page_rows, None if last < 0 else cursor(world, day, lost + places[-1]))
 
 
-def _fits(world: World, message: Message, wanted: Filter) -> bool:
+def _fits(world: World, message: Message, criteria: Filter) -> bool:
     submission = message.submission
     return (
-        account_of(world).billing_of(submission.key) is wanted.billing
-        and (wanted.phone is None or message.phone == wanted.phone)
-        and (wanted.tags is None or tuple(sorted(submission.send.tags)) == wanted.tags)
+        account_of(world).billing_of(submission.key) is criteria.billing
+        and (criteria.phone is None or message.phone == criteria.phone)
+        and (criteria.tags is None or tuple(sorted(submission.send.tags)) == criteria.tags)
     )
 
 
@@ -110,15 +110,15 @@ def _seal(world: World, day: int, body: bytes) -> bytes:
 
 def row(world: World, message: Message) -> dict[str, Any]:
     """The row of a message that has one (§2.4): the attempt it shows, with flags and times of all attempts (A65)."""
-    shown = message.shown
-    assert shown is not None
+    attempt = message.shown
+    assert attempt is not None
     times = Times(message)
-    eur, czk = shown.price or (0, 0)
+    eur, czk = attempt.price or (0, 0)
     reference = message.submission.send.reference
     return {
         "message_id": message.id,
         **({} if reference is None else {"reference": reference}),
-        "message_parts": shown.count,
+        "message_parts": attempt.count,
         "ts_sent": _iso(times.sent),
         "ts_delivered": _iso(times.delivered),
         "ts_updated": _iso(times.updated),
@@ -133,9 +133,9 @@ def row(world: World, message: Message) -> dict[str, Any]:
         "replied": int(message.replied_at is not None),
         "optout": int(message.optout_at is not None),
         "nondelivered": int(times.missed),
-        "body": text_shown(shown, account_of(world)),
-        "flow": shown.step.channel,
-        "sender": shown.shown_sender,
+        "body": text_shown(attempt, account_of(world)),
+        "flow": attempt.step.channel,
+        "sender": attempt.shown_sender,
         "phone_number": message.phone,
         "price_czk": decimal(czk),
         "price_eur": decimal(eur),
@@ -171,20 +171,20 @@ def _transitions(message: Message) -> Iterator[tuple[int, int]]:
 
 def status(world: World, message: Message) -> dict[str, Any]:
     """The status of one message, also of one that still waits (A29)."""
-    shown = message.shown
+    shown_attempt = message.shown
     submission = message.submission
     times = Times(message)
-    sending, delivery = (None, None) if shown is None else codes(shown)
-    price = None if shown is None else shown.price
+    sending, delivery = (None, None) if shown_attempt is None else codes(shown_attempt)
+    price = None if shown_attempt is None else shown_attempt.price
     currency = account_of(world).billing_of(submission.key).currency
     return {
         "status_code": sending,
         "delivery_code": delivery,
-        "status_info": None if shown is None else _text_of(info_of(shown, shown.state)),
+        "status_info": None if shown_attempt is None else _text_of(info_of(shown_attempt, shown_attempt.state)),
         "tag": ",".join(submission.send.tags),
         "body": (submission.send.text(submission.send.steps[0]) or "")
-        if shown is None
-        else text_shown(shown, account_of(world)),
+        if shown_attempt is None
+        else text_shown(shown_attempt, account_of(world)),
         "to": {"phone_number": message.phone},
         "request_id": submission.request_id,
         "ts_created": iso(message.accepted_at),
@@ -194,7 +194,7 @@ def status(world: World, message: Message) -> dict[str, Any]:
         "ts_clicked": _iso(message.clicked_at),
         "ts_updated": _iso(times.updated),
         "flow": _flow_of(submission),
-        "flow_index": None if shown is None else str(shown.number),
+        "flow_index": None if shown_attempt is None else str(shown_attempt.number),
         "flow_status": {
             str(attempt.number): dict(zip(("status_code", "delivery_code"), codes(attempt), strict=True))
             for attempt in message.attempts

@@ -29,10 +29,10 @@ def messages(exchange: Exchange) -> Answer:
 
 def _page(exchange: Exchange) -> Generator[None, None, Answer]:
     fields = read_query(exchange, NO_DATE, "date")
-    day, wanted = together(lambda: read_day(exchange, fields["date"]), lambda: read_filter(exchange, fields))
+    day, criteria = together(lambda: read_day(exchange, fields["date"]), lambda: read_filter(exchange, fields))
     remark_clock(exchange.world, "date", "$.date", "§4.4", exchange.advice)
     after = read_cursor(exchange, day, fields.get("cursor"))
-    page = yield from listing.page(exchange.world, day, wanted, after)
+    page = yield from listing.page(exchange.world, day, criteria, after)
     return success(messages=page.rows, next_cursor=page.cursor)
 
 

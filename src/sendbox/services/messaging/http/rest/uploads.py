@@ -76,10 +76,10 @@ def _receive(world: World, address: str, contract: Contract) -> Incoming:
 
     def take(content_type: str, pieces: Iterable[bytes]) -> Iterator[None]:
         """The type of the content must be that of the file; its lines are read once it is complete."""
-        wanted, intake = FILETYPES[bulk.filetype], Intake(bulk.filetype, Assume.of(world).bulk)
+        expected_type, intake = FILETYPES[bulk.filetype], Intake(bulk.filetype, Assume.of(world).bulk)
         with _refusing():
-            if content_type != wanted:
-                raise Unfit(400, f"Content-Type must be {wanted}")
+            if content_type != expected_type:
+                raise Unfit(400, f"Content-Type must be {expected_type}")
             for piece in pieces:
                 yield from intake.feed(piece)
             intake.close()

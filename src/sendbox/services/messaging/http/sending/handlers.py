@@ -120,7 +120,7 @@ def read_json(exchange: Exchange, line: int = 1) -> Any:
 
 
 def _problems(request: Any, exchange: Exchange) -> Sequence[Finding]:
-    """What the schema finds, and what is wrong beside it."""
+    """The findings of the schema, and those of the further checks."""
     checker = exchange.contract.checker(exchange.route.request or "")
     if checker.is_valid(request):
         return ()
@@ -174,7 +174,7 @@ def without_callback(message: dict[str, Any]) -> dict[str, Any]:
 
 
 def _findings(request: Any, findings: list[Finding], exchange: Exchange) -> list[Finding]:
-    """What the schema finds; of a flow channel that is off, nothing but that it is off (A02)."""
+    """The findings of the schema; for a flow channel that is off, only the finding that it is off (A02)."""
     own = [
         channel_finding(name, f"{path}.flow[{index}]", exchange)
         for path, message in _messages(request)

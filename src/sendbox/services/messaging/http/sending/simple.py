@@ -39,8 +39,8 @@ def send_by_form(exchange: Exchange) -> Answer:
     """`POST /simple/message`: a form only, anything else is 415 (§4.1, §7.1)."""
     kind = media_type(exchange)
     if kind != FORM:
-        shown = "no content type" if kind is None else show(kind)
-        text = f"{shown} is not the content type of this call; legal: {FORM} (§4.1)"
+        type_text = "no content type" if kind is None else show(kind)
+        text = f"{type_text} is not the content type of this call; legal: {FORM} (§4.1)"
         raise Refused([Finding("header content-type", "content-type", text, "§4.1", "A12")], 415, text)
     return _send(exchange, exchange.body, exchange.route.request or "", FORM_FIELDS)
 
@@ -76,8 +76,8 @@ def _send(exchange: Exchange, raw: bytes, schema: str, known: frozenset[str]) ->
     if finding is not None:
         raise _refused(exchange, fields, [finding], 200)
     accepted = accept(exchange, [send], canonical(without_callback(message)))
-    shown = {"request_id": accepted.request_id, "message_id": accepted.messages[0][0], "accepted": True}
-    return Answer(200, orjson.dumps(shown))
+    body = {"request_id": accepted.request_id, "message_id": accepted.messages[0][0], "accepted": True}
+    return Answer(200, orjson.dumps(body))
 
 
 def _malformed(exchange: Exchange, fields: Mapping[str, str], problems: list[Finding]) -> Refused:
@@ -90,8 +90,8 @@ def _refused(exchange: Exchange, fields: Mapping[str, str], problems: list[Findi
     content = canonical({name: value for name, value in fields.items() if name not in ("apikey", "callback")})
     request_id = uuid_text(exchange.world.named("request", exchange.route.operation, content))
     reason = {"Message": guarded(line(problems[0]))} if status >= 400 else {}
-    shown = {**reason, "request_id": request_id, "accepted": False}
-    return Refused(problems, status, answer=Answer(status, orjson.dumps(shown), refuses=True))
+    body = {**reason, "request_id": request_id, "accepted": False}
+    return Refused(problems, status, answer=Answer(status, orjson.dumps(body), refuses=True))
 
 
 def _missing(name: str) -> Finding:

@@ -53,7 +53,7 @@ _SENDER: Final = re.compile(r"[0-9]+|[^+\x00-\x1f][^\x00-\x1f]{0,10}")
 
 @dataclass(slots=True, eq=False, repr=False)
 class Root:
-    """What the steps of one message look at: the root's body and sender, and where remarks go."""
+    """The data that the steps of one message use: the root's body and sender, and the lists for problems and advice."""
 
     path: str
     exchange: Exchange
@@ -91,8 +91,8 @@ def _usual(sender: str | None) -> tuple[Step]:
 def read_flow(flow: list[dict[str, Any]], root: Root) -> Sequence[Step]:
     """The steps of `flow` in their order; what is wrong with them goes to the root's problems (§2.2)."""
     assume, key = Assume.of(root.exchange.world), root.exchange.key
-    said = (id(assume), orjson.dumps(flow), root.sender, key.default_sender, root.body is None)
-    known = _FLOWS.get(said)
+    flow_key = (id(assume), orjson.dumps(flow), root.sender, key.default_sender, root.body is None)
+    known = _FLOWS.get(flow_key)
     if known is not None and known[0] is assume:
         root.own_senders = known[2]
         return known[1]
@@ -100,10 +100,10 @@ def read_flow(flow: list[dict[str, Any]], root: Root) -> Sequence[Step]:
     steps = tuple(_read_flow(flow, root))
     # the numbers of the account may change, which the gateways that send from them ask for
     plain = all(step.gateway not in NUMBER_GATEWAYS for step in steps)
-    if plain and len(root.problems) + len(root.advice) == remarks and len(said[1]) <= _LONGEST:
+    if plain and len(root.problems) + len(root.advice) == remarks and len(flow_key[1]) <= _LONGEST:
         if len(_FLOWS) >= _REMEMBERED:
             _FLOWS.clear()
-        _FLOWS[said] = assume, steps, root.own_senders
+        _FLOWS[flow_key] = assume, steps, root.own_senders
     return steps
 
 
@@ -127,7 +127,7 @@ def _read_flow(flow: list[dict[str, Any]], root: Root) -> list[Step]:
 
 
 def is_off(name: str, exchange: Exchange) -> bool:
-    """Whether there is such a channel, but not in this world."""
+    """True if the channel exists, but not in this world."""
     return name in ROWS and not ROWS[name].is_on(Assume.of(exchange.world))
 
 
@@ -155,7 +155,7 @@ def truncated(body: str, path: str, section: str, advice: list[Advice]) -> str:
 
 
 def doubtful(sender: str) -> bool:
-    """Whether a sender that is not empty needs a closer look; most do not."""
+    """True if a sender that is not empty needs further checks; most do not."""
     return len(sender) > limits.SENDER or sender[0] == "+" or not sender.isprintable()
 
 
@@ -264,7 +264,7 @@ def _read_buttons(channel: Channel, buttons: list[dict[str, Any]] | None, path: 
 
 
 def _read_content(channel: Channel, fields: dict[str, Any], path: str, root: Root) -> dict[str, Any]:
-    """What stands beside the text, or in its place: buttons, a card, a carousel, anything (A02)."""
+    """The content in addition to the text, or instead of it: buttons, a card, a carousel, or raw content (A02)."""
     content: dict[str, Any] = {name: fields[name] for name in ("buttons", "card", "carousel", "raw") if name in fields}
     cards = [(f"{path}.card", CARD_FIELDS, content["card"])] if "card" in content else []
     for position, card in enumerate(content.get("carousel", ())):
@@ -293,8 +293,8 @@ def _remark_gateway(gateway: str, sender: str | None, path: str, root: Root) -> 
     """Advice on a gateway that wants a number which is not there (A80)."""
     if gateway == "direct":
         if sender is None or not sender.isdecimal():
-            shown = show(sender) if sender else "not given"
-            text = f'"direct" is for a dedicated virtual number, and the sender is {shown}'
+            sender_text = show(sender) if sender else "not given"
+            text = f'"direct" is for a dedicated virtual number, and the sender is {sender_text}'
             root.advice.append(advise(GATEWAY_DIRECT_WITHOUT_NUMBER, text, path))
     elif not account_of(root.exchange.world).numbers:
         text = f"{show(gateway)} sends from a number of the account's own, and the account has none"
