@@ -101,7 +101,7 @@ def node(value: Any) -> Any:
 
 
 def _is_json(value: Any) -> bool:
-    """Whether JSON has all of a value, so that it stays the same."""
+    """True if JSON can represent all of a value, so that it stays the same."""
     if isinstance(value, dict):
         return all(isinstance(key, str) and _is_json(item) for key, item in value.items())
     return all(map(_is_json, value)) if type(value) is list else isinstance(value, _PLAIN)

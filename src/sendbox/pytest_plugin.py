@@ -302,7 +302,7 @@ def async_sendbox(
 
 
 def _ends(node: pytest.Item) -> Ends:
-    """How the fresh worlds of a test end: judged as the test is, and closed as its world is."""
+    """The end of a test's fresh worlds: judged as the test is, and closed as its world is."""
     from sendbox.fixture.fresh import Ends, crashed
 
     def judge(sandbox: AsyncSandbox) -> None:

@@ -1,4 +1,4 @@
-"""What a server loads to start: the parts of worlds and the rows for messages. It imports all else when it is needed.
+"""The parts that a server loads at its start: those of worlds, and rows for messages. It imports others when needed.
 
 `app.py` has the list of everything that is served, and takes from here what both need.
 """

@@ -33,7 +33,7 @@ class _Play:
 
     @property
     def holds(self) -> bool:
-        """Whether the world still has the scenario that is played."""
+        """True if the world still has the scenario that is played."""
         return self._played is _present(self._hosted)
 
     async def step(self) -> Step:

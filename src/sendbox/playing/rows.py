@@ -62,7 +62,7 @@ def rows(played: Played) -> tuple[list[Row], Names]:
 
 
 def _comes_before(request: Asked, entry: Mapping[str, Any]) -> bool:
-    """Whether a request comes before an entry. It is journaled at its end, and shown before its effects."""
+    """True if a request comes before an entry. It is journaled at its end, and shown before its effects."""
     number = request.number if request.before is None else request.before
     return request.at < instant(entry["at"]) if number is None else bool(number <= entry["n"])
 

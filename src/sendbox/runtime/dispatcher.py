@@ -216,7 +216,7 @@ class Carrier:
 
 
 def _ahead(delivery: Delivery) -> bool:
-    """Whether the answer of a request waits for it."""
+    """True if the answer of a request waits for this delivery."""
     return isinstance(delivery, FaultyDelivery) and delivery.ahead
 
 

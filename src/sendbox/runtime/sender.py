@@ -156,13 +156,13 @@ class Sender:
             self._allowed.add(place)
 
     def _is_own(self, host: str, port: int, addresses: Iterable[str]) -> bool:
-        """Whether this sandbox is what a call would reach."""
+        """True if a call would reach this sandbox."""
         if (host, port) in self._own:
             return True
         return ("", port) in self._own and any(map(_of_this_machine, addresses))
 
     async def _verification(self) -> bool | ssl.SSLContext:
-        """What aiohttp checks certificates with, made once and off the loop: reading the authorities takes 19 ms."""
+        """The value of aiohttp's `ssl`, made once and outside the event loop: reading the authorities takes 19 ms."""
         if self._insecure:
             return False
         if self._ca is None:
@@ -204,7 +204,7 @@ def _place(url: str) -> tuple[str, int]:
 
 
 def _of_this_machine(address: str) -> bool:
-    """Whether an address is one of this machine's: only to such a one can a socket be bound."""
+    """True if an address belongs to this machine: a socket can be bound to no other."""
     parsed = plain(address)
     if parsed.is_loopback:
         return True
@@ -252,7 +252,7 @@ def _refused(error: OSError) -> bool:
 
 
 def _check(ca: str) -> None:
-    """Whether a file holds certificates. Raises ValueError."""
+    """Check that a file has certificates. Raises ValueError."""
     wanted = "it must be a PEM file with the certificates to trust"
     if not os.path.isfile(ca):
         raise ValueError(f"{ca} is not a file: {wanted}")

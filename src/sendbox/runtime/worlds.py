@@ -158,7 +158,7 @@ class Runtime:
             self.log(hosted.world.id, f"advice in all: {summary}")
 
     def mask(self, world_id: str) -> Mask:
-        """What masks the secrets of a world, which may be closed, in what people read."""
+        """The mask for the secrets of a world, open or closed, in texts for people."""
         hosted = self.worlds.get(world_id) or self.kept.worlds.get(world_id)
         if hosted is None:
             return MASK
@@ -309,7 +309,7 @@ class Runtime:
         rate: float | None = None,
         pinned: bool = True,
     ) -> Open:
-        """What a world is opened with where some settings are given, as for `open`."""
+        """The values with which a world is opened, from the settings that are given; parameters as for `open`."""
         settings, blueprint = self.settings, blueprint or self.blueprint
         seed = self._seed(blueprint, seed)
         instant = next((instant for instant in (start, blueprint.start, settings.start) if instant is not None), None)
@@ -359,12 +359,12 @@ class Runtime:
         self.changed(hosted)
 
     def legal_id(self, world_id: str) -> bool:
-        """Whether a key may be the id of a world here."""
+        """True if a key may be the id of a world here."""
         given = bool(world_id) and (self.settings.any_key or world_id in self.settings.keys)
         return given or bool(KEY.fullmatch(world_id))
 
     def legal_pattern(self, pattern: Pattern) -> bool:
-        """Whether a legal id may fit a pattern."""
+        """True if a legal id may match a pattern."""
         if self.settings.any_key or any(pattern.matches(key) for key in self.settings.keys):
             return True
         if pattern.literal:
@@ -516,7 +516,7 @@ class Runtime:
         return None if full is None else f"{full.why}; {full.what_to_do}"
 
     def health(self) -> dict[str, Any]:
-        """What tells that the server answers, and which one it is."""
+        """The state of the server, and the values that identify it."""
         return {
             "status": "ok" if self.full is None else "full",
             "version": __version__,

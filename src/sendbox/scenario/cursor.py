@@ -1,7 +1,7 @@
-"""What may be written at a place of a scenario that is being written: keys and words, by the schema of the language.
+"""The keys and words that may be written at a place of an unfinished scenario, by the schema of the language.
 
-A mark is put where the cursor stands, and the text is read as far as it can be read. Where that does not reach the
-mark, the lines before and after it are reduced to their keys, by indentation, and read again.
+A mark is put at the cursor, and the text is read as far as possible. If that does not reach the mark, the lines before
+and after it are reduced to their keys, by indentation, and read again.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ _KEY: Final = re.compile(r"(\s*(?:-\s+)*(?:[\w.-]+|\"[^\"]*\"|'[^']*')\s*:)(?:\s
 
 
 class Legal(NamedTuple):
-    """What is legal at a cursor: keys as `Shape.keys` has them, without those that stand there, words, and examples.
+    """The legal input at a cursor: keys in the form of `Shape.keys`, without those already there, words, and examples.
 
-    `place` is the path of the mapping or the value, empty for the scenario itself, None where it is not known.
+    `place` is the path of the mapping or the value, empty for the scenario itself, None if it is not known.
     """
 
     place: str | None
@@ -55,10 +55,10 @@ class _Found(NamedTuple):
 
 
 def legal(text: str, line: int, column: int | None, shape: Shape) -> Legal:
-    """What is legal where the cursor stands: before a column of a line, which count from 1; None is its end.
+    """The legal input at the cursor, which is before a column of a line; both count from 1, and None is the line's end.
 
-    Behind the last line is the line after it; behind the end of a line are blanks, up to a column that is enough for
-    every indentation.
+    A line number after the last line means the next line. A column after the end of a line is filled with blanks, up to
+    a column that is enough for every indentation.
     """
     lines = [*text.splitlines(), ""]
     at = min(line, len(lines)) - 1
@@ -81,7 +81,7 @@ def legal(text: str, line: int, column: int | None, shape: Shape) -> Legal:
 
 
 def _legal(root: Node, found: _Found, shape: Shape, *, begun: bool, whole: bool) -> Legal:
-    """What is legal at the mark; `begun` says that a word stands there, `whole` that it can be all of the value."""
+    """The legal input at the mark. `begun`: a word is there already; `whole`: it can be the whole value."""
     present = found.node.entries()
     keys = [] if begun and not present else shape.keys(root, found.steps)
     values, examples = [], []

@@ -126,7 +126,7 @@ class Language:
 
     @cached_property
     def _acts(self) -> dict[str, dict[str, str]]:
-        """What the arguments of the operations of control may be that traffic may use; the schema has it from them."""
+        """The legal kinds of the arguments of each control operation that traffic may use, as the schema lists them."""
         operation = self.shape.schema["$defs"]["trafficControl"]["properties"]["operation"]
         arguments: dict[str, dict[str, str]] = operation["x-arguments"]
         return arguments

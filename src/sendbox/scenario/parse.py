@@ -160,7 +160,7 @@ def _stand_in(node: Node) -> None:
 
 
 def _broken(node: Node, problems: list[Problem]) -> bool:
-    """Whether a text holds half of a surrogate pair, which JSON can write and nothing can send."""
+    """True if a text has half of a surrogate pair, which JSON can write and nothing can send."""
     try:
         str(node.value).encode()
     except UnicodeEncodeError:

@@ -110,7 +110,7 @@ class Shape:
         return problems
 
     def _explained(self, error: Error, root: Node, errors: list[Error]) -> list[Problem]:
-        """What an error says, with fewer legal keys where another key decides about them."""
+        """The problems of an error, with fewer legal keys if another key limits them."""
         if error.validator == "additionalProperties":
             properties = self._properties(error.schema, root, list(error.absolute_path))
             node, schema_node = _at(root, error), {**error.schema, "properties": properties}
@@ -157,11 +157,11 @@ class Shape:
         return list(found.values())
 
     def _said(self, schema_node: dict[str, Any], word: str) -> str:
-        """What a part of the schema says about itself, else the one that it refers to."""
+        """The text that a part of the schema has under a word, else that of the part that it refers to."""
         return str(schema_node[word] if word in schema_node else self._target(schema_node)[word])
 
     def _target(self, schema_node: dict[str, Any]) -> dict[str, Any]:
-        """What a part of the schema refers to at last, itself where it refers to nothing."""
+        """The part of the schema at the end of the references of a part, which is the part itself if it has none."""
         while "$ref" in schema_node:
             ref = schema_node["$ref"]
             schema_node = self.schema if ref == "#" else self.schema["$defs"][ref.rpartition("/")[2]]
@@ -329,7 +329,7 @@ def _surplus(error: Error) -> list[str]:
 
 
 def _is_covered(error: Error, root: Node, errors: list[Error]) -> bool:
-    """Whether another problem covers the same place: it cannot be read, or the legal words are listed."""
+    """True if another problem covers the same place: it cannot be read, or the legal words are listed."""
     return _at(root, error).cut or (
         error.validator == "type"
         and any(other.validator == "enum" and other.absolute_path == error.absolute_path for other in errors)
@@ -361,7 +361,7 @@ def _explain(error: Error, root: Node, errors: list[Error]) -> list[Problem]:
 
 
 def _instant(error: Error) -> bool:
-    """Whether an instant is wanted."""
+    """True if the schema expects an instant."""
     return str(error.schema["x-says"]).startswith("an instant")
 
 
@@ -454,7 +454,7 @@ def _wrong_type(error: Error) -> str:
 
 
 def _wants_any_text(error: Error) -> bool:
-    """Whether a branch of a union wanted a text, of any words."""
+    """True if a branch of a union expects a text with any words."""
     return (
         error.validator == "type"
         and error.validator_value == "string"

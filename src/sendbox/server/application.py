@@ -99,5 +99,5 @@ class Application:
 
 
 def _asks_for_health(scope: Scope) -> bool:
-    """Whether a request is that of a health check, which is answered before control is loaded."""
+    """True for the request of a health check, which is answered before control is loaded."""
     return scope["path"] == "/_sandbox/health" and scope["method"] == "GET" and not scope["query_string"]

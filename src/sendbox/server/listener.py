@@ -152,7 +152,7 @@ class Protocol(HttpToolsProtocol):
                 self._watch = self.loop.call_later(SILENCE, self._look)
 
     def _unfinished(self) -> bool:
-        """Whether a request has begun to come, and more of it must."""
+        """True if a request has begun to arrive and is not complete."""
         if self._too_long or self.transport.is_closing():
             return False
         if self._heading:

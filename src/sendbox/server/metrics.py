@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class Seen(NamedTuple):
-    """What the server counts, as it stood at one instant."""
+    """The counts of the server at one instant."""
 
     calls: dict[tuple[str, int, str], int]
     tries: dict[tuple[str, str], int]
@@ -94,7 +94,7 @@ async def _seen(runtime: Runtime) -> Seen:
 
 
 def _written(seen: Seen, accept: str) -> tuple[bytes, str]:
-    """What was seen as text, and its content type."""
+    """The counts as text, and its content type."""
     from prometheus_client import CollectorRegistry
     from prometheus_client.exposition import choose_encoder
     from prometheus_client.registry import Collector

@@ -1,4 +1,4 @@
-"""What is served beside the emulated interfaces, control and pages, as one Starlette application."""
+"""All that is not an emulated interface, namely control and pages, as one Starlette application."""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ class Line:
 
     @property
     def closing(self) -> bool:
-        """Whether nothing more can be sent."""
+        """True if nothing more can be sent."""
         return self._transport.is_closing()
 
     def write(self, data: bytes) -> None:

@@ -66,7 +66,7 @@ def _asks(when: Node, reader: Reader) -> dict[str, Any]:
 
 
 def _headers(when: Node, reader: Reader) -> Headers | None:
-    """What is wanted of headers; their names have no upper and lower case, `content_type` is one of them."""
+    """The conditions on headers. Case does not matter in their names; `content_type` is one of them."""
     asked_headers = when.get("headers")
     wanted = {} if asked_headers is None else {key.lower(): item for key, item in asked_headers.entries().items()}
     if (content_type := when.get("content_type")) is not None:

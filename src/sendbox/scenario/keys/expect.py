@@ -89,7 +89,7 @@ def compile_expectation(node: Node, reader: Reader, subjects: Mapping[str, Subje
 def _entry(
     node: Node, reader: Reader, subjects: Mapping[str, Subject], *, follows: bool = False, judged: bool = False
 ) -> Expectation:
-    """What an expectation and an entry of its then have both."""
+    """The part that an expectation and an entry of its `then` have in common."""
     entries = node.entries()
     that = str(entries["that"].value)
     low, high, rate = _counts(node, reader, judged=judged)
@@ -123,7 +123,7 @@ def _entry(
 
 
 def _counts(node: Node, reader: Reader, *, judged: bool) -> tuple[int | None, int | None, Rate | None]:
-    """How many there must be, and may be, and how many in so much time; `judged`: a share counts subjects."""
+    """The least count, the greatest count, and the greatest count per time; `judged`: a share counts subjects."""
     count, low, high = (_whole(node.get(key)) for key in ("count", "at_least", "at_most"))
     most = node.get("at_most")
     rate = None if most is None else most.get("count")

@@ -72,7 +72,7 @@ def _entry(node: Node, reader: Reader, happenings: Mapping[str, Happening]) -> T
 
 
 def _again(node: Node, entries: Mapping[str, Node], first: Moment, reader: Reader) -> tuple[int, Moment | None]:
-    """How often an entry happens again, and before which moment."""
+    """The interval at which an entry happens again (0: never), and the moment before which it does."""
     if "every" not in entries or "until" not in entries:
         for word, other in (("every", "until"), ("until", "every")):
             if word in entries and not node.cut:

@@ -20,7 +20,7 @@ _SUFFIX: Final = re.compile(r"[A-Za-z0-9._-]{1,64}")
 
 
 class Called(Protocol):
-    """How an operation is called: the part that it carries (None = nothing), and the parameters in its path."""
+    """The form of an operation's call: the part that it carries (None = nothing), and the parameters in its path."""
 
     @property
     def method(self) -> str: ...
@@ -114,7 +114,7 @@ def _arguments(request: Node, operation: str, legal: Mapping[str, str], reader: 
 
 
 def _kind(node: Node) -> str:
-    """What a value is, as an argument; a number stands for its text."""
+    """The kind of a value, as an argument; a number is the same as its text."""
     if isinstance(node.value, dict):
         return "a mapping"
     if isinstance(node.value, str | int | float) and not isinstance(node.value, bool):

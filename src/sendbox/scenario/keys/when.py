@@ -152,7 +152,7 @@ def _window(entries: Mapping[str, Node], reader: Reader) -> tuple[Moment | None,
 
 
 def never(begins: Moment, ends: Moment, start: int | None) -> bool:
-    """Whether a window is known to end before it begins; without the start of the world that may stay open."""
+    """True if a window certainly ends before it begins; without the start of the world this may be unknown (False)."""
     if begins.relative == ends.relative:
         return begins.at >= ends.at
     if start is None:

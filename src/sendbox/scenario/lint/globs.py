@@ -17,7 +17,7 @@ _RUN: Final = re.compile(r"[*?]{2,}")
 
 
 def covers(wide: str, narrow: str, *, phone: bool = False) -> bool:
-    """Whether `wide` matches every text that `narrow` matches. True is always right; False may be too careful."""
+    """True if `wide` matches every text that `narrow` matches. True is always right; False may be too careful."""
     head = re.split("[*?]", wide, maxsplit=1)[0]  # most pairs differ here
     return narrow.startswith(head) and _covers(_tidy(wide, phone), _tidy(narrow, phone), phone)
 
@@ -52,7 +52,7 @@ def _after_stars(places: set[int], pattern: str) -> set[int]:
 
 
 def overlaps(first: str, second: str) -> bool:
-    """Whether both phone patterns may match the same number."""
+    """True if both phone patterns may match the same number."""
     #: the remaining text of both
     reached = [(first, second)]
     seen = set(reached)

@@ -1,4 +1,4 @@
-"""What is never reached: happenings out of range, texts that only look like references, expectations of nothing."""
+"""Lints for parts without effect: happenings out of range, texts that look like references, expectations of nothing."""
 
 from __future__ import annotations
 
@@ -228,7 +228,7 @@ def _bounds(node: Node, expectation: Expectation, linter: Linter) -> None:
 
 
 def _turns_all(turned: Not, own: Iterable[Condition]) -> bool:
-    """Whether all that these conditions find is turned away."""
+    """True if a `not` excludes everything that these conditions find."""
     return all(
         isinstance(inner, Condition)
         and any(each.name == inner.name and {*each.wanted} <= {*inner.wanted, *inner.means} for each in own)
