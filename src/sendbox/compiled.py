@@ -90,14 +90,17 @@ def node(value: Any) -> Any:
     kind = type(value)
     if not kind.__module__.startswith(_PACKAGE):
         raise TypeError(f"{value!r} cannot be kept: {kind} is not a class of this package")
-    made: dict[str, Any] = {}
+    arguments: dict[str, Any] = {}
     for name, parameter in inspect.signature(kind).parameters.items():
-        given = getattr(value, name)
+        argument = getattr(value, name)
         if parameter.kind is parameter.VAR_KEYWORD:
-            made |= given
-        elif given != parameter.default:
-            made[name] = given
-    return {"of": f"{kind.__module__}:{kind.__qualname__}", **{name: node(given) for name, given in made.items()}}
+            arguments |= argument
+        elif argument != parameter.default:
+            arguments[name] = argument
+    return {
+        "of": f"{kind.__module__}:{kind.__qualname__}",
+        **{name: node(argument) for name, argument in arguments.items()},
+    }
 
 
 def _is_json(value: Any) -> bool:

@@ -387,11 +387,11 @@ def _strictness(config: pytest.Config, arguments: dict[str, Any]) -> tuple[froze
         named = [word for word in words if word[0] != "!"]
         strict = named[0] == "true" if named in (["true"], ["false"]) else named or bool(words)
     try:
-        wanted, left_out = _codes(() if isinstance(strict, bool) else strict), _codes(ignored)
+        codes, left_out = _codes(() if isinstance(strict, bool) else strict), _codes(ignored)
     except ValueError as error:
         raise pytest.UsageError(str(error)) from None
     plain = strict is True
-    return (frozenset(ADVICE) if plain else wanted) - left_out, not plain
+    return (frozenset(ADVICE) if plain else codes) - left_out, not plain
 
 
 def _words(value: Any) -> list[Any]:

@@ -77,7 +77,7 @@ def make_server(runtime: Runtime, contract: Contract, served: Callable[[], Serve
     runtime.logged = LOGGED
     emulated = Emulated(runtime, desk)
 
-    def made() -> Any:
+    def make_tools() -> Any:
         from sendbox.control.beside.past import read
         from sendbox.tools import tools
 
@@ -90,4 +90,4 @@ def make_server(runtime: Runtime, contract: Contract, served: Callable[[], Serve
         return catalog(served())
 
     runtime.tried.load = tried
-    return Application(emulated, made, runtime, later=True)
+    return Application(emulated, make_tools, runtime, later=True)

@@ -131,13 +131,13 @@ def _step_view(step: Step) -> PlayedStep:
     """A step as it is answered; what a request does not have is left out."""
     if step.asked is None:
         return PlayedStep(step=step.did, at=moment(step.at))
-    asked = step.asked
+    request = step.asked
     return PlayedStep(
         step=step.did,
         at=moment(step.at),
-        operation=asked.traffic.operation,
-        name=asked.traffic.name,
-        n=asked.number,
-        status=asked.status,
-        error=asked.error,
+        operation=request.traffic.operation,
+        name=request.traffic.name,
+        n=request.number,
+        status=request.status,
+        error=request.error,
     )

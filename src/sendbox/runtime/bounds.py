@@ -254,13 +254,13 @@ class Bounds:
 
     def of_world(self, hosted: Hosted) -> dict[str, Any]:
         """The bounded things of a world, with three counts each: kept, the most that are kept, and forgotten."""
-        world, shown = hosted.world, {}
+        world, view = hosted.world, {}
         if self._messages is not None:
-            kept, made = world.counts.get(MESSAGES, 0), messages_made(world)
-            shown[MESSAGES] = {"kept": kept, "most": self._messages, "forgotten": made - kept}
+            kept, total = world.counts.get(MESSAGES, 0), messages_made(world)
+            view[MESSAGES] = {"kept": kept, "most": self._messages, "forgotten": total - kept}
         if self._entries is not None:
-            shown["entries"] = {"kept": _size(hosted), "most": self._entries, "forgotten": world.journal.first}
-        return shown
+            view["entries"] = {"kept": _size(hosted), "most": self._entries, "forgotten": world.journal.first}
+        return view
 
 
 def _size(hosted: Hosted) -> int:

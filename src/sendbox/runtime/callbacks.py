@@ -149,9 +149,9 @@ class Callbacks:
 
     def _refusal(self, host: str, port: int, why: str, item: str | None = None) -> NotAllowed:
         reason = f" ({why})" if why else ""
-        wanted = f"{self.text},{item or _bracketed(host if literal(host) is None else str(plain(host)))}"
+        wider = f"{self.text},{item or _bracketed(host if literal(host) is None else str(plain(host)))}"
         return NotAllowed(
-            f"callbacks={self.text} does not allow {_bracketed(host)}:{port}{reason}; callbacks={wanted} would"
+            f"callbacks={self.text} does not allow {_bracketed(host)}:{port}{reason}; callbacks={wider} would"
         )
 
 

@@ -253,13 +253,13 @@ def _refused(error: OSError) -> bool:
 
 def _check(ca: str) -> None:
     """Check that a file has certificates. Raises ValueError."""
-    wanted = "it must be a PEM file with the certificates to trust"
+    requirement = "it must be a PEM file with the certificates to trust"
     if not os.path.isfile(ca):
-        raise ValueError(f"{ca} is not a file: {wanted}")
+        raise ValueError(f"{ca} is not a file: {requirement}")
     try:
         ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_verify_locations(ca)
     except OSError as error:  # ssl.SSLError is one
-        raise ValueError(f"{ca} holds no certificate ({error.strerror or error}): {wanted}") from None
+        raise ValueError(f"{ca} holds no certificate ({error.strerror or error}): {requirement}") from None
 
 
 def _trusting(ca: str) -> ssl.SSLContext:

@@ -62,8 +62,8 @@ def legal(text: str, line: int, column: int | None, shape: Shape) -> Legal:
     """
     lines = [*text.splitlines(), ""]
     at = min(line, len(lines)) - 1
-    shown = lines[at] if column is None else lines[at].ljust(min(column - 1, WIDEST))
-    before, after = (shown, "") if column is None else (shown[: column - 1], shown[column - 1 :])
+    padded = lines[at] if column is None else lines[at].ljust(min(column - 1, WIDEST))
+    before, after = (padded, "") if column is None else (padded[: column - 1], padded[column - 1 :])
     head = before[: len(before) - len(_WORD.match(before[::-1])[0])]  # type: ignore[index] # it matches the empty text too
     word, first = before[len(head) :], _START.fullmatch(head) is not None
     if (first and word == "-") or before.endswith(":"):  # a blank is still to come
@@ -74,22 +74,22 @@ def legal(text: str, line: int, column: int | None, shape: Shape) -> Legal:
     lines[at] = f"{head}{_MARKED}{':' * as_key}{rest}"
     for written in (lines, _outline(lines, at)):
         root = parse.begun("\n".join(written), Source("scenario"))
-        found = None if root is None else next(_marked(root, ()), None)
-        if root is not None and found is not None:
-            return _legal(root, found, shape, begun=bool(word), whole=as_key)
+        marked = None if root is None else next(_marked(root, ()), None)
+        if root is not None and marked is not None:
+            return _legal(root, marked, shape, begun=bool(word), whole=as_key)
     return NOWHERE
 
 
-def _legal(root: Node, found: _Found, shape: Shape, *, begun: bool, whole: bool) -> Legal:
+def _legal(root: Node, marked: _Found, shape: Shape, *, begun: bool, whole: bool) -> Legal:
     """The legal input at the mark. `begun`: a word is there already; `whole`: it can be the whole value."""
-    present = found.node.entries()
-    keys = [] if begun and not present else shape.keys(root, found.steps)
+    present = marked.node.entries()
+    keys = [] if begun and not present else shape.keys(root, marked.steps)
     values, examples = [], []
     if not present or (whole and len(present) == 1):
-        for branch in shape.at(found.steps):
+        for branch in shape.at(marked.steps):
             values += branch.get("enum", [True, False] if branch.get("type") == "boolean" else ())
             examples += branch.get("examples", ())
-    place = found.node.path.removeprefix("$").removeprefix(".")
+    place = marked.node.path.removeprefix("$").removeprefix(".")
     return Legal(
         place,
         [row for row in keys if row["key"] not in present],

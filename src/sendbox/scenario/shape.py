@@ -129,21 +129,21 @@ class Shape:
 
     def at(self, path: Iterable[Any]) -> list[dict[str, Any]]:
         """The parts of the schema for what stands at a path of a scenario; none where nothing may."""
-        found = [self.schema]
+        parts = [self.schema]
         for step in path:
-            around = self.branches(found)
+            around = self.branches(parts)
             if isinstance(step, int):
-                found = [branch["items"] for branch in around if "items" in branch]
+                parts = [branch["items"] for branch in around if "items" in branch]
             else:
-                found = [inner for branch in around if (inner := property_of(branch, step)) is not None]
-        return self.branches(found)
+                parts = [inner for branch in around if (inner := property_of(branch, step)) is not None]
+        return self.branches(parts)
 
     def keys(self, root: Node, path: Sequence[Any]) -> list[dict[str, Any]]:
         """The keys that are legal in the mapping at a path, `{key, means, says, required, example}`.
 
         `root` is the scenario as far as it is written; `example` is left out where the schema has none.
         """
-        found: dict[str, dict[str, Any]] = {}
+        rows: dict[str, dict[str, Any]] = {}
         for branch in self.at(path):
             for key, item in self._properties(branch, root, path).items():
                 row: dict[str, Any] = {
@@ -152,9 +152,9 @@ class Shape:
                     "says": self._said(item, "x-says"),
                 }
                 row["required"] = key in branch.get("required", ())
-                examples = [each for inner in self.branches([item]) for each in inner.get("examples", ())]
-                found.setdefault(key, row | ({"example": examples[0]} if examples else {}))
-        return list(found.values())
+                examples = [example for inner in self.branches([item]) for example in inner.get("examples", ())]
+                rows.setdefault(key, row | ({"example": examples[0]} if examples else {}))
+        return list(rows.values())
 
     def _said(self, schema_node: dict[str, Any], word: str) -> str:
         """The text that a part of the schema has under a word, else that of the part that it refers to."""
@@ -341,15 +341,15 @@ def _explain(error: Error, root: Node, errors: list[Error]) -> list[Problem]:
     rule = str(error.validator)
     if rule in ("required", "anyOf"):
         # a misspelt key is reported already; that the key is missing adds nothing
-        beside = [
+        surplus_keys = [
             key
             for other in errors
             if other.validator == "additionalProperties" and other.absolute_path == error.absolute_path
             for key in _surplus(other)
         ]
         if rule == "required":
-            return _missing(node, error, beside)
-        if beside and _decides_nothing(error):
+            return _missing(node, error, surplus_keys)
+        if surplus_keys and _decides_nothing(error):
             return []
     if rule == "maximum" and not error.validator_value:  # only lengths of time may be numbers if these are 0
         if _instant(error) and dated(error.instance) is not None:  # whoever meant a date did not mean milliseconds
@@ -418,9 +418,9 @@ def _keys() -> frozenset[str]:
     return frozenset(below(schema()))
 
 
-def _missing(node: Node, error: Error, beside: list[str]) -> list[Problem]:
+def _missing(node: Node, error: Error, surplus_keys: list[str]) -> list[Problem]:
     needed_keys = error.validator_value
-    meant = {_meant(key, needed_keys) for key in beside}
+    meant = {_meant(key, needed_keys) for key in surplus_keys}
     missing = [key for key in needed_keys if key not in error.instance and key not in meant]
     if not missing:
         return []

@@ -319,10 +319,10 @@ def repaired(text: str, places: Sequence[int], readable: Callable[[str, int], bo
             if match is None or better is None or better == line:
                 continue
             if readable("\n".join([*lines[: number - 1], better, *lines[number:]]) + "\n", number):
-                shown = better.strip() if better.split() != line.split() else orjson.dumps(better).decode()
+                corrected = better.strip() if better.split() != line.split() else orjson.dumps(better).decode()
                 says = match.expand(row.says)
                 instead = "or quote it" if row.repair is _quote else says if row.repair is _turned else None
-                return Repaired(number, match.start("at") + 1, says, shown, instead)
+                return Repaired(number, match.start("at") + 1, says, corrected, instead)
     return None
 
 

@@ -89,8 +89,8 @@ def _key_of(headers: Headers) -> str | None:
 
 def headers_of(scope: Scope, more: frozenset[bytes]) -> Headers:
     """The headers of a call that have a part in its answer, others by their names, and its trace context."""
-    given: Headers = tuple(scope["headers"])
-    return tuple(pair for pair in given if pair[0] in HEADERS or pair[0] in more - TRACING) + context_of(given)
+    headers: Headers = tuple(scope["headers"])
+    return tuple(pair for pair in headers if pair[0] in HEADERS or pair[0] in more - TRACING) + context_of(headers)
 
 
 def call_of(runtime: Runtime, scope: Scope, key: str, body: Body, headers: Headers | None = None) -> Call:

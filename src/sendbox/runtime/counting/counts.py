@@ -33,9 +33,9 @@ class Counts:
 
     def look(self, hosted: Hosted) -> None:
         """Counts the messages that a world has made since the last look; it also comes before a world ends."""
-        made = messages_made(hosted.world)
-        self.messages += max(made - hosted.counted, 0)
-        hosted.counted = made
+        total = messages_made(hosted.world)
+        self.messages += max(total - hosted.counted, 0)
+        hosted.counted = total
 
 
 def messages_made(world: World) -> int:

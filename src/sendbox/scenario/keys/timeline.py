@@ -56,8 +56,8 @@ def _entry(node: Node, reader: Reader, happenings: Mapping[str, Happening]) -> T
     at, relative = reader.moment(entries["at"])
     kind = next((kind for kind in happenings if kind in entries), None)
     if kind is None:  # the schema has the kinds of all shipped services
-        shown = show(next(key for key in entries if key != "at"))
-        reader.complain(node, "happening", f"{shown} does not happen here; legal: {listed(happenings)}")
+        word = show(next(key for key in entries if key != "at"))
+        reader.complain(node, "happening", f"{word} does not happen here; legal: {listed(happenings)}")
         return TimelineEntry(at, relative, "", {}, node.place)
     every, until = _again(node, entries, Moment(at, relative), reader)
     others = [key for key in entries if key not in ("at", "every", "until", kind)]

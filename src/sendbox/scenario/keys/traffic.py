@@ -100,12 +100,12 @@ def _arguments(request: Node, operation: str, legal: Mapping[str, str], reader: 
     arguments = request.get("arguments")
     entries = {} if arguments is None else arguments.entries()
     for word, item in entries.items():
-        wanted = legal.get(word, "").removesuffix(REQUIRED)
-        if not wanted:
+        expected = legal.get(word, "").removesuffix(REQUIRED)
+        if not expected:
             message = f"{show(word)} is not an argument of {operation}; legal: {listed(legal) or 'none'}"
             reader.complain(arguments or request, "arguments", message, key=word, near=nearest(word, legal))
-        elif wanted != "a value" and reference(item.value) is None and _kind(item) not in wanted.split(" or "):
-            reader.complain(item, "arguments", f"{show(plain(item))} is not legal as {word}; legal: {wanted}")
+        elif expected != "a value" and reference(item.value) is None and _kind(item) not in expected.split(" or "):
+            reader.complain(item, "arguments", f"{show(plain(item))} is not legal as {word}; legal: {expected}")
     needed = [word for word in legal if legal[word].endswith(REQUIRED)]
     missing = [word for word in needed if word not in entries]
     if missing and all(word in legal for word in entries):
