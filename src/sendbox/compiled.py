@@ -74,7 +74,7 @@ def _made(kept: dict[str, Any]) -> Any:
 
 
 def node(value: Any) -> Any:
-    """The node of a value, from which it can be read. Raises `TypeError` where it cannot."""
+    """The node of a value, from which it can be read. Raises `TypeError` if it cannot."""
     if isinstance(value, str) and value.startswith(f"{_file()}:"):
         return {"line": int(value.rpartition(":")[2])}
     if isinstance(value, _PLAIN):

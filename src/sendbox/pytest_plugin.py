@@ -471,7 +471,7 @@ def _crashes(item: pytest.Item) -> list[Crash]:
 
 
 def _fail_if_crashed(item: pytest.Item) -> None:
-    """Raises the first exception of an application, where no report contains it."""
+    """Raises the first exception of an application if no report contains it."""
     crashes = _crashes(item)
     if crashes and not item.stash[_TOLD]:
         from sendbox.fixture.crashes import raise_first

@@ -37,7 +37,7 @@ class _Play:
         return self._played is _present(self._hosted)
 
     async def step(self) -> Step:
-        """The next step. Raises `Conflict` where the world began anew meanwhile."""
+        """The next step. Raises `Conflict` if the world began anew meanwhile."""
         step = await self.player.step()
         if self._hosted.playing is not self:
             raise Conflict("began_anew", f"{self._hosted.world.id} began anew, or was closed, while it was played")

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 class Asked:
     """One request of the traffic, and its result.
 
-    `status` None = no answer came, and `error` says why. `number` is that of its entry in the journal, None where it
+    `status` None = no answer came, and `error` says why. `number` is that of its entry in the journal, None if it
     has none. `at` is the instant at which it was sent. `garbled` = the answer claims to be JSON, and is not.
     """
 

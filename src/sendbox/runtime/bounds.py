@@ -49,7 +49,7 @@ class Full(NamedTuple):
 
 
 def resident() -> int:
-    """The bytes of memory that the process has. Raises OSError where the system does not say it in `/proc`."""
+    """The bytes of memory that the process has. Raises OSError if the system does not say it in `/proc`."""
     with open(_STATM, "rb") as statm:
         return int(statm.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 

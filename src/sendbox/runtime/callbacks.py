@@ -212,7 +212,7 @@ def _place(item: str) -> str | None:
 
 
 def host_name(item: str) -> str | None:
-    """A name as it is compared: lower case, ASCII (`xn--…`), without a dot at its end; None where it is not one."""
+    """A name as it is compared: lower case, ASCII (`xn--…`), without a dot at its end; None if it is not one."""
     if len(item) > LONGEST_NAME:
         return None
     try:

@@ -181,7 +181,7 @@ class _Resolver:
         self._is_own = is_own
 
     async def resolve(self, host: str, port: int, family: int) -> list[Mapping[str, Any]]:
-        """The addresses of a host. Raises `NotAllowed` where one may not be connected to."""
+        """The addresses of a host. Raises `NotAllowed` if one may not be connected to."""
         self._callbacks.resolves(host, port)
         name = "localhost" if is_local(host) else host  # also where the resolver would ask the network for it
         answers: list[Mapping[str, Any]] = await self._resolver.resolve(name, port, family)

@@ -268,7 +268,7 @@ class Hosted(Changing):
     #: the start, in virtual milliseconds, and whether it counts as pinned, of a world that begins with its first
     #: command or reading of time; None once it has begun
     starts: Callable[[], tuple[int, bool]] | None = None
-    #: what of the world may be forgotten; None where nothing ever is
+    #: what of the world may be forgotten; None if nothing ever is
     forgetting: Forgetting | None = None
     #: the world has ended, and why
     gone: bool = False

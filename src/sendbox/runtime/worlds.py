@@ -121,7 +121,7 @@ class Runtime:
         self.present, self.steady, self.advance = self.mover.present, self.mover.steady, self.mover.advance
         self._loop = asyncio.get_running_loop()
         self.holds = Holds(self._loop)
-        #: the bounds of what is kept, None where there are none
+        #: the bounds of what is kept, None if there are none
         limits = (settings.max_journal, settings.max_messages, settings.max_memory)
         self.bounds = None if limits == (None, None, None) else Bounds(self, resident)
         self.idle = None if settings.world_ttl is None else Idle(self, settings.world_ttl)

@@ -42,7 +42,7 @@ _STORY: Final = ("traffic", "receiver", "expect")
 #: Where `noting` collects the files that are read.
 _NOTED: Final[ContextVar[list[Path] | None]] = ContextVar("noted", default=None)
 
-#: Nodes, None where there are none, and what is wrong with them.
+#: Nodes, None if there are none, and what is wrong with them.
 _Read = tuple[Node | None, list[Problem]]
 Scenario = str | Path | Mapping[str, Any]
 #: One scenario, or a list or tuple of them.

@@ -128,7 +128,7 @@ class Shape:
         return properties if legal is None else {key: item for key, item in properties.items() if key in legal}
 
     def at(self, path: Iterable[Any]) -> list[dict[str, Any]]:
-        """The parts of the schema for what stands at a path of a scenario; none where nothing may."""
+        """The parts of the schema for what stands at a path of a scenario; none if nothing may."""
         parts = [self.schema]
         for step in path:
             around = self.branches(parts)
@@ -243,7 +243,7 @@ def needed(schema_node: dict[str, Any]) -> list[str]:
 
 
 def property_of(schema_node: dict[str, Any], key: str) -> dict[str, Any] | None:
-    """The schema of a key of a mapping, None where there is none."""
+    """The schema of a key of a mapping, None if there is none."""
     described = schema_node.get("properties", {}).get(key, schema_node.get("additionalProperties"))
     return described if isinstance(described, dict) else None
 

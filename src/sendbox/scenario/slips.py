@@ -303,7 +303,7 @@ def breaks_lost(text: str) -> bool:
 
 
 def repaired(text: str, places: Sequence[int], readable: Callable[[str, int], bool]) -> Repaired | None:
-    """The first repair with which a text can be read, None where there is none.
+    """The first repair with which a text can be read, None if there is none.
 
     `places` are lines where something may be wrong, the likeliest first. `readable` says whether a text can be read as
     far as a line, and its old problem is gone.

@@ -44,7 +44,7 @@ class Application:
         runtime.application = self
 
     def quick(self, scope: Scope, body: bytes) -> Answer | None:
-        """The answer to a request that came whole, where nothing has to be waited for; None where it must be served."""
+        """The answer to a request that came whole, where nothing has to be waited for; None if it must be served."""
         answer = self._emulated.quick(scope, body) if misaddressed(scope) is None else None
         if answer is not None:
             answer.headers = (*answer.headers, self.mark)

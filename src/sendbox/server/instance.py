@@ -15,7 +15,7 @@ HEADER: Final = "sendbox-instance"
 
 
 def routing(world: object) -> dict[str, str]:
-    """The header by which a proxy finds the server of a world; none where the id cannot be in a header."""
+    """The header by which a proxy finds the server of a world; none if the id cannot be in a header."""
     fits = isinstance(world, str) and world.isascii() and world.isprintable()
     return {"x-api-key": str(world)} if fits else {}
 

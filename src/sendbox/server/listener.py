@@ -46,7 +46,7 @@ PARTING: Final = 1.0
 TURNS: Final = 5
 
 
-#: The answer to a request that came whole, None where it must be served as every other one.
+#: The answer to a request that came whole, None if it must be served as every other one.
 Quick = Callable[["Scope", bytes], Answer | None]
 #: A header of every answer of an application, name and value; here of those that are not from the application.
 Header = tuple[bytes, bytes]

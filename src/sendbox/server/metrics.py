@@ -38,7 +38,7 @@ class Seen(NamedTuple):
     kept: int
     entries: int
     dropped: int
-    #: bytes that the process has, None where the system does not say it; and their bound, if there is one
+    #: bytes that the process has, None if the system does not say it; and their bound, if there is one
     memory: int | None
     most: int | None
     full: bool

@@ -156,7 +156,7 @@ def _share(node: Node | None, reader: Reader) -> Share | None:
 
 
 def _names(node: Node, key: str, subjects: Mapping[str, Subject], reader: Reader) -> tuple[str, ...]:
-    """The names of `each` or `same`; none where there are none."""
+    """The names of `each` or `same`; none if there are none."""
     names = words(node.get(key)) or ()
     if NONE in names and len(names) > 1:
         reader.complain(node, "same", f'"{NONE}" stands beside another name', key=key)
@@ -299,7 +299,7 @@ def _time(node: Node, key: str, _field: Field, reader: Reader) -> Range:
 
 
 def _bounds(text: str, value: str) -> tuple[str, str, str] | None:
-    """The sign of a bound and the values from and to, "" where there is none; a single value is both."""
+    """The sign of a bound and the values from and to, "" if there is none; a single value is both."""
     if bounds := re.fullmatch(rf"({value})(?:(\.\.)({value})?)?", text):
         return "", bounds[1], (bounds[3] or "") if bounds[2] else bounds[1]
     if bound := re.fullmatch(rf"(>=|<=|>|<) *({value})", text):

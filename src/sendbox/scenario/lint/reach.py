@@ -52,7 +52,7 @@ def timeline(linter: Linter, happenings: Mapping[str, Happening]) -> None:
 
 
 def _when(node: Node, linter: Linter) -> int | None:
-    """Milliseconds after the start, None where the start is not set; warns when they are out of range."""
+    """Milliseconds after the start, None if the start is not set; warns when they are out of range."""
     start, reader = linter.blueprint.start, Reader()
     moment = reader.moment(node)
     if reader.problems or (not moment.relative and start is None):

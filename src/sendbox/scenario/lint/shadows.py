@@ -174,7 +174,7 @@ def _places(rule: _Rule, country: str) -> Iterator[tuple[str, str] | None]:
 
 
 def _shadow(rule: _Rule, places: dict[tuple[str, str] | None, list[_Rule]], country: str) -> list[_Rule] | None:
-    """The rules that together decide everything that this one decides, None where it may decide something."""
+    """The rules that together decide everything that this one decides, None if it may decide something."""
     open_ = set(rule.decides)
     shadows = []
     for place in _places(rule, country):
