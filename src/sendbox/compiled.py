@@ -74,7 +74,7 @@ def _made(kept: dict[str, Any]) -> Any:
 
 
 def node(value: Any) -> Any:
-    """The node of a value, from which it can be read. Raises `TypeError` where it cannot."""
+    """The node of a value, from which it can be read. Raises `TypeError` if it cannot."""
     if isinstance(value, str) and value.startswith(f"{_file()}:"):
         return {"line": int(value.rpartition(":")[2])}
     if isinstance(value, _PLAIN):
@@ -90,18 +90,21 @@ def node(value: Any) -> Any:
     kind = type(value)
     if not kind.__module__.startswith(_PACKAGE):
         raise TypeError(f"{value!r} cannot be kept: {kind} is not a class of this package")
-    made: dict[str, Any] = {}
+    arguments: dict[str, Any] = {}
     for name, parameter in inspect.signature(kind).parameters.items():
-        given = getattr(value, name)
+        argument = getattr(value, name)
         if parameter.kind is parameter.VAR_KEYWORD:
-            made |= given
-        elif given != parameter.default:
-            made[name] = given
-    return {"of": f"{kind.__module__}:{kind.__qualname__}", **{name: node(given) for name, given in made.items()}}
+            arguments |= argument
+        elif argument != parameter.default:
+            arguments[name] = argument
+    return {
+        "of": f"{kind.__module__}:{kind.__qualname__}",
+        **{name: node(argument) for name, argument in arguments.items()},
+    }
 
 
 def _is_json(value: Any) -> bool:
-    """Whether JSON has all of a value, so that it stays the same."""
+    """True if JSON can represent all of a value, so that it stays the same."""
     if isinstance(value, dict):
         return all(isinstance(key, str) and _is_json(item) for key, item in value.items())
     return all(map(_is_json, value)) if type(value) is list else isinstance(value, _PLAIN)

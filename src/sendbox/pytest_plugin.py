@@ -302,7 +302,7 @@ def async_sendbox(
 
 
 def _ends(node: pytest.Item) -> Ends:
-    """How the fresh worlds of a test end: judged as the test is, and closed as its world is."""
+    """The end of a test's fresh worlds: judged as the test is, and closed as its world is."""
     from sendbox.fixture.fresh import Ends, crashed
 
     def judge(sandbox: AsyncSandbox) -> None:
@@ -387,11 +387,11 @@ def _strictness(config: pytest.Config, arguments: dict[str, Any]) -> tuple[froze
         named = [word for word in words if word[0] != "!"]
         strict = named[0] == "true" if named in (["true"], ["false"]) else named or bool(words)
     try:
-        wanted, left_out = _codes(() if isinstance(strict, bool) else strict), _codes(ignored)
+        codes, left_out = _codes(() if isinstance(strict, bool) else strict), _codes(ignored)
     except ValueError as error:
         raise pytest.UsageError(str(error)) from None
     plain = strict is True
-    return (frozenset(ADVICE) if plain else wanted) - left_out, not plain
+    return (frozenset(ADVICE) if plain else codes) - left_out, not plain
 
 
 def _words(value: Any) -> list[Any]:
@@ -471,7 +471,7 @@ def _crashes(item: pytest.Item) -> list[Crash]:
 
 
 def _fail_if_crashed(item: pytest.Item) -> None:
-    """Raises the first exception of an application, where no report contains it."""
+    """Raises the first exception of an application if no report contains it."""
     crashes = _crashes(item)
     if crashes and not item.stash[_TOLD]:
         from sendbox.fixture.crashes import raise_first

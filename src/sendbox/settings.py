@@ -86,7 +86,7 @@ class Settings:
 
     @property
     def assumptions(self) -> list[str]:
-        """The scenario that `assume` makes, as text; none where it is empty."""
+        """The scenario that `assume` makes, as text; none if it is empty."""
         entries = [entry.partition("=") for entry in self.assume]
         lines = "".join(f"  {name}: {value}\n" for name, _, value in entries)
         return [f"sendbox: 1\nassume:\n{lines}"] if lines else []

@@ -1,4 +1,4 @@
-"""What a server loads to start: the parts of worlds and the rows for messages. It imports all else when it is needed.
+"""The parts that a server loads at its start: those of worlds, and rows for messages. It imports others when needed.
 
 `app.py` has the list of everything that is served, and takes from here what both need.
 """
@@ -77,7 +77,7 @@ def make_server(runtime: Runtime, contract: Contract, served: Callable[[], Serve
     runtime.logged = LOGGED
     emulated = Emulated(runtime, desk)
 
-    def made() -> Any:
+    def make_tools() -> Any:
         from sendbox.control.beside.past import read
         from sendbox.tools import tools
 
@@ -90,4 +90,4 @@ def make_server(runtime: Runtime, contract: Contract, served: Callable[[], Serve
         return catalog(served())
 
     runtime.tried.load = tried
-    return Application(emulated, made, runtime, later=True)
+    return Application(emulated, make_tools, runtime, later=True)

@@ -50,7 +50,7 @@ def _openapi(control: Control, contract: Contract) -> Any:
         """The contract of the served interfaces."""
         origin = origin_of(control.runtime, request.scope)
         served = control.served
-        made = document(served.routes, contract, origin=origin, version=__version__, webhooks=served.webhooks)
-        return json_answer(made)
+        openapi = document(served.routes, contract, origin=origin, version=__version__, webhooks=served.webhooks)
+        return json_answer(openapi)
 
     return show

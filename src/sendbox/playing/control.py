@@ -33,11 +33,11 @@ class _Play:
 
     @property
     def holds(self) -> bool:
-        """Whether the world still has the scenario that is played."""
+        """True if the world still has the scenario that is played."""
         return self._played is _present(self._hosted)
 
     async def step(self) -> Step:
-        """The next step. Raises `Conflict` where the world began anew meanwhile."""
+        """The next step. Raises `Conflict` if the world began anew meanwhile."""
         step = await self.player.step()
         if self._hosted.playing is not self:
             raise Conflict("began_anew", f"{self._hosted.world.id} began anew, or was closed, while it was played")
@@ -131,13 +131,13 @@ def _step_view(step: Step) -> PlayedStep:
     """A step as it is answered; what a request does not have is left out."""
     if step.asked is None:
         return PlayedStep(step=step.did, at=moment(step.at))
-    asked = step.asked
+    request = step.asked
     return PlayedStep(
         step=step.did,
         at=moment(step.at),
-        operation=asked.traffic.operation,
-        name=asked.traffic.name,
-        n=asked.number,
-        status=asked.status,
-        error=asked.error,
+        operation=request.traffic.operation,
+        name=request.traffic.name,
+        n=request.number,
+        status=request.status,
+        error=request.error,
     )

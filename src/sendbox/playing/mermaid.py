@@ -43,11 +43,11 @@ def escaped(text: str) -> str:
 
 def _lines(played: Played) -> Iterator[str]:
     all_rows, _ = rows(played)
-    shown = all_rows[:ROWS]
+    visible = all_rows[:ROWS]
     named = {CLIENT, WORLD, RECEIVER}
     phones = [
         name
-        for name in dict.fromkeys(end for row in shown for end in (row.who, row.to or row.who))
+        for name in dict.fromkeys(end for row in visible for end in (row.who, row.to or row.who))
         if name not in named
     ]
     ids = {CLIENT: CLIENT, WORLD: WORLD, RECEIVER: RECEIVER}
@@ -62,7 +62,7 @@ def _lines(played: Played) -> Iterator[str]:
         yield f"    participant {_OTHERS} as {len(phones) - PHONES} other phones"
     yield f"    participant {RECEIVER}"
     last = -1
-    for row in shown:
+    for row in visible:
         if row.at != last:
             last = row.at
             clock = iso(row.at).replace("T", " ")[:-5]

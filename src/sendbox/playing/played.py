@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 class Asked:
     """One request of the traffic, and its result.
 
-    `status` None = no answer came, and `error` says why. `number` is that of its entry in the journal, None where it
+    `status` None = no answer came, and `error` says why. `number` is that of its entry in the journal, None if it
     has none. `at` is the instant at which it was sent. `garbled` = the answer claims to be JSON, and is not.
     """
 
@@ -40,7 +40,7 @@ class Asked:
 
     @property
     def ok(self) -> bool:
-        """Whether it was sent, and its own expectation holds, if it has one."""
+        """True if it was sent, and its own expectation, if it has one, holds."""
         expected = self.traffic.statuses
         if not self.sent or (self.error is not None and self.status is None and not expected):
             return False
@@ -87,5 +87,5 @@ class Played:
 
     @property
     def passed(self) -> bool:
-        """Whether every request had the result that its entry expects, and the scenario's expectations were met."""
+        """True if every request had the result that its entry expects, and the scenario's expectations were met."""
         return all(request.ok for request in self.asked) and (self.verdict is None or proves(self.verdict))

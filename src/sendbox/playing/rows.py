@@ -62,7 +62,7 @@ def rows(played: Played) -> tuple[list[Row], Names]:
 
 
 def _comes_before(request: Asked, entry: Mapping[str, Any]) -> bool:
-    """Whether a request comes before an entry. It is journaled at its end, and shown before its effects."""
+    """True if a request comes before an entry. It is journaled at its end, and shown before its effects."""
     number = request.number if request.before is None else request.before
     return request.at < instant(entry["at"]) if number is None else bool(number <= entry["n"])
 
@@ -79,7 +79,7 @@ class _Caller:
         entry = {} if request.number is None else entries[request.number]
         traffic = request.traffic
         title = f' "{cut(traffic.name)}"' if traffic.name else ""
-        what = f"{traffic.operation}{title}{_recipients(traffic.value)}"
+        action = f"{traffic.operation}{title}{_recipients(traffic.value)}"
         outcome = [request.error or ""] if request.status is None else [str(request.status)]
         outcome.append(self._named(_accepted(request.answer)))
         outcome += [f"{len(lines)} rejected" for lines in (_rejected(request.answer),) if lines]
@@ -95,7 +95,7 @@ class _Caller:
         tone = "bad" if bad else "plain"
         marked = bool(entry.get("order_sensitive"))
         to = WORLD if request.sent else None
-        return Row(request.at, CLIENT, what, tone, to, " ".join(filter(None, outcome)), marked)
+        return Row(request.at, CLIENT, action, tone, to, " ".join(filter(None, outcome)), marked)
 
     def _messages(self, named: str) -> list[str]:
         """The ids that an answer's id stands for: of /messages the base of one for each recipient (§2.3)."""
@@ -124,14 +124,14 @@ def _recipients(value: Any) -> str:
     if not numbers:
         one = (value.get(name) for name in ("phoneNumber", "phone_number", "number", "to"))
         numbers = [next((item for item in one if isinstance(item, str) and any(map(str.isdigit, item))), None)]
-    shown = [str(number) for number in numbers if number is not None]
-    if not shown:
+    recipients = [str(number) for number in numbers if number is not None]
+    if not recipients:
         return ""
-    more = f" and {len(shown) - 2} more" if len(shown) > 2 else ""
+    more = f" and {len(recipients) - 2} more" if len(recipients) > 2 else ""
     flow = value.get("flow")
     steps = [next(iter(step), "") for step in flow if isinstance(step, Mapping)] if isinstance(flow, list) else []
     by = f" by {', '.join(map(str, steps))}" if steps else ""
-    return f" to {cut(', '.join(shown[:2]))}{more}{by}"
+    return f" to {cut(', '.join(recipients[:2]))}{more}{by}"
 
 
 def _accepted(answer: Any) -> list[str]:

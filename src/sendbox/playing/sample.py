@@ -190,7 +190,7 @@ def _given_up(body: str) -> dict[str, Any]:
 
 
 def _first(when: When, name: str) -> Pattern | None:
-    """The first pattern of which a rule wants one, None where it wants none."""
+    """The first pattern of which a rule wants one, None if it wants none."""
     return next(iter(when.patterns(name)), None)
 
 

@@ -30,7 +30,7 @@ PATIENCE: Final = 1.0
 
 
 class Step(NamedTuple):
-    """What a step did, the instant of the world after it, and the request that was sent."""
+    """The result of a step: its kind, the instant of the world after it, and the request that was sent."""
 
     did: Literal["sent", "moved", "ended"]
     at: int
@@ -80,12 +80,12 @@ class Player:
 
     @property
     def left(self) -> int:
-        """How many requests are still to be sent."""
+        """The number of requests that are still to be sent."""
         return len(self._left)
 
     @property
     def done(self) -> bool:
-        """Whether nothing is left to do."""
+        """True if nothing is left to do."""
         return not self._left and self._settled and self._due() is None
 
     async def step(self) -> Step:

@@ -26,9 +26,9 @@ MESSAGES: Final = 60
 
 def text(played: Played, *, width: int = 120, colour: bool = False) -> str:
     """The whole page, in lines of at most `width` columns where possible."""
-    shown, names = rows(played)
+    played_rows, names = rows(played)
     page = _Page(width, colour=colour)
-    page_lines = [*page.head(played), "", *page.table(played, shown), "", *page.summary(played, names)]
+    page_lines = [*page.head(played), "", *page.table(played, played_rows), "", *page.summary(played, names)]
     return "\n".join(line.rstrip() for line in page_lines)
 
 
@@ -37,16 +37,16 @@ def summary(names: Iterable[str], results: Sequence[Played]) -> str:
     table = []
     for name, played in zip(names, results, strict=True):
         failed = sum(not request.ok for request in played.asked)
-        said = [_counted(played.asked, "request"), _counted(played.messages, "message")]
-        said += [f"{failed} not as expected"] if failed else []
+        details = [_counted(played.asked, "request"), _counted(played.messages, "message")]
+        details += [f"{failed} not as expected"] if failed else []
         if played.verdict is not None:
-            said.append(f"expectations {'met' if proves(played.verdict) else 'not met'}")
-        said += ["stopped"] if played.stopped else []
-        table.append(("ok" if played.passed else "FAIL", name, ", ".join(said)))
+            details.append(f"expectations {'met' if proves(played.verdict) else 'not met'}")
+        details += ["stopped"] if played.stopped else []
+        table.append(("ok" if played.passed else "FAIL", name, ", ".join(details)))
     width = max(len(name) for _, name, _ in table)
     passed = sum(played.passed for played in results)
     head = f"{len(results)} scenarios, {passed} as expected"
-    return "\n".join([head, *(f"  {word:4}  {name:{width}}  {said}" for word, name, said in table)])
+    return "\n".join([head, *(f"  {word:4}  {name:{width}}  {details}" for word, name, details in table)])
 
 
 class _Page:
@@ -65,16 +65,16 @@ class _Page:
         traffic = "sample traffic" if played.sampled else "the scenario's traffic"
         yield f"{traffic}, {_counted(played.asked, 'request')}, seed {world.seed_given}, from {_instant(world.start)}"
 
-    def table(self, played: Played, shown: list[Row]) -> Iterator[str]:
+    def table(self, played: Played, played_rows: list[Row]) -> Iterator[str]:
         """The rows; an instant shows its time once, and a new day has a line."""
         start = played.world.start
-        after = max([len("after"), *(len(_after(row.at, start)) for row in shown)])
-        who = max([len("who"), *(len(row.who) for row in shown)])
+        after = max([len("after"), *(len(_after(row.at, start)) for row in played_rows)])
+        who = max([len("who"), *(len(row.who) for row in played_rows)])
         indent = after + 2 + _CLOCK + 2 + who + 2
         room = max(self._width - indent, _LEAST)
         yield self._in("head", f"{'after':>{after}}  {'clock':{_CLOCK}}  {'who':{who}}  what")
         last, day = -1, start // DAY
-        for row in shown:
+        for row in played_rows:
             if row.at // DAY != day:
                 day = row.at // DAY
                 yield self._in("dim", f"{'':{after}}  {iso(row.at)[:10]}")

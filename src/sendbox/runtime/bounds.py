@@ -49,7 +49,7 @@ class Full(NamedTuple):
 
 
 def resident() -> int:
-    """The bytes of memory that the process has. Raises OSError where the system does not say it in `/proc`."""
+    """The bytes of memory that the process has. Raises OSError if the system does not say it in `/proc`."""
     with open(_STATM, "rb") as statm:
         return int(statm.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
@@ -65,10 +65,10 @@ def give_back(*, collecting: bool = False) -> None:
 
 
 class Free:
-    """How much of its memory the process has free, in bytes, by the blocks that were freed since they were most.
+    """The free part of the process's memory, in bytes, by the blocks that were freed since the greatest number in use.
 
     Python keeps memory of which only parts are free, and uses these parts again; the system still counts them.
-    `blocks` tells how many blocks are in use.
+    `blocks` returns the number of blocks in use.
     """
 
     def __init__(self, blocks: Callable[[], int]) -> None:
@@ -76,7 +76,7 @@ class Free:
         self._most = self._then = 0
 
     def of(self, memory: int) -> int:
-        """How much is free of so much memory; what went back to the system is not in it any more."""
+        """The free part of this much memory, without the memory that went back to the system."""
         blocks = self._blocks()
         if blocks >= self._most:
             self._most, self._then = blocks, memory
@@ -84,14 +84,14 @@ class Free:
 
 
 class Builder:
-    """What is long is built beside the loop, one thing at a time, so that many callers need the memory of one."""
+    """Builds long things outside the event loop, one at a time, so that many callers need only the memory of one."""
 
     def __init__(self) -> None:
         self._turn = asyncio.Lock()
         self.waiting = 0
 
     async def build(self, work: Callable[[], T]) -> T:
-        """The result of `work`, done on a thread once all before it is done. Raises `Capped` where too many wait."""
+        """The result of `work`, done on a thread once all before it is done. Raises `Capped` if too many wait."""
         if self.waiting > WAITING:
             text = f"{self.waiting} scenarios and long bodies wait to be read; legal: {WAITING}. Send it again later"
             raise Capped("busy", text)
@@ -253,14 +253,14 @@ class Bounds:
         return {"memory": {"used": self.used, "most": self._memory, "full": self.full is not None}}
 
     def of_world(self, hosted: Hosted) -> dict[str, Any]:
-        """What of a world is bounded: how many are kept, the most, and how many were forgotten."""
-        world, shown = hosted.world, {}
+        """The bounded things of a world, with three counts each: kept, the most that are kept, and forgotten."""
+        world, view = hosted.world, {}
         if self._messages is not None:
-            kept, made = world.counts.get(MESSAGES, 0), messages_made(world)
-            shown[MESSAGES] = {"kept": kept, "most": self._messages, "forgotten": made - kept}
+            kept, total = world.counts.get(MESSAGES, 0), messages_made(world)
+            view[MESSAGES] = {"kept": kept, "most": self._messages, "forgotten": total - kept}
         if self._entries is not None:
-            shown["entries"] = {"kept": _size(hosted), "most": self._entries, "forgotten": world.journal.first}
-        return shown
+            view["entries"] = {"kept": _size(hosted), "most": self._entries, "forgotten": world.journal.first}
+        return view
 
 
 def _size(hosted: Hosted) -> int:

@@ -112,18 +112,18 @@ class Callbacks:
         return self.text
 
     def resolves(self, host: str, port: int) -> None:
-        """Whether the addresses of a name are worth asking for. Raises `NotAllowed` where none would be allowed.
+        """Check that a name is worth a DNS look-up. Raises `NotAllowed` if no address of it would be allowed.
 
-        So no name of the outside is looked up where only loopback addresses are allowed.
+        So no outside name is looked up if only loopback addresses are allowed.
         """
         beyond = len(self.wide) > len(WORDS["loopback"])
         if not (is_local(host) or beyond or self.networks or self._names(host, port)):
             raise self._refusal(host, port, f"{host} is not localhost")
 
     def check(self, host: str, port: int, addresses: Iterable[str], *, own: bool = False) -> None:
-        """Whether a host that has these addresses may be connected to. Raises `NotAllowed` where it may not.
+        """Check that connections to a host with these addresses are allowed. Raises `NotAllowed` if they are not.
 
-        Of a name that is not listed all addresses must be allowed. `own` says that it is the port of the sandbox.
+        For a name that is not listed, all addresses must be allowed. `own`: it is the port of the sandbox.
         """
         if self._names(host, port, exactly=own):
             return
@@ -136,7 +136,7 @@ class Callbacks:
                 raise self._refusal(host, port, at)
 
     def _names(self, host: str, port: int, *, exactly: bool = False) -> bool:
-        """Whether an item names this host; with `exactly`, one that names the port as well."""
+        """True if an item of the setting names this host; with `exactly`, it must name the port as well."""
         host = host.lower().rstrip(".")
         above = host.partition(".")[2]
         wild = [f"*.{'.'.join(labels)}" for labels in _tails(above)]
@@ -149,9 +149,9 @@ class Callbacks:
 
     def _refusal(self, host: str, port: int, why: str, item: str | None = None) -> NotAllowed:
         reason = f" ({why})" if why else ""
-        wanted = f"{self.text},{item or _bracketed(host if literal(host) is None else str(plain(host)))}"
+        wider = f"{self.text},{item or _bracketed(host if literal(host) is None else str(plain(host)))}"
         return NotAllowed(
-            f"callbacks={self.text} does not allow {_bracketed(host)}:{port}{reason}; callbacks={wanted} would"
+            f"callbacks={self.text} does not allow {_bracketed(host)}:{port}{reason}; callbacks={wider} would"
         )
 
 
@@ -183,7 +183,7 @@ def literal(host: str) -> str | None:
 
 
 def is_local(host: str) -> bool:
-    """Whether a name is one of this machine's, on every machine (RFC 6761)."""
+    """True if a name means the local machine on every machine (RFC 6761)."""
     host = host.lower().rstrip(".")
     return host == "localhost" or host.endswith(".localhost")
 
@@ -212,7 +212,7 @@ def _place(item: str) -> str | None:
 
 
 def host_name(item: str) -> str | None:
-    """A name as it is compared: lower case, ASCII (`xn--…`), without a dot at its end; None where it is not one."""
+    """A name as it is compared: lower case, ASCII (`xn--…`), without a dot at its end; None if it is not one."""
     if len(item) > LONGEST_NAME:
         return None
     try:

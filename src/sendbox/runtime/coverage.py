@@ -1,6 +1,6 @@
-"""What was tried in the worlds of a process, kept when they are reset or closed.
+"""The coverage of a process's worlds, kept when they are reset or closed.
 
-Nothing is collected while a world works. Where the settings ask for it (`coverage`), a world that is reset, restored or
+Nothing is collected while a world works. If the settings ask for it (`coverage`), a world that is reset, restored or
 closed is read once more before it is taken apart, in slices and after the call was answered; else only what the
 journals of open worlds hold is counted.
 """
@@ -33,7 +33,7 @@ def _no_sum() -> Sum:
 
 
 def _collected(world: World, catalog: Catalog, *, present: bool) -> Generator[None, None, Collected]:
-    """What was tried in a world, with `present` since it was last restored; in slices."""
+    """The coverage of a world, in slices; with `present`, only since it was last restored."""
     from sendbox.engine.coverage.collector import collect_in_slices
     from sendbox.engine.coverage.tally import last_restore
 
@@ -73,7 +73,7 @@ class Tried:
             self._waiting[world] = hosted
 
     def reads(self, world: World) -> bool:
-        """Whether a world is being read just now, so that it must not be taken apart."""
+        """True if a world is being read at present, so that it must not be taken apart."""
         return world in self._reading
 
     def fold(self, world: World) -> Generator[None, None, None]:
@@ -102,12 +102,12 @@ class Tried:
             await asyncio.sleep(0)
 
     async def present(self, hosted: Hosted, catalog: Catalog) -> Collected:
-        """What was tried in the present epoch of a world."""
+        """The coverage of the present epoch of a world."""
         self._catalog = catalog
         return await Slice().through(_collected(hosted.world, catalog, present=self.keeping))
 
     async def of_world(self, hosted: Hosted, catalog: Catalog) -> Sum:
-        """What was tried in a world, its earlier epochs included where they were read."""
+        """The coverage of a world, including those of its earlier epochs that were read."""
         present = await self.present(hosted, catalog)
         await self._settle()
         total = _no_sum()
@@ -117,7 +117,7 @@ class Tried:
         return total
 
     async def of_all(self, worlds: list[Hosted], catalog: Catalog) -> Sum:
-        """What was tried in all worlds, and which keys were denied."""
+        """The coverage of all worlds, and the calls whose key was denied."""
         total = _no_sum()
         for hosted in worlds:
             hosted.readers += 1

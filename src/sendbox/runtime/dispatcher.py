@@ -76,8 +76,8 @@ class Carrier:
         finally:
             if hosted.world is world and not hosted.gone:
                 # those of another request that is answered just now may share a batch with these
-                made = islice(world.outlets.deliveries, max(first - world.outlets.deliveries.lost, 0), None)
-                own = [batch for batch in made if injection.concerns(batch, requests)]
+                batches = islice(world.outlets.deliveries, max(first - world.outlets.deliveries.lost, 0), None)
+                own = [batch for batch in batches if injection.concerns(batch, requests)]
                 world.enter(Overtake(requests, leaves=True))
         if hosted.gone or hosted.world is not world:
             return
@@ -216,7 +216,7 @@ class Carrier:
 
 
 def _ahead(delivery: Delivery) -> bool:
-    """Whether the answer of a request waits for it."""
+    """True if the answer of a request waits for this delivery."""
     return isinstance(delivery, FaultyDelivery) and delivery.ahead
 
 

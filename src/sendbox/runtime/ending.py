@@ -1,4 +1,4 @@
-"""How worlds end that no client uses any more, and what is remembered of worlds that are gone."""
+"""The end of worlds that no client uses any more, and the record of worlds that are gone."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ CLOSED: Final = Gone("it was closed", denied=True)
 
 
 class Closed:
-    """What is remembered of worlds that are gone, by their ids. An id is `in` it if its key is denied."""
+    """The record of worlds that are gone, by their ids. An id is `in` it if its key is denied."""
 
     def __init__(self, most: int = REMEMBERED) -> None:
         self._most = most
@@ -48,7 +48,7 @@ class Closed:
             del self._gone[next(iter(self._gone))]
 
     def why(self, world_id: str) -> str | None:
-        """What became of a world; None where it was never open, or long ago."""
+        """The reason why a world is gone; None if it was never open, or only long ago."""
         gone = self._gone.get(world_id)
         return None if gone is None else gone.why
 

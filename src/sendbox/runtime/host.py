@@ -1,4 +1,4 @@
-"""What the scheduler and the dispatcher need of the runtime that they are parts of, and the lines of its log."""
+"""The interface of the runtime that its scheduler and dispatcher need, and the lines of its log."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ def origin(text: str) -> Origin | None:
 
 @lru_cache(maxsize=1024)
 def authority(text: str, scheme: str) -> tuple[str, int] | None:
-    """The host as it is compared, and the port; None where it is not `host` or `host:port`."""
+    """The host as it is compared, and the port; None if it is not `host` or `host:port`."""
     try:
         parts = urlsplit(f"//{text}")
         host, port = (parts.hostname or "").removesuffix("."), parts.port

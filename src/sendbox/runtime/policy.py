@@ -1,6 +1,6 @@
-"""How a batch of events becomes an HTTP request, and what its answer means. Pure: the sender carries it out.
+"""The HTTP request for a batch of events, and the meaning of its answer. Pure: the sender carries it out.
 
-What a batch looks like depends on its target alone (§6, A01, A21, A69), so that every try of it has the same bytes:
+The form of a batch depends on its target alone (§6, A01, A21, A69), so that every try of it has the same bytes:
 
 | method           | content type | body               | signed               |
 |------------------|--------------|--------------------|----------------------|
@@ -71,9 +71,9 @@ class HttpCall:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How a try ended: the status of a complete answer, or the failure; a redirect has both.
+    """The result of a try: the status of a complete answer, or the failure; a redirect has both.
 
-    An answer that breaks off has no status, whichever part of it arrived: that is a matter of packets. `detail` is for
+    An answer that breaks off has no status, whichever part of it arrived: that depends on packets. `detail` is for
     people and differs between machines, so that it is not compared and has no place in a digest.
     """
 
@@ -83,7 +83,7 @@ class Outcome:
 
     @property
     def ok(self) -> bool:
-        """Whether the batch counts as delivered: a complete answer with any 2xx (A20)."""
+        """True if the batch counts as delivered: a complete answer with any 2xx (A20)."""
         return succeeded(self.status, self.error)
 
 

@@ -113,7 +113,7 @@ class Mover:
                 self.kick(hosted)  # it was wound when the step ended
 
     def _stands(self, hosted: Hosted) -> bool:
-        """Whether an `auto` clock has said that its next step is out of its reach, and nothing comes before it."""
+        """True if an `auto` clock has reported that its next step is out of its reach, and nothing comes before it."""
         world, due = hosted.world, hosted.too_far
         if due is None or world.outlets.ready or world.timeline.next_due() != due:
             return False
@@ -307,7 +307,7 @@ class _Way:
         return not self._world.outlets.ready and (due is None or due > until)
 
     def _busy_with(self) -> str:
-        """What keeps the world busy, for a tester."""
+        """The reason why the world stays busy, as a text for a tester."""
         timeline = self._world.timeline
         if not timeline.steps:
             return "its receivers cause deliveries without end"

@@ -156,13 +156,13 @@ class Sender:
             self._allowed.add(place)
 
     def _is_own(self, host: str, port: int, addresses: Iterable[str]) -> bool:
-        """Whether this sandbox is what a call would reach."""
+        """True if a call would reach this sandbox."""
         if (host, port) in self._own:
             return True
         return ("", port) in self._own and any(map(_of_this_machine, addresses))
 
     async def _verification(self) -> bool | ssl.SSLContext:
-        """What aiohttp checks certificates with, made once and off the loop: reading the authorities takes 19 ms."""
+        """The value of aiohttp's `ssl`, made once and outside the event loop: reading the authorities takes 19 ms."""
         if self._insecure:
             return False
         if self._ca is None:
@@ -181,7 +181,7 @@ class _Resolver:
         self._is_own = is_own
 
     async def resolve(self, host: str, port: int, family: int) -> list[Mapping[str, Any]]:
-        """The addresses of a host. Raises `NotAllowed` where one may not be connected to."""
+        """The addresses of a host. Raises `NotAllowed` if one may not be connected to."""
         self._callbacks.resolves(host, port)
         name = "localhost" if is_local(host) else host  # also where the resolver would ask the network for it
         answers: list[Mapping[str, Any]] = await self._resolver.resolve(name, port, family)
@@ -204,7 +204,7 @@ def _place(url: str) -> tuple[str, int]:
 
 
 def _of_this_machine(address: str) -> bool:
-    """Whether an address is one of this machine's: only to such a one can a socket be bound."""
+    """True if an address belongs to this machine: a socket can be bound to no other."""
     parsed = plain(address)
     if parsed.is_loopback:
         return True
@@ -252,14 +252,14 @@ def _refused(error: OSError) -> bool:
 
 
 def _check(ca: str) -> None:
-    """Whether a file holds certificates. Raises ValueError."""
-    wanted = "it must be a PEM file with the certificates to trust"
+    """Check that a file has certificates. Raises ValueError."""
+    requirement = "it must be a PEM file with the certificates to trust"
     if not os.path.isfile(ca):
-        raise ValueError(f"{ca} is not a file: {wanted}")
+        raise ValueError(f"{ca} is not a file: {requirement}")
     try:
         ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_verify_locations(ca)
     except OSError as error:  # ssl.SSLError is one
-        raise ValueError(f"{ca} holds no certificate ({error.strerror or error}): {wanted}") from None
+        raise ValueError(f"{ca} holds no certificate ({error.strerror or error}): {requirement}") from None
 
 
 def _trusting(ca: str) -> ssl.SSLContext:

@@ -9,7 +9,7 @@ from sendbox.runtime.sender import Sender
 
 
 class Senders:
-    """What sends. `callbacks` is the setting of worlds that have none of their own; the rest as for `Sender`."""
+    """The senders of a server. `callbacks` is the setting of worlds without their own; the rest is as for `Sender`."""
 
     def __init__(
         self, callbacks: Callbacks, *, public_url: str | None = None, ca: str | None = None, insecure: bool = False
@@ -31,7 +31,7 @@ class Senders:
             self._own.add((public.hostname, port_of(public)))
 
     def of(self, callbacks: Callbacks | None) -> Sender:
-        """What sends under a setting, None = that of the server."""
+        """The sender for a setting, None = that of the server."""
         if callbacks is None:
             return self._usual
         sender = self._senders.get(callbacks)

@@ -1,4 +1,4 @@
-"""What the runtime keeps beside each world, and the small things that its parts share."""
+"""The runtime's record for each world, and the small things that the runtime's parts share."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def fresh_id(source: str) -> str:
 
 
 class Conflict(Exception):
-    """What was asked cannot be done now. `error` is a stable word, `detail` goes into the answer."""
+    """A request that cannot be carried out now. `error` is a stable word, `detail` goes into the answer."""
 
     status: ClassVar[int] = 409
 
@@ -78,7 +78,7 @@ class Refusal:
 
 
 class Gone(NamedTuple):
-    """What became of a world, and whether its key is denied since."""
+    """The reason why a world is gone, and whether its key is denied since then."""
 
     why: str
     denied: bool
@@ -94,7 +94,7 @@ class Slice:
 
     @property
     def over(self) -> bool:
-        """Whether the loop should have its turn."""
+        """True if the loop should have its turn."""
         return wall.monotonic_ns() - self._began > SLICE_NS
 
     def begin(self) -> None:
@@ -175,7 +175,7 @@ async def change_of(sources: Collection[Changing]) -> None:
 
 
 class Playing(Protocol):
-    """What plays the scenario of a world, as far as it was played in this epoch."""
+    """The player of a world's scenario, with its progress in this epoch."""
 
     def end(self) -> object:
         """The epoch ends: nothing more is sent, and webhooks go to their targets again."""
@@ -183,7 +183,7 @@ class Playing(Protocol):
 
 @dataclass(slots=True, eq=False)
 class Attendance:
-    """Whether a client fetches what waits in an outbox."""
+    """The record of clients that fetch the calls in an outbox."""
 
     #: long polls that wait
     polls: int = 0
@@ -205,14 +205,14 @@ class Attendance:
         self.seen, self.missed, self.told = now, False, False
 
     def present(self, now: int, patience: float) -> bool:
-        """Whether a client waits for calls, or asked within so many real seconds."""
+        """True if a client waits for calls, or asked within the last `patience` real seconds."""
         return bool(self.polls) or (self.seen is not None and now - self.seen <= patience * 1e9)
 
 
 class Advised:
-    """How often advice was given in a world, by its code, the operation and the place.
+    """The number of times that each advice was given in a world, by its code, the operation and the place.
 
-    Beyond a bound a new one is only counted, so that a client with ever new remarks fills neither memory nor log.
+    Beyond a bound new advice is only counted, so that a client that always causes more fills neither memory nor log.
     """
 
     __slots__ = ("_beyond", "_counts")
@@ -268,7 +268,7 @@ class Hosted(Changing):
     #: the start, in virtual milliseconds, and whether it counts as pinned, of a world that begins with its first
     #: command or reading of time; None once it has begun
     starts: Callable[[], tuple[int, bool]] | None = None
-    #: what of the world may be forgotten; None where nothing ever is
+    #: what of the world may be forgotten; None if nothing ever is
     forgetting: Forgetting | None = None
     #: the world has ended, and why
     gone: bool = False
@@ -335,12 +335,12 @@ class Hosted(Changing):
 
     @property
     def still(self) -> bool:
-        """Whether no task is at work here and no reader looks at it."""
+        """True if no task is at work here and no reader looks at it."""
         return not (self.open or self.readers or self.tasks or self.advancing)
 
     @property
     def ready(self) -> bool:
-        """Whether a call may come in at once: the world has begun, does not advance, and no command is at work."""
+        """True if a call may come in at once: the world has begun, does not advance, and no command is at work."""
         return not (self.advancing or self.starts or self.gone) and self.working is None
 
     async def free(self) -> None:

@@ -32,7 +32,7 @@ class Spool:
         return os.pread(self._file, size, at)
 
     def put(self, data: bytes) -> tuple[int, int] | None:
-        """Appends to the file; returns where it lies, (place, size), or None where it cannot be written."""
+        """Appends to the file; returns where it lies, (place, size), or None if it cannot be written."""
         at = self._end
         try:
             if self._file < 0:

@@ -121,9 +121,9 @@ class Runtime:
         self.present, self.steady, self.advance = self.mover.present, self.mover.steady, self.mover.advance
         self._loop = asyncio.get_running_loop()
         self.holds = Holds(self._loop)
-        #: the bounds of what is kept, None where there are none
-        given = (settings.max_journal, settings.max_messages, settings.max_memory)
-        self.bounds = None if given == (None, None, None) else Bounds(self, resident)
+        #: the bounds of what is kept, None if there are none
+        limits = (settings.max_journal, settings.max_messages, settings.max_memory)
+        self.bounds = None if limits == (None, None, None) else Bounds(self, resident)
         self.idle = None if settings.world_ttl is None else Idle(self, settings.world_ttl)
         self._gone: list[tuple[Hosted, World]] = []
         self._sweeper: asyncio.TimerHandle | None = None
@@ -158,7 +158,7 @@ class Runtime:
             self.log(hosted.world.id, f"advice in all: {summary}")
 
     def mask(self, world_id: str) -> Mask:
-        """What masks the secrets of a world, which may be closed, in what people read."""
+        """The mask for the secrets of a world, open or closed, in texts for people."""
         hosted = self.worlds.get(world_id) or self.kept.worlds.get(world_id)
         if hosted is None:
             return MASK
@@ -237,8 +237,8 @@ class Runtime:
         """
         if not full:
             self.tried.refused(path, key)
-        shown = key and key_shown(key)
-        self.refused.append(Refusal(wall.now_ms(), shown, path, why, what_to_do, "full" if full else "denied"))
+        key_text = key and key_shown(key)
+        self.refused.append(Refusal(wall.now_ms(), key_text, path, why, what_to_do, "full" if full else "denied"))
 
     def refusal_answered(self, operation: str | None, status: int) -> str:
         """Logs the call that was refused last, once its answer is known; returns its outcome."""
@@ -274,9 +274,9 @@ class Runtime:
         if (full := self.full) is not None:
             raise Conflict(MEMORY_FULL, full)
         blueprint = blueprint or self.blueprint
-        seed, given = self._seed(blueprint, seed), start
+        seed, given_start = self._seed(blueprint, seed), start
         blueprint, start = self.watch.opens(blueprint, start)
-        late, pinned = (late, pinned) if start == given else (False, True)
+        late, pinned = (late, pinned) if start == given_start else (False, True)
         opening = self.opening(
             world_id, blueprint=blueprint, seed=seed, salt=salt, mode=mode, start=start, rate=rate, pinned=pinned
         )
@@ -309,7 +309,7 @@ class Runtime:
         rate: float | None = None,
         pinned: bool = True,
     ) -> Open:
-        """What a world is opened with where some settings are given, as for `open`."""
+        """The values with which a world is opened, from the settings that are given; parameters as for `open`."""
         settings, blueprint = self.settings, blueprint or self.blueprint
         seed = self._seed(blueprint, seed)
         instant = next((instant for instant in (start, blueprint.start, settings.start) if instant is not None), None)
@@ -359,12 +359,12 @@ class Runtime:
         self.changed(hosted)
 
     def legal_id(self, world_id: str) -> bool:
-        """Whether a key may be the id of a world here."""
-        given = bool(world_id) and (self.settings.any_key or world_id in self.settings.keys)
-        return given or bool(KEY.fullmatch(world_id))
+        """True if a key may be the id of a world here."""
+        listed = bool(world_id) and (self.settings.any_key or world_id in self.settings.keys)
+        return listed or bool(KEY.fullmatch(world_id))
 
     def legal_pattern(self, pattern: Pattern) -> bool:
-        """Whether a legal id may fit a pattern."""
+        """True if a legal id may match a pattern."""
         if self.settings.any_key or any(pattern.matches(key) for key in self.settings.keys):
             return True
         if pattern.literal:
@@ -434,11 +434,11 @@ class Runtime:
         hosted.next_blueprint = None
         self.begin_epoch(hosted, self.begun(opening))
 
-    def tune(self, hosted: Hosted, given: Mapping[str, Any]) -> None:
+    def tune(self, hosted: Hosted, changes: Mapping[str, Any]) -> None:
         """Sets `mode` or `rate` of a clock."""
         world, reading = hosted.world, self.reading()
         hosted.calls.begin()
-        world.enter(Tune(world.clock.read(reading), given))
+        world.enter(Tune(world.clock.read(reading), changes))
         world.clock.rebase(reading)
         self.changed(hosted)
 
@@ -516,7 +516,7 @@ class Runtime:
         return None if full is None else f"{full.why}; {full.what_to_do}"
 
     def health(self) -> dict[str, Any]:
-        """What tells that the server answers, and which one it is."""
+        """The state of the server, and the values that identify it."""
         return {
             "status": "ok" if self.full is None else "full",
             "version": __version__,

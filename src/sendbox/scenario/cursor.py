@@ -1,7 +1,7 @@
-"""What may be written at a place of a scenario that is being written: keys and words, by the schema of the language.
+"""The keys and words that may be written at a place of an unfinished scenario, by the schema of the language.
 
-A mark is put where the cursor stands, and the text is read as far as it can be read. Where that does not reach the
-mark, the lines before and after it are reduced to their keys, by indentation, and read again.
+A mark is put at the cursor, and the text is read as far as possible. If that does not reach the mark, the lines before
+and after it are reduced to their keys, by indentation, and read again.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ _KEY: Final = re.compile(r"(\s*(?:-\s+)*(?:[\w.-]+|\"[^\"]*\"|'[^']*')\s*:)(?:\s
 
 
 class Legal(NamedTuple):
-    """What is legal at a cursor: keys as `Shape.keys` has them, without those that stand there, words, and examples.
+    """The legal input at a cursor: keys in the form of `Shape.keys`, without those already there, words, and examples.
 
-    `place` is the path of the mapping or the value, empty for the scenario itself, None where it is not known.
+    `place` is the path of the mapping or the value, empty for the scenario itself, None if it is not known.
     """
 
     place: str | None
@@ -55,15 +55,15 @@ class _Found(NamedTuple):
 
 
 def legal(text: str, line: int, column: int | None, shape: Shape) -> Legal:
-    """What is legal where the cursor stands: before a column of a line, which count from 1; None is its end.
+    """The legal input at the cursor, which is before a column of a line; both count from 1, and None is the line's end.
 
-    Behind the last line is the line after it; behind the end of a line are blanks, up to a column that is enough for
-    every indentation.
+    A line number after the last line means the next line. A column after the end of a line is filled with blanks, up to
+    a column that is enough for every indentation.
     """
     lines = [*text.splitlines(), ""]
     at = min(line, len(lines)) - 1
-    shown = lines[at] if column is None else lines[at].ljust(min(column - 1, WIDEST))
-    before, after = (shown, "") if column is None else (shown[: column - 1], shown[column - 1 :])
+    padded = lines[at] if column is None else lines[at].ljust(min(column - 1, WIDEST))
+    before, after = (padded, "") if column is None else (padded[: column - 1], padded[column - 1 :])
     head = before[: len(before) - len(_WORD.match(before[::-1])[0])]  # type: ignore[index] # it matches the empty text too
     word, first = before[len(head) :], _START.fullmatch(head) is not None
     if (first and word == "-") or before.endswith(":"):  # a blank is still to come
@@ -74,22 +74,22 @@ def legal(text: str, line: int, column: int | None, shape: Shape) -> Legal:
     lines[at] = f"{head}{_MARKED}{':' * as_key}{rest}"
     for written in (lines, _outline(lines, at)):
         root = parse.begun("\n".join(written), Source("scenario"))
-        found = None if root is None else next(_marked(root, ()), None)
-        if root is not None and found is not None:
-            return _legal(root, found, shape, begun=bool(word), whole=as_key)
+        marked = None if root is None else next(_marked(root, ()), None)
+        if root is not None and marked is not None:
+            return _legal(root, marked, shape, begun=bool(word), whole=as_key)
     return NOWHERE
 
 
-def _legal(root: Node, found: _Found, shape: Shape, *, begun: bool, whole: bool) -> Legal:
-    """What is legal at the mark; `begun` says that a word stands there, `whole` that it can be all of the value."""
-    present = found.node.entries()
-    keys = [] if begun and not present else shape.keys(root, found.steps)
+def _legal(root: Node, marked: _Found, shape: Shape, *, begun: bool, whole: bool) -> Legal:
+    """The legal input at the mark. `begun`: a word is there already; `whole`: it can be the whole value."""
+    present = marked.node.entries()
+    keys = [] if begun and not present else shape.keys(root, marked.steps)
     values, examples = [], []
     if not present or (whole and len(present) == 1):
-        for branch in shape.at(found.steps):
+        for branch in shape.at(marked.steps):
             values += branch.get("enum", [True, False] if branch.get("type") == "boolean" else ())
             examples += branch.get("examples", ())
-    place = found.node.path.removeprefix("$").removeprefix(".")
+    place = marked.node.path.removeprefix("$").removeprefix(".")
     return Legal(
         place,
         [row for row in keys if row["key"] not in present],

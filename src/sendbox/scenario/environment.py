@@ -128,7 +128,7 @@ def _texts(node: Node, shape: Shape, schemas: list[dict[str, Any]]) -> Iterator[
 
 
 def _takes_text(schema: dict[str, Any], text: str) -> bool:
-    """Whether a text is legal for a schema: where words are listed, only they are."""
+    """True if a text is legal for a schema; if the schema lists words, only these are legal."""
     return (
         "string" in _types(schema)
         and text in schema.get("enum", (text,))

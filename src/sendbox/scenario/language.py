@@ -126,7 +126,7 @@ class Language:
 
     @cached_property
     def _acts(self) -> dict[str, dict[str, str]]:
-        """What the arguments of the operations of control may be that traffic may use; the schema has it from them."""
+        """The legal kinds of the arguments of each control operation that traffic may use, as the schema lists them."""
         operation = self.shape.schema["$defs"]["trafficControl"]["properties"]["operation"]
         arguments: dict[str, dict[str, str]] = operation["x-arguments"]
         return arguments
@@ -271,10 +271,10 @@ class Language:
         counts = dict.fromkeys(self.keys, 0)
         for key in self.keys.values():
             for path in {(key.name,), *(rules.path for rules in key.lists)}:
-                found: Node | None = node
+                part: Node | None = node
                 for step in path:
-                    found = None if found is None else found.get(step)
-                counts[key.name] += 0 if found is None else len(found.items())
+                    part = None if part is None else part.get(step)
+                counts[key.name] += 0 if part is None else len(part.items())
         if (count := sum(counts.values())) <= bounds.RULES:
             return None
         text = f"{count} rules and other entries of lists are too many to be sent; legal: up to {bounds.RULES}"

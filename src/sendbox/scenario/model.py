@@ -30,7 +30,7 @@ class Source:
     """Where a scenario came from: `file` as messages name it, `folder` against which its `extends` is resolved.
 
     `folder` None means that it may extend the library only (a scenario that came over the network). `text` is all of
-    it, None where it is an object.
+    it, None if it is an object.
     """
 
     file: str

@@ -82,7 +82,7 @@ def parse(text: str, source: Source, most: int | None = None) -> tuple[Node | No
 
 
 def begun(text: str, source: Source) -> Node | None:
-    """The nodes of a text that may be unfinished: as far as it can be read, None where that is nothing."""
+    """The nodes of a text that may be unfinished: as far as it can be read, None if that is nothing."""
     reader = _parsed(text, source, bounds.VALUES)
     reader.end()
     return reader.root
@@ -160,7 +160,7 @@ def _stand_in(node: Node) -> None:
 
 
 def _broken(node: Node, problems: list[Problem]) -> bool:
-    """Whether a text holds half of a surrogate pair, which JSON can write and nothing can send."""
+    """True if a text has half of a surrogate pair, which JSON can write and nothing can send."""
     try:
         str(node.value).encode()
     except UnicodeEncodeError:

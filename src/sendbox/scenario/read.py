@@ -42,7 +42,7 @@ _STORY: Final = ("traffic", "receiver", "expect")
 #: Where `noting` collects the files that are read.
 _NOTED: Final[ContextVar[list[Path] | None]] = ContextVar("noted", default=None)
 
-#: Nodes, None where there are none, and what is wrong with them.
+#: Nodes, None if there are none, and what is wrong with them.
 _Read = tuple[Node | None, list[Problem]]
 Scenario = str | Path | Mapping[str, Any]
 #: One scenario, or a list or tuple of them.
@@ -71,7 +71,7 @@ def read(
         origin = Source(name or "scenario")
         return None, [problem(Node(None, origin, ""), "file", "[] names no scenario; give at least one")], origin
     for at, item in enumerate(sources):
-        reading.add(item, name or ("scenario" if len(sources) == 1 else f"scenario {at + 1}"), given=name)
+        reading.add(item, name or ("scenario" if len(sources) == 1 else f"scenario {at + 1}"), given_name=name)
     origin = reading.origins[-1]
     if not reading.roots:
         return None, reading.problems, origin
@@ -125,9 +125,9 @@ class _Reading:
         self._without = without
         self._sent = sent
 
-    def add(self, source: Scenario, name: str, *, given: str | None = None) -> None:
+    def add(self, source: Scenario, name: str, *, given_name: str | None = None) -> None:
         """Reads one that was given."""
-        key, node, origin = self._root(source, name, given)
+        key, node, origin = self._root(source, name, given_name)
         self.origins.append(origin)
         if node is None:
             return
@@ -139,9 +139,9 @@ class _Reading:
 
     def merged(self) -> Node:
         """All scenarios merged into one. Its name is that of the last that has one."""
-        given = {id(root) for root in self.roots}
+        root_ids = {id(root) for root in self.roots}
         nodes = [
-            _without_story(layer.node) if layer.library and id(layer) not in given else layer.node
+            _without_story(layer.node) if layer.library and id(layer) not in root_ids else layer.node
             for layer in self._in_order()
             if layer.node is not None
         ]
@@ -195,7 +195,7 @@ class _Reading:
                 self._build(base, [*path, file])
             layer.bases.append(base)
 
-    def _root(self, source: Scenario, name: str, given: str | None) -> tuple[object, Node | None, Source]:
+    def _root(self, source: Scenario, name: str, given_name: str | None) -> tuple[object, Node | None, Source]:
         """Its key in `layers`, its nodes, and its source."""
         origin = Source(name, Path() if self._paths else None)
         asks = self._shape, self._env, None if self._paths else environment.FROM_AFAR
@@ -215,7 +215,7 @@ class _Reading:
         elif self._paths and (isinstance(source, Path) or _is_path(text)):
             file = Path(source)
         else:
-            origin = Source(given or text)
+            origin = Source(given_name or text)
             self.problems.append(_unknown(Node(None, origin, ""), "file", text, paths=self._paths))
             return None, None, origin
         layer = self.layers.get(file.resolve())

@@ -48,24 +48,24 @@ def _missing(broken: Problem) -> bool:
 def _with_lines(problems: Sequence[Problem], text: str, context: int, read: Read) -> Iterator[Problem]:
     """The first problems with the line that would be right; what one line repairs is one problem."""
     known = _places(problems)
-    shown: set[tuple[int, str]] = set()
+    reported: set[tuple[int, str]] = set()
     tries = MOST if len(problems) <= FEW else 0
     for broken in problems:
-        found = None
+        repair = None
         if tries and broken.line is not None and broken.rule in _REPAIRED:
             tries -= 1
-            found = _line(broken, broken.line, text, context, read, known)
-        if found is None and broken.rule == "syntax":
-            found = slips.named(text, broken.line or 0, broken.column or 0)
-        if found is None:
+            repair = _line(broken, broken.line, text, context, read, known)
+        if repair is None and broken.rule == "syntax":
+            repair = slips.named(text, broken.line or 0, broken.column or 0)
+        if repair is None:
             yield broken
-        elif (found.line, found.text) not in shown:
-            shown.add((found.line, found.text))
-            message = f"this is not YAML: {found.says}"
+        elif (repair.line, repair.text) not in reported:
+            reported.add((repair.line, repair.text))
+            message = f"this is not YAML: {repair.says}"
             if broken.rule != "syntax":
-                message = f"{broken.message}; {found.instead}"
-            message += f": {found.text}" if found.text else ""
-            yield replace(broken, line=found.line, column=found.column, message=message)
+                message = f"{broken.message}; {repair.instead}"
+            message += f": {repair.text}" if repair.text else ""
+            yield replace(broken, line=repair.line, column=repair.column, message=message)
 
 
 def _line(
@@ -77,12 +77,12 @@ def _line(
         left = _places(read(better))
         return (line, broken.message) not in left and not any(place <= until for place, _ in left - known)
 
-    found = slips.repaired(text, (line, context, line - 1), readable)
-    if found is None or broken.rule == "syntax":
-        return found
+    repair = slips.repaired(text, (line, context, line - 1), readable)
+    if repair is None or broken.rule == "syntax":
+        return repair
     # elsewhere it is a text only if it begins right there, or in the brace before
-    begins = found.instead is not None and found.line == line and (broken.column or 0) - found.column in (0, 1)
-    return found if begins else None
+    begins = repair.instead is not None and repair.line == line and (broken.column or 0) - repair.column in (0, 1)
+    return repair if begins else None
 
 
 def _places(problems: Sequence[Problem]) -> set[tuple[int, str]]:

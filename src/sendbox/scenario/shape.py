@@ -110,7 +110,7 @@ class Shape:
         return problems
 
     def _explained(self, error: Error, root: Node, errors: list[Error]) -> list[Problem]:
-        """What an error says, with fewer legal keys where another key decides about them."""
+        """The problems of an error, with fewer legal keys if another key limits them."""
         if error.validator == "additionalProperties":
             properties = self._properties(error.schema, root, list(error.absolute_path))
             node, schema_node = _at(root, error), {**error.schema, "properties": properties}
@@ -128,22 +128,22 @@ class Shape:
         return properties if legal is None else {key: item for key, item in properties.items() if key in legal}
 
     def at(self, path: Iterable[Any]) -> list[dict[str, Any]]:
-        """The parts of the schema for what stands at a path of a scenario; none where nothing may."""
-        found = [self.schema]
+        """The parts of the schema for what stands at a path of a scenario; none if nothing may."""
+        parts = [self.schema]
         for step in path:
-            around = self.branches(found)
+            around = self.branches(parts)
             if isinstance(step, int):
-                found = [branch["items"] for branch in around if "items" in branch]
+                parts = [branch["items"] for branch in around if "items" in branch]
             else:
-                found = [inner for branch in around if (inner := property_of(branch, step)) is not None]
-        return self.branches(found)
+                parts = [inner for branch in around if (inner := property_of(branch, step)) is not None]
+        return self.branches(parts)
 
     def keys(self, root: Node, path: Sequence[Any]) -> list[dict[str, Any]]:
         """The keys that are legal in the mapping at a path, `{key, means, says, required, example}`.
 
         `root` is the scenario as far as it is written; `example` is left out where the schema has none.
         """
-        found: dict[str, dict[str, Any]] = {}
+        rows: dict[str, dict[str, Any]] = {}
         for branch in self.at(path):
             for key, item in self._properties(branch, root, path).items():
                 row: dict[str, Any] = {
@@ -152,16 +152,16 @@ class Shape:
                     "says": self._said(item, "x-says"),
                 }
                 row["required"] = key in branch.get("required", ())
-                examples = [each for inner in self.branches([item]) for each in inner.get("examples", ())]
-                found.setdefault(key, row | ({"example": examples[0]} if examples else {}))
-        return list(found.values())
+                examples = [example for inner in self.branches([item]) for example in inner.get("examples", ())]
+                rows.setdefault(key, row | ({"example": examples[0]} if examples else {}))
+        return list(rows.values())
 
     def _said(self, schema_node: dict[str, Any], word: str) -> str:
-        """What a part of the schema says about itself, else the one that it refers to."""
+        """The text that a part of the schema has under a word, else that of the part that it refers to."""
         return str(schema_node[word] if word in schema_node else self._target(schema_node)[word])
 
     def _target(self, schema_node: dict[str, Any]) -> dict[str, Any]:
-        """What a part of the schema refers to at last, itself where it refers to nothing."""
+        """The part of the schema at the end of the references of a part, which is the part itself if it has none."""
         while "$ref" in schema_node:
             ref = schema_node["$ref"]
             schema_node = self.schema if ref == "#" else self.schema["$defs"][ref.rpartition("/")[2]]
@@ -243,7 +243,7 @@ def needed(schema_node: dict[str, Any]) -> list[str]:
 
 
 def property_of(schema_node: dict[str, Any], key: str) -> dict[str, Any] | None:
-    """The schema of a key of a mapping, None where there is none."""
+    """The schema of a key of a mapping, None if there is none."""
     described = schema_node.get("properties", {}).get(key, schema_node.get("additionalProperties"))
     return described if isinstance(described, dict) else None
 
@@ -329,7 +329,7 @@ def _surplus(error: Error) -> list[str]:
 
 
 def _is_covered(error: Error, root: Node, errors: list[Error]) -> bool:
-    """Whether another problem covers the same place: it cannot be read, or the legal words are listed."""
+    """True if another problem covers the same place: it cannot be read, or the legal words are listed."""
     return _at(root, error).cut or (
         error.validator == "type"
         and any(other.validator == "enum" and other.absolute_path == error.absolute_path for other in errors)
@@ -341,15 +341,15 @@ def _explain(error: Error, root: Node, errors: list[Error]) -> list[Problem]:
     rule = str(error.validator)
     if rule in ("required", "anyOf"):
         # a misspelt key is reported already; that the key is missing adds nothing
-        beside = [
+        surplus_keys = [
             key
             for other in errors
             if other.validator == "additionalProperties" and other.absolute_path == error.absolute_path
             for key in _surplus(other)
         ]
         if rule == "required":
-            return _missing(node, error, beside)
-        if beside and _decides_nothing(error):
+            return _missing(node, error, surplus_keys)
+        if surplus_keys and _decides_nothing(error):
             return []
     if rule == "maximum" and not error.validator_value:  # only lengths of time may be numbers if these are 0
         if _instant(error) and dated(error.instance) is not None:  # whoever meant a date did not mean milliseconds
@@ -361,7 +361,7 @@ def _explain(error: Error, root: Node, errors: list[Error]) -> list[Problem]:
 
 
 def _instant(error: Error) -> bool:
-    """Whether an instant is wanted."""
+    """True if the schema expects an instant."""
     return str(error.schema["x-says"]).startswith("an instant")
 
 
@@ -418,9 +418,9 @@ def _keys() -> frozenset[str]:
     return frozenset(below(schema()))
 
 
-def _missing(node: Node, error: Error, beside: list[str]) -> list[Problem]:
+def _missing(node: Node, error: Error, surplus_keys: list[str]) -> list[Problem]:
     needed_keys = error.validator_value
-    meant = {_meant(key, needed_keys) for key in beside}
+    meant = {_meant(key, needed_keys) for key in surplus_keys}
     missing = [key for key in needed_keys if key not in error.instance and key not in meant]
     if not missing:
         return []
@@ -454,7 +454,7 @@ def _wrong_type(error: Error) -> str:
 
 
 def _wants_any_text(error: Error) -> bool:
-    """Whether a branch of a union wanted a text, of any words."""
+    """True if a branch of a union expects a text with any words."""
     return (
         error.validator == "type"
         and error.validator_value == "string"

@@ -46,10 +46,10 @@ class Hint(NamedTuple):
 
 
 class Repaired(NamedTuple):
-    """What is said about a line, its number from 1, the column of the slip, and the line that can be read.
+    """The repair of a line: its number from 1, the column of the slip, a message, and the line in readable form.
 
-    `text` is empty where the whole line cannot be read with it. `instead`: what else to do, where what stands there has
-    another meaning; None where the line can mean nothing else.
+    `text` is empty if the repair does not make the whole line readable. `instead`: another remedy, for a line that may
+    also have another meaning; None if it has no other meaning.
     """
 
     line: int
@@ -289,7 +289,7 @@ LOST_BREAKS: Final = (
 
 
 def hint(path: str, message: str) -> tuple[str, str | None]:
-    """What is said in addition about a value, and the value that was meant; nothing for most."""
+    """A further remark about a value, and the value that was probably meant; for most values an empty text and None."""
     text = f"{path}: {message}"
     for row in HINTS:
         if (match := row.sign.match(text)) is not None:
@@ -298,12 +298,12 @@ def hint(path: str, message: str) -> tuple[str, str | None]:
 
 
 def breaks_lost(text: str) -> bool:
-    """Whether a text that cannot be read looks like a scenario without its line breaks."""
+    """True if an unreadable text looks like a scenario without its line breaks."""
     return "\n" not in text.strip() and bool(_ONE_LINE.match(text[:TEXT]))
 
 
 def repaired(text: str, places: Sequence[int], readable: Callable[[str, int], bool]) -> Repaired | None:
-    """The first repair with which a text can be read, None where there is none.
+    """The first repair with which a text can be read, None if there is none.
 
     `places` are lines where something may be wrong, the likeliest first. `readable` says whether a text can be read as
     far as a line, and its old problem is gone.
@@ -319,10 +319,10 @@ def repaired(text: str, places: Sequence[int], readable: Callable[[str, int], bo
             if match is None or better is None or better == line:
                 continue
             if readable("\n".join([*lines[: number - 1], better, *lines[number:]]) + "\n", number):
-                shown = better.strip() if better.split() != line.split() else orjson.dumps(better).decode()
+                corrected = better.strip() if better.split() != line.split() else orjson.dumps(better).decode()
                 says = match.expand(row.says)
                 instead = "or quote it" if row.repair is _quote else says if row.repair is _turned else None
-                return Repaired(number, match.start("at") + 1, says, shown, instead)
+                return Repaired(number, match.start("at") + 1, says, corrected, instead)
     return None
 
 

@@ -67,7 +67,7 @@ class Reader:
     assume: Any = None
     #: decides what is generated for texts
     chooser: Chooser = UNSEEDED
-    #: the start of the world, None where the scenario does not set it
+    #: the start of the world, None if the scenario does not set it
     start: int | None = None
 
     def complain(self, node: Node, rule: str, message: str, *, key: str | None = None, near: str | None = None) -> None:
@@ -234,7 +234,7 @@ def entries(node: Node | None, reader: Reader, compiling: Callable[[Node, Reader
 
 
 def items(node: Node | None) -> list[Node]:
-    """The entries of a list, none where there is none."""
+    """The entries of a list, none if there is none."""
     return [] if node is None else node.items()
 
 
@@ -245,7 +245,7 @@ def whole(node: Node) -> int:
 
 
 def text_of(node: Node | None) -> str | None:
-    """The text of a value, None where there is none."""
+    """The text of a value, None if there is none."""
     return None if node is None else str(node.value)
 
 
@@ -278,7 +278,7 @@ def _from_start(value: Any) -> int:
 
 
 def _in_units(value: object, read: Callable[[Any], object]) -> str | None:
-    """The duration that `5 minutes` or `2S` probably means, or the rate of `10/min`; None where it means none."""
+    """The duration that `5 minutes` or `2S` probably means, or the rate of `10/min`; None if it means none."""
     text = str(value).lower().replace(" per ", "/").replace(" ", "")
     text = f"0{text}" if text.startswith(".") else text
     for words, unit in _UNITS:

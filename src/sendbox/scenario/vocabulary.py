@@ -1,4 +1,4 @@
-"""What a service adds to the language: keys, happenings of the timeline, lints, parts of the schema."""
+"""The additions of a service to the language: keys, happenings of the timeline, lints, parts of the schema."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Rules(NamedTuple):
-    """How control takes one rule of a key: the rule's definition in the schema, and the function that compiles it.
+    """The means by which control reads one rule of a key: its definition in the schema, and its compile function.
 
     A rule is a dataclass that has `key`, `name` and `place`.
     """

@@ -44,7 +44,7 @@ class Application:
         runtime.application = self
 
     def quick(self, scope: Scope, body: bytes) -> Answer | None:
-        """The answer to a request that came whole, where nothing has to be waited for; None where it must be served."""
+        """The answer to a request that came whole, where nothing has to be waited for; None if it must be served."""
         answer = self._emulated.quick(scope, body) if misaddressed(scope) is None else None
         if answer is not None:
             answer.headers = (*answer.headers, self.mark)
@@ -99,5 +99,5 @@ class Application:
 
 
 def _asks_for_health(scope: Scope) -> bool:
-    """Whether a request is that of a health check, which is answered before control is loaded."""
+    """True for the request of a health check, which is answered before control is loaded."""
     return scope["path"] == "/_sandbox/health" and scope["method"] == "GET" and not scope["query_string"]

@@ -66,7 +66,7 @@ class AsgiCall:
         await app(self.scope, self.receive, self.send)
 
     async def receive(self) -> Message:
-        """What comes from the client next."""
+        """The next message from the client."""
         return self._coming.pop() if self._coming else {"type": "http.disconnect"}
 
     async def send(self, message: Message) -> None:

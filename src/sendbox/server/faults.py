@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from sendbox.services.http.exchange import Answer
 
 #: The first lines of answers.
-_STATUS: Final = {each.value: f"HTTP/1.1 {each.value} {each.phrase}\r\n".encode() for each in HTTPStatus}
+_STATUS: Final = {status.value: f"HTTP/1.1 {status.value} {status.phrase}\r\n".encode() for status in HTTPStatus}
 
 
 async def carry_out(

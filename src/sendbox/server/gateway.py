@@ -106,7 +106,7 @@ class Emulated:
         heading = heading_of(scope)
         try:
             body: bytes | None = None
-            read = given = False
+            read = has_jwt = False
             if route.auth == "form":  # the key stands in the body
                 body, read = await read_body(receive, route.longest), True
                 key = None if body is None else key_field(body if route.method == "POST" else scope["query_string"])
@@ -124,7 +124,7 @@ class Emulated:
                 elif key is None and route.tokens is not None:
                     body, read = await read_body(receive, route.longest), True
                     jwt = None if body is None else route.tokens.given(body)
-                    given = jwt is not None
+                    has_jwt = jwt is not None
                     key = None if jwt is None else await self._world_of(route.tokens, jwt)
             bounds = self._runtime.bounds
             if key is not None and bounds is not None:
@@ -139,7 +139,7 @@ class Emulated:
                 await reply(send, self._refused(scope, route.operation, route.error(full.status, full.message)))
                 return
             if key is None or hosted is None:
-                answer = route.deny(given or key is not None)
+                answer = route.deny(has_jwt or key is not None)
                 if key is None and read and body is None:
                     self._runtime.refuse(None, path, route.too_long, "send less at once")
                     answer = route.error(413, route.too_long)

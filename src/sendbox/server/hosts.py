@@ -81,7 +81,7 @@ def foreign(scope: Scope, settings: Settings) -> Refusal | None:
 
 
 def _follows_link(scope: Scope) -> bool:
-    """Whether a browser shows the answer as a page of its own: a link does that, and nothing that a site embeds."""
+    """True if a browser shows the answer as a page of its own: a link does that, and nothing that a site embeds."""
     mode, shown_as = (_values(scope, name) for name in (b"sec-fetch-mode", b"sec-fetch-dest"))
     return scope["method"] == "GET" and mode == ["navigate"] and shown_as == ["document"]
 
@@ -92,5 +92,5 @@ def _values(scope: Scope, name: bytes) -> Sequence[str]:
 
 
 def _is_local(name: str) -> bool:
-    """Whether no foreign site can have such a host."""
+    """True if no foreign site can have such a host."""
     return bool(name) and ("." not in name or name.endswith(LOCAL) or literal(name) is not None)

@@ -15,7 +15,7 @@ HEADER: Final = "sendbox-instance"
 
 
 def routing(world: object) -> dict[str, str]:
-    """The header by which a proxy finds the server of a world; none where the id cannot be in a header."""
+    """The header by which a proxy finds the server of a world; none if the id cannot be in a header."""
     fits = isinstance(world, str) and world.isascii() and world.isprintable()
     return {"x-api-key": str(world)} if fits else {}
 
@@ -34,7 +34,7 @@ class Instances:
         return fresh_id(f"client {gethostname()} {os.getpid()} {next(self._drawn)}")
 
     def changed(self, world: str, headers: Mapping[str, str]) -> bool:
-        """Whether this answer about a world comes from another server than those before it."""
+        """True if this answer about a world comes from another server than those before it."""
         instance = headers.get(HEADER)
         return instance is not None and self._of.setdefault(world, instance) != instance
 
@@ -49,6 +49,6 @@ class Instances:
 
     @staticmethod
     def message(world: str, origin: str) -> str:
-        """What is said of it."""
+        """The message about an answer that comes from another server."""
         why = "it was restarted, or a proxy sent the call to another server"
         return f"{origin} is another server than before: {why}; {world} is not on this one"

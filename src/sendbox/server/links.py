@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
 
 def link_route(
-    runtime: Runtime, desk: Desk, link: Link, shown: Callable[[int, str], Awaitable[Response]] | None = None
+    runtime: Runtime, desk: Desk, link: Link, page: Callable[[int, str], Awaitable[Response]] | None = None
 ) -> Route:
-    """The route of a kind of links. A browser that follows one that leads nowhere gets the page that `shown` makes."""
+    """The route of a kind of links. A browser that follows one that leads nowhere gets the page that `page` makes."""
 
     async def follow(request: Request) -> Response:
         """A link is followed."""
@@ -40,8 +40,8 @@ def link_route(
         return await answered(request, answer)
 
     async def answered(request: Request, answer: Answer) -> Response:
-        if shown is not None and answer.status >= 400 and "text/html" in request.headers.get("accept", ""):
-            return await shown(answer.status, answer.body.decode())
+        if page is not None and answer.status >= 400 and "text/html" in request.headers.get("accept", ""):
+            return await page(answer.status, answer.body.decode())
         return response(answer)
 
     return Route(link.path, follow, methods=["GET"])

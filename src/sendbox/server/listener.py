@@ -46,7 +46,7 @@ PARTING: Final = 1.0
 TURNS: Final = 5
 
 
-#: The answer to a request that came whole, None where it must be served as every other one.
+#: The answer to a request that came whole, None if it must be served as every other one.
 Quick = Callable[["Scope", bytes], Answer | None]
 #: A header of every answer of an application, name and value; here of those that are not from the application.
 Header = tuple[bytes, bytes]
@@ -152,7 +152,7 @@ class Protocol(HttpToolsProtocol):
                 self._watch = self.loop.call_later(SILENCE, self._look)
 
     def _unfinished(self) -> bool:
-        """Whether a request has begun to come, and more of it must."""
+        """True if a request has begun to arrive and is not complete."""
         if self._too_long or self.transport.is_closing():
             return False
         if self._heading:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class Seen(NamedTuple):
-    """What the server counts, as it stood at one instant."""
+    """The counts of the server at one instant."""
 
     calls: dict[tuple[str, int, str], int]
     tries: dict[tuple[str, str], int]
@@ -38,7 +38,7 @@ class Seen(NamedTuple):
     kept: int
     entries: int
     dropped: int
-    #: bytes that the process has, None where the system does not say it; and their bound, if there is one
+    #: bytes that the process has, None if the system does not say it; and their bound, if there is one
     memory: int | None
     most: int | None
     full: bool
@@ -53,9 +53,9 @@ def metrics_route(runtime: Runtime) -> Route:
 
     async def show(request: Request) -> Response:
         """The metrics, in the form that the client asks for."""
-        seen = await _seen(runtime)
+        counts = await _seen(runtime)
         accept = request.headers.get("accept", "")
-        text, content_type = await asyncio.get_running_loop().run_in_executor(None, _written, seen, accept)
+        text, content_type = await asyncio.get_running_loop().run_in_executor(None, _written, counts, accept)
         return Response(text, headers={"content-type": content_type})
 
     return Route("/metrics", show, methods=["GET"])
@@ -93,15 +93,15 @@ async def _seen(runtime: Runtime) -> Seen:
     )
 
 
-def _written(seen: Seen, accept: str) -> tuple[bytes, str]:
-    """What was seen as text, and its content type."""
+def _written(counts: Seen, accept: str) -> tuple[bytes, str]:
+    """The counts as text, and its content type."""
     from prometheus_client import CollectorRegistry
     from prometheus_client.exposition import choose_encoder
     from prometheus_client.registry import Collector
 
     class Own(Collector):
         def collect(self) -> Iterator[Any]:
-            return _families(seen)
+            return _families(counts)
 
     registry = CollectorRegistry()
     registry.register(Own())
@@ -109,7 +109,7 @@ def _written(seen: Seen, accept: str) -> tuple[bytes, str]:
     return encode(registry), content_type
 
 
-def _families(seen: Seen) -> Iterator[Any]:
+def _families(counts: Seen) -> Iterator[Any]:
     from prometheus_client import core
 
     def counter(name: str, text: str, value: float) -> core.CounterMetricFamily:
@@ -121,31 +121,31 @@ def _families(seen: Seen) -> Iterator[Any]:
     yield core.InfoMetricFamily("sendbox_build", "The server", {"version": __version__, "engine": str(ENGINE)})
     text = "Calls of the emulated interfaces; status 0: no answer was sent"
     calls = core.CounterMetricFamily("sendbox_calls", text, labels=("operation", "status", "outcome"))
-    for (operation, status, outcome), count in sorted(seen.calls.items()):
+    for (operation, status, outcome), count in sorted(counts.calls.items()):
         calls.add_metric((operation, str(status), outcome), count)
     yield calls
     text = "Tries of webhooks, by what became of the webhook, and why the try failed"
     tries = core.CounterMetricFamily("sendbox_webhook_tries", text, labels=("outcome", "reason"))
-    for labels, count in sorted(seen.tries.items()):
+    for labels, count in sorted(counts.tries.items()):
         tries.add_metric(labels, count)
     yield tries
-    yield gauge("sendbox_worlds", "Worlds that are open", seen.worlds)
-    yield counter("worlds_opened", "Worlds that were opened", seen.opened)
-    yield counter("worlds_closed", "Worlds that were closed, or ended without use", seen.opened - seen.worlds)
-    yield counter("messages_accepted", "Messages that worlds have accepted", seen.messages)
-    yield gauge("sendbox_messages_kept", "Messages that open worlds keep", seen.kept)
-    yield gauge("sendbox_journal_entries_kept", "Journal entries that open worlds keep", seen.entries)
-    yield counter("log_lines_dropped", "Lines of the log that could not be written", seen.dropped)
-    if seen.memory is not None:
-        yield gauge("process_resident_memory_bytes", "Memory of the process", seen.memory)
-    if seen.most is not None:
-        yield gauge("sendbox_memory_limit_bytes", "The bound of the memory (--max-memory)", seen.most)
-    yield gauge("sendbox_memory_full", "Whether the bound of the memory is reached", seen.full)
+    yield gauge("sendbox_worlds", "Worlds that are open", counts.worlds)
+    yield counter("worlds_opened", "Worlds that were opened", counts.opened)
+    yield counter("worlds_closed", "Worlds that were closed, or ended without use", counts.opened - counts.worlds)
+    yield counter("messages_accepted", "Messages that worlds have accepted", counts.messages)
+    yield gauge("sendbox_messages_kept", "Messages that open worlds keep", counts.kept)
+    yield gauge("sendbox_journal_entries_kept", "Journal entries that open worlds keep", counts.entries)
+    yield counter("log_lines_dropped", "Lines of the log that could not be written", counts.dropped)
+    if counts.memory is not None:
+        yield gauge("process_resident_memory_bytes", "Memory of the process", counts.memory)
+    if counts.most is not None:
+        yield gauge("sendbox_memory_limit_bytes", "The bound of the memory (--max-memory)", counts.most)
+    yield gauge("sendbox_memory_full", "Whether the bound of the memory is reached", counts.full)
     bounds = [*map(str, BOUNDS), "+Inf"]
     yield core.HistogramMetricFamily(
         "sendbox_loop_hold_seconds",
         "How long the event loop was held, looked at every 20 ms from the first scrape on",
-        buckets=list(zip(bounds, accumulate(seen.holds), strict=True)),
-        sum_value=seen.held,
+        buckets=list(zip(bounds, accumulate(counts.holds), strict=True)),
+        sum_value=counts.held,
     )
-    yield gauge("sendbox_loop_hold_longest_seconds", "The longest hold so far", seen.longest)
+    yield gauge("sendbox_loop_hold_longest_seconds", "The longest hold so far", counts.longest)

@@ -1,4 +1,4 @@
-"""What is read from a call that arrives, before its world is known: its key, its body, its origin."""
+"""The parts of a call that are read before its world is known: its key, its body, its origin."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ class ClientLeft(Exception):
 
 
 class Heading(NamedTuple):
-    """What counts of the headers of a call, and the API key among them, None where there is none.
+    """The relevant headers of a call, and the API key among them, None if there is none.
 
-    These are the headers that have a part in the answer, and the trace context of the call.
+    Relevant are the headers that influence the answer, and the trace context of the call.
     """
 
     headers: Headers
@@ -71,7 +71,7 @@ def _own_address(runtime: Runtime, scope: Scope) -> str:
 
 
 def heading_of(scope: Scope) -> Heading:
-    """What the headers of a call say: one object for all calls that say the same."""
+    """The relevant headers of a call: one object for all calls with the same headers."""
     headers = tuple([pair for pair in scope["headers"] if pair[0] in _READ])
     heading = _HEADINGS.get(headers)
     if heading is None:
@@ -89,8 +89,8 @@ def _key_of(headers: Headers) -> str | None:
 
 def headers_of(scope: Scope, more: frozenset[bytes]) -> Headers:
     """The headers of a call that have a part in its answer, others by their names, and its trace context."""
-    given: Headers = tuple(scope["headers"])
-    return tuple(pair for pair in given if pair[0] in HEADERS or pair[0] in more - TRACING) + context_of(given)
+    headers: Headers = tuple(scope["headers"])
+    return tuple(pair for pair in headers if pair[0] in HEADERS or pair[0] in more - TRACING) + context_of(headers)
 
 
 def call_of(runtime: Runtime, scope: Scope, key: str, body: Body, headers: Headers | None = None) -> Call:

@@ -43,7 +43,7 @@ class ServerThread:
 
     @property
     def running(self) -> bool:
-        """Whether work is taken."""
+        """True if the thread accepts work."""
         return self._loop is not None and self._death is None and self._pid == os.getpid()
 
     def start(self) -> None:

@@ -1,4 +1,4 @@
-"""What is served beside the emulated interfaces, control and pages, as one Starlette application."""
+"""The Starlette application of all that is served except the emulated interfaces: control, pages and others."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 
 def tools(routes: Sequence[BaseRoute]) -> Starlette:
     """The application with these routes; another path or method is refused as control refuses."""
-    made = Starlette(
+    application = Starlette(
         routes=[*routes, Route("/", _home, methods=["GET"])],
         exception_handlers={404: _not_found, 405: _wrong_method},
     )
-    made.router.redirect_slashes = False
-    return made
+    application.router.redirect_slashes = False
+    return application
 
 
 async def _home(_request: Request) -> Response:

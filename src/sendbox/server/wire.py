@@ -55,7 +55,7 @@ class Line:
 
     @property
     def closing(self) -> bool:
-        """Whether nothing more can be sent."""
+        """True if nothing more can be sent."""
         return self._transport.is_closing()
 
     def write(self, data: bytes) -> None:
@@ -135,7 +135,7 @@ class Inside:
         raise self.broken
 
     async def wait(self, milliseconds: int | None, ended: asyncio.Future[None], receive: Receive) -> bool:
-        """Raises ReadTimeout where a client would; else the time is over."""
+        """Raises ReadTimeout if a client would; else the time is over."""
         if milliseconds is None or (self._read is not None and milliseconds > self._read * _MS):
             import httpx
 

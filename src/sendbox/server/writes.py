@@ -63,11 +63,11 @@ class Joined(asyncio.Transport):
         self._transport.abort()
 
     def is_closing(self) -> bool:
-        """Whether it is closing or closed."""
+        """True if the connection is closing or closed."""
         return self._transport.is_closing()
 
     def get_extra_info(self, name: str, default: Any = None) -> Any:
-        """What is known of the connection."""
+        """A piece of information about the connection."""
         return self._transport.get_extra_info(name, default)
 
     def get_write_buffer_size(self) -> int:

@@ -1,1 +1,1 @@
-"""What a server counts of itself: calls, tries of webhooks, messages, and how long its event loop was held."""
+"""The counts of a server: calls, tries of webhooks, messages, and the times for which its event loop was held."""

@@ -1,4 +1,4 @@
-"""What the server did since its start, as plain numbers that only grow: `server/metrics.py` shows them."""
+"""The counts of a server since its start: plain numbers that only grow, and that `server/metrics.py` shows."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ class Counts:
 
     def look(self, hosted: Hosted) -> None:
         """Counts the messages that a world has made since the last look; it also comes before a world ends."""
-        made = messages_made(hosted.world)
-        self.messages += max(made - hosted.counted, 0)
-        hosted.counted = made
+        total = messages_made(hosted.world)
+        self.messages += max(total - hosted.counted, 0)
+        hosted.counted = total
 
 
 def messages_made(world: World) -> int:
-    """How many messages there were in a world, forgotten ones included."""
+    """The number of messages that a world has had, including forgotten ones."""
     return sum(part.made for part in world.parts.values() if MESSAGES in part.counts)

@@ -1,6 +1,6 @@
-"""How long the event loop was held: a timer that notes how late it is.
+"""The times for which the event loop was held, measured by a timer that notes its own delay.
 
-A hold that no timer falls into is not noticed, so this is a lower bound. It runs only while someone asks.
+A hold during which no timer was due is not noticed, so this is a lower bound. It runs only while someone asks.
 """
 
 from __future__ import annotations

@@ -66,13 +66,13 @@ def _asks(when: Node, reader: Reader) -> dict[str, Any]:
 
 
 def _headers(when: Node, reader: Reader) -> Headers | None:
-    """What is wanted of headers; their names have no upper and lower case, `content_type` is one of them."""
+    """The conditions on headers. Case does not matter in their names; `content_type` is one of them."""
     asked_headers = when.get("headers")
-    wanted = {} if asked_headers is None else {key.lower(): item for key, item in asked_headers.entries().items()}
+    conditions = {} if asked_headers is None else {key.lower(): item for key, item in asked_headers.entries().items()}
     if (content_type := when.get("content_type")) is not None:
-        if "content-type" in wanted:
+        if "content-type" in conditions:
             message = '"content_type" stands beside the header Content-Type; ask for it once'
             reader.complain(when, "headers", message, key="content_type")
-        wanted["content-type"] = content_type
-    found = tuple((name, several(one_or_more(item, reader.pattern))) for name, item in sorted(wanted.items()))
-    return Headers(found) if found else None
+        conditions["content-type"] = content_type
+    headers = tuple((name, several(one_or_more(item, reader.pattern))) for name, item in sorted(conditions.items()))
+    return Headers(headers) if headers else None

@@ -25,7 +25,7 @@ NOT: Final = "not"
 #: Fields that name who or what a thing is about, of all kinds.
 _IDENTITIES: Final = ("phone", "key")
 _DURATION: Final = r"[0-9P][0-9A-Za-z]*(?:\.[0-9][0-9A-Za-z]*)?"
-_ANY: Final = Field("number", "how many", lambda _world, what: what)
+_ANY: Final = Field("number", "how many", lambda _world, value: value)
 
 
 def compile_expectation(node: Node, reader: Reader, subjects: Mapping[str, Subject]) -> Expectation:
@@ -34,11 +34,11 @@ def compile_expectation(node: Node, reader: Reader, subjects: Mapping[str, Subje
     share_low, share_high = (_share(node.get(key), reader) for key in ("at_least", "at_most"))
     expectation = _entry(node, reader, subjects, judged=bool(names))
     entries, that = node.entries(), expectation.that
-    then, among, found = node.get("then"), node.get("among"), node.get("subjects")
+    then, among, subject_count = node.get("then"), node.get("among"), node.get("subjects")
     if then is not None and expectation.high == 0:
         message = f"{show(plain(then))} follows something that must not happen"
         reader.complain(node, "then", message, key="then")
-    if found is not None and not names:
+    if subject_count is not None and not names:
         reader.complain(node, "each", '"subjects" counts what each finds, and there is no each', key="subjects")
     share = share_low is not None or share_high is not None
     if share and then is not None and not names:
@@ -63,7 +63,7 @@ def compile_expectation(node: Node, reader: Reader, subjects: Mapping[str, Subje
         each=names,
         among=population,
         where=(*shared, *expectation.where),
-        subjects=SOME if found is None else _number(found, "subjects", _ANY, reader),
+        subjects=SOME if subject_count is None else _number(subject_count, "subjects", _ANY, reader),
         share_low=share_low,
         share_high=share_high,
     )
@@ -89,7 +89,7 @@ def compile_expectation(node: Node, reader: Reader, subjects: Mapping[str, Subje
 def _entry(
     node: Node, reader: Reader, subjects: Mapping[str, Subject], *, follows: bool = False, judged: bool = False
 ) -> Expectation:
-    """What an expectation and an entry of its then have both."""
+    """The part that an expectation and an entry of its `then` have in common."""
     entries = node.entries()
     that = str(entries["that"].value)
     low, high, rate = _counts(node, reader, judged=judged)
@@ -123,7 +123,7 @@ def _entry(
 
 
 def _counts(node: Node, reader: Reader, *, judged: bool) -> tuple[int | None, int | None, Rate | None]:
-    """How many there must be, and may be, and how many in so much time; `judged`: a share counts subjects."""
+    """The least count, the greatest count, and the greatest count per time; `judged`: a share counts subjects."""
     count, low, high = (_whole(node.get(key)) for key in ("count", "at_least", "at_most"))
     most = node.get("at_most")
     rate = None if most is None else most.get("count")
@@ -156,7 +156,7 @@ def _share(node: Node | None, reader: Reader) -> Share | None:
 
 
 def _names(node: Node, key: str, subjects: Mapping[str, Subject], reader: Reader) -> tuple[str, ...]:
-    """The names of `each` or `same`; none where there are none."""
+    """The names of `each` or `same`; none if there are none."""
     names = words(node.get(key)) or ()
     if NONE in names and len(names) > 1:
         reader.complain(node, "same", f'"{NONE}" stands beside another name', key=key)
@@ -185,7 +185,7 @@ def _population(
 
     What a field says that is not an identity, such as a text, is known by things of the kind that is counted only.
     """
-    found = []
+    population = []
     identities = {*_IDENTITIES, *(name for subject in subjects.values() for name in subject.about)}
     identities -= {*subjects[that].apart}
     for kind, subject in subjects.items():
@@ -195,10 +195,10 @@ def _population(
             trial = replace(reader, problems=[])
             where = _where(node, kind, subject, trial)
             if not trial.problems:
-                found.append((kind, where))
-    if not found:
+                population.append((kind, where))
+    if not population:
         _where(node, that, subjects[that], reader)  # to say what is wrong
-    return tuple(found)
+    return tuple(population)
 
 
 def _where(node: Node | None, that: str, subject: Subject, reader: Reader) -> tuple[Where, ...]:
@@ -211,7 +211,7 @@ def _where(node: Node | None, that: str, subject: Subject, reader: Reader) -> tu
         if key == NOT:
             conditions += [Not(_where(group, that, subject, reader)) for group in item.items() or [item]]
         elif key == INSTANT:
-            windows = tuple(hours(each, reader) for each in item.items() or [item])
+            windows = tuple(hours(window, reader) for window in item.items() or [item])
             conditions.append(Hours(windows, show(plain(item))))
         elif key in subject.words:
             conditions.append(OfPart(key, _of_part(item, key, that, subject, reader)))
@@ -299,7 +299,7 @@ def _time(node: Node, key: str, _field: Field, reader: Reader) -> Range:
 
 
 def _bounds(text: str, value: str) -> tuple[str, str, str] | None:
-    """The sign of a bound and the values from and to, "" where there is none; a single value is both."""
+    """The sign of a bound and the values from and to, "" if there is none; a single value is both."""
     if bounds := re.fullmatch(rf"({value})(?:(\.\.)({value})?)?", text):
         return "", bounds[1], (bounds[3] or "") if bounds[2] else bounds[1]
     if bound := re.fullmatch(rf"(>=|<=|>|<) *({value})", text):
@@ -312,11 +312,11 @@ def _range(text: str, bounds: tuple[str, str, str] | None, read: Callable[[str],
     return Range(text, read(low) + (sign == ">") if low else None, read(high) - (sign == "<") if high else None)
 
 
-def _has_any(found: Range, node: Node, reader: Reader) -> Range:
-    if found.low is not None and found.high is not None and found.low > found.high:
-        low, _, high = found.text.partition("..")
-        reader.complain(node, "range", f"{show(found.text)} begins after its end; {high}..{low} is legal")
-    return found
+def _has_any(span: Range, node: Node, reader: Reader) -> Range:
+    if span.low is not None and span.high is not None and span.low > span.high:
+        low, _, high = span.text.partition("..")
+        reader.complain(node, "range", f"{show(span.text)} begins after its end; {high}..{low} is legal")
+    return span
 
 
 def _flag(node: Node, key: str, _field: Field, reader: Reader) -> bool:

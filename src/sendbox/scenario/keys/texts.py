@@ -107,7 +107,7 @@ def _maker(locale: str) -> Any:
 
 
 def invents(source: object) -> bool:
-    """Whether a scenario or rule may generate texts: by its own text, or by what it builds on."""
+    """True if a scenario or rule may generate texts, by its own text or by a scenario that it builds on."""
     if isinstance(source, Mapping):
         try:
             text = orjson.dumps(source).decode()

@@ -56,8 +56,8 @@ def _entry(node: Node, reader: Reader, happenings: Mapping[str, Happening]) -> T
     at, relative = reader.moment(entries["at"])
     kind = next((kind for kind in happenings if kind in entries), None)
     if kind is None:  # the schema has the kinds of all shipped services
-        shown = show(next(key for key in entries if key != "at"))
-        reader.complain(node, "happening", f"{shown} does not happen here; legal: {listed(happenings)}")
+        word = show(next(key for key in entries if key != "at"))
+        reader.complain(node, "happening", f"{word} does not happen here; legal: {listed(happenings)}")
         return TimelineEntry(at, relative, "", {}, node.place)
     every, until = _again(node, entries, Moment(at, relative), reader)
     others = [key for key in entries if key not in ("at", "every", "until", kind)]
@@ -72,7 +72,7 @@ def _entry(node: Node, reader: Reader, happenings: Mapping[str, Happening]) -> T
 
 
 def _again(node: Node, entries: Mapping[str, Node], first: Moment, reader: Reader) -> tuple[int, Moment | None]:
-    """How often an entry happens again, and before which moment."""
+    """The interval at which an entry happens again (0: never), and the moment before which it does."""
     if "every" not in entries or "until" not in entries:
         for word, other in (("every", "until"), ("until", "every")):
             if word in entries and not node.cut:

@@ -20,7 +20,7 @@ _SUFFIX: Final = re.compile(r"[A-Za-z0-9._-]{1,64}")
 
 
 class Called(Protocol):
-    """How an operation is called: the part that it carries (None = nothing), and the parameters in its path."""
+    """The form of an operation's call: the part that it carries (None = nothing), and the parameters in its path."""
 
     @property
     def method(self) -> str: ...
@@ -100,12 +100,12 @@ def _arguments(request: Node, operation: str, legal: Mapping[str, str], reader: 
     arguments = request.get("arguments")
     entries = {} if arguments is None else arguments.entries()
     for word, item in entries.items():
-        wanted = legal.get(word, "").removesuffix(REQUIRED)
-        if not wanted:
+        expected = legal.get(word, "").removesuffix(REQUIRED)
+        if not expected:
             message = f"{show(word)} is not an argument of {operation}; legal: {listed(legal) or 'none'}"
             reader.complain(arguments or request, "arguments", message, key=word, near=nearest(word, legal))
-        elif wanted != "a value" and reference(item.value) is None and _kind(item) not in wanted.split(" or "):
-            reader.complain(item, "arguments", f"{show(plain(item))} is not legal as {word}; legal: {wanted}")
+        elif expected != "a value" and reference(item.value) is None and _kind(item) not in expected.split(" or "):
+            reader.complain(item, "arguments", f"{show(plain(item))} is not legal as {word}; legal: {expected}")
     needed = [word for word in legal if legal[word].endswith(REQUIRED)]
     missing = [word for word in needed if word not in entries]
     if missing and all(word in legal for word in entries):
@@ -114,7 +114,7 @@ def _arguments(request: Node, operation: str, legal: Mapping[str, str], reader: 
 
 
 def _kind(node: Node) -> str:
-    """What a value is, as an argument; a number stands for its text."""
+    """The kind of a value, as an argument; a number is the same as its text."""
     if isinstance(node.value, dict):
         return "a mapping"
     if isinstance(node.value, str | int | float) and not isinstance(node.value, bool):

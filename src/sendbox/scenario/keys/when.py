@@ -76,13 +76,13 @@ def recipient(node: Node, reader: Reader) -> dict[str, Any]:
 
 def values_at(node: Node, reader: Reader, rule: str) -> tuple[tuple[tuple[str, ...], object], ...]:
     """Dotted paths, and the values of which one must stand there: texts are patterns."""
-    wanted = []
+    values = []
     for key, item in node.entries().items():
         path = tuple(key.split("."))
         if not all(path):
             reader.complain(node, rule, f"{show(key)} is not a dotted path such as order.id", key=key)
-        wanted.append((path, one_or_more(item, lambda value: _expected(value, reader))))
-    return tuple(wanted)
+        values.append((path, one_or_more(item, lambda value: _expected(value, reader))))
+    return tuple(values)
 
 
 def _expected(node: Node, reader: Reader) -> object:
@@ -91,7 +91,7 @@ def _expected(node: Node, reader: Reader) -> object:
 
 def asked(when: When) -> dict[str, Any]:
     """Everything that a rule asks, for its canonical text."""
-    return {name: _written(wanted) for name, wanted in {**when.asked, **when.limits}.items()}
+    return {name: _written(condition) for name, condition in {**when.asked, **when.limits}.items()}
 
 
 def _written(value: Any) -> Any:
@@ -104,11 +104,11 @@ def _written(value: Any) -> Any:
 
 
 def _conditions(node: Node, reader: Reader, asks: Asks) -> dict[str, Any]:
-    wanted = asks(node, reader)
+    conditions = asks(node, reader)
     if (never := node.get("not")) is not None:
         groups = [_group(item, reader, asks) for item in never.items() or [never]]
-        wanted["not"] = Not(*groups)
-    return wanted
+        conditions["not"] = Not(*groups)
+    return conditions
 
 
 def _group(node: Node, reader: Reader, asks: Asks) -> dict[str, Any]:
@@ -119,7 +119,7 @@ def _group(node: Node, reader: Reader, asks: Asks) -> dict[str, Any]:
             reader.complain(node, "not", message, key=key)
     if not node.entries() and not node.cut:
         reader.complain(node, "not", f"{show(plain(node))} turns no condition round; give it one")
-    return {name: wanted for name, wanted in _conditions(node, reader, asks).items() if wanted is not None}
+    return {name: condition for name, condition in _conditions(node, reader, asks).items() if condition is not None}
 
 
 def _counts_once(rule: Node, node: Node, entries: Mapping[str, Node], reader: Reader) -> None:
@@ -152,7 +152,7 @@ def _window(entries: Mapping[str, Node], reader: Reader) -> tuple[Moment | None,
 
 
 def never(begins: Moment, ends: Moment, start: int | None) -> bool:
-    """Whether a window is known to end before it begins; without the start of the world that may stay open."""
+    """True if a window certainly ends before it begins; without the start of the world this may be unknown (False)."""
     if begins.relative == ends.relative:
         return begins.at >= ends.at
     if start is None:

@@ -17,7 +17,7 @@ _RUN: Final = re.compile(r"[*?]{2,}")
 
 
 def covers(wide: str, narrow: str, *, phone: bool = False) -> bool:
-    """Whether `wide` matches every text that `narrow` matches. True is always right; False may be too careful."""
+    """True if `wide` matches every text that `narrow` matches. True is always right; False may be too careful."""
     head = re.split("[*?]", wide, maxsplit=1)[0]  # most pairs differ here
     return narrow.startswith(head) and _covers(_tidy(wide, phone), _tidy(narrow, phone), phone)
 
@@ -30,10 +30,10 @@ def _covers(wide: str, narrow: str, phone: bool) -> bool:
         for at in reached:
             if at == len(wide):
                 continue
-            wanted = wide[at]
-            if wanted == _ANY:
+            pattern_char = wide[at]
+            if pattern_char == _ANY:
                 step.add(at)
-            elif char != _ANY and (wanted == char or (phone and wanted == _ONE)):
+            elif char != _ANY and (pattern_char == char or (phone and pattern_char == _ONE)):
                 step.add(at + 1)
         reached = _after_stars(step, wide)
         if not reached:
@@ -52,10 +52,10 @@ def _after_stars(places: set[int], pattern: str) -> set[int]:
 
 
 def overlaps(first: str, second: str) -> bool:
-    """Whether both phone patterns may match the same number."""
+    """True if both phone patterns may match the same number."""
     #: the remaining text of both
     reached = [(first, second)]
-    seen = set(reached)
+    visited = set(reached)
     for one, two in reached:
         if not one and not two:
             return True
@@ -64,8 +64,8 @@ def overlaps(first: str, second: str) -> bool:
             steps = [(one[1:], two), (one, two[1:])]
         elif one and two and (one[0] == two[0] or _ONE in (one[0], two[0])):
             steps = [(one[1:], two[1:])]
-        reached += [step for step in steps if step not in seen]
-        seen.update(steps)
+        reached += [step for step in steps if step not in visited]
+        visited.update(steps)
     return False
 
 

@@ -50,11 +50,11 @@ class Linter:
         self.found.append(problem(node, rule, message, key=key, nearest=near, value=value, severity="warning"))
 
     def sound(self, node: Node) -> bool:
-        """Whether a part has no problem, so that its meaning is known."""
+        """True if a part has no problem, so that its meaning is known."""
         return not node.cut and (node.source.file, node.path) not in self._wrong
 
     def part(self, *keys: str) -> Node | None:
-        """The part at these keys, None where there is none."""
+        """The part at these keys, None if there is none."""
         node: Node | None = self.root
         for key in keys:
             node = None if node is None else node.get(key)
@@ -68,7 +68,7 @@ class Linter:
                 yield at, item
 
     def happens(self, kind: str, *keys: str) -> bool:
-        """Whether an entry of the timeline, with a problem or not, is of a kind and names one of these keys."""
+        """True if an entry of the timeline, with a problem or not, is of a kind and has one of these keys."""
         timeline = self.part("timeline")
         contents = [item.get(kind) for item in ([] if timeline is None else timeline.items())]
         return any(content is not None and content.get(key) is not None for content in contents for key in keys)
@@ -99,7 +99,7 @@ class Linter:
 
 
 def asked(rule: Node, when: When, name: str) -> list[tuple[Node, Pattern]]:
-    """What a rule asks of a field, one pattern or several, each with its node."""
+    """The patterns that a rule has for a field, each with its node."""
     patterns = when.patterns(name)
     if not patterns:
         return []
@@ -108,5 +108,5 @@ def asked(rule: Node, when: When, name: str) -> list[tuple[Node, Pattern]]:
 
 
 def nothing_like_it(pattern: Pattern, known: list[str]) -> bool:
-    """Whether a pattern matches none of the known names. Where none is known, only a literal one counts."""
+    """True if a pattern matches none of the known names; if no name is known, only for a literal pattern."""
     return (pattern.literal or bool(known)) and pattern.text != "*" and not any(map(pattern.matches, known))

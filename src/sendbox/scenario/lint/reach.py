@@ -1,4 +1,4 @@
-"""What is never reached: happenings out of range, texts that only look like references, expectations of nothing."""
+"""Lints for parts without effect: happenings out of range, texts that look like references, expectations of nothing."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def timeline(linter: Linter, happenings: Mapping[str, Happening]) -> None:
 
 
 def _when(node: Node, linter: Linter) -> int | None:
-    """Milliseconds after the start, None where the start is not set; warns when they are out of range."""
+    """Milliseconds after the start, None if the start is not set; warns when they are out of range."""
     start, reader = linter.blueprint.start, Reader()
     moment = reader.moment(node)
     if reader.problems or (not moment.relative and start is None):
@@ -99,15 +99,15 @@ def _changed(linter: Linter, subjects: Mapping[str, Subject]) -> None:
         for number, (node, step) in enumerate(zip((item, *items(item.get("then"))), chain, strict=True)):
             subject, file = subjects[step.that], node.source.file
             for where in filter(None, (node.get("where"), node.get("among"))):
-                asked = where.entries()
-                if not subject.words.keys().isdisjoint(asked):
+                conditions = where.entries()
+                if not subject.words.keys().isdisjoint(conditions):
                     knowing.add(file)
-                if fields := _of_any_part(asked, subject):
+                if fields := _of_any_part(conditions, subject):
                     assert subject.parts is not None
                     part, words = subject.parts.name, " or ".join(subject.words)
                     message = f"{' and '.join(fields)} of {step.that} may be that of any {part}"
                     message = f"{message}, no longer only of the one shown; say {words} of which"
-                    of_parts.setdefault(file, []).append((asked[fields[0]], message))
+                    of_parts.setdefault(file, []).append((conditions[fields[0]], message))
             bounds = [
                 key for key in ("after", "before") if (bound := getattr(step, key)) is not None and bound.relative
             ]
@@ -122,16 +122,16 @@ def _changed(linter: Linter, subjects: Mapping[str, Subject]) -> None:
             linter.warn(first, "changed", f"{show(plain(first))}: {'; '.join(message for _, message in changes)}")
 
 
-def _of_any_part(asked: Mapping[str, Node], subject: Subject) -> list[str]:
+def _of_any_part(conditions: Mapping[str, Node], subject: Subject) -> list[str]:
     """The fields of conditions that may be met by another part than by the one shown."""
     parts = subject.parts
     if parts is None:
         return []
     name, words = parts.sure
-    node = asked.get(name)
+    node = conditions.get(name)
     if node is not None and all(item.value in words for item in node.items() or [node]):
         return []
-    return [field for field in asked if field in parts.shown]
+    return [field for field in conditions if field in parts.shown]
 
 
 def _traffic(linter: Linter) -> None:
@@ -199,15 +199,15 @@ def _conditions(
             continue
         item = entries[condition.field]
         numbers = subject.fields[condition.field].numbers
-        for choice, wanted in zip(item.items() or [item], condition.wanted, strict=True):
+        for choice, value in zip(item.items() or [item], condition.wanted, strict=True):
             if condition.field == "tag":
                 linter.tag(choice)
-            elif isinstance(wanted, Pattern) and condition.field == "phone":
-                linter.number(choice, wanted)
-            elif isinstance(wanted, Range) and numbers and not any(wanted.overlaps(*ends) for ends in numbers):
+            elif isinstance(value, Pattern) and condition.field == "phone":
+                linter.number(choice, value)
+            elif isinstance(value, Range) and numbers and not any(value.overlaps(*ends) for ends in numbers):
                 message = f"{show(choice.value)} is never met: {condition.field} is {_ranges(numbers)}"
                 linter.warn(choice, "never-asked", message)
-            elif isinstance(wanted, Pattern) and condition.field == "rule" and nothing_like_it(wanted, rules):
+            elif isinstance(value, Pattern) and condition.field == "rule" and nothing_like_it(value, rules):
                 message = f"{show(choice.value)} is not the name of a rule of this scenario; control may add one"
                 linter.warn(choice, RULE_UNKNOWN, message, near=nearest(choice.value, rules))
 
@@ -228,24 +228,26 @@ def _bounds(node: Node, expectation: Expectation, linter: Linter) -> None:
 
 
 def _turns_all(turned: Not, own: Iterable[Condition]) -> bool:
-    """Whether all that these conditions find is turned away."""
+    """True if a `not` excludes everything that these conditions find."""
     return all(
         isinstance(inner, Condition)
-        and any(each.name == inner.name and {*each.wanted} <= {*inner.wanted, *inner.means} for each in own)
+        and any(
+            condition.name == inner.name and {*condition.wanted} <= {*inner.wanted, *inner.means} for condition in own
+        )
         for inner in turned.conditions
     )
 
 
 def _unfailing(node: Node, expectation: Expectation, subjects: Mapping[str, Subject], linter: Linter) -> None:
     """Warns about what always holds."""
-    high, found = expectation.share_high, expectation.subjects
+    high, subject_count = expectation.share_high, expectation.subjects
     bounded = expectation.share_low or (not expectation.each and (expectation.rate or expectation.pauses))
     if high is not None and high.of == 1 and not bounded:
         linter.warn(
             node.entries()["at_most"], "never-fails", f"{high.text} always holds; say another share, or a number"
         )
     own = [name for name in expectation.each if name in subjects[expectation.that].own]
-    many = node.get("subjects") is not None and (found.low or found.high is not None)
+    many = node.get("subjects") is not None and (subject_count.low or subject_count.high is not None)
     if own and not (expectation.then or expectation.low or expectation.high == 0 or high or many):
         message = f"each {own[0]} has no more than one of {expectation.that}, so {expectation.wanted} always holds"
         linter.warn(node.entries()["each"], "never-fails", message)
@@ -273,7 +275,7 @@ def _turned(
     """Warns about conditions in a `not` that nothing can meet: it turns nothing away."""
     turned = None if where is None else where.get(NOT)
     groups = [] if turned is None else turned.items() or [turned]
-    for inner, condition in zip(groups, (each for each in conditions if isinstance(each, Not)), strict=True):
+    for inner, condition in zip(groups, (entry for entry in conditions if isinstance(entry, Not)), strict=True):
         _conditions(inner, condition.conditions, subject, rules, linter)
         _turned(inner, condition.conditions, subject, rules, linter)
 
@@ -303,9 +305,9 @@ def _any_of_several(node: Node, expectation: Expectation, subjects: Mapping[str,
     step = expectation.then[0] if expectation.then and expectation.each else None
     if step is not None and step.low and (names := several.intersection(step.same)):
         name = min(names)
-        each = ", ".join((*expectation.each, name))
+        fields = ", ".join((*expectation.each, name))
         message = f"any one {name} of the thing before is enough, if it has several"
-        linter.warn(items(node.get("then"))[0], "any-of-several", f"{message}; say each: [{each}] for every one")
+        linter.warn(items(node.get("then"))[0], "any-of-several", f"{message}; say each: [{fields}] for every one")
 
 
 def _of_phones(subject: Subject | None) -> bool:
@@ -315,7 +317,7 @@ def _of_phones(subject: Subject | None) -> bool:
 def _named(condition: Where) -> list[str]:
     """The field of a condition that names single things."""
     if not isinstance(condition, Condition) or not all(
-        isinstance(each, Pattern) and each.literal for each in condition.wanted
+        isinstance(value, Pattern) and value.literal for value in condition.wanted
     ):
         return []
     return [condition.field]

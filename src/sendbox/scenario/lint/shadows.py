@@ -52,7 +52,7 @@ def _value(wide: Any, narrow: Any, _country: str) -> bool:
 
 
 def _covers(compare: Callable[[Any, Any, str], bool], wide: Any, narrow: Any, country: str) -> bool:
-    """Whether each value of a condition, one or several, is covered by one of another condition."""
+    """True if each value of a condition, one or several, is covered by a value of another condition."""
     wides, narrows = (value if isinstance(value, list) else [value] for value in (wide, narrow))
     return all(any(compare(one, other, country) for one in wides) for other in narrows)
 
@@ -174,7 +174,7 @@ def _places(rule: _Rule, country: str) -> Iterator[tuple[str, str] | None]:
 
 
 def _shadow(rule: _Rule, places: dict[tuple[str, str] | None, list[_Rule]], country: str) -> list[_Rule] | None:
-    """The rules that together decide everything that this one decides, None where it may decide something."""
+    """The rules that together decide everything that this one decides, None if it may decide something."""
     open_ = set(rule.decides)
     shadows = []
     for place in _places(rule, country):
@@ -188,7 +188,7 @@ def _shadow(rule: _Rule, places: dict[tuple[str, str] | None, list[_Rule]], coun
 
 
 def _implied(earlier: _Rule, later: _Rule, country: str) -> bool:
-    """Whether the earlier rule matches whenever the later one does."""
+    """True if the earlier rule matches whenever the later one does."""
     return all(
         key in later.asks and _covers(CONDITIONS.get(key, _text), value, later.asks[key], country)
         for key, value in earlier.asks.items()

@@ -1,4 +1,4 @@
-"""What looks misspelt: keys that are kept as they are, because the provider may know them, and curly quotes."""
+"""Lints for likely misspellings: keys that are kept because the provider may know them, and curly quotes."""
 
 from __future__ import annotations
 
