@@ -123,7 +123,7 @@ def members(kind: type) -> Members:
 
 
 def _first_init(made: Any, rest: _Rest) -> Callable[..., None]:
-    """What stands for `__init__` until the first call."""
+    """A placeholder for `__init__`, which makes the real one at the first call."""
 
     def init(self: object, *args: Any, **named: Any) -> None:
         with _LOCK:
@@ -189,7 +189,7 @@ def _frozen(self: object, name: str, *_: object) -> None:
 
 
 def _state(self: Any) -> list[Any]:
-    """What is copied and pickled of a frozen object."""
+    """The field values of a frozen object, for `copy` and `pickle`."""
     return [getattr(self, each.name) for each in dataclasses.fields(self)]
 
 

@@ -134,7 +134,7 @@ def without_unit(value: object, *, dates: bool = False) -> str:
 
 
 def dated(value: object) -> str | None:
-    """The instant of our time that a number of seconds or milliseconds since 1970 means, None where it means none."""
+    """The instant of our time that a number of seconds or milliseconds since 1970 means, None if it means none."""
     return next((text for text, ms in _counted(value) if _OURS[0] <= ms < _OURS[1]), None)
 
 

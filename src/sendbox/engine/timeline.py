@@ -112,7 +112,7 @@ class Timeline:
 
     @property
     def scheduled(self) -> int:
-        """How many steps are scheduled."""
+        """The number of steps that are scheduled."""
         return self._seq - self.fired
 
     def lapse(self, instant: int, kind: str, what: Any) -> None:
@@ -129,7 +129,7 @@ class Timeline:
         self.lapses.clear()
 
     def next_due(self) -> int | None:
-        """The instant of the next step, None when there is none."""
+        """The instant of the next step; None if there is none."""
         return self.steps[0][0] if self.steps else None
 
     def lapsed(self, until: int, most: int = 1 << 60) -> list[tuple[int, str, Any]]:

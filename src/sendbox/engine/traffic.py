@@ -76,7 +76,7 @@ class Traffic:
 
 
 class Reception(NamedTuple):
-    """How the tries of a webhook, by its number, end; None = of every one that has no entry of its own."""
+    """The outcomes of the tries of a webhook, given by its number; None = every webhook without an entry of its own."""
 
     webhook: int | None
     ends: tuple[int | str, ...]
@@ -89,7 +89,7 @@ def reference(value: object) -> tuple[str, tuple[str, ...]] | None:
 
 
 def field(answer: Any, path: tuple[str, ...]) -> Any:
-    """What a path leads to in an answer, by keys and indexes. LookupError says where it ends."""
+    """The value at a path in an answer, by keys and indexes. Raises LookupError, which says where the path ends."""
     value = answer
     for step, word in enumerate(path):
         if isinstance(value, dict) and word in value:

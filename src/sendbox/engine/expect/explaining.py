@@ -30,8 +30,8 @@ Key = tuple[Any, ...]
 
 
 class Miss(NamedTuple):
-    """How an entry is missed, 0 or the nth of `then`: what it had to follow, how many counted, why that is wrong, those
-    that are too many, and until when more may come (None = it is too late)."""
+    """An entry that does not hold (0, or the nth of `then`): the thing it had to follow, the number that counted, the
+    reason why that is wrong, the things that are too many, and the time limit for more (None = it is too late)."""
 
     step: int
     before: Occurrence | None
@@ -66,7 +66,7 @@ class Explainer:
         self._expectation = expectation
 
     def shown(self, miss: Miss) -> Generator[None, None, dict[str, Any]]:
-        """What differs in the view of an expectation that is missed like this."""
+        """The fields of the view that this miss changes."""
         entry = self._expectation.chain[miss.step]
         nearest = miss.surplus
         if not nearest and not miss.holds:
@@ -118,7 +118,7 @@ class Explainer:
         return Unmet(where, [*untimely(entry, thing, self._world.start, miss.before, alike=miss.alike)])
 
     def _part(self, entry: Expectation, thing: Occurrence) -> str:
-        """The part by which a thing counts, in words; "" where it has no other."""
+        """The part by which a thing counts, in words; "" if it has no other."""
         readings = self._subjects[entry.that].readings(self._world, thing)
         return f" by {differences(entry.where, readings)[1].line}" if len(readings) > 1 else ""
 
@@ -156,7 +156,7 @@ class Explainer:
         return f"{len(missed)} of {total} {who}: {'; '.join([*told, *more])}{wanted}"
 
     def counted(self, entry: Expectation, number: int, before: Occurrence | None) -> str:
-        """How many counted, within which times, and how many had to."""
+        """The number of things that counted, the times they had, and the number that is wanted, in words."""
         start = self._world.start if before is None else before.at
         conditions = [] if entry.within is None else [f"within {show(entry.within)}"]
         if entry.after is not None:
@@ -171,14 +171,14 @@ class Explainer:
 
 
 class Unmet(NamedTuple):
-    """What speaks against a thing: fields that differ, each with why, and times."""
+    """The reasons why a thing does not count: fields that differ, each with its reason, and times."""
 
     where: list[tuple[str, str]]
     times: list[str]
 
     @property
     def rank(self) -> tuple[int, bool, int]:
-        """How far it is from counting: by the number of conditions; another phone is further, another time less far."""
+        """The distance from counting: the number of unmet conditions; another phone is further, another time nearer."""
         return len(self.where) + len(self.times), any(field == "phone" for field, _ in self.where), len(self.where)
 
     @property
@@ -216,7 +216,7 @@ def untimely(
 
 
 def _early(thing: Occurrence, before: Occurrence) -> str:
-    """How a thing comes too early to follow another one, in words."""
+    """The reason why a thing comes too early to follow another one, in words."""
     if thing.at < before.at:
         return f"came {show(before.at - thing.at)} before it"
     if before.begun <= thing.begun:

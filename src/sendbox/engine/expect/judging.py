@@ -149,7 +149,7 @@ class Judge:
     # --- judging
 
     def _missed(self, key: Key, low: int | None) -> Generator[None, None, Miss | None]:
-        """How the chain is missed for a subject, None where it holds."""
+        """The miss of the chain for a subject; None if the chain holds."""
         before: Occurrence | None = None
         kind = ""
         open_: Miss | None = None
@@ -175,7 +175,7 @@ class Judge:
         return open_
 
     def _agreeing(self, kind: str, same: tuple[str, ...], before: Occurrence, key: Key) -> list[Key]:
-        """What a thing belongs to by these names; of several values of a name of `each`, that of the subject."""
+        """The keys of a thing for these names; if a name of `each` has several values, only that of the subject."""
         subject = dict(zip(self._expectation.each, key, strict=True))
         keys = self._subjects[kind].belonging(same)(self._world, before.what)
         own = [
@@ -188,7 +188,7 @@ class Judge:
     def _miss(
         self, step: int, row: Row, span: range, before: Occurrence | None, keys: list[Key], low: int | None
     ) -> Miss | None:
-        """How an entry is missed by the things that count for it, None where it holds."""
+        """The miss of an entry, judged by the things that count for it; None if the entry holds."""
         entry, number = self._chain[step], len(span)
 
         def missed(why: str, surplus: list[Occurrence], due: int | None = None, wrong: str = "makes too many") -> Miss:
@@ -215,8 +215,10 @@ class Judge:
         return None
 
     def _late(self, entry: Expectation, before: Occurrence | None) -> tuple[int | None, str]:
-        """Until when more may come, None where it is too late or nothing bounds the time; and whether the world ended
-        before that, in words."""
+        """The instant until which more may come, None if it is too late or the time has no bound; and a text.
+
+        The text says that the world ended before that instant, else it is empty.
+        """
         start, now = self._world.start if before is None else before.at, self._world.now
         ends = [] if entry.within is None else [start + entry.within]
         ends += [] if entry.before is None else [entry.before.instant(start)]
@@ -226,7 +228,7 @@ class Judge:
         return (None, f"; the world ended before that, at {iso(now)}") if self._ended else (due, "")
 
     def _of_each(self) -> Generator[None, None, dict[str, Any]]:
-        """What differs in the view of an expectation that is judged for each subject."""
+        """The fields of the view that differ for an expectation that is judged for each subject."""
         expectation = self._expectation
         own = self._rows[0]
         known: Iterable[Key] = own if expectation.then else (yield from self._known(expectation.among))
@@ -272,7 +274,7 @@ class Judge:
         return view | shown | state(None) | {"why": self._explainer.why(late, total, who)}
 
     def _of_things(self) -> Generator[None, None, dict[str, Any]]:
-        """What differs in the view of an expectation that must hold for a share of the things."""
+        """The fields of the view that differ for an expectation that must hold for a share of the things."""
         expectation = self._expectation
         things = self._row(0, [()]).things
         total, counted = 0, {place_of(thing) for thing in things}

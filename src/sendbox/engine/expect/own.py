@@ -1,4 +1,4 @@
-"""What a scenario may expect of calls, events, webhooks and faults, independent of the services."""
+"""The subjects of expectations that do not depend on the services: calls, events, webhooks and faults."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def _request_line(_world: World, record: RequestRecord) -> str:
 
 
 def _content(_world: World, record: RequestRecord) -> bytes:
-    """What is equal for a call and the same call again: operation, key, path with query, and body."""
+    """The content of a call, equal if the same call comes again: operation, key, path with query, and body."""
     return b"\0".join((f"{record.operation}\0{record.key}\0{record.path}".encode(), record.query, record.body))
 
 

@@ -69,7 +69,7 @@ class Row:
         return range(first, max(first, last))
 
     def crowd(self, rate: Rate, span: range) -> range | None:
-        """The first things of a span that are more than a rate allows in its time; None where there are none."""
+        """The first things of a span that are more than a rate allows in its time; None if there are none."""
         close = self._close.get((rate.count, rate.within))
         if close is None:
             close = self._close[rate.count, rate.within] = self._crowds(rate)
@@ -79,7 +79,7 @@ class Row:
     def hurry(
         self, pauses: tuple[int, ...], span: range, before: Occurrence | None
     ) -> tuple[Occurrence, int, int] | None:
-        """The first thing of a span that came too soon, after how long, and the pause wanted; None where none did.
+        """The first thing of a span that came too soon, after how long, and the pause wanted; None if none did.
 
         The first pause is that after `before`, without it that after the first thing of the span.
         """

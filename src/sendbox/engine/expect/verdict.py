@@ -158,7 +158,7 @@ def proves(verdict: Mapping[str, Any]) -> bool:
 
 
 def untrusted(verdict: Mapping[str, Any]) -> str | None:
-    """Why a verdict cannot be trusted, None where it can."""
+    """Why a verdict cannot be trusted, None if it can."""
     if verdict["trusted"]:
         return None
     return f"NOT TO BE TRUSTED: {verdict['lost']} entries of the journal were forgotten ({verdict['bound']})"
@@ -195,7 +195,7 @@ def lines(verdict: Mapping[str, Any]) -> list[str]:
 
 
 def warning_lines(verdict: Mapping[str, Any]) -> list[str]:
-    """The warnings as text that a person reads; nothing where there are none."""
+    """The warnings as text that a person reads; nothing if there are none."""
     warnings = verdict["warnings"]
     shown = [f"warning: {warned(warning)}" for warning in warnings[:WARNINGS]]
     more = [f"warning: and {len(warnings) - WARNINGS} more"] if len(warnings) > WARNINGS else []

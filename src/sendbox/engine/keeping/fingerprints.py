@@ -1,4 +1,4 @@
-"""How often each of very many names came: eight bytes a name, however many there are."""
+"""Counters for a very large number of names, with eight bytes for each name."""
 
 from __future__ import annotations
 

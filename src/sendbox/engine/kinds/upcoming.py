@@ -1,4 +1,4 @@
-"""What is still to come in a world: the next steps of its timeline, in words.
+"""The future of a world: the next steps of its timeline, in words.
 
 Steps that will have no effect, a ttl whose condition is met or a path that was dropped, are passed over.
 """

@@ -1,4 +1,4 @@
-"""Conditions of rules: what each asks of a case, whether that holds, and in which words it does not."""
+"""Conditions of rules: what each asks of a case, whether that holds, and the words for a case that does not meet it."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ class Condition(Protocol):
 
     @property
     def holds(self) -> Callable[[Case], object]:
-        """Tells whether a case meets it."""
+        """A function that is true for a case that meets it."""
 
     def says(self, case: Case) -> str:
-        """What a case is that does not meet it, and what was wanted."""
+        """The words for a case that does not meet it: the actual value, and the wanted one."""
 
 
 class Backward(Condition, Protocol):
     """A condition about what happened before: it may stop or begin to hold later, and may depend on who came first."""
 
     def raced(self, case: Case) -> bool:
-        """Whether what it looks at could as well have come after the case."""
+        """True if the things that it looks at could also have come after the case."""
 
 
 #: What a condition of a field may want of it; of several values one is enough.
@@ -81,7 +81,7 @@ class Among:
     words: tuple[str, ...]
 
     def holds(self, case: Case) -> bool:
-        """Whether a text of the field is one of the words."""
+        """True if a text of the field is one of the words."""
         return any(word in self.words for word in case.words(self.name))
 
     def says(self, case: Case) -> str:
@@ -97,7 +97,7 @@ class Equal:
     numbers: tuple[int, ...]
 
     def holds(self, case: Case) -> bool:
-        """Whether the field is one of them."""
+        """True if the field is one of the numbers."""
         return case.value(self.name) in self.numbers
 
     def says(self, case: Case) -> str:
@@ -127,7 +127,7 @@ class Not:
         return self.groups[0] if len(self.groups) == 1 else self.groups
 
     def holds(self, case: Case) -> bool:
-        """Whether no group holds as a whole."""
+        """True if no group holds as a whole."""
         return not any(all(test.holds(case) for _, test in group) for group in self.tests)
 
     def says(self, case: Case) -> str:
@@ -136,7 +136,7 @@ class Not:
         return "; ".join(f"{' and '.join(name for name, _ in group)} must not hold, and does" for group in held)
 
     def without(self, name: str) -> Not | None:
-        """The same without the groups that ask for a field; None where that is all of them."""
+        """The same without the groups that ask for a field; None if no group is left."""
         left = [group for group in self.groups if name not in group]
         return Not(*left) if left else None
 
@@ -151,7 +151,7 @@ class Not:
 
 
 def condition(name: str, wanted: Wanted) -> Condition:
-    """What a rule wants of a field as a condition."""
+    """The condition for the value that a rule wants of a field."""
     values: Any = several(wanted)
     for kind, made in ((Pattern, Like), (str, Among), (int, Equal)):
         if isinstance(values[0], kind):
@@ -165,7 +165,7 @@ def several(wanted: T | tuple[T, ...] | None) -> tuple[T, ...]:
 
 
 def fits(value: object, expected: object) -> bool:
-    """Whether a value is the expected one, or one of several; a text is like a pattern."""
+    """True if a value is the expected one, or one of several; a text may also match a pattern."""
     return any(
         isinstance(value, str) and bool(one.matches(value))
         if isinstance(one, Pattern)
