@@ -14,8 +14,8 @@ CURLY: Final = "\u2018\u2019\u201a\u201b\u201c\u201d\u201e\u201f\u00ab\u00bb"
 def named(text: str, at: int) -> str:
     """The character at an index as errors name it: `"ж" (U+0436, CYRILLIC SMALL LETTER ZHE) at place 3`, from 1."""
     char = text[at]
-    shown = f'"{char}"' if char.isprintable() else "a character that cannot be shown"
-    return f"{shown} (U+{ord(char):04X}, {unicodedata.name(char, 'a character without a name')}) at place {at + 1}"
+    label = f'"{char}"' if char.isprintable() else "a character that cannot be shown"
+    return f"{label} (U+{ord(char):04X}, {unicodedata.name(char, 'a character without a name')}) at place {at + 1}"
 
 
 def foreign(text: str) -> str:

@@ -64,14 +64,14 @@ class Traffic:
         """Each value of an answer's body that is not as expected."""
         differing = []
         for path, expected in self.wanted:
-            wanted = " or ".join(map(quoted, choices(expected)))
+            legal = " or ".join(map(quoted, choices(expected)))
             try:
                 value = field(answer, path)
             except LookupError:
-                differing.append(f"{'.'.join(path)} is not there, wanted {wanted}")
+                differing.append(f"{'.'.join(path)} is not there, wanted {legal}")
                 continue
             if not fits(value, expected):
-                differing.append(f"{'.'.join(path)} is {quoted(value)}, wanted {wanted}")
+                differing.append(f"{'.'.join(path)} is {quoted(value)}, wanted {legal}")
         return differing
 
 

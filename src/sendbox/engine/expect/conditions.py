@@ -73,7 +73,7 @@ class Condition:
         """The field and the reason why the condition does not hold; nothing if it holds."""
         value = _inside(read(self.field), self.path)
         values = value if isinstance(value, tuple) else (value,)
-        if not any(_fits(wanted, item) for wanted in (*self.wanted, *self.means) for item in values):
+        if not any(_fits(expected, item) for expected in (*self.wanted, *self.means) for item in values):
             yield self.field, f"{said(self.name, value)}, wanted {self.wish}"
 
 
@@ -197,9 +197,9 @@ def _inside(value: Any, path: tuple[str, ...]) -> Any:
     return value
 
 
-def _fits(wanted: Any, value: Any) -> bool:
-    if isinstance(wanted, Pattern):
-        return isinstance(value, str) and bool(wanted.matches(value))
-    if isinstance(wanted, Range):
-        return isinstance(value, int | float) and not isinstance(value, bool) and wanted.has(value)
-    return type(value) is type(wanted) and bool(value == wanted)
+def _fits(expected: Any, value: Any) -> bool:
+    if isinstance(expected, Pattern):
+        return isinstance(value, str) and bool(expected.matches(value))
+    if isinstance(expected, Range):
+        return isinstance(value, int | float) and not isinstance(value, bool) and expected.has(value)
+    return type(value) is type(expected) and bool(value == expected)

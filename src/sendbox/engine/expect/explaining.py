@@ -76,8 +76,8 @@ class Explainer:
             yield  # each time: a delivery with a thousand events takes long
             reason = "; ".join(self._unmet(entry, miss, thing).why)
             if not reason:
-                wanted = entry.wanted or entry.share
-                reason = f"it counts{self._part(entry, thing)}, and {miss.wrong}: wanted {wanted}"
+                expected = entry.wanted or entry.share
+                reason = f"it counts{self._part(entry, thing)}, and {miss.wrong}: wanted {expected}"
             explained.append({**self._thing(entry.that, thing), "why_not": reason})
         return state(miss.due) | {
             "that": entry.that,
@@ -108,13 +108,13 @@ class Explainer:
     def _unmet(self, entry: Expectation, miss: Miss, thing: Occurrence) -> Unmet:
         subject = self._subjects[entry.that]
         where, _ = differences(entry.where, subject.readings(self._world, thing))
-        asked = {name for name, _ in where}
+        differing = {name for name, _ in where}
         for place, name in enumerate(self._expectation.names(miss.step)):
             values = [key[0] for key in subject.belonging([name])(self._world, thing.what)]
-            wanted = dict.fromkeys(key[place] for key in miss.keys)
-            if name not in asked and wanted.keys().isdisjoint(values):
+            expected = dict.fromkeys(key[place] for key in miss.keys)
+            if name not in differing and expected.keys().isdisjoint(values):
                 is_ = said(name, tuple(values)) if all(map(_is_plain, values)) else f"{name} is another one"
-                where.append((name, f"{is_}, wanted {' or '.join(map(_word, wanted))}"))
+                where.append((name, f"{is_}, wanted {' or '.join(map(_word, expected))}"))
         return Unmet(where, [*untimely(entry, thing, self._world.start, miss.before, alike=miss.alike)])
 
     def _part(self, entry: Expectation, thing: Occurrence) -> str:
@@ -145,15 +145,15 @@ class Explainer:
         if first is None or (name and not self._expectation.then):
             return f"{name}: {miss.why}"
         thing = self._thing(self._expectation.that, first)
-        asked = self._subjects[self._expectation.that].fields
-        said_ = not name or not asked.keys() >= set(self._expectation.each) or name in thing["what"]
-        return f"{'' if said_ else f'{name}: '}{thing['what']} at {thing['at']}: {miss.why}"
+        fields = self._subjects[self._expectation.that].fields
+        is_named = not name or not fields.keys() >= set(self._expectation.each) or name in thing["what"]
+        return f"{'' if is_named else f'{name}: '}{thing['what']} at {thing['at']}: {miss.why}"
 
     def why(self, missed: list[Missed], total: int, who: str) -> str:
-        told = [self._sentence(each) for each in missed[:NEAREST]]
+        sentences = [self._sentence(subject) for subject in missed[:NEAREST]]
         more = [f"and {len(missed) - NEAREST} more"] if len(missed) > NEAREST else []
-        wanted = f" ({self._expectation.share} of them must hold)" if self._expectation.share else ""
-        return f"{len(missed)} of {total} {who}: {'; '.join([*told, *more])}{wanted}"
+        share = f" ({self._expectation.share} of them must hold)" if self._expectation.share else ""
+        return f"{len(missed)} of {total} {who}: {'; '.join([*sentences, *more])}{share}"
 
     def counted(self, entry: Expectation, number: int, before: Occurrence | None) -> str:
         """The number of things that counted, the times they had, and the number that is wanted, in words."""

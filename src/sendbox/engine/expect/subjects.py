@@ -90,10 +90,10 @@ class Subject(NamedTuple):
     fields: dict[str, Field]
     line: Callable[[Any, Any], str]
     kinds: tuple[str, ...] = ()
-    split: Callable[[int, Any], Iterable[Any]] = lambda _code, what: (what,)
+    split: Callable[[int, Any], Iterable[Any]] = lambda _code, record: (record,)
     kept: Callable[[Any], Iterable[Any]] | None = None
-    at: Callable[[Any], int] = lambda what: int(what.made_at)
-    made: Callable[[Any], tuple[Any, Any]] = lambda what: (what, None)
+    at: Callable[[Any], int] = lambda record: int(record.made_at)
+    made: Callable[[Any], tuple[Any, Any]] = lambda record: (record, None)
     about: Mapping[str, Reads] = MappingProxyType({})
     own: tuple[str, ...] = ()
     apart: tuple[str, ...] = ()
@@ -113,27 +113,27 @@ class Subject(NamedTuple):
 
     def readings(self, world: World, thing: Occurrence) -> list[Reading]:
         """The parts of an occurrence, or the occurrence itself, as conditions read them; its time is `INSTANT`."""
-        what, fields, parts = thing.what, self.fields, self.parts
+        record, fields, parts = thing.what, self.fields, self.parts
         if parts is None:
-            return [Reading(lambda name: thing.at if name == INSTANT else fields[name].of(world, what))]
+            return [Reading(lambda name: thing.at if name == INSTANT else fields[name].of(world, record))]
 
         def read(part: Any) -> Callable[[str], Any]:
             return lambda name: (
-                thing.at if name == INSTANT else fields[name].of(world, part if name in parts.names else what)
+                thing.at if name == INSTANT else fields[name].of(world, part if name in parts.names else record)
             )
 
-        return [Reading(read(part), words, parts.line(part)) for part, words in parts.of(what)]
+        return [Reading(read(part), words, parts.line(part)) for part, words in parts.of(record)]
 
     def belonging(self, names: Iterable[str]) -> Callable[[World, Any], list[tuple[Any, ...]]]:
         """A function that finds the keys of an occurrence's subjects: in each key, a value for each of the names."""
         known, parts = self.names, self.parts
         reads = [(known[name], parts is not None and name in parts.names) for name in names]
 
-        def belongs(world: World, what: Any) -> list[tuple[Any, ...]]:
+        def belongs(world: World, record: Any) -> list[tuple[Any, ...]]:
             split = parts is not None and any(of_part for _, of_part in reads)
             keys: dict[tuple[Any, ...], None] = {}
-            for part in [part for part, _ in parts.of(what)] if parts is not None and split else [what]:
-                values = [_several(read(world, part if of_part else what)) for read, of_part in reads]
+            for part in [part for part, _ in parts.of(record)] if parts is not None and split else [record]:
+                values = [_several(read(world, part if of_part else record)) for read, of_part in reads]
                 keys |= dict.fromkeys(product(*values))
             return list(keys)
 

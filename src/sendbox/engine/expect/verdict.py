@@ -77,8 +77,8 @@ def _unknown_names(
     for expectation in expectations:
         if expectation.never:
             continue
-        asked = [*((entry.that, entry.where) for entry in expectation.chain), *expectation.among]
-        conditions = [(subjects[that], condition) for that, where in asked for condition in conditions_of(where)]
+        clauses = [*((entry.that, entry.where) for entry in expectation.chain), *expectation.among]
+        conditions = [(subjects[that], condition) for that, where in clauses for condition in conditions_of(where)]
         for subject, condition in conditions:
             known = subject.fields[condition.field].known
             if known is None:
@@ -197,9 +197,9 @@ def lines(verdict: Mapping[str, Any]) -> list[str]:
 def warning_lines(verdict: Mapping[str, Any]) -> list[str]:
     """The warnings as text that a person reads; nothing if there are none."""
     warnings = verdict["warnings"]
-    shown = [f"warning: {warned(warning)}" for warning in warnings[:WARNINGS]]
+    listed = [f"warning: {warned(warning)}" for warning in warnings[:WARNINGS]]
     more = [f"warning: and {len(warnings) - WARNINGS} more"] if len(warnings) > WARNINGS else []
-    return [*shown, *more]
+    return [*listed, *more]
 
 
 def warned(warning: Mapping[str, Any]) -> str:

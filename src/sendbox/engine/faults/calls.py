@@ -144,8 +144,8 @@ class Applied(NamedTuple):
     @property
     def line(self) -> str:
         """The fault in one line: which, on what, by which rule, and whether the call had its effect."""
-        shown = self.shown
-        text = shown if isinstance(shown, str) else " ".join(f"{name} {value}" for name, value in shown.items())
+        view = self.shown
+        text = view if isinstance(view, str) else " ".join(f"{name} {value}" for name, value in view.items())
         effect = "the call had its effect" if self.rule.has_effect else "the call had no effect"
         return f"fault {text} on {self.operation} by the api rule {self.rule.label}; {effect}"
 

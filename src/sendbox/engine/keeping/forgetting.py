@@ -85,11 +85,11 @@ class Forgetting:
             return
         part = list(self.world.parts.values())[self._messages]
         few = max(1, most // 10)
-        made, fired = part.made, self.world.fired
+        total, fired = part.made, self.world.fired
         last_made, last_fired = self._looked
-        if made < last_made + few and fired < last_fired + few and not (fired > last_fired and self.world.idle):
+        if total < last_made + few and fired < last_fired + few and not (fired > last_fired and self.world.idle):
             return
-        self._looked = (made, fired)
+        self._looked = (total, fired)
         self.work = self._oldest(part, self._messages, self.messages - most + few, bound)
 
     def step(self) -> bool:
@@ -112,8 +112,8 @@ class Forgetting:
             mark = self._marks[passed - 1]
             del self._marks[:passed]
             yield from self.world.outlets.forget(mark.sent)
-            for part, made in zip(self.world.parts.values(), mark.made, strict=True):
-                yield from part.forget(made, bound, ALL)
+            for part, count in zip(self.world.parts.values(), mark.made, strict=True):
+                yield from part.forget(count, bound, ALL)
 
     def _oldest(self, part: Part, place: int, count: int, bound: str) -> Iterator[None]:
         """Forgets so many of the oldest messages that have ended, and all else that was there before them."""

@@ -314,9 +314,9 @@ def _webhook_fault_lines(canon: Canon, applied: InjectedFault) -> Iterator[Line]
         yield {"rule": applied.rule.title, "fault": applied.rule.fault.text, "event": canon.event(event)}
 
 
-def _count_fault(collector: Collector, dimension: str, shown: Any) -> None:
+def _count_fault(collector: Collector, dimension: str, fault: Any) -> None:
     """A fault that the scenario asked for: a word, a word and its value, or an object with one key."""
-    text = str(next(iter(shown)) if isinstance(shown, Mapping) else shown)
+    text = str(next(iter(fault)) if isinstance(fault, Mapping) else fault)
     collector.count(dimension, text.partition(" ")[0])
 
 
@@ -402,15 +402,15 @@ OBSERVED: Final = Observed(
         Kind("delivery", _delivery, nothing, shows=shapes.DeliveryShown),  # its tries tell what was sent
         Kind("try", _tried, _tried_lines, _count_try, _tell_try, section="§6", shows=shapes.TryShown),
         # what an entry of the timeline did has entries of its own, whether a scenario or a tester let it happen
-        Kind("timeline", lambda _on, what: {"entry": what}, nothing, tell=_tell_timeline),
+        Kind("timeline", lambda _on, entry: {"entry": entry}, nothing, tell=_tell_timeline),
         Kind("lapse", _lapse, _lapse_lines, _count_lapse, _tell_lapse),
         Kind(
             "advice",
             _advice,
-            lambda _canon, what: ({"code": what[0].code},),
-            lambda collector, what: collector.lean(what[0].assumed),
+            lambda _canon, remark: ({"code": remark[0].code},),
+            lambda collector, remark: collector.lean(remark[0].assumed),
             lambda _teller, entry: Told(WORLD, f"advice: {cut(entry['advice']['message'], 2 * SHOWN)}", "dim"),
-            advice=lambda what: what[:1],
+            advice=lambda remark: remark[:1],
             shows=shapes.AdviceShown,
         ),
         *(Kind(name, _plain, None, tell=_tell_opened) for name in ("opened", "reset", "restored")),

@@ -126,8 +126,8 @@ class Kinds:
 
     def words(self, entry: Entry) -> str:
         """One entry in words, by itself; nothing if other entries tell it."""
-        told = Teller(self.told, Names(), ()).tell(entry)
-        return "" if told is None else told.text
+        narration = Teller(self.told, Names(), ()).tell(entry)
+        return "" if narration is None else narration.text
 
 
 class Observer:

@@ -200,8 +200,8 @@ class Rulebook(Generic[R]):
                 if counted is not None:
                     position = f"this is {kind} {counted.number + 1}{of} that asked"
                 nth = " or ".join(map(str, several(when.nth)))
-                word, wanted = ("nth", f"{kind} {nth}") if nth else ("every", f"one in {when.every}")
-                return f"{word}: {position}, wanted {wanted}"
+                word, expected = ("nth", f"{kind} {nth}") if nth else ("every", f"one in {when.every}")
+                return f"{word}: {position}, wanted {expected}"
         if rule.times is not None and self._place(USED, case, *name) is None:
             return f"times: it decided {rule.times} {kind}s{of} already, which is all it may"
         return None

@@ -48,12 +48,12 @@ class Like:
 
     def says(self, case: Case) -> str:
         """The texts that do not match; a subject is a name, and stands without quotation marks."""
-        value, wanted = case.value(self.name), " or ".join(map(quoted, self.patterns))
+        value, expected = case.value(self.name), " or ".join(map(quoted, self.patterns))
         if isinstance(value, str):
-            return f"{value if value == case.subject else quoted(value)} does not match {wanted}"
+            return f"{value if value == case.subject else quoted(value)} does not match {expected}"
         if value:
-            return f"none of {', '.join(map(quoted, value))} matches {wanted}"
-        return f"there is no {self.name}, wanted {wanted}"
+            return f"none of {', '.join(map(quoted, value))} matches {expected}"
+        return f"there is no {self.name}, wanted {expected}"
 
 
 def _like(name: str, patterns: tuple[Pattern, ...]) -> Callable[[Case], object]:
@@ -102,8 +102,8 @@ class Equal:
 
     def says(self, case: Case) -> str:
         """The number that it is."""
-        wanted = " or ".join(map(str, self.numbers))
-        return f"this is {self.name} {case.value(self.name)}, wanted {self.name} {wanted}"
+        expected = " or ".join(map(str, self.numbers))
+        return f"this is {self.name} {case.value(self.name)}, wanted {self.name} {expected}"
 
 
 class Not:
@@ -116,7 +116,9 @@ class Not:
 
     def __init__(self, *groups: Mapping[str, Wanted]) -> None:
         self.groups = groups
-        self.tests = tuple(tuple((name, condition(name, wanted)) for name, wanted in group.items()) for group in groups)
+        self.tests = tuple(
+            tuple((name, condition(name, expected)) for name, expected in group.items()) for group in groups
+        )
         backward = [test for group in self.tests for _, test in group if hasattr(test, "raced")]
         if backward:
             self.raced = lambda case: any(test.raced(case) for test in cast("list[Backward]", backward))
@@ -153,9 +155,9 @@ class Not:
 def condition(name: str, wanted: Wanted) -> Condition:
     """The condition for the value that a rule wants of a field."""
     values: Any = several(wanted)
-    for kind, made in ((Pattern, Like), (str, Among), (int, Equal)):
+    for kind, condition_type in ((Pattern, Like), (str, Among), (int, Equal)):
         if isinstance(values[0], kind):
-            return made(name, values)
+            return condition_type(name, values)
     return cast("Condition", wanted)
 
 

@@ -57,9 +57,9 @@ class When:
         per: str | None = None,
         **asked: Wanted | None,
     ) -> None:
-        self.asked = {name: wanted for name, wanted in asked.items() if wanted is not None}
+        self.asked = {name: expected for name, expected in asked.items() if expected is not None}
         self.conditions: Final[tuple[tuple[str, Condition], ...]] = tuple(
-            (name, condition(name, wanted)) for name, wanted in self.asked.items()
+            (name, condition(name, expected)) for name, expected in self.asked.items()
         )
         self.tests: Final = tuple(test.holds for _, test in self.conditions)
         #: those about what happened before
@@ -101,16 +101,16 @@ class When:
 
     def pattern(self, name: str) -> Pattern | None:
         """The one pattern that it wants of a field; None if it wants none or several."""
-        wanted = self.asked.get(name)
-        return wanted if isinstance(wanted, Pattern) else None
+        expected = self.asked.get(name)
+        return expected if isinstance(expected, Pattern) else None
 
     def patterns(self, name: str) -> tuple[Pattern, ...]:
         """The patterns of which it wants one of a field."""
-        return tuple(wanted for wanted in several(self.asked.get(name)) if isinstance(wanted, Pattern))
+        return tuple(expected for expected in several(self.asked.get(name)) if isinstance(expected, Pattern))
 
     def words(self, name: str) -> tuple[str, ...] | None:
         """The words that it wants of a field; None if it asks nothing of the field."""
-        return tuple(wanted for wanted in several(self.asked.get(name)) if isinstance(wanted, str)) or None
+        return tuple(expected for expected in several(self.asked.get(name)) if isinstance(expected, str)) or None
 
     def without(self, name: str) -> When:
         """The same without one of its conditions."""
