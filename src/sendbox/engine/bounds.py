@@ -86,7 +86,7 @@ def read_integer(text: str) -> int | Long:
 
 
 def too_large(number: str) -> str:
-    """Why an integer, as it was written, is refused."""
+    """The reason why an integer, as it was written, is refused."""
     short = number if len(number) <= _SHOWN else f"{number[:_SHOWN]}… ({len(number)} characters)"
     return f"{short} is outside the range of integers; legal: {RANGE}"
 
@@ -208,7 +208,7 @@ def crowded(raw: bytes) -> bool:
 
 
 def too_far(path: str) -> str:
-    """Why a mapping or list with so long a path is refused."""
+    """The reason why a mapping or list with so long a path is refused."""
     return f"a path of {len(path)} characters is too long, {path[:_SHOWN]}…; legal: up to {PATH}"
 
 

@@ -159,7 +159,7 @@ class Outlets:
         return (self._world.events[type(event)].case(event).request for event in delivery.events)
 
     def flush(self) -> bool:
-        """Makes deliveries of a part of the events of this instant; whether there is more, which stays in `dirty`."""
+        """Makes deliveries of a part of the events of this instant; True if more are left, which stay in `dirty`."""
         flushed = 0
         faulty = bool(self.faults.rules)
         # each is asked about, and may travel alone
@@ -239,7 +239,7 @@ class Outlets:
         self._begun.append(delivery)
 
     def begin_round(self) -> bool:
-        """Begins a try for each target that waits, so many targets at a time; whether there are more."""
+        """Begins a try for each target that waits, `_AT_ONCE` targets at a time; True if there are more."""
         for outlet in list(islice(self.waiting, _AT_ONCE)):
             del self.waiting[outlet]
             if outlet.builtin and not self.captured:  # the app or outbox that took these has gone

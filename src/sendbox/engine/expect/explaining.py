@@ -139,7 +139,7 @@ class Explainer:
         return {"entry": thing.entry, "at": iso(thing.at), "what": line}
 
     def _sentence(self, missed: Missed) -> str:
-        """Why a subject failed, with its first thing unless its name says enough."""
+        """The reason why a subject failed, with its first thing unless its name says enough."""
         key, first, miss = missed
         name = ", ".join(map(str, key)) if all(map(_is_plain, key)) else ""
         if first is None or (name and not self._expectation.then):
@@ -183,12 +183,12 @@ class Unmet(NamedTuple):
 
     @property
     def why(self) -> list[str]:
-        """Why it does not count."""
+        """The reasons why it does not count."""
         return [*(why for _, why in self.where), *self.times]
 
 
 def outside(entry: Expectation, thing: Occurrence, start: int | None) -> Iterator[str]:
-    """Why an instant is wrong; durations count from `start`, None = they are not asked."""
+    """The reasons why an instant is wrong; durations count from `start`, None = they are ignored."""
     for word, moment, wrong in (("after", entry.after, -1), ("before", entry.before, 1)):
         if moment is None or (moment.relative and start is None):
             continue
@@ -199,7 +199,7 @@ def outside(entry: Expectation, thing: Occurrence, start: int | None) -> Iterato
 def untimely(
     entry: Expectation, thing: Occurrence, start: int, before: Occurrence | None, *, alike: bool = False
 ) -> Iterator[str]:
-    """Why a time is wrong, from the start or from what the thing must follow; `alike`: it is of the same kind."""
+    """The reasons why a time is wrong, from the start or from the thing before; `alike`: both are of the same kind."""
     if before is None:
         if entry.within is not None and thing.at - start > entry.within:
             yield f"came {show(thing.at - start)} after the start, wanted within {show(entry.within)}"

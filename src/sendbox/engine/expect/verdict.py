@@ -153,12 +153,12 @@ def verdict_in_slices(
 
 
 def proves(verdict: Mapping[str, Any]) -> bool:
-    """Return whether a verdict passed, and can be trusted."""
+    """True if a verdict passed, and can be trusted."""
     return bool(verdict["passed"] and verdict["trusted"])
 
 
 def untrusted(verdict: Mapping[str, Any]) -> str | None:
-    """Why a verdict cannot be trusted, None if it can."""
+    """The reason why a verdict cannot be trusted; None if it can."""
     if verdict["trusted"]:
         return None
     return f"NOT TO BE TRUSTED: {verdict['lost']} entries of the journal were forgotten ({verdict['bound']})"
@@ -217,7 +217,7 @@ def _file(place: str) -> str:
 
 
 def reasons(failed: Mapping[str, Any]) -> list[str]:
-    """Why an expectation does not hold, and what came nearest, as text that a person reads."""
+    """The reason why an expectation does not hold, and the nearest things, as lines for people."""
     where = f" ({_file(failed['place'])})" if failed["place"] else ""
     step = f"then, {failed['step']}: " if failed["step"] and failed["subjects"] is None else ""
     text = [f"{step}{failed['why']}{where}"]

@@ -183,7 +183,7 @@ class Rulebook(Generic[R]):
         return True
 
     def not_its_turn(self, rule: R, case: Case) -> str | None:
-        """Why a rule that is about a case did not take it; nothing is changed."""
+        """The reason why a rule that is about a case did not take it, or None; nothing is changed."""
         when, name, kind = rule.when, counter(rule, case), case.kind
         of = "" if when.per is None else f" of this {when.per}"
         if (closed := when.closed(case.instant, self._start)) is not None:
