@@ -45,7 +45,7 @@ def moment(at: int) -> Instant:
 
 
 def moment_or_none(at: int | None) -> Instant | None:
-    """The instant, None where there is none."""
+    """The instant, None if there is none."""
     return None if at is None else moment(at)
 
 

@@ -44,7 +44,7 @@ class TimelineEntry:
         return start + self.at if self.relative else max(start, self.at)
 
     def again(self, timeline: Timeline, handler: Handler, now: int, start: int) -> None:
-        """Schedules its next time, after one that is now; nothing where it does not happen again."""
+        """Schedules its next time, after one that is now; nothing if it does not happen again."""
         if self.until is not None and (at := now + self.every) < self.until.instant(start):
             later = replace(self, at=at, relative=False, ordinal=self.ordinal + 1)
             timeline.at(at, -1, handler, later)
@@ -86,11 +86,11 @@ class Blueprint:
     webhooks: tuple[WebhookRule, ...] = ()
     #: what some draws are to give
     plan: Plan = NO_PLAN
-    #: the scenario as it stands in files, merged with all that it builds on; None where it never was one
+    #: the scenario as it stands in files, merged with all that it builds on; None if it never was one
     source: dict[str, Any] | None = field(default=None, compare=False, repr=False)
     #: its own text; None for one of the library, an object, and several together
     written: Written | None = field(default=None, compare=False, repr=False)
 
     def of(self, key: str) -> Any:
-        """What a key of the language settles, whether a service brought it or not."""
+        """The value that the scenario has for a key of the language, one of a service or one of the engine."""
         return self.compiled[key] if key in self.compiled else getattr(self, key)

@@ -61,7 +61,7 @@ _SHOWN: Final = 40
 
 
 class Outside(NamedTuple):
-    """What lies outside: its place as names and indices, the rule it breaks, and a line that begins with the value."""
+    """A value outside the bounds: its place as names and indices, the broken rule, and a line that begins with it."""
 
     place: tuple[str | int, ...]
     rule: str
@@ -69,7 +69,7 @@ class Outside(NamedTuple):
 
 
 def within(number: float) -> bool:
-    """Whether a number lies in the range of integers; one that is not finite does not."""
+    """True if a number lies in the range of integers; False for one that is not finite."""
     return LOWEST <= number <= HIGHEST
 
 
@@ -86,7 +86,7 @@ def read_integer(text: str) -> int | Long:
 
 
 def too_large(number: str) -> str:
-    """Why an integer, as it was written, is refused."""
+    """The reason why an integer, as it was written, is refused."""
     short = number if len(number) <= _SHOWN else f"{number[:_SHOWN]}… ({len(number)} characters)"
     return f"{short} is outside the range of integers; legal: {RANGE}"
 
@@ -104,7 +104,7 @@ def wrong(number: object) -> tuple[str, str] | None:
 
 
 def whole(text: str) -> int | None:
-    """The integer that a text writes in ASCII digits, within the range; None when it writes none."""
+    """The integer that a text writes in ASCII digits; None if it is not an integer or is outside the range."""
     if len(text) > len(str(LOWEST)) or not _INTEGER.fullmatch(text):
         return None
     number = int(text)
@@ -112,12 +112,12 @@ def whole(text: str) -> int | None:
 
 
 def looks_whole(text: str) -> bool:
-    """Whether a text writes an integer, however long."""
+    """True if a text is an integer in ASCII digits, of any length."""
     return bool(_INTEGER.fullmatch(text))
 
 
 def deeper(raw: bytes, than: int = DEEPEST) -> bool:
-    """Whether a JSON text is nested deeper than so many levels."""
+    """True if a JSON text has more than `than` levels of nesting."""
     if raw.count(b"[") + raw.count(b"{") <= than:
         return False
     depth = 0
@@ -132,7 +132,7 @@ def deeper(raw: bytes, than: int = DEEPEST) -> bool:
 
 
 def in_json(raw: bytes, value: Any) -> Outside | None:
-    """What lies outside in a JSON text that was read as `value`, None for nearly all.
+    """The first value outside the bounds in a JSON text that was read as `value`; usually None.
 
     The text decides, because readers make floats of long integers. This is on the path of every request: a text without
     many brackets and without a long row of digits costs a look at its bytes.
@@ -145,7 +145,7 @@ def in_json(raw: bytes, value: Any) -> Outside | None:
 
 
 def in_value(value: Any) -> Outside | None:
-    """What lies outside in a value as JSON or Python gives it, None when nothing does."""
+    """The first value outside the bounds in a value from JSON or Python; None if there is none."""
     place: list[str | int] = []
     ways: list[Iterator[tuple[str | int, Any]]] = [iter([("", value)])]
     while ways:
@@ -167,7 +167,9 @@ def in_value(value: Any) -> Outside | None:
 
 
 def large(value: Any, most: int = LARGE, longest: int = LONG) -> bool:
-    """Whether a value has more parts, or a longer text: without them, too much to be worked on at once."""
+    """True if a value has more than `most` parts or a text longer than `longest`: too much work for one step.
+
+    The defaults are `LARGE` and `LONG`."""
     parts, values = 0, [value]
     while values:
         item = values.pop()
@@ -195,23 +197,23 @@ def _separators(raw: bytes) -> int:
 
 
 def too_many(count: int | None = None) -> Outside:
-    """What has too many values, so many of them where they were counted."""
+    """The refusal of a JSON text with too many values; `count` is their number if it is known."""
     size = f"more than {VALUES}" if count is None else f"{count}"
     return Outside((), "size", f"{size} values are too many; legal: up to {VALUES}")
 
 
 def crowded(raw: bytes) -> bool:
-    """Whether a form or a query has more parameters, or more escapes, than are read."""
+    """True if a form or a query has more parameters, or more escapes (%XX), than are read."""
     return raw.count(b"&") >= PARAMETERS or raw.count(b"%") > ESCAPES
 
 
 def too_far(path: str) -> str:
-    """Why a mapping or list with so long a path is refused."""
+    """The reason why a mapping or list with so long a path is refused."""
     return f"a path of {len(path)} characters is too long, {path[:_SHOWN]}…; legal: up to {PATH}"
 
 
 def too_deep(place: tuple[str | int, ...] = ()) -> Outside:
-    """What is nested deeper than anything that comes in may be; its place is cut behind the first name."""
+    """The refusal of a value that is nested too deep; its place is cut after the first name."""
     names = [at for at, step in enumerate(place) if isinstance(step, str)]
     return Outside(
         place[: names[0] + 1] if names else (),

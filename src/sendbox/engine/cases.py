@@ -9,7 +9,7 @@ from typing import Any
 class Case:
     """One case: its `kind` (a word of its service), whom it is about, and what can be asked of it.
 
-    `subject` is a text ("" where there is none). `ordinal` is the same whenever the same case comes, where a list of
+    `subject` is a text ("" if there is none). `ordinal` is the same whenever the same case comes, where a list of
     rules is asked about it again. `request` names the request that it came with, `instant` is when rules are asked, in
     virtual milliseconds. `fields` are what conditions ask for by name: a text, a number, None, a tuple of texts of
     which one must fit, or a function that finds one of these when it is needed.
@@ -34,7 +34,7 @@ class Case:
         self.fields = {} if fields is None else fields
 
     def value(self, name: str) -> Any:
-        """A field by its name; None where the case has no such field."""
+        """A field by its name; None if the case has no such field."""
         value = self.fields.get(name)
         return value() if callable(value) else value
 

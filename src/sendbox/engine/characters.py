@@ -14,12 +14,12 @@ CURLY: Final = "\u2018\u2019\u201a\u201b\u201c\u201d\u201e\u201f\u00ab\u00bb"
 def named(text: str, at: int) -> str:
     """The character at an index as errors name it: `"ж" (U+0436, CYRILLIC SMALL LETTER ZHE) at place 3`, from 1."""
     char = text[at]
-    shown = f'"{char}"' if char.isprintable() else "a character that cannot be shown"
-    return f"{shown} (U+{ord(char):04X}, {unicodedata.name(char, 'a character without a name')}) at place {at + 1}"
+    label = f'"{char}"' if char.isprintable() else "a character that cannot be shown"
+    return f"{label} (U+{ord(char):04X}, {unicodedata.name(char, 'a character without a name')}) at place {at + 1}"
 
 
 def foreign(text: str) -> str:
-    """`; it has …` with the first character that is not ASCII, "" where all are: words and numbers have no other."""
+    """`; it has …` with the first character that is not ASCII, "" if all are: words and numbers have no other."""
     at = next((at for at, char in enumerate(text) if not char.isascii()), None)
     return "" if at is None else f"; it has {named(text, at)}"
 
@@ -55,7 +55,7 @@ def nearest(word: object, words: Iterable[str]) -> str | None:
 
 
 def _opposite(a: str, b: str) -> bool:
-    """Whether one says that the other is not so: `undelivered`, `not_delivered`, `code-not-sent`."""
+    """True if one word is the negation of the other: `undelivered`, `not_delivered`, `code-not-sent`."""
     first, second = ([word.lower() for word in _WORD.findall(text)] for text in (a, b))
     if _negations(first) != _negations(second):
         return True
@@ -68,7 +68,7 @@ def _negations(words: list[str]) -> set[str]:
 
 
 def _part(a: str, b: str) -> bool:
-    """Whether one is a part of the other: its beginning, or the last of its words."""
+    """True if one word is a part of the other: its beginning, or the last of its words."""
     short, long = sorted((a, b), key=len)
     if len(short) < _SHORT:
         return False
@@ -76,7 +76,7 @@ def _part(a: str, b: str) -> bool:
 
 
 def _distance(a: str, b: str) -> int | None:
-    """How many letters must be added, removed, replaced or exchanged; None where it is more than a slip."""
+    """The number of letters to add, remove, replace or exchange; None if it is too high for a typing error."""
     same = a[0] == b[:1]
     most = max(1, (max(len(a), len(b)) + 2 * same) // 4)
     if abs(len(a) - len(b)) > most or (min(len(a), len(b)) < _SHORT and (not same or a.isdigit())):

@@ -55,14 +55,14 @@ def _slotted(draft: type, options: dict[str, Any]) -> type:
     if frozen:
         space.update(__setattr__=_frozen, __delattr__=_frozen)
         space = {"__getstate__": _state, "__setstate__": _set_state} | space
-    made: Any = type(draft)(draft.__name__, draft.__bases__, space)
-    made.__qualname__ = draft.__qualname__
-    rest = _Rest(made, draft, options, {name: draft.__dict__.get(name, MISSING) for name in names})
+    slotted: Any = type(draft)(draft.__name__, draft.__bases__, space)
+    slotted.__qualname__ = draft.__qualname__
+    rest = _Rest(slotted, draft, options, {name: draft.__dict__.get(name, MISSING) for name in names})
     if "__init__" not in space:
-        made.__init__ = _first_init(made, rest)
-    setattr(made, _FIELDS, rest)
-    _MADE[made] = rest
-    return made  # type: ignore[no-any-return]
+        slotted.__init__ = _first_init(slotted, rest)
+    setattr(slotted, _FIELDS, rest)
+    _MADE[slotted] = rest
+    return slotted  # type: ignore[no-any-return]
 
 
 class _Rest:
@@ -70,12 +70,12 @@ class _Rest:
 
     __slots__ = ("_draft", "_given", "_made", "_members", "_options")
 
-    def __init__(self, made: type, draft: type, options: dict[str, Any], given: dict[str, Any]) -> None:
-        self._made: Any = made
+    def __init__(self, slotted: type, draft: type, options: dict[str, Any], defaults: dict[str, Any]) -> None:
+        self._made: Any = slotted
         self._draft = draft
         self._options = options
         #: what stands in the class for each field: its default, or a `field`, which `dataclasses` takes away
-        self._given = given
+        self._given = defaults
         self._members: Members | None = None
 
     def __get__(self, instance: object, owner: type) -> Any:
@@ -89,11 +89,11 @@ class _Rest:
         """Gives the class what `dataclasses` adds to the draft; the fields last, since others look for them first."""
         before = dict(self._draft.__dict__)
         dataclasses.dataclass(**self._options, init=False)(self._draft)
-        made: Members = self._draft.__dataclass_fields__  # type: ignore[attr-defined]
+        fields: Members = self._draft.__dataclass_fields__  # type: ignore[attr-defined]
         added = {
             name: value
             for name, value in self._draft.__dict__.items()
-            if before.get(name, self) is not value and name not in made and name not in _OURS
+            if before.get(name, self) is not value and name not in fields and name not in _OURS
         }
         for name in sorted(added, key=_FIELDS.__eq__):
             setattr(self._made, name, added[name])
@@ -101,17 +101,17 @@ class _Rest:
     def all_members(self) -> Members:
         """The fields with those of the bases."""
         if self._members is None:
-            made: Members = {}
+            fields: Members = {}
             for base in reversed(self._made.__mro__[1:]):
-                made |= members(base)
-            for name, given in self._given.items():
-                each = given if isinstance(given, Field) else dataclasses.field(default=given)
-                if each.kw_only is MISSING:
-                    each.kw_only = self._options.get("kw_only", False)
-                made[name] = each
-            placed = (name for name, each in made.items() if each.init and not each.kw_only)
+                fields |= members(base)
+            for name, default in self._given.items():
+                member = default if isinstance(default, Field) else dataclasses.field(default=default)
+                if member.kw_only is MISSING:
+                    member.kw_only = self._options.get("kw_only", False)
+                fields[name] = member
+            placed = (name for name, member in fields.items() if member.init and not member.kw_only)
             self._made.__match_args__ = tuple(placed)  # type: ignore[misc]
-            self._members = made
+            self._members = fields
         return self._members
 
 
@@ -119,50 +119,50 @@ def members(kind: type) -> Members:
     """The fields of a class by name, without a need for its methods; of a class that has none, nothing."""
     if kind in _MADE:
         return _MADE[kind].all_members()
-    return {each.name: each for each in dataclasses.fields(kind)} if _FIELDS in kind.__dict__ else {}
+    return {member.name: member for member in dataclasses.fields(kind)} if _FIELDS in kind.__dict__ else {}
 
 
-def _first_init(made: Any, rest: _Rest) -> Callable[..., None]:
-    """What stands for `__init__` until the first call."""
+def _first_init(slotted: Any, rest: _Rest) -> Callable[..., None]:
+    """A placeholder for `__init__`, which makes the real one at the first call."""
 
     def init(self: object, *args: Any, **named: Any) -> None:
         with _LOCK:
-            if made.__init__ is init:
-                made.__init__ = _init(made, rest)
-        made.__init__(self, *args, **named)
+            if slotted.__init__ is init:
+                slotted.__init__ = _init(slotted, rest)
+        slotted.__init__(self, *args, **named)
 
     return init
 
 
-def _init(made: Any, rest: _Rest) -> Callable[..., None]:
+def _init(slotted: Any, rest: _Rest) -> Callable[..., None]:
     """The method that sets the fields."""
     frozen = rest._options.get("frozen", False)
     known: dict[str, Any] = {"_set": object.__setattr__, "_new": _NEW}
     by_place: list[str] = []
     by_name: list[str] = []
     lines: list[str] = []
-    for name, each in rest.all_members().items():
+    for name, member in rest.all_members().items():
         value = name
-        if each.default is not MISSING:
-            known[f"_default_{name}"] = each.default
-            argument, value = f"{name}=_default_{name}", name if each.init else f"_default_{name}"
-        elif each.default_factory is not MISSING:
-            known[f"_make_{name}"] = each.default_factory
+        if member.default is not MISSING:
+            known[f"_default_{name}"] = member.default
+            argument, value = f"{name}=_default_{name}", name if member.init else f"_default_{name}"
+        elif member.default_factory is not MISSING:
+            known[f"_make_{name}"] = member.default_factory
             made_new = f"_make_{name}()"
-            argument, value = f"{name}=_new", f"{made_new} if {name} is _new else {name}" if each.init else made_new
+            argument, value = f"{name}=_new", f"{made_new} if {name} is _new else {name}" if member.init else made_new
         else:
             argument = name
-        if each.init:
-            (by_name if each.kw_only else by_place).append(argument)
+        if member.init:
+            (by_name if member.kw_only else by_place).append(argument)
         elif argument == name:
             continue
         lines.append(f"_set(self, {name!r}, {value})" if frozen else f"self.{name} = {value}")
-    if hasattr(made, "__post_init__"):
+    if hasattr(slotted, "__post_init__"):
         lines.append("self.__post_init__()")
     arguments = ", ".join(["self", *by_place, *(("*", *by_name) if by_name else ())])
     exec(f"def __init__({arguments}):\n " + "\n ".join(lines or ["pass"]), known)
     init: Any = known["__init__"]
-    init.__qualname__ = f"{made.__qualname__}.__init__"
+    init.__qualname__ = f"{slotted.__qualname__}.__init__"
     return init  # type: ignore[no-any-return]
 
 
@@ -189,10 +189,10 @@ def _frozen(self: object, name: str, *_: object) -> None:
 
 
 def _state(self: Any) -> list[Any]:
-    """What is copied and pickled of a frozen object."""
-    return [getattr(self, each.name) for each in dataclasses.fields(self)]
+    """The field values of a frozen object, for `copy` and `pickle`."""
+    return [getattr(self, member.name) for member in dataclasses.fields(self)]
 
 
 def _set_state(self: Any, state: list[Any]) -> None:
-    for each, value in zip(dataclasses.fields(self), state, strict=True):
-        object.__setattr__(self, each.name, value)
+    for member, value in zip(dataclasses.fields(self), state, strict=True):
+        object.__setattr__(self, member.name, value)

@@ -21,7 +21,7 @@ _NS_PER_MS = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class Goal:
-    """How far a world is to be moved: one of the four ways of `advance`.
+    """The goal of a move of the clock: one of the four ways of `advance`.
 
     `by` so many milliseconds, `to` an instant, to the `next` so many instants at which steps are due, or until the
     world is `idle`.
@@ -89,7 +89,7 @@ class Clock:
         self.switched = True
 
     def real_ns_until(self, instant: int, reading: int) -> int | None:
-        """Nanoseconds of real time until `instant`; None where time does not pass by itself (also at rate 0)."""
+        """Nanoseconds of real time until `instant`; None if time does not pass by itself (also at rate 0)."""
         if self.mode != "real" or self.rate == 0:
             return None
         due = self.anchor + -(-(instant - self.base) * 1000 * _NS_PER_MS // self.rate)

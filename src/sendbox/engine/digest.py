@@ -67,7 +67,7 @@ def canonical_in_slices(world: World, kinds: Kinds) -> Generator[None, None, lis
 
 
 def _numbered(canon: Canon) -> Iterator[tuple[int, Line] | None]:
-    """Every line with the number of its entry; None where it is time for a pause."""
+    """Every line with the number of its entry; None if it is time for a pause."""
     journal, work = canon.world.journal, 0
     for number in range(journal.first, len(journal)):
         for line in _lines_of(canon, number):
@@ -106,11 +106,11 @@ class Canon(Observer):
         self._requests: dict[Hashable, str] = {}
 
     def plain(self, name: str) -> str:
-        """What a name was derived from; any other text as it is."""
+        """The text that a name was derived from; any other text unchanged."""
         return self._plain.get(name, name)
 
     def name(self, named: Any) -> str:
-        """What something is called whose name the world gave out."""
+        """The canonical name of a thing that the world named."""
         return self.kinds.names[type(named)](self, named)
 
     def path(self, path: str) -> str:
@@ -136,7 +136,7 @@ class Canon(Observer):
         return name
 
     def event(self, event: Any) -> Line:
-        """What a webhook carries."""
+        """An event of a webhook in canonical form."""
         return self.kinds.events[type(event)].line(self, event)
 
     def _content(self, raw: bytes) -> bytes:
@@ -173,7 +173,7 @@ def _read(content: bytes) -> Any:
 
 
 def _value(raw: bytes) -> Any:
-    """What a body says in JSON. ValueError for what is not JSON, or so deep that it could not be written again."""
+    """The JSON value of a body. Raises ValueError if it is not JSON, or nested too deep to be written again."""
     if bounds.deeper(raw):
         raise ValueError("nested too deep")
     return orjson.loads(raw)

@@ -125,7 +125,7 @@ def duration(value: object) -> int:
 
 
 def without_unit(value: object, *, dates: bool = False) -> str:
-    """Why a number is not a duration, with its two readings; with `dates` also as seconds or milliseconds of 1970."""
+    """The reason why a number is not a duration, and its readings; with `dates` also as (milli)seconds since 1970."""
     number = str(value)
     readings = f"{number}s or {number}{'m' if '.' in number else 'ms'}"
     if dates and (date := dated(value)) is not None:
@@ -134,7 +134,7 @@ def without_unit(value: object, *, dates: bool = False) -> str:
 
 
 def dated(value: object) -> str | None:
-    """The instant of our time that a number of seconds or milliseconds since 1970 means, None where it means none."""
+    """The instant of our time that a number of seconds or milliseconds since 1970 means, None if it means none."""
     return next((text for text, ms in _counted(value) if _OURS[0] <= ms < _OURS[1]), None)
 
 

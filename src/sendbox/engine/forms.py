@@ -1,5 +1,5 @@
-"""How faults and settings stand in the scenario language: values, each with its node of the JSON Schema and how it is
-read.
+"""The forms of faults and settings in the scenario language: values, each with its node of the JSON Schema and its
+reader.
 
 `schemas/scenario.schema.json` is written from the nodes.
 """
@@ -21,13 +21,13 @@ class Given(Protocol):
     def value(self) -> Any: ...
 
     def get(self, key: str) -> Given | None:
-        """The value of a key, None where there is none."""
+        """The value of a key; None if there is none."""
 
     def entries(self) -> Mapping[str, Given]:
-        """The entries of a mapping; empty when this is none."""
+        """The entries of a mapping; empty if this is not a mapping."""
 
     def items(self) -> Sequence[Given]:
-        """The items of a list; empty when this is none."""
+        """The items of a list; empty if this is not a list."""
 
 
 class Reads(Protocol):
@@ -44,7 +44,7 @@ class Reads(Protocol):
 
 
 class Value(NamedTuple):
-    """What may stand somewhere, and how it is read."""
+    """A legal value at some place of a scenario, and its reader."""
 
     node: Node
     read: Callable[[Given, Reads], Any]

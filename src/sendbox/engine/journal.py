@@ -58,7 +58,7 @@ class Journal:
 
     @property
     def ordered(self) -> bool:
-        """Whether any decision so far depended on the order of arrival."""
+        """True if any decision so far depended on the order of arrival."""
         return bool(self.order_sensitive)
 
     def entry(self, number: int) -> tuple[int, int, Any]:
@@ -126,7 +126,7 @@ class Capped(Journal):
 
     @property
     def ordered(self) -> bool:
-        """Whether any decision so far depended on the order of arrival, forgotten ones included."""
+        """True if any decision so far, also a forgotten one, depended on the order of arrival."""
         return self._ordered or bool(self.order_sensitive)
 
     def add(self, at: int, kind: int, what: Any) -> int:

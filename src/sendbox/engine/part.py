@@ -1,4 +1,4 @@
-"""What one service keeps in a world, and the hooks by which the world asks it."""
+"""The part of a service in a world: its state, and the hooks that the world calls."""
 
 from __future__ import annotations
 
@@ -43,11 +43,11 @@ class Part:
         return part
 
     def lapses(self, at: int, kind: str, what: Any) -> bool:
-        """Whether what was to lapse now really does."""
+        """True if the thing that was noted to lapse now really lapses."""
         return True
 
     def lapsed(self, kind: str, what: Any) -> bool:
-        """Something lapsed, and the clock shows its instant; returns whether an event says so."""
+        """Something lapsed, and the clock shows its instant; True if an event reports it."""
         return False
 
     @property
@@ -62,37 +62,37 @@ class Part:
 
     @property
     def counts(self) -> Mapping[str, int]:
-        """How many things of this service there are, by name, as a world is shown in short."""
+        """The numbers of things of this service, by name, for the short view of a world."""
         return {}
 
     @property
     def secrets(self) -> Iterable[str]:
-        """What people are not to read in views of this service's world (`kinds/masking.py`)."""
+        """The secrets that views of this service's world must not show (`kinds/masking.py`)."""
         return ()
 
     @classmethod
     def expects(cls, blueprint: Any, suffix: str) -> bool:
-        """Whether a world of a blueprint has a further key `<world>~<suffix>` from its start."""
+        """True if a world of a blueprint has a further key `<world>~<suffix>` from its start."""
         return False
 
     def admits(self, key: str) -> bool | None:
-        """Whether a further key of the world is let in; None for one that was never made."""
+        """True if a further key of the world is accepted; None for a key that was never made."""
         return None
 
     def remark(self, delivery: Delivery) -> Advice | None:
-        """What this service remarks on a delivery whose last try succeeded, or was not fetched by a client."""
+        """The remark of this service on a delivery whose last try succeeded, or which no client fetched; or None."""
         return None
 
     def follow(self, old: Self) -> None:
         """Takes over, from the same world in the epoch before, what belongs to the process."""
 
     def alias(self, name: str) -> str | None:
-        """What stands for a name of this service where nothing may differ between worlds; None for other names."""
+        """The alias of a name of this service, which is the same in all worlds; None for other names."""
         return None
 
     @property
     def made(self) -> int:
-        """How many things that may be forgotten there were so far, forgotten ones included."""
+        """The number of things so far that can be forgotten, including the forgotten ones."""
         return 0
 
     def forget(self, until: int, bound: str, most: int) -> Generator[None, None, int]:

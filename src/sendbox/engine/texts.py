@@ -59,5 +59,5 @@ class Text:
 
     @property
     def draws(self) -> bool:
-        """Whether something of it is invented."""
+        """True if some part of the text is invented."""
         return any(isinstance(part, Fake) for part in self.parts)

@@ -90,29 +90,29 @@ class Timeline:
         steps, lapses = self.steps, self.lapses
         fired = 0
         while fired < most and steps and steps[0][0] <= now and not (lapses and lapses[0][0] <= now):
-            instant, rank, seq, handler, what = heappop(steps)
-            if type(what) is not Run:
-                handler(what)
+            instant, rank, seq, handler, subject = heappop(steps)
+            if type(subject) is not Run:
+                handler(subject)
                 fired += 1
                 continue
-            if what is self._newest:
+            if subject is self._newest:
                 self._newest = None
-            first = what.first
-            last = min(len(what.whats), first + most - fired)
+            first = subject.first
+            last = min(len(subject.whats), first + most - fired)
             if steps and steps[0][0] == instant:  # those before it
                 apart = steps[0][1] - rank
                 last = min(last, first + apart + (steps[0][2] > seq + apart))
-            done = handler(what.whats, first, last) - first
+            done = handler(subject.whats, first, last) - first
             fired += done
-            what.first += done
-            if what.first < len(what.whats):
-                heappush(steps, (instant, rank + done, seq + done, handler, what))
+            subject.first += done
+            if subject.first < len(subject.whats):
+                heappush(steps, (instant, rank + done, seq + done, handler, subject))
         self.fired += fired
         return fired
 
     @property
     def scheduled(self) -> int:
-        """How many steps are scheduled."""
+        """The number of steps that are scheduled."""
         return self._seq - self.fired
 
     def lapse(self, instant: int, kind: str, what: Any) -> None:
@@ -129,13 +129,13 @@ class Timeline:
         self.lapses.clear()
 
     def next_due(self) -> int | None:
-        """The instant of the next step, None when there is none."""
+        """The instant of the next step; None if there is none."""
         return self.steps[0][0] if self.steps else None
 
     def lapsed(self, until: int, most: int = 1 << 60) -> list[tuple[int, str, Any]]:
         """Takes out the lapses up to `until`, oldest first and `most` of them at a time."""
         passed: list[tuple[int, str, Any]] = []
         while self.lapses and self.lapses[0][0] <= until and len(passed) < most:
-            instant, _, kind, what = heappop(self.lapses)
-            passed.append((instant, kind, what))
+            instant, _, kind, subject = heappop(self.lapses)
+            passed.append((instant, kind, subject))
         return passed

@@ -64,19 +64,19 @@ class Traffic:
         """Each value of an answer's body that is not as expected."""
         differing = []
         for path, expected in self.wanted:
-            wanted = " or ".join(map(quoted, choices(expected)))
+            legal = " or ".join(map(quoted, choices(expected)))
             try:
                 value = field(answer, path)
             except LookupError:
-                differing.append(f"{'.'.join(path)} is not there, wanted {wanted}")
+                differing.append(f"{'.'.join(path)} is not there, wanted {legal}")
                 continue
             if not fits(value, expected):
-                differing.append(f"{'.'.join(path)} is {quoted(value)}, wanted {wanted}")
+                differing.append(f"{'.'.join(path)} is {quoted(value)}, wanted {legal}")
         return differing
 
 
 class Reception(NamedTuple):
-    """How the tries of a webhook, by its number, end; None = of every one that has no entry of its own."""
+    """The outcomes of the tries of a webhook, given by its number; None = every webhook without an entry of its own."""
 
     webhook: int | None
     ends: tuple[int | str, ...]
@@ -89,7 +89,7 @@ def reference(value: object) -> tuple[str, tuple[str, ...]] | None:
 
 
 def field(answer: Any, path: tuple[str, ...]) -> Any:
-    """What a path leads to in an answer, by keys and indexes. LookupError says where it ends."""
+    """The value at a path in an answer, by keys and indexes. Raises LookupError, which says where the path ends."""
     value = answer
     for step, word in enumerate(path):
         if isinstance(value, dict) and word in value:

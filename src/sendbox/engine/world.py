@@ -208,7 +208,7 @@ class World:
 
     @property
     def fired(self) -> int:
-        """How many steps were fired."""
+        """The number of steps that were fired."""
         return self.timeline.fired
 
     def run(self, until: int, budget: int, *, rest: bool = True, settle: bool = True) -> int:
@@ -267,14 +267,14 @@ class World:
         return ticks
 
     def settled(self, until: int) -> bool:
-        """Whether nothing is due any more up to `until` and nothing is ready to be delivered."""
+        """True if nothing is due up to `until` any more and nothing is ready to be delivered."""
         due, lapses = self.timeline.next_due(), self.timeline.lapses
         if self.clock.now < until or self.outlets.ready or (lapses and lapses[0][0] <= until):
             return False
         return due is None or due > until
 
     def _lapse(self, goal: int | None = None) -> bool:
-        """The clock goes to the first lapse, and what lapses there is noted; whether there is more of it.
+        """Moves the clock to the first lapse and notes the lapses of that instant; True if there are more of them.
 
         `goal` is where the clock was to go.
         """
@@ -309,11 +309,11 @@ class World:
 
     @property
     def counts(self) -> dict[str, int]:
-        """How many things of its services there are, by name."""
+        """The numbers of things of its services, by name."""
         return {name: count for part in self.parts.values() for name, count in part.counts.items()}
 
     def admits(self, key: str) -> bool | None:
-        """Whether a further key of the world is let in; None for one that was never made."""
+        """True if a further key of the world is accepted; None for a key that was never made."""
         answers = (part.admits(key) for part in self.parts.values())
         return next((admitted for admitted in answers if admitted is not None), None)
 
@@ -329,7 +329,7 @@ class World:
     # -- commands
 
     def count_equal(self, name: bytes) -> int:
-        """How many requests of this content came before (names, §2.3)."""
+        """The number of earlier requests with this content (names, §2.3)."""
         return self._equal.add(name)
 
     def named(self, scope: str, operation: str, content: bytes) -> bytes:
@@ -347,7 +347,7 @@ class World:
 
     @property
     def opening(self) -> Open:
-        """How it was opened."""
+        """The command `Open`: the way in which the world was opened."""
         mode, rate = self.clock.own_mode, self.clock.own_rate / 1000
         return Open(
             self.id, self.shard, self.epoch, self.seed_given, self.salt, self.start_given, self.pinned, mode, rate,
@@ -415,5 +415,5 @@ class World:
 
     @property
     def idle(self) -> bool:
-        """Whether nothing is scheduled, waiting or under way."""
+        """True if nothing is scheduled, waiting or under way."""
         return not self.timeline.steps and not self.outlets.ready and not self.outlets.in_flight

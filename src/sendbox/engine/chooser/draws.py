@@ -36,7 +36,7 @@ class Draw:
         return self.between(low, high, purpose)
 
     def below(self, share: float, purpose: str) -> bool:
-        """Whether it belongs to a share, from 0 (never) to 1 (always)."""
+        """True with the probability `share`, from 0 (never) to 1 (always)."""
         return self._unit(purpose) < share * 2**64
 
     def weighted(self, weights: Sequence[float], purpose: str, options: Sequence[Any] = ()) -> int:

@@ -20,7 +20,7 @@ _LISTED: Final = 10
 
 
 class Form(Protocol[T]):
-    """What may be drawn at a place, and how a plan writes it."""
+    """The values that can be drawn at a place, and their form in a plan."""
 
     @property
     @abstractmethod
@@ -29,11 +29,11 @@ class Form(Protocol[T]):
 
     @abstractmethod
     def read(self, value: Value) -> T | None:
-        """What a value of a plan means, None where it is not legal."""
+        """The meaning of a value in a plan; None if the value is not legal."""
 
     @abstractmethod
     def written(self, drawn: T) -> Value:
-        """What was drawn, as a plan writes it."""
+        """The drawn value in the form that a plan has."""
 
 
 class Between(NamedTuple):
@@ -76,7 +76,7 @@ class Time(NamedTuple):
 
 
 class Truth(NamedTuple):
-    """Whether something belongs to a share."""
+    """True or false: the answer to a draw with a probability (`share`)."""
 
     @property
     def legal(self) -> str:

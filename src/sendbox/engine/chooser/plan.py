@@ -74,7 +74,7 @@ class Overlay(Chooser):
         self._beneath = beneath
 
     def answer(self, place: Place, form: Form[T], ordinary: T) -> T:
-        """What is drawn at a place."""
+        """The value that is drawn at a place; `ordinary` is what the chooser beneath draws."""
         raise NotImplementedError
 
     def draw(self, rule: str, subject: str, number: int) -> Draw:

@@ -1,4 +1,4 @@
-"""What comes into a world: commands, the record of them, and calls as record and journal keep them.
+"""The input of a world: commands, the record of them, and calls as the record and the journal keep them.
 
-Nothing here knows what a service makes of a call or an act.
+No module here knows how a service handles a call or an act.
 """

@@ -42,7 +42,7 @@ class Kept(Protocol):
         """The body, so many bytes at a time."""
 
 
-#: A body as it came; None where it was too long to be read.
+#: A body as it came; None if it was too long to be read.
 Body = bytes | Kept | None
 
 
@@ -86,9 +86,9 @@ class Call(NamedTuple):
 
 
 class Act(NamedTuple):
-    """What a tester does through control: the operation, and its arguments by public name.
+    """An action of a tester through control: the operation, and its arguments by public name.
 
-    One that was `refused` is a command where it changed something all the same.
+    An action that was `refused` is also a command if it changed something.
     """
 
     name: str
@@ -97,7 +97,7 @@ class Act(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """How a try of a delivery, by its number, ended: an HTTP status, or a word for why there was none."""
+    """The outcome of a try of a delivery, given by its number: an HTTP status, or a word for why there was none."""
 
     delivery: int
     status: int | None
@@ -110,7 +110,7 @@ class Outcome(NamedTuple):
 
 
 class Overtake(NamedTuple):
-    """What is about some requests is to leave before they are answered; with `leaves` it does so now."""
+    """The events of some requests must leave before the requests are answered; with `leaves` they leave now."""
 
     requests: tuple[str, ...]
     leaves: bool
@@ -126,7 +126,7 @@ class Overtake(NamedTuple):
 
 
 class Capture(NamedTuple):
-    """Whether an app in process or an outbox also takes the deliveries of the built-in receiver."""
+    """A switch: `captured` if an app in process or an outbox also takes the deliveries of the built-in receiver."""
 
     captured: bool
 

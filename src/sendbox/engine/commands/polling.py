@@ -23,7 +23,7 @@ class Polling:
         self.told = False
 
     def asked(self, instant: int, question: bytes, answer: bytes) -> bool:
-        """Notes one question that came at an instant; whether this is the moment to remark on it."""
+        """Notes one question that came at an instant; True if now is the moment for the remark."""
         if self.told:
             return False
         if instant != self._instant:

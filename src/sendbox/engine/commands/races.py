@@ -6,7 +6,7 @@ from typing import Any
 
 
 class Races:
-    """What the calls of one instant used and changed; a subject is any value that can be hashed."""
+    """The subjects that the calls of one instant used and changed; a subject is any hashable value."""
 
     __slots__ = ("_changed", "_instant", "_used")
 
@@ -16,14 +16,14 @@ class Races:
         self._changed: set[Any] = set()
 
     def uses(self, instant: int, subject: Any) -> bool:
-        """Notes that a call uses something; whether an earlier one of this instant changed it."""
+        """Notes that a call uses something; True if an earlier call of this instant changed it."""
         if instant != self._instant:
             self._at(instant)
         self._used.add(subject)
         return subject in self._changed
 
     def changes(self, instant: int, subject: Any) -> bool:
-        """Notes that a call changes something; whether an earlier one of this instant used or changed it."""
+        """Notes that a call changes something; True if an earlier call of this instant used or changed it."""
         if instant != self._instant:
             self._at(instant)
         raced = subject in self._used or subject in self._changed

@@ -23,7 +23,7 @@ class Rebuilder(Protocol):
         """The canonical request."""
 
     def answer(self) -> bytes:
-        """What was answered."""
+        """The body of the answer."""
 
 
 def compact(raw: bytes) -> bytes:
@@ -67,7 +67,7 @@ class RequestRecord:
 
     @property
     def call(self) -> Call:
-        """What came. The query may hold the key, so no view shows it."""
+        """The call as it came. The query may contain the key, so no view shows it."""
         return Call(self.method, self.path, self.query, self.headers, self._kept, self.origin, self.key)
 
     @property
@@ -78,7 +78,7 @@ class RequestRecord:
 
     @property
     def answer(self) -> bytes:
-        """What was answered."""
+        """The body of the answer."""
         answer, content = self._answer, self.content
         if answer is None:
             assert content is not None
@@ -87,13 +87,13 @@ class RequestRecord:
         return answer
 
     def answered(self, status: int, answer: bytes | None) -> None:
-        """Notes what was answered, None for what `content` makes again."""
+        """Notes the answer; None if `content` can make it again."""
         self.status = status
         self._answer = None if answer is None else compact(answer)
 
     @property
     def body(self) -> bytes:
-        """The body as it came, empty where it was too long to be read."""
+        """The body as it came, empty if it was too long to be read."""
         body = self._kept
         if body is None:
             return b""
@@ -107,20 +107,20 @@ class RequestRecord:
 
     @property
     def bare(self) -> bool:
-        """Whether it came without a key in its header."""
+        """True if the header had no key."""
         return self.header(b"x-api-key") is None
 
     @property
     def content_type(self) -> bytes | None:
-        """What the client said its body is."""
+        """The content type that the client gave for its body; None if it gave none."""
         return self.header(b"content-type")
 
     @property
     def traceparent(self) -> str | None:
-        """The place in its trace that the client gave it, None where it gave none."""
+        """The place of the call in the client's trace; None if the client gave none."""
         context = context_of(self.headers)
         return context[0][1].decode() if context else None
 
     def header(self, name: bytes) -> bytes | None:
-        """The value of a header by its lower-case name, None where it was not given, or has no part in the answer."""
+        """The value of a header by its lower-case name; None if it was not sent, or has no part in the answer."""
         return next((value for key, value in self.headers if key == name), None)

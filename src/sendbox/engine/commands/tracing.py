@@ -31,11 +31,11 @@ Headers = tuple[tuple[bytes, bytes], ...]
 
 def context_of(headers: Iterable[tuple[bytes, bytes]]) -> Headers:
     """The trace context among headers: `traceparent` if there is a legal one, and with it a legal `tracestate`."""
-    given = [pair for pair in headers if pair[0] in HEADERS]
-    parents = [value for name, value in given if name == TRACEPARENT]
+    trace_headers = [pair for pair in headers if pair[0] in HEADERS]
+    parents = [value for name, value in trace_headers if name == TRACEPARENT]
     if len(parents) != 1 or _FORM.fullmatch(parents[0]) is None:
         return ()
-    state = b",".join(value for name, value in given if name == TRACESTATE)
+    state = b",".join(value for name, value in trace_headers if name == TRACESTATE)
     parent = (TRACEPARENT, parents[0])
     return (parent, (TRACESTATE, state)) if _STATE.fullmatch(state) else (parent,)
 

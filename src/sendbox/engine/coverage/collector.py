@@ -69,7 +69,7 @@ class Collector(Observer):
 
 
 def collect_in_slices(world: World, catalog: Catalog, first: int = 0) -> Generator[None, None, Collected]:
-    """What was tried in a world, from entry `first` of its journal on; pauses every few entries."""
+    """Collects everything that was tried in a world, from entry `first` of its journal on; pauses every few entries."""
     collector = Collector(world, catalog)
     for number in range(world.journal.first, len(world.journal)):
         collector.look(number, counting=number >= first)

@@ -31,7 +31,7 @@ _ITEM: Final = "[]"
 
 @dataclass(slots=True)
 class Leaned:
-    """How often something rested on a row, and the first entries of the journal that did."""
+    """The number of journal entries that rest on an assumption, and the first of these entries."""
 
     count: int = 0
     entries: list[int] = field(default_factory=list)
@@ -46,7 +46,7 @@ class Leaned:
 
 
 class Collected(NamedTuple):
-    """What was tried, and the assumptions that it rests on, by id."""
+    """The tally of everything that was tried, and the assumptions that it rests on, by id."""
 
     tally: Tally
     leaned: dict[str, Leaned]
@@ -78,8 +78,8 @@ class FieldRow(NamedTuple):
 class Row(NamedTuple):
     """An operation: whose interface, where it is written, how its request comes, and what may become of it.
 
-    `takes` is `json`, `form`, `query`, or empty where nothing is asked; `refused` the snippet of a call that is
-    refused, None where none is.
+    `takes` is `json`, `form`, `query`, or empty if nothing is asked; `refused` the snippet of a call that is
+    refused, None if none is.
     """
 
     operation: str

@@ -24,7 +24,7 @@ class Target:
 
 
 def succeeded(status: int | None, error: str | None) -> bool:
-    """Whether a try that ended so was a success: a complete answer with any 2xx (A20)."""
+    """True if the outcome of a try is a success: a complete answer with any 2xx (A20)."""
     return status is not None and error is None and 200 <= status < 300
 
 
@@ -75,7 +75,7 @@ class Delivery:
 
     @property
     def events(self) -> list[Any]:
-        """What the batch carries, in order."""
+        """The events in the batch, in order."""
         return list(paired(self._events))
 
     @property
@@ -91,7 +91,7 @@ class Delivery:
 
     @property
     def under_way(self) -> bool:
-        """Whether the last try has no outcome yet; also true of one that is held meanwhile."""
+        """True if the last try has no outcome yet, also while the delivery is held."""
         return bool(self.tries) and self.tries[-1].status is None and self.tries[-1].error is None
 
 

@@ -13,12 +13,12 @@ if TYPE_CHECKING:
 
 
 class EventKind(NamedTuple):
-    """What there is to know about the events of one type (§6).
+    """The properties of the events of one type (§6).
 
-    `case` is an event as rules see it; `older` the one before it of the same thing, None where there is none; `thread`
-    the thing whose events have an order; `key` names it among the events of its world that leave at an instant; `body`
-    is what goes out, as it stood at an instant. `single`: it travels alone, as an object and not in an array (A24).
-    `bodies` is what goes out for several events of this type, where that is less work than one after another.
+    `case` is an event as rules see it; `older` is the previous event of the same thing, None if there is none; `thread`
+    is the thing whose events have an order; `key` is a name that no other event has that leaves at this instant; `body`
+    is the content that is sent, as it was at an instant. `single`: the event travels alone, as an object and not in an
+    array (A24). `bodies` makes the contents of several events of this type, if that is less work than one by one.
     """
 
     case: Callable[[Any], Case]

@@ -1,4 +1,4 @@
-"""What deliveries need of the world that they belong to, and what their faults need of its lines."""
+"""Protocols: the parts of a world that deliveries use, and the parts of its lines that their faults use."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Carriage(Protocol):
-    """How deliveries go: bundled or not, when they are tried again, how long an answer may take in world time."""
+    """The settings of deliveries: bundled or not, the times of retries, the time limit of an answer in world time."""
 
     @property
     def bundle(self) -> bool: ...
@@ -41,7 +41,7 @@ class Lines(Protocol):
         """A batch is under way from now on."""
 
     def key_of(self, event: object, at: int) -> str:
-        """What names an event that leaves at an instant."""
+        """The key of an event that leaves at an instant."""
 
 
 class Home(Protocol):
@@ -62,4 +62,4 @@ class Home(Protocol):
     def outlets(self) -> Lines: ...
 
     def delivery_name(self, key: bytes) -> str:
-        """The id of a delivery, from what names its first event."""
+        """The id of a delivery, derived from the key of its first event."""

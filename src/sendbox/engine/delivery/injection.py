@@ -240,7 +240,7 @@ class Injection:
         return self.world.events[type(event)].case(event)
 
     def concerns(self, delivery: Delivery, requests: Sequence[str]) -> bool:
-        """Whether a batch is to leave before the answer of one of these requests."""
+        """True if a batch must leave before the answer to one of these requests."""
         return (
             isinstance(delivery, FaultyDelivery)
             and delivery.ahead

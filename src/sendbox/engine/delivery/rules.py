@@ -34,7 +34,7 @@ class WebhookRule(AnyRule):
 
 
 class Decision(NamedTuple):
-    """What rules decided about an event or a try: `rule` None = nothing happens to it.
+    """The decision of the rules about an event or a try: `rule` None = nothing happens to it.
 
     `draw` is for what else the fault draws. Without a rule `order_sensitive` says that its turn had not come.
     """
@@ -64,7 +64,7 @@ class WebhookFaults(Rulebook[WebhookRule]):
     # -- deciding
 
     def travel(self, event: Any, case: Case, *, racing: bool) -> Decision:
-        """How an event travels. `racing`: the answer of its own request has not gone out yet."""
+        """The decision about the way of an event. `racing`: the answer to its own request has not been sent yet."""
         older = self._world.events[type(event)].older
         return self._first(
             (
@@ -76,7 +76,7 @@ class WebhookFaults(Rulebook[WebhookRule]):
         )
 
     def answer(self, cases: Sequence[Case]) -> Decision:
-        """How a try ends that a rule answers instead of the receiver; `rule` None = it is made."""
+        """The decision about a try: the rule that answers in place of the receiver; `rule` None = the try is made."""
         decided = self._first(self.answers, *cases)
         # which event of several speaks for the batch depends on which came first
         drawn = len(cases) > 1 and any(map(self.alone, cases))
@@ -87,11 +87,11 @@ class WebhookFaults(Rulebook[WebhookRule]):
         return tuple(not difference(rule, case) for rule in self.answers)
 
     def alone(self, case: Case) -> bool:
-        """Whether tries are drawn for the event, so that it shares a batch with no other."""
+        """True if rules about tries draw for this event, so that it must have a batch of its own."""
         return any(rule.when.share is not None and not difference(rule, case) for rule in self.answers)
 
     def may_overtake(self, case: Case) -> bool:
-        """Whether an event of what was just accepted, with any result, may have to leave before the answer."""
+        """True if an event of a request that was just accepted may have to leave before the answer, with any result."""
         now, start = self._world.clock.now, self._world.start
         return any(not difference(rule, case) and rule.when.closed(now, start) is None for rule in self.overtakes)
 

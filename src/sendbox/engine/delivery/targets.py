@@ -46,7 +46,7 @@ class Mark(NamedTuple):
     posted: int
 
     def covers(self, delivery: Delivery) -> bool:
-        """Whether a delivery was made before it."""
+        """True if a delivery was made before this mark."""
         return delivery.number < self.deliveries
 
 
@@ -96,12 +96,12 @@ class Outlets:
 
     @property
     def ready(self) -> bool:
-        """Whether something is to be delivered at this instant."""
+        """True if something must be delivered at this instant."""
         return bool(self.waiting or self.dirty)
 
     @property
     def in_flight(self) -> int:
-        """How many tries are under way."""
+        """The number of tries that are under way."""
         return len(self.under_way)
 
     def line(self, target: Target) -> Outlet:
@@ -126,7 +126,7 @@ class Outlets:
 
     @property
     def mark(self) -> Mark:
-        """How many deliveries were made, and how many events were posted, up to here."""
+        """The numbers of deliveries made and of events posted so far."""
         return Mark(self.deliveries.made, self._unposted + len(self._posted))
 
     def forget(self, mark: Mark) -> Iterator[None]:
@@ -159,7 +159,7 @@ class Outlets:
         return (self._world.events[type(event)].case(event).request for event in delivery.events)
 
     def flush(self) -> bool:
-        """Makes deliveries of a part of the events of this instant; whether there is more, which stays in `dirty`."""
+        """Makes deliveries of a part of the events of this instant; True if more are left, which stay in `dirty`."""
         flushed = 0
         faulty = bool(self.faults.rules)
         # each is asked about, and may travel alone
@@ -239,7 +239,7 @@ class Outlets:
         self._begun.append(delivery)
 
     def begin_round(self) -> bool:
-        """Begins a try for each target that waits, so many targets at a time; whether there are more."""
+        """Begins a try for each target that waits, `_AT_ONCE` targets at a time; True if there are more."""
         for outlet in list(islice(self.waiting, _AT_ONCE)):
             del self.waiting[outlet]
             if outlet.builtin and not self.captured:  # the app or outbox that took these has gone
@@ -260,7 +260,7 @@ class Outlets:
         return begun
 
     def outcome(self, delivery: Delivery, status: int | None, error: str | None) -> None:
-        """How the last try of a batch went: an HTTP status, or a word for why there was none."""
+        """Takes the outcome of the last try of a batch: an HTTP status, or a word for why there was none."""
         world = self._world
         now = world.clock.now
         del self.under_way[delivery]
@@ -282,7 +282,7 @@ class Outlets:
         self._ended(delivery, free_at)
 
     def _ended(self, delivery: Delivery, free_at: int) -> None:
-        """What becomes of a batch whose last try has ended: delivered, failed, or tried again (A20)."""
+        """Sets the state of a batch whose last try has ended: delivered, failed, or waiting for a retry (A20)."""
         world = self._world
         last = delivery.tries[-1]
         if succeeded(last.status, last.error):
@@ -328,7 +328,7 @@ class Outlets:
         return delivery.id
 
     def key_of(self, event: Any, at: int) -> str:
-        """What names an event that leaves at an instant."""
+        """The key of an event that leaves at an instant."""
         return self._world.events[type(event)].key(self._world, event, at)
 
     def find(self, delivery_id: str) -> Delivery | None:

@@ -18,7 +18,7 @@ Read = Callable[[str], Any]
 
 
 class Reading(NamedTuple):
-    """How one part of a thing is read, or a thing that has no parts; the words that name the part, and its line."""
+    """The reader of one part of a thing, or of a thing without parts; the words that name the part, and its line."""
 
     of: Read
     words: Collection[str] = ()
@@ -34,17 +34,17 @@ class Range:
     high: float | None = None
 
     def has(self, number: float) -> bool:
-        """Whether a number lies in it."""
+        """True if a number lies in the range."""
         return self.overlaps(number, number)
 
     def overlaps(self, low: float, high: float) -> bool:
-        """Whether it has a number from `low` to `high`."""
+        """True if the range contains a number from `low` to `high`."""
         return (self.low is None or self.low <= high) and (self.high is None or self.high >= low)
 
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """What a field must hold: one of `wanted`, or of the words that some of them stand for, which are `means`.
+    """The values that a field may have: one of `wanted`, or one of the words that some of these stand for (`means`).
 
     `path` leads into a field that is an object (`payload`).
     """
@@ -61,7 +61,7 @@ class Condition:
 
     @property
     def wish(self) -> str:
-        """What is wanted, as messages say it."""
+        """The values that are wanted, as messages show them."""
         return " or ".join(quoted(value) for value in self.wanted if value not in self.means)
 
     @property
@@ -70,10 +70,10 @@ class Condition:
         return f"{self.name} {self.wish}"
 
     def unmet(self, read: Read) -> Iterator[tuple[str, str]]:
-        """The field and why it does not hold; nothing where it holds."""
+        """The field and the reason why the condition does not hold; nothing if it holds."""
         value = _inside(read(self.field), self.path)
         values = value if isinstance(value, tuple) else (value,)
-        if not any(_fits(wanted, item) for wanted in (*self.wanted, *self.means) for item in values):
+        if not any(_fits(expected, item) for expected in (*self.wanted, *self.means) for item in values):
             yield self.field, f"{said(self.name, value)}, wanted {self.wish}"
 
 
@@ -89,7 +89,7 @@ class Not:
         return f"not ({' and '.join(condition.text for condition in self.conditions)})"
 
     def unmet(self, readings: Sequence[Reading]) -> Iterator[tuple[str, str]]:
-        """One reason where all of them hold; nothing where one does not."""
+        """One reason if all of them hold; nothing if one does not."""
         if holds(self.conditions, readings):
             yield "not", f"{' and '.join(condition.text for condition in self.conditions)}, wanted not"
 
@@ -108,7 +108,7 @@ class OfPart:
         return f"{self.word} ({text})" if self.word else text
 
     def unmet(self, readings: Sequence[Reading]) -> Iterator[tuple[str, str]]:
-        """Why no such part holds; nothing where one does."""
+        """The reasons why no such part fulfils the conditions; nothing if one does."""
         named = [reading for reading in readings if not self.word or self.word in reading.words]
         unmet = differences(self.conditions, named)[0] if named else []
         if not self.word:
@@ -123,7 +123,7 @@ class Window(Protocol):
     """Hours of the week."""
 
     def open(self, at: int) -> bool:
-        """Whether an instant lies inside."""
+        """True if an instant lies inside these hours."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +139,7 @@ class Hours:
         return f"{INSTANT} {self.says}"
 
     def unmet(self, read: Read) -> Iterator[tuple[str, str]]:
-        """Why the time does not hold; nothing where it does."""
+        """The reason why the time is wrong; nothing if it is right."""
         if not any(window.open(read(INSTANT)) for window in self.windows):
             yield INSTANT, f"came at {iso(read(INSTANT))}, wanted {self.text}"
 
@@ -157,7 +157,7 @@ def conditions_of(where: Iterable[Where]) -> Iterator[Condition]:
 
 
 def holds(where: tuple[Where, ...], readings: Sequence[Reading]) -> bool:
-    """Return whether all conditions hold for one part of a thing."""
+    """True if all conditions hold for one part of a thing."""
     return not all(any(True for _ in _unmet(where, readings, part)) for part in readings)
 
 
@@ -176,7 +176,7 @@ def _unmet(where: tuple[Where, ...], readings: Sequence[Reading], part: Reading)
 
 
 def said(name: str, value: Any) -> str:
-    """What a field holds, in words."""
+    """The value of a field, in words."""
     if value is None or value == ():
         return f"{name} is empty"
     return f"{name} is {' and '.join(map(quoted, value)) if isinstance(value, tuple) else quoted(value)}"
@@ -197,9 +197,9 @@ def _inside(value: Any, path: tuple[str, ...]) -> Any:
     return value
 
 
-def _fits(wanted: Any, value: Any) -> bool:
-    if isinstance(wanted, Pattern):
-        return isinstance(value, str) and bool(wanted.matches(value))
-    if isinstance(wanted, Range):
-        return isinstance(value, int | float) and not isinstance(value, bool) and wanted.has(value)
-    return type(value) is type(wanted) and bool(value == wanted)
+def _fits(expected: Any, value: Any) -> bool:
+    if isinstance(expected, Pattern):
+        return isinstance(value, str) and bool(expected.matches(value))
+    if isinstance(expected, Range):
+        return isinstance(value, int | float) and not isinstance(value, bool) and expected.has(value)
+    return type(value) is type(expected) and bool(value == expected)

@@ -75,23 +75,23 @@ class Expectation:
         return (self, *self.then)
 
     def names(self, step: int) -> tuple[str, ...]:
-        """What the things of an entry of the chain must agree in: with a subject, or with the thing they follow."""
+        """The names whose values an entry's things must share with the subject, or with the thing that they follow."""
         return self.chain[step].same if step else self.each
 
     @property
     def soonest(self) -> int | None:
-        """How long after the thing that it follows an entry of `then` begins to count, in milliseconds."""
+        """The time from the thing that it follows until an entry of `then` begins to count, in milliseconds."""
         return self.after.at if self.after is not None and self.after.relative else None
 
     @property
     def latest(self) -> int | None:
-        """How long after the thing that it follows an entry of `then` counts, in milliseconds."""
+        """The time from the thing that it follows until an entry of `then` no longer counts, in milliseconds."""
         ends = [self.within, self.before.at if self.before is not None and self.before.relative else None]
         return min((end for end in ends if end is not None), default=None)
 
     @property
     def wanted(self) -> str:
-        """How many must count, in words."""
+        """The number of things that must count, in words."""
         if self.low == self.high and self.low is not None:
             bounds = [f"exactly {self.low}" if self.low else "none"]
         else:
@@ -105,12 +105,12 @@ class Expectation:
 
     @property
     def share(self) -> str:
-        """Of which part of all it must hold, in words; "" = of all."""
+        """The share of all things for which it must hold, in words; "" = all."""
         bounds = (("at least", self.share_low), ("at most", self.share_high))
         return " and ".join(f"{word} {share.text}" for word, share in bounds if share is not None)
 
     @property
     def text(self) -> str:
-        """What must count, in words."""
+        """The things that must count, in words."""
         conditions = [condition.text for condition in self.where]
         return f"{self.that} with {' and '.join(conditions)}" if conditions else self.that

@@ -30,8 +30,8 @@ Key = tuple[Any, ...]
 
 
 class Miss(NamedTuple):
-    """How an entry is missed, 0 or the nth of `then`: what it had to follow, how many counted, why that is wrong, those
-    that are too many, and until when more may come (None = it is too late)."""
+    """An entry that does not hold (0, or the nth of `then`): the thing it had to follow, the number that counted, the
+    reason why that is wrong, the things that are too many, and the time limit for more (None = it is too late)."""
 
     step: int
     before: Occurrence | None
@@ -66,7 +66,7 @@ class Explainer:
         self._expectation = expectation
 
     def shown(self, miss: Miss) -> Generator[None, None, dict[str, Any]]:
-        """What differs in the view of an expectation that is missed like this."""
+        """The fields of the view that this miss changes."""
         entry = self._expectation.chain[miss.step]
         nearest = miss.surplus
         if not nearest and not miss.holds:
@@ -76,8 +76,8 @@ class Explainer:
             yield  # each time: a delivery with a thousand events takes long
             reason = "; ".join(self._unmet(entry, miss, thing).why)
             if not reason:
-                wanted = entry.wanted or entry.share
-                reason = f"it counts{self._part(entry, thing)}, and {miss.wrong}: wanted {wanted}"
+                expected = entry.wanted or entry.share
+                reason = f"it counts{self._part(entry, thing)}, and {miss.wrong}: wanted {expected}"
             explained.append({**self._thing(entry.that, thing), "why_not": reason})
         return state(miss.due) | {
             "that": entry.that,
@@ -108,17 +108,17 @@ class Explainer:
     def _unmet(self, entry: Expectation, miss: Miss, thing: Occurrence) -> Unmet:
         subject = self._subjects[entry.that]
         where, _ = differences(entry.where, subject.readings(self._world, thing))
-        asked = {name for name, _ in where}
+        differing = {name for name, _ in where}
         for place, name in enumerate(self._expectation.names(miss.step)):
             values = [key[0] for key in subject.belonging([name])(self._world, thing.what)]
-            wanted = dict.fromkeys(key[place] for key in miss.keys)
-            if name not in asked and wanted.keys().isdisjoint(values):
+            expected = dict.fromkeys(key[place] for key in miss.keys)
+            if name not in differing and expected.keys().isdisjoint(values):
                 is_ = said(name, tuple(values)) if all(map(_is_plain, values)) else f"{name} is another one"
-                where.append((name, f"{is_}, wanted {' or '.join(map(_word, wanted))}"))
+                where.append((name, f"{is_}, wanted {' or '.join(map(_word, expected))}"))
         return Unmet(where, [*untimely(entry, thing, self._world.start, miss.before, alike=miss.alike)])
 
     def _part(self, entry: Expectation, thing: Occurrence) -> str:
-        """The part by which a thing counts, in words; "" where it has no other."""
+        """The part by which a thing counts, in words; "" if it has no other."""
         readings = self._subjects[entry.that].readings(self._world, thing)
         return f" by {differences(entry.where, readings)[1].line}" if len(readings) > 1 else ""
 
@@ -139,24 +139,24 @@ class Explainer:
         return {"entry": thing.entry, "at": iso(thing.at), "what": line}
 
     def _sentence(self, missed: Missed) -> str:
-        """Why a subject failed, with its first thing unless its name says enough."""
+        """The reason why a subject failed, with its first thing unless its name says enough."""
         key, first, miss = missed
         name = ", ".join(map(str, key)) if all(map(_is_plain, key)) else ""
         if first is None or (name and not self._expectation.then):
             return f"{name}: {miss.why}"
         thing = self._thing(self._expectation.that, first)
-        asked = self._subjects[self._expectation.that].fields
-        said_ = not name or not asked.keys() >= set(self._expectation.each) or name in thing["what"]
-        return f"{'' if said_ else f'{name}: '}{thing['what']} at {thing['at']}: {miss.why}"
+        fields = self._subjects[self._expectation.that].fields
+        is_named = not name or not fields.keys() >= set(self._expectation.each) or name in thing["what"]
+        return f"{'' if is_named else f'{name}: '}{thing['what']} at {thing['at']}: {miss.why}"
 
     def why(self, missed: list[Missed], total: int, who: str) -> str:
-        told = [self._sentence(each) for each in missed[:NEAREST]]
+        sentences = [self._sentence(subject) for subject in missed[:NEAREST]]
         more = [f"and {len(missed) - NEAREST} more"] if len(missed) > NEAREST else []
-        wanted = f" ({self._expectation.share} of them must hold)" if self._expectation.share else ""
-        return f"{len(missed)} of {total} {who}: {'; '.join([*told, *more])}{wanted}"
+        share = f" ({self._expectation.share} of them must hold)" if self._expectation.share else ""
+        return f"{len(missed)} of {total} {who}: {'; '.join([*sentences, *more])}{share}"
 
     def counted(self, entry: Expectation, number: int, before: Occurrence | None) -> str:
-        """How many counted, within which times, and how many had to."""
+        """The number of things that counted, the times they had, and the number that is wanted, in words."""
         start = self._world.start if before is None else before.at
         conditions = [] if entry.within is None else [f"within {show(entry.within)}"]
         if entry.after is not None:
@@ -171,24 +171,24 @@ class Explainer:
 
 
 class Unmet(NamedTuple):
-    """What speaks against a thing: fields that differ, each with why, and times."""
+    """The reasons why a thing does not count: fields that differ, each with its reason, and times."""
 
     where: list[tuple[str, str]]
     times: list[str]
 
     @property
     def rank(self) -> tuple[int, bool, int]:
-        """How far it is from counting: by the number of conditions; another phone is further, another time less far."""
+        """The distance from counting: the number of unmet conditions; another phone is further, another time nearer."""
         return len(self.where) + len(self.times), any(field == "phone" for field, _ in self.where), len(self.where)
 
     @property
     def why(self) -> list[str]:
-        """Why it does not count."""
+        """The reasons why it does not count."""
         return [*(why for _, why in self.where), *self.times]
 
 
 def outside(entry: Expectation, thing: Occurrence, start: int | None) -> Iterator[str]:
-    """Why an instant is wrong; durations count from `start`, None = they are not asked."""
+    """The reasons why an instant is wrong; durations count from `start`, None = they are ignored."""
     for word, moment, wrong in (("after", entry.after, -1), ("before", entry.before, 1)):
         if moment is None or (moment.relative and start is None):
             continue
@@ -199,7 +199,7 @@ def outside(entry: Expectation, thing: Occurrence, start: int | None) -> Iterato
 def untimely(
     entry: Expectation, thing: Occurrence, start: int, before: Occurrence | None, *, alike: bool = False
 ) -> Iterator[str]:
-    """Why a time is wrong, from the start or from what the thing must follow; `alike`: it is of the same kind."""
+    """The reasons why a time is wrong, from the start or from the thing before; `alike`: both are of the same kind."""
     if before is None:
         if entry.within is not None and thing.at - start > entry.within:
             yield f"came {show(thing.at - start)} after the start, wanted within {show(entry.within)}"
@@ -216,7 +216,7 @@ def untimely(
 
 
 def _early(thing: Occurrence, before: Occurrence) -> str:
-    """How a thing comes too early to follow another one, in words."""
+    """The reason why a thing comes too early to follow another one, in words."""
     if thing.at < before.at:
         return f"came {show(before.at - thing.at)} before it"
     if before.begun <= thing.begun:

@@ -149,7 +149,7 @@ class Judge:
     # --- judging
 
     def _missed(self, key: Key, low: int | None) -> Generator[None, None, Miss | None]:
-        """How the chain is missed for a subject, None where it holds."""
+        """The miss of the chain for a subject; None if the chain holds."""
         before: Occurrence | None = None
         kind = ""
         open_: Miss | None = None
@@ -175,7 +175,7 @@ class Judge:
         return open_
 
     def _agreeing(self, kind: str, same: tuple[str, ...], before: Occurrence, key: Key) -> list[Key]:
-        """What a thing belongs to by these names; of several values of a name of `each`, that of the subject."""
+        """The keys of a thing for these names; if a name of `each` has several values, only that of the subject."""
         subject = dict(zip(self._expectation.each, key, strict=True))
         keys = self._subjects[kind].belonging(same)(self._world, before.what)
         own = [
@@ -188,7 +188,7 @@ class Judge:
     def _miss(
         self, step: int, row: Row, span: range, before: Occurrence | None, keys: list[Key], low: int | None
     ) -> Miss | None:
-        """How an entry is missed by the things that count for it, None where it holds."""
+        """The miss of an entry, judged by the things that count for it; None if the entry holds."""
         entry, number = self._chain[step], len(span)
 
         def missed(why: str, surplus: list[Occurrence], due: int | None = None, wrong: str = "makes too many") -> Miss:
@@ -202,8 +202,8 @@ class Judge:
             took = f"from {iso(first.at)} to {iso(last.at)}"
             return missed(f"{len(crowd)} {entry.text} {took}, wanted {entry.wanted}", [last])
         if entry.pauses and (hurry := row.hurry(entry.pauses, span, before)) is not None:
-            thing, pause, wanted = hurry
-            after = f"came {show(pause)} after the one before, wanted a pause of at least {show(wanted)}"
+            thing, pause, minimum = hurry
+            after = f"came {show(pause)} after the one before, wanted a pause of at least {show(minimum)}"
             return missed(f"one of {number} {entry.text} {after}", [thing], wrong="came too soon")
         if low is not None and number < low:
             due, ended = self._late(entry, before)
@@ -215,8 +215,10 @@ class Judge:
         return None
 
     def _late(self, entry: Expectation, before: Occurrence | None) -> tuple[int | None, str]:
-        """Until when more may come, None where it is too late or nothing bounds the time; and whether the world ended
-        before that, in words."""
+        """The instant until which more may come, None if it is too late or the time has no bound; and a text.
+
+        The text says that the world ended before that instant, else it is empty.
+        """
         start, now = self._world.start if before is None else before.at, self._world.now
         ends = [] if entry.within is None else [start + entry.within]
         ends += [] if entry.before is None else [entry.before.instant(start)]
@@ -226,7 +228,7 @@ class Judge:
         return (None, f"; the world ended before that, at {iso(now)}") if self._ended else (due, "")
 
     def _of_each(self) -> Generator[None, None, dict[str, Any]]:
-        """What differs in the view of an expectation that is judged for each subject."""
+        """The fields of the view that differ for an expectation that is judged for each subject."""
         expectation = self._expectation
         own = self._rows[0]
         known: Iterable[Key] = own if expectation.then else (yield from self._known(expectation.among))
@@ -236,16 +238,16 @@ class Judge:
             miss = yield from self._missed(key, expectation.low)
             if miss is not None:
                 missed.append(Missed(key, own[key].things[0] if key in own else None, miss))
-        late = [each for each in missed if each.miss.due is None]
-        open_ = [each for each in missed if each.miss.due is not None]
+        late = [subject for subject in missed if subject.miss.due is None]
+        open_ = [subject for subject in missed if subject.miss.due is not None]
         held = total - len(missed)
         who = plural(expectation.each)
-        wanted = f"{expectation.share or 'each'} of {total} {who}"
+        expected = f"{expectation.share or 'each'} of {total} {who}"
         view = {
             "found": held,
-            "wanted": wanted if expectation.then else f"{expectation.wanted} for {wanted}",
+            "wanted": expected if expectation.then else f"{expectation.wanted} for {expected}",
             "subjects": {"found": total, "passed": held, "failed": len(late), "open": len(open_)},
-            "failed": [self._explainer.named(each) for each in (*late, *open_)[:NAMED]],
+            "failed": [self._explainer.named(subject) for subject in (*late, *open_)[:NAMED]],
         }
         low = expectation.share_low or (None if expectation.share_high else _ALL)
         high = expectation.share_high
@@ -256,23 +258,23 @@ class Judge:
         if high is not None and held > high.of * total:
             return view | state(None) | {"why": f"{held} of {total} {who}, wanted {expectation.share}"}
         if high is not None and held + len(open_) > high.of * total:
-            due = max(each.miss.due or 0 for each in open_)
+            due = max(subject.miss.due or 0 for subject in open_)
             return view | state(due) | {"why": f"{held} of {total} {who} so far, wanted {expectation.share}"}
         if low is None or held >= low.of * total:
             return view
         first = (late or missed)[0]
-        shown = {
+        details = {
             key: value
             for key, value in (yield from self._explainer.shown(first.miss)).items()
             if key in ("step", "nearest")
         }
         if held + len(open_) >= low.of * total:
-            due = max(each.miss.due or 0 for each in open_)
-            return view | shown | state(due) | {"why": self._explainer.why(missed, total, who)}
-        return view | shown | state(None) | {"why": self._explainer.why(late, total, who)}
+            due = max(subject.miss.due or 0 for subject in open_)
+            return view | details | state(due) | {"why": self._explainer.why(missed, total, who)}
+        return view | details | state(None) | {"why": self._explainer.why(late, total, who)}
 
     def _of_things(self) -> Generator[None, None, dict[str, Any]]:
-        """What differs in the view of an expectation that must hold for a share of the things."""
+        """The fields of the view that differ for an expectation that must hold for a share of the things."""
         expectation = self._expectation
         things = self._row(0, [()]).things
         total, counted = 0, {place_of(thing) for thing in things}
@@ -286,19 +288,19 @@ class Judge:
                     if len(others) < NEAREST and place_of(thing) not in counted:
                         others.append(thing)
         number = len(things)
-        wanted = f"{expectation.share} of {total} {expectation.that}"
-        view = {"found": number, "wanted": wanted}
+        expected = f"{expectation.share} of {total} {expectation.that}"
+        view = {"found": number, "wanted": expected}
         low, high = expectation.share_low, expectation.share_high
         few = not total or (low is not None and number < low.of * total)
         if few or (high is not None and number > high.of * total):
             due, ended = self._late(expectation, None) if few else (None, "")
-            why = f"{number or 'no'} {expectation.text}, wanted {wanted}{ended}"
+            why = f"{number or 'no'} {expectation.text}, wanted {expected}{ended}"
             if not total:
                 where = next((where for _, where in expectation.among), ())
                 population = replace(expectation, where=where).text
                 why = f"nothing was among it: no {population}, wanted {expectation.share} of them{ended}"
-            shown = others if few else things[:NEAREST]
-            wrong = Miss(0, None, number, why, shown, due, [()], "is one of too many")
+            examples = others if few else things[:NEAREST]
+            wrong = Miss(0, None, number, why, examples, due, [()], "is one of too many")
             return view | (yield from self._explainer.shown(wrong)) | view
         miss = yield from self._missed((), expectation.low)
         if miss is not None:
@@ -306,4 +308,4 @@ class Judge:
         due, _ = self._late(expectation, None)
         if high is None or due is None or self._ended:
             return view
-        return view | state(due) | {"why": f"{number or 'no'} {expectation.text} so far, wanted {wanted}"}
+        return view | state(due) | {"why": f"{number or 'no'} {expectation.text} so far, wanted {expected}"}

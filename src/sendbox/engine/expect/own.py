@@ -1,4 +1,4 @@
-"""What a scenario may expect of calls, events, webhooks and faults, independent of the services."""
+"""The subjects of expectations that do not depend on the services: calls, events, webhooks and faults."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def _request_line(_world: World, record: RequestRecord) -> str:
 
 
 def _content(_world: World, record: RequestRecord) -> bytes:
-    """What is equal for a call and the same call again: operation, key, path with query, and body."""
+    """The content of a call, equal if the same call comes again: operation, key, path with query, and body."""
     return b"\0".join((f"{record.operation}\0{record.key}\0{record.path}".encode(), record.query, record.body))
 
 
@@ -161,7 +161,7 @@ def subjects(
                 "advice": Field(
                     "text",
                     "a code of its advice",
-                    lambda _world, record: tuple(each.code for each in record.advice),
+                    lambda _world, record: tuple(remark.code for remark in record.advice),
                     advice,
                 ),
             },
@@ -178,7 +178,9 @@ def subjects(
                 "result": Field("word", "the result it reports", _event("result"), results),
                 "gateway": Field("word", "the channel it reports", _event("gateway"), gateways),
                 "phone": Field("phone", "the phone it is about", _event("phone")),
-                "state": Field("text", "the state of its delivery", lambda _w, what: what[1].state, DELIVERY_STATES),
+                "state": Field(
+                    "text", "the state of its delivery", lambda _w, carried: carried[1].state, DELIVERY_STATES
+                ),
             },
             _event_line,
             ("delivery",),
@@ -193,19 +195,25 @@ def subjects(
                 "status": Field(
                     "number",
                     "an HTTP status that a try was answered with",
-                    lambda _world, delivery: tuple(each.status for each in delivery.tries if each.status is not None),
+                    lambda _world, delivery: tuple(
+                        this_try.status for this_try in delivery.tries if this_try.status is not None
+                    ),
                     numbers=((100, 999),),  # a receiver may answer what it likes
                 ),
                 "error": Field(
                     "text",
                     "why a try had no answer",
-                    lambda _world, delivery: tuple(each.error for each in delivery.tries if each.error is not None),
+                    lambda _world, delivery: tuple(
+                        this_try.error for this_try in delivery.tries if this_try.error is not None
+                    ),
                     SILENCES,
                 ),
                 "events": Field("number", "how many events it carries", lambda _world, delivery: len(delivery.events)),
                 "phone": Field("phone", "a phone that one of its events is about", _each("phone")),
                 "result": Field("word", "a result that one of its events reports", _each("result"), results),
-                "target": Field("text", "its address; of the built-in receiver, hook", lambda _w, what: what.address),
+                "target": Field(
+                    "text", "its address; of the built-in receiver, hook", lambda _w, delivery: delivery.address
+                ),
                 "took": Field("time", "how long its last try took", _took),
             },
             lambda _world, delivery: (
@@ -223,14 +231,14 @@ def subjects(
                 "operation": Field(
                     "text",
                     "the operation it affects",
-                    lambda _world, what: what.operation if isinstance(what, Applied) else None,
+                    lambda _world, applied: applied.operation if isinstance(applied, Applied) else None,
                     operations,
                 ),
                 "phone": Field("phone", "the recipient", _struck),
                 "fault": Field(
                     "text",
                     "the name of the fault",
-                    lambda _world, what: what.rule.fault.kind,
+                    lambda _world, applied: applied.rule.fault.kind,
                     FAULT_WORDS,
                 ),
                 "rule": Field("text", "the rule that made it", _fault_rule),

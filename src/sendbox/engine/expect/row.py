@@ -69,7 +69,7 @@ class Row:
         return range(first, max(first, last))
 
     def crowd(self, rate: Rate, span: range) -> range | None:
-        """The first things of a span that are more than a rate allows in its time; None where there are none."""
+        """The first things of a span that are more than a rate allows in its time; None if there are none."""
         close = self._close.get((rate.count, rate.within))
         if close is None:
             close = self._close[rate.count, rate.within] = self._crowds(rate)
@@ -79,19 +79,19 @@ class Row:
     def hurry(
         self, pauses: tuple[int, ...], span: range, before: Occurrence | None
     ) -> tuple[Occurrence, int, int] | None:
-        """The first thing of a span that came too soon, after how long, and the pause wanted; None where none did.
+        """The first thing of a span that came too soon, after how long, and the pause wanted; None if none did.
 
         The first pause is that after `before`, without it that after the first thing of the span.
         """
         things = self.things
         first = span.start if before is None else span.start - 1
-        for number, wanted in enumerate(pauses, first):
+        for number, minimum in enumerate(pauses, first):
             if number + 1 >= span.stop:
                 return None
             earlier = before if before is not None and number < span.start else things[number]
             pause = things[number + 1].at - earlier.at
-            if pause < wanted:
-                return things[number + 1], pause, wanted
+            if pause < minimum:
+                return things[number + 1], pause, minimum
         close = self.crowd(Rate(1, pauses[-1]), range(first + len(pauses), span.stop))
         if close is None:
             return None
@@ -99,8 +99,8 @@ class Row:
 
     def _crowds(self, rate: Rate) -> list[int]:
         things = self.things
-        found = [len(things)] * len(things)
+        crowds = [len(things)] * len(things)
         for place in range(len(things) - rate.count - 1, -1, -1):
             close = things[place + rate.count].at - things[place].at < rate.within
-            found[place] = place if close else found[place + 1]
-        return found
+            crowds[place] = place if close else crowds[place + 1]
+        return crowds

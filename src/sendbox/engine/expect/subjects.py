@@ -1,4 +1,4 @@
-"""What a scenario may expect: how a row of it looks, and how its occurrences are found.
+"""The subjects of expectations: the form of a row, and the search for its occurrences.
 
 An occurrence in the journal is found by the kind of its entry, any other in a list of the world, which keeps all.
 """
@@ -30,9 +30,9 @@ _REQUEST: Final = CODE["request"]
 
 
 class Field(NamedTuple):
-    """What can be asked of an occurrence: how it is compared, what it is in words, how it is read, its legal words
-    (of a text: those of which it must be one, or a pattern like one), the ranges that its numbers come from (empty:
-    any number), and, of names that a world has, all of them."""
+    """A field of an occurrence: its comparison, its description in words, its reader, its legal words (a text must be
+    one of them, or a pattern that matches one), the ranges that its numbers come from (empty: any number), and, if its
+    values are names in a world, a function that lists all of them."""
 
     kind: Comparison
     says: str
@@ -80,7 +80,7 @@ class Subject(NamedTuple):
 
     Of the journal: `kinds` and `split`, which makes occurrences of an entry. Of a list: `kept` and `at`, and `made`,
     the records of the entries of these kinds with which an occurrence came to be (the first such entry) and was
-    complete (the last one), None where both are the same entry. `about` says to what an occurrence belongs, by
+    complete (the last one), None if both are the same entry. `about` says to what an occurrence belongs, by
     name, where that is not one of its fields. `own` are the names of which no two occurrences have the same value,
     `apart` those that mean something else than in other rows, `several` those of which an occurrence may have
     several values. Where it has `parts`, all conditions must hold for one and the same part.
@@ -90,10 +90,10 @@ class Subject(NamedTuple):
     fields: dict[str, Field]
     line: Callable[[Any, Any], str]
     kinds: tuple[str, ...] = ()
-    split: Callable[[int, Any], Iterable[Any]] = lambda _code, what: (what,)
+    split: Callable[[int, Any], Iterable[Any]] = lambda _code, record: (record,)
     kept: Callable[[Any], Iterable[Any]] | None = None
-    at: Callable[[Any], int] = lambda what: int(what.made_at)
-    made: Callable[[Any], tuple[Any, Any]] = lambda what: (what, None)
+    at: Callable[[Any], int] = lambda record: int(record.made_at)
+    made: Callable[[Any], tuple[Any, Any]] = lambda record: (record, None)
     about: Mapping[str, Reads] = MappingProxyType({})
     own: tuple[str, ...] = ()
     apart: tuple[str, ...] = ()
@@ -113,27 +113,27 @@ class Subject(NamedTuple):
 
     def readings(self, world: World, thing: Occurrence) -> list[Reading]:
         """The parts of an occurrence, or the occurrence itself, as conditions read them; its time is `INSTANT`."""
-        what, fields, parts = thing.what, self.fields, self.parts
+        record, fields, parts = thing.what, self.fields, self.parts
         if parts is None:
-            return [Reading(lambda name: thing.at if name == INSTANT else fields[name].of(world, what))]
+            return [Reading(lambda name: thing.at if name == INSTANT else fields[name].of(world, record))]
 
         def read(part: Any) -> Callable[[str], Any]:
             return lambda name: (
-                thing.at if name == INSTANT else fields[name].of(world, part if name in parts.names else what)
+                thing.at if name == INSTANT else fields[name].of(world, part if name in parts.names else record)
             )
 
-        return [Reading(read(part), words, parts.line(part)) for part, words in parts.of(what)]
+        return [Reading(read(part), words, parts.line(part)) for part, words in parts.of(record)]
 
     def belonging(self, names: Iterable[str]) -> Callable[[World, Any], list[tuple[Any, ...]]]:
-        """What finds the subjects that an occurrence belongs to: a value for each of the names."""
+        """A function that finds the keys of an occurrence's subjects: in each key, a value for each of the names."""
         known, parts = self.names, self.parts
         reads = [(known[name], parts is not None and name in parts.names) for name in names]
 
-        def belongs(world: World, what: Any) -> list[tuple[Any, ...]]:
+        def belongs(world: World, record: Any) -> list[tuple[Any, ...]]:
             split = parts is not None and any(of_part for _, of_part in reads)
             keys: dict[tuple[Any, ...], None] = {}
-            for part in [part for part, _ in parts.of(what)] if parts is not None and split else [what]:
-                values = [_several(read(world, part if of_part else what)) for read, of_part in reads]
+            for part in [part for part, _ in parts.of(record)] if parts is not None and split else [record]:
+                values = [_several(read(world, part if of_part else record)) for read, of_part in reads]
                 keys |= dict.fromkeys(product(*values))
             return list(keys)
 

@@ -77,8 +77,8 @@ def _unknown_names(
     for expectation in expectations:
         if expectation.never:
             continue
-        asked = [*((entry.that, entry.where) for entry in expectation.chain), *expectation.among]
-        conditions = [(subjects[that], condition) for that, where in asked for condition in conditions_of(where)]
+        clauses = [*((entry.that, entry.where) for entry in expectation.chain), *expectation.among]
+        conditions = [(subjects[that], condition) for that, where in clauses for condition in conditions_of(where)]
         for subject, condition in conditions:
             known = subject.fields[condition.field].known
             if known is None:
@@ -153,12 +153,12 @@ def verdict_in_slices(
 
 
 def proves(verdict: Mapping[str, Any]) -> bool:
-    """Return whether a verdict passed, and can be trusted."""
+    """True if a verdict passed, and can be trusted."""
     return bool(verdict["passed"] and verdict["trusted"])
 
 
 def untrusted(verdict: Mapping[str, Any]) -> str | None:
-    """Why a verdict cannot be trusted, None where it can."""
+    """The reason why a verdict cannot be trusted; None if it can."""
     if verdict["trusted"]:
         return None
     return f"NOT TO BE TRUSTED: {verdict['lost']} entries of the journal were forgotten ({verdict['bound']})"
@@ -195,11 +195,11 @@ def lines(verdict: Mapping[str, Any]) -> list[str]:
 
 
 def warning_lines(verdict: Mapping[str, Any]) -> list[str]:
-    """The warnings as text that a person reads; nothing where there are none."""
+    """The warnings as text that a person reads; nothing if there are none."""
     warnings = verdict["warnings"]
-    shown = [f"warning: {warned(warning)}" for warning in warnings[:WARNINGS]]
+    listed = [f"warning: {warned(warning)}" for warning in warnings[:WARNINGS]]
     more = [f"warning: and {len(warnings) - WARNINGS} more"] if len(warnings) > WARNINGS else []
-    return [*shown, *more]
+    return [*listed, *more]
 
 
 def warned(warning: Mapping[str, Any]) -> str:
@@ -217,7 +217,7 @@ def _file(place: str) -> str:
 
 
 def reasons(failed: Mapping[str, Any]) -> list[str]:
-    """Why an expectation does not hold, and what came nearest, as text that a person reads."""
+    """The reason why an expectation does not hold, and the nearest things, as lines for people."""
     where = f" ({_file(failed['place'])})" if failed["place"] else ""
     step = f"then, {failed['step']}: " if failed["step"] and failed["subjects"] is None else ""
     text = [f"{step}{failed['why']}{where}"]

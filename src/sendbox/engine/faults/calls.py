@@ -48,7 +48,7 @@ class ApiRule(AnyRule):
 
     @property
     def draws(self) -> bool:
-        """Whether something is drawn for every call: a share, or the time of the fault."""
+        """True if something is drawn for every call: a share, or the time of the fault."""
         return self.when.share is not None or self.fault.time.low < self.fault.time.high
 
     @property
@@ -58,7 +58,7 @@ class ApiRule(AnyRule):
 
     @property
     def has_effect(self) -> bool:
-        """Whether a call has its effect although this fault hides it."""
+        """True if a call has its effect although this fault hides it from the client."""
         return self.fault.has_effect if self.processed is None else self.processed
 
 
@@ -74,7 +74,7 @@ class Headers:
         return {name: patterns if len(patterns) > 1 else patterns[0] for name, patterns in self.wanted}
 
     def holds(self, case: Case) -> bool:
-        """Whether all headers are like that."""
+        """True if all these headers are there and match."""
         return not self._differing(case)
 
     def says(self, case: Case) -> str:
@@ -116,7 +116,7 @@ class Call(Case):
 
     @cached_property
     def request(self) -> str:  # type: ignore[override]
-        """What is equal for equal calls."""
+        """A hash of the content, equal for equal calls."""
         return blake2b(self._content(), digest_size=8).hexdigest()
 
 
@@ -133,7 +133,7 @@ class Applied(NamedTuple):
 
     @property
     def silent(self) -> bool:
-        """Whether the client gets no status at all."""
+        """True if the client gets no status at all."""
         return self.rule.fault.silent
 
     @property
@@ -144,8 +144,8 @@ class Applied(NamedTuple):
     @property
     def line(self) -> str:
         """The fault in one line: which, on what, by which rule, and whether the call had its effect."""
-        shown = self.shown
-        text = shown if isinstance(shown, str) else " ".join(f"{name} {value}" for name, value in shown.items())
+        view = self.shown
+        text = view if isinstance(view, str) else " ".join(f"{name} {value}" for name, value in view.items())
         effect = "the call had its effect" if self.rule.has_effect else "the call had no effect"
         return f"fault {text} on {self.operation} by the api rule {self.rule.label}; {effect}"
 
@@ -194,7 +194,7 @@ class ApiFaults(Rulebook[ApiRule]):
         return Applied(rule, operation, key, call.subject, time, self._wait, order_sensitive), order_sensitive
 
     def strikes(self, rule: ApiRule, case: Case) -> bool:
-        """Whether a call is one too many, for a rule that limits their rate."""
+        """True if a call exceeds the rate limit of a rule; always True for a rule without one."""
         fault = rule.fault
         if fault.rate is None:
             return True

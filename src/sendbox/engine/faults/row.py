@@ -1,4 +1,4 @@
-"""What every fault says of itself, whether calls or deliveries have it: one class in a file of its own.
+"""The base of every fault of calls and of deliveries: each fault is one class in a file of its own.
 
 The class is the row of its table; an instance is the fault as a rule has it, with the values that the rule gives.
 """

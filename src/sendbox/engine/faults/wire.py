@@ -63,10 +63,11 @@ Act = Wait | Piece | End
 
 
 class ApiFault(Fault):
-    """What goes wrong with a call.
+    """A fault that happens to a call.
 
-    `has_effect`: whether the call has its effect, unless its rule says otherwise. `time` is drawn from, in real
-    milliseconds. `rate` and `per`: only calls beyond a rate are struck, counted for each `key`, `phone` or `world`.
+    `has_effect`: True if the call has its effect, unless its rule says otherwise. `time` is the span of the drawn time,
+    in real milliseconds. `rate` and `per`: only calls beyond a rate are struck, counted for each `key`, `phone` or
+    `world`.
     """
 
     __slots__ = ()
@@ -89,14 +90,14 @@ class ApiFault(Fault):
         return "key"
 
     def instead(self, body: bytes, wait: int) -> Error | Body | Whole | None:
-        """What is answered instead, None = the answer itself.
+        """The answer that replaces the real one; None = the real answer.
 
         `body` is that of the answer; `wait` the milliseconds until a rate lets calls in again.
         """
         return None
 
     def acts(self, size: int, time: int) -> tuple[Act, ...]:
-        """What is done to the connection for an answer of so many bytes; `time` as drawn."""
+        """The acts on the connection for an answer of `size` bytes; `time` is the drawn time."""
         return (Piece(0, size),)
 
     def shown(self, time: int) -> Any:
@@ -107,17 +108,17 @@ class ApiFault(Fault):
 
     @property
     def silent(self) -> bool:
-        """Whether the client gets no status at all."""
+        """True if the client gets no status at all."""
         return not any(isinstance(act, Piece) for act in self.acts(1, 0))
 
     @property
     def broken(self) -> bool:
-        """Whether the client gets no whole answer."""
+        """True if the client does not get a whole answer."""
         return Piece(0, 1) not in self.acts(1, 0)
 
     @property
     def late(self) -> bool:
-        """Whether its answer comes whole, in the end: there is none without effect."""
+        """True if the whole answer comes in the end: such an answer exists only if the call has its effect."""
         return not self.broken and any(isinstance(act, Wait) for act in self.acts(1, 0))
 
 

@@ -1,1 +1,1 @@
-"""What a world keeps of the past, and how it lets the oldest go."""
+"""The past of a world: the lists that keep it, and the removal of the oldest items."""

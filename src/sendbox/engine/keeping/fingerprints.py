@@ -1,4 +1,4 @@
-"""How often each of very many names came: eight bytes a name, however many there are."""
+"""Counters for a very large number of names, with eight bytes for each name."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ class Fingerprints:
     def add(self, name: bytes) -> int:
         """One more of a name; returns how many came before."""
         number = int.from_bytes(name[:SIZE])
-        seen = self._seen.get(name[0])
-        if seen is None:
+        numbers = self._seen.get(name[0])
+        if numbers is None:
             self._seen[name[0]] = array("Q", (number,))
             return 0
-        place = bisect_left(seen, number)
-        if place < len(seen) and seen[place] == number:
+        place = bisect_left(numbers, number)
+        if place < len(numbers) and numbers[place] == number:
             count = self._again[number] = self._again.get(number, 0) + 1
             return count
-        seen.insert(place, number)
+        numbers.insert(place, number)
         return 0
 
     def __contains__(self, name: bytes) -> bool:
         number = int.from_bytes(name[:SIZE])
-        seen = self._seen.get(name[0], ())
-        place = bisect_left(seen, number)
-        return place < len(seen) and seen[place] == number
+        numbers = self._seen.get(name[0], ())
+        place = bisect_left(numbers, number)
+        return place < len(numbers) and numbers[place] == number

@@ -28,7 +28,7 @@ MESSAGES: Final = "messages"
 
 
 class Mark(NamedTuple):
-    """How far a world had come: its entries, what was sent, and what each of its parts had made."""
+    """The state of a world at one moment: the number of its entries, its mark of deliveries, a count for each part."""
 
     entries: int
     sent: Sent
@@ -36,7 +36,7 @@ class Mark(NamedTuple):
 
 
 class Forgetting:
-    """What of one world may go. One pass at a time: `work` is what is left of it, None between two passes."""
+    """Forgets the oldest items of one world. One pass at a time: `work` is the rest of it, None between two passes."""
 
     __slots__ = ("_looked", "_marks", "_messages", "_next", "waits", "work", "world")
 
@@ -54,12 +54,12 @@ class Forgetting:
 
     @property
     def entries(self) -> int:
-        """How many entries of the journal are kept."""
+        """The number of journal entries that are kept."""
         return len(self.world.journal) - self.world.journal.first
 
     @property
     def messages(self) -> int:
-        """How many messages are kept."""
+        """The number of messages that are kept."""
         return self.world.counts.get(MESSAGES, 0)
 
     def note(self) -> None:
@@ -71,29 +71,29 @@ class Forgetting:
             self._next = length + max(1, self.entries // _MARKS)
 
     def of_entries(self, most: int, bound: str) -> None:
-        """Begins to forget the oldest entries, where there are more than `most`; a tenth of it more than it must."""
+        """Begins to forget the oldest entries if there are more than `most`: the surplus, and a tenth of `most`."""
         count = self.entries
         if self.work is None and count > most:
             self.work = self._before(self.world.journal.first + count - most + most // 10, bound)
 
     def of_messages(self, most: int, bound: str) -> None:
-        """Begins to forget the oldest messages that have ended, where there are `most`, and a tenth of it more.
+        """Begins to forget the oldest ended messages if there are `most` or more: the surplus, and a tenth of `most`.
 
-        Where too few have ended they are looked for again when enough has happened.
+        If too few have ended, the next search begins when enough has happened.
         """
         if self._messages is None or self.work is not None or self.messages < most:
             return
         part = list(self.world.parts.values())[self._messages]
         few = max(1, most // 10)
-        made, fired = part.made, self.world.fired
+        total, fired = part.made, self.world.fired
         last_made, last_fired = self._looked
-        if made < last_made + few and fired < last_fired + few and not (fired > last_fired and self.world.idle):
+        if total < last_made + few and fired < last_fired + few and not (fired > last_fired and self.world.idle):
             return
-        self._looked = (made, fired)
+        self._looked = (total, fired)
         self.work = self._oldest(part, self._messages, self.messages - most + few, bound)
 
     def step(self) -> bool:
-        """Does a part of the pass; whether it has ended."""
+        """Does a part of the pass; True if the pass has ended."""
         if self.work is not None and next(self.work, self) is self:
             self.work = None
         return self.work is None
@@ -112,8 +112,8 @@ class Forgetting:
             mark = self._marks[passed - 1]
             del self._marks[:passed]
             yield from self.world.outlets.forget(mark.sent)
-            for part, made in zip(self.world.parts.values(), mark.made, strict=True):
-                yield from part.forget(made, bound, ALL)
+            for part, count in zip(self.world.parts.values(), mark.made, strict=True):
+                yield from part.forget(count, bound, ALL)
 
     def _oldest(self, part: Part, place: int, count: int, bound: str) -> Iterator[None]:
         """Forgets so many of the oldest messages that have ended, and all else that was there before them."""

@@ -26,7 +26,7 @@ class Reading(Generic[T]):
 
     @property
     def behind(self) -> int:
-        """How many items were not read yet."""
+        """The number of items that were not read yet."""
         return self._items.made - self._read
 
     def read(self) -> Generator[None, None, None]:
@@ -45,7 +45,7 @@ class Reading(Generic[T]):
             pass
 
     def _take(self, name: str, item: T) -> None:
-        """What becomes of an item that was read."""
+        """Takes an item that was read."""
 
 
 class Index(Reading[T], Mapping[str, T]):

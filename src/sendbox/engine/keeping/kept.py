@@ -12,7 +12,7 @@ ALL: Final = 1 << 60
 
 
 class Forgotten(NamedTuple, Generic[T]):
-    """What was taken out of a list, and the place of the first item that was not looked at."""
+    """The items that were taken out of a list, and the place of the first item that was not examined."""
 
     gone: list[T]
     place: int
@@ -29,7 +29,7 @@ class Kept(list[T]):
 
     @property
     def made(self) -> int:
-        """How many there were so far, with those that were forgotten."""
+        """The number of all items so far, including the forgotten ones."""
         return self.lost + len(self)
 
     def forget(self, first: int, until: int, goes: Callable[[T], bool], most: int = ALL) -> Forgotten[T]:

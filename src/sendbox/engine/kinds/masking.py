@@ -103,10 +103,10 @@ def address_shown(text: str) -> str:
 
 def _without_value(message: str) -> str:
     """The message of a finding, which begins with a value that is a secret."""
-    found = _WORDS.fullmatch(message)
-    if found is None:
+    match = _WORDS.fullmatch(message)
+    if match is None:
         return MARK
-    return message if found[2].startswith(" is missing") else masked(found[1]) + found[2]
+    return message if match[2].startswith(" is missing") else masked(match[1]) + match[2]
 
 
 def _line(text: str) -> str:
@@ -129,8 +129,8 @@ def _finding(finding: Mapping[str, Any]) -> Mapping[str, Any]:
     return {**finding, "value": value and masked(str(value)), "message": _without_value(message)}
 
 
-def _second(found: re.Match[str]) -> str:
-    return found[1] + masked(found[2])
+def _second(match: re.Match[str]) -> str:
+    return match[1] + masked(match[2])
 
 
 class Mask:
@@ -166,8 +166,8 @@ class Mask:
             except orjson.JSONDecodeError:
                 pass
             else:
-                shown = self._value(value, "", KEYS)
-                return text if shown == value else orjson.dumps(shown).decode()
+                hidden = self._value(value, "", KEYS)
+                return text if hidden == value else orjson.dumps(hidden).decode()
         if "@" in text:  # a search for a word is much faster than one for a pattern
             text = _USER.sub(MARK + "@", text)
         if "%40" in text:
@@ -182,27 +182,27 @@ class Mask:
         if "callback" in lower:
             text = _FIELD.sub(self._field, text)
         if "?" in text and ("callback" in lower or "webhook" in lower):
-            text = _CALLBACK.sub(lambda found: found[1] + address_shown(found[2]), text)
+            text = _CALLBACK.sub(lambda match: match[1] + address_shown(match[2]), text)
         if "callback" in lower and "headers" in lower:
-            text = _HEADERS.sub(lambda found: found[1] + _HEADER.sub(_second, found[2]), text)
-            text = _BLOCK.sub(lambda found: found[1] + found[2] + _ENTRY.sub(_second, found[3]), text)
-        return text if self._known is None else self._known.sub(lambda found: masked(found[0]), text)
+            text = _HEADERS.sub(lambda match: match[1] + _HEADER.sub(_second, match[2]), text)
+            text = _BLOCK.sub(lambda match: match[1] + match[2] + _ENTRY.sub(_second, match[3]), text)
+        return text if self._known is None else self._known.sub(lambda match: masked(match[0]), text)
 
     def line(self, text: str) -> str:
         """A line of a log, masked; the addresses in it are those of webhooks."""
         return address_shown(self.text(text))
 
-    def _field(self, found: re.Match[str]) -> str:
+    def _field(self, match: re.Match[str]) -> str:
         """The callback of a form: decoded, masked, and encoded again if it has something to hide."""
-        text = unquote_plus(found[2])
+        text = unquote_plus(match[2])
         try:
             value = orjson.loads(text)
         except orjson.JSONDecodeError:
-            shown = address_shown(self.text(f"callback: {text}").removeprefix("callback: "))
+            masked_text = address_shown(self.text(f"callback: {text}").removeprefix("callback: "))
         else:
             hidden = self._value(value, "callback", KEYS)
-            shown = text if hidden == value else orjson.dumps(hidden).decode()
-        return found[0] if shown == text else found[1] + MARK.join(map(quote_plus, shown.split(MARK)))
+            masked_text = text if hidden == value else orjson.dumps(hidden).decode()
+        return match[0] if masked_text == text else match[1] + MARK.join(map(quote_plus, masked_text.split(MARK)))
 
     def _value(self, value: Any, name: str, keys: Iterable[str]) -> Any:
         if isinstance(value, str):
@@ -218,14 +218,14 @@ class Mask:
             if "path" in value and "rule" in value and "message" in value:
                 value = _finding(value)
             called = "url" in value or "callback" in name.lower()
-            shown = {
-                each: _headers(item) if called and each == "headers" else self._value(item, str(each), keys)
-                for each, item in value.items()
+            view = {
+                key: _headers(item) if called and key == "headers" else self._value(item, str(key), keys)
+                for key, item in value.items()
             }
             for field in _addresses(value, name):
-                if isinstance(shown.get(field), str):
-                    shown[field] = address_shown(shown[field])
-            return shown
+                if isinstance(view.get(field), str):
+                    view[field] = address_shown(view[field])
+            return view
         return [self._value(item, name, keys) for item in value] if isinstance(value, list | tuple) else value
 
 

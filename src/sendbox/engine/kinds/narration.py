@@ -38,7 +38,7 @@ class Told(NamedTuple):
 
     @property
     def text(self) -> str:
-        """What happened, whole."""
+        """The whole text: the event, and the answer if there is one."""
         return self.what if self.answer is None else f"{self.what} → {self.answer}"
 
     @property
@@ -52,7 +52,7 @@ class Told(NamedTuple):
 
 
 class Names:
-    """What messages are called: m1, m2, … in the order in which they are met, unless a name of it is `known`."""
+    """The short names of messages: m1, m2, … in the order of first use, unless `known` has a name for a message."""
 
     def __init__(self, known: Mapping[str, str] = _NONE) -> None:
         self._names = dict(known)
@@ -91,7 +91,7 @@ class Teller:
         self._sent = sent
 
     def tell(self, entry: Entry) -> Told | None:
-        """One entry, masked; None where other entries tell it. An unknown kind is shown with its fields."""
+        """One entry, masked; None if other entries tell it. An unknown kind is shown with its fields."""
         entry = MASK.view(entry)
         if entry["kind"] in self._told:
             tell = self._told[entry["kind"]]
@@ -143,7 +143,7 @@ class Teller:
         return f"signup{client} {event['status']}"
 
 
-#: How a kind is put into words: from the view of an entry; None where other entries tell it.
+#: How a kind is put into words: from the view of an entry; None if other entries tell it.
 Tell = Callable[[Teller, Entry], Told]
 
 

@@ -70,7 +70,7 @@ def request_view(_on: Observer, record: RequestRecord) -> View:
 
 
 def _request_lines(canon: Canon, record: RequestRecord) -> Iterator[Line]:
-    """What was asked and how it was answered; the path without the query, which may hold the key."""
+    """The line of a request and its answer; the path is without the query, which may contain the key."""
     yield {
         "operation": record.operation,
         "method": record.method,
@@ -109,7 +109,7 @@ def _parsed(row: Row, record: RequestRecord) -> Any:
 
 
 def json_of(raw: bytes) -> Any:
-    """What a body says in JSON; None where it is something else."""
+    """The JSON value of a body; None if the body is not JSON."""
     try:
         return orjson.loads(raw)
     except orjson.JSONDecodeError:
@@ -145,7 +145,7 @@ def delivery_view(on: Observer, delivery: Delivery) -> shapes.Webhook:
 
 
 def _try_view(this_try: Try) -> shapes.WebhookTry:
-    """One try; `rule` where one answered in the receiver's place."""
+    """One try; `rule` is set if a rule answered in place of the receiver."""
     rule = this_try.rule.title if isinstance(this_try, FakedTry) else None
     return shapes.WebhookTry(at=moment(this_try.at), status=this_try.status, error=this_try.error, rule=rule)
 
@@ -180,7 +180,7 @@ def _tried_lines(canon: Canon, numbered: tuple[Delivery, int]) -> Iterator[Line]
 
 
 class _Posted:
-    """What coverage remembers of webhooks: events posted, events and deliveries taken, how far each thread came."""
+    """Coverage's memory of webhooks: events posted, events and deliveries taken, newest place in each thread."""
 
     def __init__(self) -> None:
         self.events: set[Any] = set()
@@ -190,7 +190,7 @@ class _Posted:
 
 
 def _count_try(collector: Collector, numbered: tuple[Delivery, int]) -> None:
-    """What a try carried, how it was answered, what came before it."""
+    """Counts a try: the events it carried, its answer, and the events before it."""
     delivery, index = numbered
     this_try = delivery.tries[index]
     events = delivery.events
@@ -243,7 +243,7 @@ def _take(collector: Collector, posted: _Posted, events: Iterable[Any]) -> None:
 
 
 def _failure(status: int | None, error: str | None) -> str:
-    """How a try failed; one that is still under way counts as one without an answer yet."""
+    """The kind of failure of a try; one that is still under way is its own kind."""
     if error is None and status is not None:
         return "answered 5xx" if status >= 500 else "answered 4xx"
     return {"timeout": "timeout", "redirect": "redirect", None: "under way"}.get(error, "no connection")
@@ -314,9 +314,9 @@ def _webhook_fault_lines(canon: Canon, applied: InjectedFault) -> Iterator[Line]
         yield {"rule": applied.rule.title, "fault": applied.rule.fault.text, "event": canon.event(event)}
 
 
-def _count_fault(collector: Collector, dimension: str, shown: Any) -> None:
+def _count_fault(collector: Collector, dimension: str, fault: Any) -> None:
     """A fault that the scenario asked for: a word, a word and its value, or an object with one key."""
-    text = str(next(iter(shown)) if isinstance(shown, Mapping) else shown)
+    text = str(next(iter(fault)) if isinstance(fault, Mapping) else fault)
     collector.count(dimension, text.partition(" ")[0])
 
 
@@ -402,15 +402,15 @@ OBSERVED: Final = Observed(
         Kind("delivery", _delivery, nothing, shows=shapes.DeliveryShown),  # its tries tell what was sent
         Kind("try", _tried, _tried_lines, _count_try, _tell_try, section="§6", shows=shapes.TryShown),
         # what an entry of the timeline did has entries of its own, whether a scenario or a tester let it happen
-        Kind("timeline", lambda _on, what: {"entry": what}, nothing, tell=_tell_timeline),
+        Kind("timeline", lambda _on, entry: {"entry": entry}, nothing, tell=_tell_timeline),
         Kind("lapse", _lapse, _lapse_lines, _count_lapse, _tell_lapse),
         Kind(
             "advice",
             _advice,
-            lambda _canon, what: ({"code": what[0].code},),
-            lambda collector, what: collector.lean(what[0].assumed),
+            lambda _canon, remark: ({"code": remark[0].code},),
+            lambda collector, remark: collector.lean(remark[0].assumed),
             lambda _teller, entry: Told(WORLD, f"advice: {cut(entry['advice']['message'], 2 * SHOWN)}", "dim"),
-            advice=lambda what: what[:1],
+            advice=lambda remark: remark[:1],
             shows=shapes.AdviceShown,
         ),
         *(Kind(name, _plain, None, tell=_tell_opened) for name in ("opened", "reset", "restored")),

@@ -61,10 +61,10 @@ class Kind:
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """What a webhook may carry, by the type of its record.
+    """A kind of event in a webhook, by the type of its record.
 
-    `item` is what coverage counts it as; `place` is the thread that it belongs to and its place there, None where it
-    has no order.
+    `item` is its name for coverage; `place` is the thread that it belongs to and its place there, None if it has no
+    order.
     """
 
     view: Callable[[Any], View]
@@ -75,7 +75,7 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class Lapse:
-    """What may stop being true without a step: its view, its canonical form, what coverage counts."""
+    """A kind of lapse, a state that ends without a step: its view, its canonical form, and its counter for coverage."""
 
     view: Callable[[Any], View]
     line: Callable[[Any, Any], Line]
@@ -84,7 +84,7 @@ class Lapse:
 
 @dataclass(frozen=True, slots=True)
 class Observed:
-    """What the engine or a service has to be observed.
+    """The rows of the engine, or of one service, for observers.
 
     `names` are canonical names by the type of what they name; `paths` gives a request's path without names of the
     world; `steps` put what is still to come into words, by the name of the step's handler. For coverage, `called`
@@ -125,9 +125,9 @@ class Kinds:
         self.posted: Final = tuple(part.posted for part in observed if part.posted is not None)
 
     def words(self, entry: Entry) -> str:
-        """One entry in words, by itself; nothing where other entries tell it."""
-        told = Teller(self.told, Names(), ()).tell(entry)
-        return "" if told is None else told.text
+        """One entry in words, by itself; nothing if other entries tell it."""
+        narration = Teller(self.told, Names(), ()).tell(entry)
+        return "" if narration is None else narration.text
 
 
 class Observer:
@@ -150,5 +150,5 @@ class Observer:
         return view
 
     def event(self, event: Any) -> View:
-        """What a webhook carries, in short."""
+        """A short view of an event of a webhook."""
         return self.kinds.events[type(event)].view(event)

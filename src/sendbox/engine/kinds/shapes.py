@@ -1,6 +1,6 @@
-"""What views of the engine hold, as types: remarks on requests, webhooks, and entries of the journal.
+"""The types of the engine's views: remarks on requests, webhooks, and entries of the journal.
 
-An entry has `n`, `at` and `kind` beside what stands here.
+An entry also has `n`, `at` and `kind`, which are not listed here.
 """
 
 from __future__ import annotations

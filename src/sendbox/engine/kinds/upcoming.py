@@ -1,4 +1,4 @@
-"""What is still to come in a world: the next steps of its timeline, in words.
+"""The future of a world: the next steps of its timeline, in words.
 
 Steps that will have no effect, a ttl whose condition is met or a path that was dropped, are passed over.
 """
@@ -46,12 +46,12 @@ def _soonest(world: World) -> Iterator[tuple[int, Callable[..., Any], Any]]:
     front = [(steps[0][:3], 0, 0)] if steps else []
     while front:
         (instant, rank, seq), index, passed = heappop(front)
-        handler, what = steps[index][3:]
-        if isinstance(what, Run):
-            if what.first + passed + 1 < len(what.whats):
+        handler, subject = steps[index][3:]
+        if isinstance(subject, Run):
+            if subject.first + passed + 1 < len(subject.whats):
                 heappush(front, ((instant, rank + 1, seq + 1), index, passed + 1))
-            what = what.whats[what.first + passed]
-        yield instant, handler, what
+            subject = subject.whats[subject.first + passed]
+        yield instant, handler, subject
         for child in (2 * index + 1, 2 * index + 2):
             if not passed and child < len(steps):
                 heappush(front, (steps[child][:3], child, 0))

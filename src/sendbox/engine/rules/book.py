@@ -26,7 +26,7 @@ USED: Final = "used"
 
 
 class Drawn(NamedTuple):
-    """What a case draws from a rule: so many drew before, and when `raced` another could have as well."""
+    """The draw of a case from a rule: `number` cases drew before, and if `raced` another one could have been first."""
 
     draw: Draw
     number: int
@@ -69,7 +69,7 @@ class Rulebook(Generic[R]):
 
     @property
     def put(self) -> bool:
-        """Whether control ever put a rule in front."""
+        """True if control ever put a rule in front."""
         return self._put > 0
 
     def set_rules(self, rules: Sequence[R]) -> None:
@@ -143,7 +143,7 @@ class Rulebook(Generic[R]):
         return decisions, order_sensitive
 
     def _comes(self, rule: R, case: Case, *, takes: bool) -> tuple[bool, Drawn | None, bool]:
-        """Whether a rule takes a case that it is about; what it drew, and whether that went by arrival."""
+        """(True if a rule takes a case that it is about; its draw; True if that depended on the order of arrival)."""
         when = rule.when
         drawn: Drawn | None = None
         by_arrival = False
@@ -169,21 +169,21 @@ class Rulebook(Generic[R]):
 
     @staticmethod
     def _turn(rule: R, before: int) -> bool:
-        """Whether it is the turn of a case that came after so many others."""
+        """True if it is the turn of a case that came after `before` others."""
         nth, every = rule.when.nth, rule.when.every
         return (nth is None or before + 1 in several(nth)) and (every is None or (before + 1) % every == 0)
 
     def _left(self, rule: R, case: Case) -> bool:
-        """Whether a rule may still be used for a case; one that it decided before is not counted again."""
+        """True if a rule may still be used for a case; a case that it decided before is not counted again."""
         used = self.memory.known(USED, *counter(rule, case))
         return rule.times is None or used is None or len(used) < rule.times or used.find(case.ordinal) is not None
 
     def strikes(self, rule: R, case: Case) -> bool:
-        """Whether a rule whose turn has come decides; a list whose rules may let a case pass says so here."""
+        """True if a rule whose turn has come decides; overridden by lists whose rules may let a case pass."""
         return True
 
     def not_its_turn(self, rule: R, case: Case) -> str | None:
-        """Why a rule that is about a case did not take it; nothing is changed."""
+        """The reason why a rule that is about a case did not take it, or None; nothing is changed."""
         when, name, kind = rule.when, counter(rule, case), case.kind
         of = "" if when.per is None else f" of this {when.per}"
         if (closed := when.closed(case.instant, self._start)) is not None:
@@ -200,14 +200,14 @@ class Rulebook(Generic[R]):
                 if counted is not None:
                     position = f"this is {kind} {counted.number + 1}{of} that asked"
                 nth = " or ".join(map(str, several(when.nth)))
-                word, wanted = ("nth", f"{kind} {nth}") if nth else ("every", f"one in {when.every}")
-                return f"{word}: {position}, wanted {wanted}"
+                word, expected = ("nth", f"{kind} {nth}") if nth else ("every", f"one in {when.every}")
+                return f"{word}: {position}, wanted {expected}"
         if rule.times is not None and self._place(USED, case, *name) is None:
             return f"times: it decided {rule.times} {kind}s{of} already, which is all it may"
         return None
 
     def _place(self, counter: str, case: Case, *key: str) -> Place | None:
-        """The place of a case in a series, None where it has none."""
+        """The place of a case in a series; None if it has none."""
         series = self.memory.known(counter, *key)
         return None if series is None else series.find(case.ordinal)
 

@@ -1,4 +1,4 @@
-"""Conditions of rules: what each asks of a case, whether that holds, and in which words it does not."""
+"""Conditions of rules: what each asks of a case, whether that holds, and the words for a case that does not meet it."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ class Condition(Protocol):
 
     @property
     def holds(self) -> Callable[[Case], object]:
-        """Tells whether a case meets it."""
+        """A function that is true for a case that meets it."""
 
     def says(self, case: Case) -> str:
-        """What a case is that does not meet it, and what was wanted."""
+        """The words for a case that does not meet it: the actual value, and the wanted one."""
 
 
 class Backward(Condition, Protocol):
     """A condition about what happened before: it may stop or begin to hold later, and may depend on who came first."""
 
     def raced(self, case: Case) -> bool:
-        """Whether what it looks at could as well have come after the case."""
+        """True if the things that it looks at could also have come after the case."""
 
 
 #: What a condition of a field may want of it; of several values one is enough.
@@ -48,12 +48,12 @@ class Like:
 
     def says(self, case: Case) -> str:
         """The texts that do not match; a subject is a name, and stands without quotation marks."""
-        value, wanted = case.value(self.name), " or ".join(map(quoted, self.patterns))
+        value, expected = case.value(self.name), " or ".join(map(quoted, self.patterns))
         if isinstance(value, str):
-            return f"{value if value == case.subject else quoted(value)} does not match {wanted}"
+            return f"{value if value == case.subject else quoted(value)} does not match {expected}"
         if value:
-            return f"none of {', '.join(map(quoted, value))} matches {wanted}"
-        return f"there is no {self.name}, wanted {wanted}"
+            return f"none of {', '.join(map(quoted, value))} matches {expected}"
+        return f"there is no {self.name}, wanted {expected}"
 
 
 def _like(name: str, patterns: tuple[Pattern, ...]) -> Callable[[Case], object]:
@@ -81,7 +81,7 @@ class Among:
     words: tuple[str, ...]
 
     def holds(self, case: Case) -> bool:
-        """Whether a text of the field is one of the words."""
+        """True if a text of the field is one of the words."""
         return any(word in self.words for word in case.words(self.name))
 
     def says(self, case: Case) -> str:
@@ -97,13 +97,13 @@ class Equal:
     numbers: tuple[int, ...]
 
     def holds(self, case: Case) -> bool:
-        """Whether the field is one of them."""
+        """True if the field is one of the numbers."""
         return case.value(self.name) in self.numbers
 
     def says(self, case: Case) -> str:
         """The number that it is."""
-        wanted = " or ".join(map(str, self.numbers))
-        return f"this is {self.name} {case.value(self.name)}, wanted {self.name} {wanted}"
+        expected = " or ".join(map(str, self.numbers))
+        return f"this is {self.name} {case.value(self.name)}, wanted {self.name} {expected}"
 
 
 class Not:
@@ -116,7 +116,9 @@ class Not:
 
     def __init__(self, *groups: Mapping[str, Wanted]) -> None:
         self.groups = groups
-        self.tests = tuple(tuple((name, condition(name, wanted)) for name, wanted in group.items()) for group in groups)
+        self.tests = tuple(
+            tuple((name, condition(name, expected)) for name, expected in group.items()) for group in groups
+        )
         backward = [test for group in self.tests for _, test in group if hasattr(test, "raced")]
         if backward:
             self.raced = lambda case: any(test.raced(case) for test in cast("list[Backward]", backward))
@@ -127,7 +129,7 @@ class Not:
         return self.groups[0] if len(self.groups) == 1 else self.groups
 
     def holds(self, case: Case) -> bool:
-        """Whether no group holds as a whole."""
+        """True if no group holds as a whole."""
         return not any(all(test.holds(case) for _, test in group) for group in self.tests)
 
     def says(self, case: Case) -> str:
@@ -136,7 +138,7 @@ class Not:
         return "; ".join(f"{' and '.join(name for name, _ in group)} must not hold, and does" for group in held)
 
     def without(self, name: str) -> Not | None:
-        """The same without the groups that ask for a field; None where that is all of them."""
+        """The same without the groups that ask for a field; None if no group is left."""
         left = [group for group in self.groups if name not in group]
         return Not(*left) if left else None
 
@@ -151,11 +153,11 @@ class Not:
 
 
 def condition(name: str, wanted: Wanted) -> Condition:
-    """What a rule wants of a field as a condition."""
+    """The condition for the value that a rule wants of a field."""
     values: Any = several(wanted)
-    for kind, made in ((Pattern, Like), (str, Among), (int, Equal)):
+    for kind, condition_type in ((Pattern, Like), (str, Among), (int, Equal)):
         if isinstance(values[0], kind):
-            return made(name, values)
+            return condition_type(name, values)
     return cast("Condition", wanted)
 
 
@@ -165,7 +167,7 @@ def several(wanted: T | tuple[T, ...] | None) -> tuple[T, ...]:
 
 
 def fits(value: object, expected: object) -> bool:
-    """Whether a value is the expected one, or one of several; a text is like a pattern."""
+    """True if a value is the expected one, or one of several; a text may also match a pattern."""
     return any(
         isinstance(value, str) and bool(one.matches(value))
         if isinstance(one, Pattern)

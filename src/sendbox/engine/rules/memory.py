@@ -1,4 +1,4 @@
-"""What a list of rules remembers: which cases drew, were counted, or were decided, each in order of arrival."""
+"""The memory of a list of rules: the cases that drew, were counted, or were decided, each in order of arrival."""
 
 from __future__ import annotations
 
@@ -79,5 +79,5 @@ class Memory:
         return series
 
     def known(self, *key: str) -> Series | None:
-        """The series of a key, None where no case came."""
+        """The series of a key; None if no case came."""
         return self._series.get(key)

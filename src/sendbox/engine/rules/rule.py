@@ -28,7 +28,7 @@ class Hours(Protocol):
     """Hours that come again."""
 
     def open(self, at: int) -> bool:
-        """Whether an instant lies in them."""
+        """True if an instant lies in these hours."""
 
 
 class When:
@@ -57,9 +57,9 @@ class When:
         per: str | None = None,
         **asked: Wanted | None,
     ) -> None:
-        self.asked = {name: wanted for name, wanted in asked.items() if wanted is not None}
+        self.asked = {name: expected for name, expected in asked.items() if expected is not None}
         self.conditions: Final[tuple[tuple[str, Condition], ...]] = tuple(
-            (name, condition(name, wanted)) for name, wanted in self.asked.items()
+            (name, condition(name, expected)) for name, expected in self.asked.items()
         )
         self.tests: Final = tuple(test.holds for _, test in self.conditions)
         #: those about what happened before
@@ -80,17 +80,17 @@ class When:
 
     @property
     def limits(self) -> dict[str, object]:
-        """What it asks beside conditions, by name."""
+        """The limits that it has besides conditions, by name."""
         values = {name: getattr(self, name) for name in _LIMITS}
         return {name: value for name, value in values.items() if value is not None}
 
     @property
     def turns(self) -> bool:
-        """Whether it counts the cases that it is about."""
+        """True if it counts the cases that it is about."""
         return self.nth is not None or self.every is not None
 
     def closed(self, now: int, start: int) -> str | None:
-        """What an instant does not lie in, its `window` or its `hours`; `start` is the instant of the epoch."""
+        """`window` or `hours`, if an instant does not lie in it, else None; `start` is the instant of the epoch."""
         if (self.begins is not None and now < self.begins.instant(start)) or (
             self.ends is not None and now >= self.ends.instant(start)
         ):
@@ -100,17 +100,17 @@ class When:
         return None
 
     def pattern(self, name: str) -> Pattern | None:
-        """The one pattern that it wants of a field, None where it wants none or several."""
-        wanted = self.asked.get(name)
-        return wanted if isinstance(wanted, Pattern) else None
+        """The one pattern that it wants of a field; None if it wants none or several."""
+        expected = self.asked.get(name)
+        return expected if isinstance(expected, Pattern) else None
 
     def patterns(self, name: str) -> tuple[Pattern, ...]:
         """The patterns of which it wants one of a field."""
-        return tuple(wanted for wanted in several(self.asked.get(name)) if isinstance(wanted, Pattern))
+        return tuple(expected for expected in several(self.asked.get(name)) if isinstance(expected, Pattern))
 
     def words(self, name: str) -> tuple[str, ...] | None:
-        """The words that it wants of a field, None where it asks nothing of it."""
-        return tuple(wanted for wanted in several(self.asked.get(name)) if isinstance(wanted, str)) or None
+        """The words that it wants of a field; None if it asks nothing of the field."""
+        return tuple(expected for expected in several(self.asked.get(name)) if isinstance(expected, str)) or None
 
     def without(self, name: str) -> When:
         """The same without one of its conditions."""
@@ -173,17 +173,17 @@ class Rule:
 
     @property
     def draws(self) -> bool:
-        """Whether something is drawn for every case that it is about."""
+        """True if something is drawn for every case that it is about."""
         return self.when.share is not None
 
     @property
     def lenient(self) -> bool:
-        """Whether it may let a case pass whose turn has come."""
+        """True if it may let a case pass whose turn has come."""
         return False
 
     @property
     def counts(self) -> bool:
-        """Whether it goes by the order of arrival."""
+        """True if it depends on the order of arrival."""
         return self.when.turns or self.times is not None
 
     @property
@@ -193,7 +193,7 @@ class Rule:
 
 
 def difference(rule: Rule, case: Case) -> bool:
-    """Whether some condition does not hold: else the rule is about the case."""
+    """True if some condition does not hold; False means that the rule is about the case."""
     for holds in rule.when.tests:  # noqa: SIM110 # `any` makes a generator, for every rule of every attempt
         if not holds(case):
             return True

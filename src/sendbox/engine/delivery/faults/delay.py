@@ -32,5 +32,5 @@ class Delay(Timed):
 
 
 def waits(faulty: FaultyDelivery) -> bool:
-    """Whether it was not held, or released and sent, meanwhile."""
+    """True if the batch still waits: it was not held, queued or tried in the meantime."""
     return faulty.state == "waiting" and not faulty.queued and not faulty.tries

@@ -1,4 +1,4 @@
-"""What each fault of deliveries says and does; the files beside have one each."""
+"""The base of all faults of deliveries; each fault has its own file in this folder."""
 
 from __future__ import annotations
 
@@ -42,12 +42,12 @@ class FaultyDelivery(Delivery):
 
     @property
     def again(self) -> bool:
-        """Whether its events left before, in another batch: it is a copy, or stale."""
+        """True if its events left earlier in another batch: it is a copy, or stale."""
         return self.of is not None or self.mark != ""
 
 
 class Way(Protocol):
-    """What a fault may do with a batch on its way."""
+    """The operations that a fault has for a batch that is about to leave."""
 
     #: batches that leave outside their lines, before the answer of their request
     ahead: list[FaultyDelivery]
@@ -65,7 +65,7 @@ class Way(Protocol):
 
 
 class Spoilt(NamedTuple):
-    """What is wrong with the request of a batch: another content type than the target's, another secret's signature."""
+    """The errors in the request of a batch: another content type than the target's, the signature of another secret."""
 
     content_type: str | None = None
     bad_signature: bool = False
@@ -75,7 +75,7 @@ NOT_SPOILT: Final = Spoilt()
 
 
 class WebhookFault(Fault):
-    """What goes wrong with an event on its way.
+    """A fault that happens to an event on its way to the target.
 
     `split`: the event travels alone. `racing`: it meets only what happens before the answer of its own request.
     `follows`: it meets only events that another one of the same thing came before. `gathers`: the events of some time
@@ -106,31 +106,31 @@ class WebhookFault(Fault):
 
     @property
     def ending(self) -> tuple[int | None, str | None] | None:
-        """How each try ends instead, as `Outlets.outcome` takes it; None = tries are made, and it is about the way."""
+        """The outcome of each try, for `Outlets.outcome`; None = tries are made, and the fault is about the way."""
         return None
 
     @property
     def spoilt(self) -> Spoilt:
-        """What is wrong with its requests."""
+        """The errors that the fault puts into its requests."""
         return NOT_SPOILT
 
     def note(self, target: Target) -> str | None:
-        """Why the fault has no visible effect on this target; None where it has one."""
+        """The reason why the fault has no visible effect on this target; None if it has one."""
         return None
 
     def send(self, way: Way, faulty: FaultyDelivery, after: int) -> None:
-        """What becomes of a batch that is about to leave; `after` as drawn."""
+        """Handles a batch that is about to leave; `after` is the drawn time."""
         way.world.outlets.queue(faulty)
 
     def release(self, way: Way, faulty: FaultyDelivery) -> None:
-        """What becomes of a batch of events that were gathered."""
+        """Handles a batch of events that were gathered."""
         way.world.outlets.queue(faulty)
 
     def due(self, way: Way, faulty: FaultyDelivery, detail: Any) -> None:
         """A step that it scheduled."""
 
     def upcoming(self, faulty: FaultyDelivery) -> str | None:
-        """What such a step will do, in words; None = nothing."""
+        """The effect of a scheduled step, in words; None if it has none."""
         return None
 
     # -- of those that gather

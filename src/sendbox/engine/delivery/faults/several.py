@@ -103,12 +103,12 @@ class Several(WebhookFault):
 
 
 def leaves(fault: WebhookFault) -> bool:
-    """Whether a fault says how an event leaves, so that two of them contradict each other."""
+    """True if a fault decides how an event leaves: two such faults contradict each other."""
     return not isinstance(fault, Delay) and (fault.gathers or type(fault).send is not WebhookFault.send)
 
 
 def misfit(faults: Sequence[WebhookFault]) -> str | None:
-    """Why faults cannot meet an event together, None where they can."""
+    """The reason why faults cannot be combined for one event; None if they can."""
     kinds = [fault.kind for fault in faults]
     for kind in kinds:
         if kinds.count(kind) > 1:
