@@ -33,7 +33,7 @@ class Named(NamedTuple):
 
 
 class Compared(NamedTuple):
-    """A call, and what differs."""
+    """A call, and its differences."""
 
     call: Recorded
     made: Made
@@ -41,7 +41,7 @@ class Compared(NamedTuple):
 
 
 def comparison(calls: Sequence[Recorded], blueprint: Blueprint, *, values: bool = False) -> list[Compared]:
-    """Every call with its differences. Raises `Conflict` where the recorded times cannot be reached."""
+    """Every call with its differences. Raises `Conflict` if the recorded times cannot be reached."""
     from sendbox.server.loop import new_loop
 
     with asyncio.Runner(loop_factory=new_loop) as runner:
@@ -102,7 +102,7 @@ async def _comparison(calls: Sequence[Recorded], blueprint: Blueprint, *, values
 
 
 def _differences(calls: Sequence[Recorded], made: Sequence[Made], contract: Contract, *, values: bool) -> Differences:
-    """What differs, by the place of the call and the sign of the difference."""
+    """The differences, by the place of the call and the sign of the difference."""
     found: Differences = {}
     for place, (call, one) in enumerate(zip(calls, made, strict=True)):
         if one.answer is None:

@@ -31,7 +31,7 @@ _OF_FIELDS: Final = ("additionalProperties", "required")
 class Difference(NamedTuple):
     """A difference of one call: its kind, where it is, what was recorded and what is here, in words and without values.
 
-    `values` are both in words too, where they say more. `assumed` is the assumption that the schema names there.
+    `values` are both in words too, with more detail. `assumed` is the assumption that the schema names there.
     """
 
     kind: Kind
@@ -43,7 +43,7 @@ class Difference(NamedTuple):
 
     @property
     def sign(self) -> tuple[str, str]:
-        """What tells it from the other differences of its call; entries of one array are alike."""
+        """The key that identifies a difference within its call; entries of one array have the same key."""
         return self.kind, _INDEX.sub("[]", self.path)
 
 
@@ -98,7 +98,7 @@ def _found(
 
 
 def _pair(path: Path, a: Any, b: Any, *, values: bool) -> Difference | None:
-    """What two values at one place mean: None where they may differ."""
+    """The difference between two values at one place; None if they may differ."""
     shown = _shown(a), _shown(b)
     place = json_path(path)
     if a is MISSING:
@@ -134,12 +134,12 @@ def _words(line: str) -> list[str]:
 
 
 def _is_id(words: list[str], index: int) -> bool:
-    """Whether a word of a line is an id: the one after `OK` is, whatever its form."""
+    """True if a word of a line is an id: the one after `OK` is, whatever its form."""
     return (index == 1 and words[0] == "OK") or IDS.form.fullmatch(words[index]) is not None
 
 
 def _form(line: str) -> str:
-    """A line without what a client or an id may have put into it: upper-case words and short numbers stay."""
+    """A line without the parts that a client or an id may have put into it: upper-case words and short numbers stay."""
     return "|".join(word if re.fullmatch(r"[A-Z]+|\d{1,4}", word) else "…" for word in _words(line))
 
 
@@ -173,7 +173,7 @@ def _steps(path: str) -> list[str | int]:
 
 
 def _assumed(node: Any, steps: list[str | int]) -> str | None:
-    """The assumption of the deepest node on the way to a place, None where the schema names none."""
+    """The assumption of the deepest node on the way to a place, None if the schema names none."""
     assumed: str | None = None
     nodes = [node]
     for step in [*steps, None]:

@@ -18,7 +18,7 @@ LEGAL: Final = "legal: a HAR file (log.entries), or what GET /_sandbox/worlds/ID
 
 
 class Unreadable(Exception):
-    """A file that is not a recording; the text says what is wrong, and what is legal."""
+    """A file that is not a recording; the text gives the problem, and the legal kinds of files."""
 
 
 class Recorded(NamedTuple):
@@ -70,7 +70,7 @@ _WRONG: Final = (KeyError, TypeError, ValueError, AttributeError)
 
 
 def _entries(value: Any) -> Iterator[tuple[str, Any, Any]]:
-    """The entries of calls, each with its place and what reads it."""
+    """The entries of calls, each with its place and the function that reads it."""
     if isinstance(value, dict) and isinstance(value.get("log"), dict) and isinstance(value["log"].get("entries"), list):
         for number, entry in enumerate(value["log"]["entries"]):
             yield f"log.entries[{number}]", _from_har, entry

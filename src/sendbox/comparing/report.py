@@ -18,7 +18,7 @@ _NAMED: Final = 4
 
 
 def differing(compared: Sequence[Compared]) -> int:
-    """How many calls differ."""
+    """The number of calls that differ."""
     return sum(bool(one.named) for one in compared)
 
 
@@ -73,7 +73,7 @@ def as_object(compared: Sequence[Compared]) -> dict[str, Any]:
 
 
 def _path(one: Compared) -> str:
-    """The path of the operation; of a call that has none its own, without names."""
+    """The path of the operation; for a call without an operation, the call's own path, without names."""
     place = one.made.place
     return masked(one.call.path) if place is None or place.route is None else place.route.path
 

@@ -233,7 +233,7 @@ def accepted(calls: Sequence[Recorded], paths: Paths) -> list[str]:
 
 
 def _denied(call: Recorded, paths: Paths) -> bool:
-    """Whether a call was refused because of its key.
+    """True if a call was refused because of its key.
 
     Another status than 401 can mean something else too, so the answer must have the words of our refusal (A11, A37).
     """

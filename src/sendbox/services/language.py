@@ -1,4 +1,4 @@
-"""What all services share of the language: the key `assume`, and what senders and templates must be."""
+"""The part of the language that all services share: the key `assume`, and the rules for senders and templates."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ _ADDRESSES: Final = {"{url}": "/upload/*", "{message_id}": "/s/*"}
 
 
 def _path(row: Operation) -> str:
-    """The path of an operation, with `*` for what differs."""
+    """The path of an operation, with `*` for its parameters."""
     return _ADDRESSES.get(row.path) or _PARAMETER.sub("*", row.path)
 
 

@@ -1,4 +1,4 @@
-"""A setting of the assumptions: one row in the field of a dataclass, from which all that is said about it follows.
+"""A setting of the assumptions: one row in the field of a dataclass, from which all texts about it are made.
 
 The language's schema, how a scenario is read, the registry of assumptions and the documentation read the rows.
 """
@@ -25,10 +25,10 @@ _LAST: Final = ("default", "examples", "x-assumed", "x-says")
 
 
 class Reads(forms.Reads, Protocol):
-    """Reads values, and notes what is wrong with one."""
+    """A reader of values, which notes the problems of a value."""
 
     def complain(self, node: Any, rule: str, message: str, *, near: str | None = None) -> None:
-        """Notes that a value breaks a rule; `near` is what it probably means."""
+        """Notes that a value breaks a rule; `near` is the value that is probably meant."""
 
     def countries(self, node: Any) -> Sequence[Any]:
         """The countries that an MCC or an ISO code means, each with its `iso`."""
@@ -67,7 +67,7 @@ class Setting(NamedTuple):
         return _written(value, self.node)
 
     def others(self, value: Any) -> list[Any]:
-        """Other values than this one, as a scenario has them: all of them where these are words, else what is usual."""
+        """Other values than this one, as a scenario has them: all of them if these are words, else the usual ones."""
         if self.node.get("type") == "boolean":
             legal = [False, True]
         else:
@@ -131,7 +131,7 @@ def sequence(description: str, item: Form[R], says: str, **rules: Any) -> Form[R
 
 
 def into(make: Callable[..., Any], mapping: Value) -> Value:
-    """What is made of a mapping with its keys as arguments."""
+    """The result of a call with the keys of a mapping as arguments."""
     return Value(mapping.node, lambda node, reader: make(**mapping.read(node, reader)))
 
 

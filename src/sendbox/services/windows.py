@@ -54,7 +54,7 @@ class Window:
 
     @property
     def always(self) -> bool:
-        """Whether it is open all the time."""
+        """True if the window is open all the time."""
         return not self.days and (self.start == self.end or self.end - self.start == DAY_MINUTES)
 
     @property
@@ -64,7 +64,7 @@ class Window:
         return {"days": days, "start": _clock(self.start), "end": _clock(self.end), "tz": self.tz}
 
     def open(self, at: int) -> bool:
-        """Whether an instant lies inside."""
+        """True if an instant lies inside the window."""
         return self.next_open(at) == at
 
     def next_open(self, at: int) -> int:
@@ -184,7 +184,7 @@ _SHORT: Final = 5
 
 
 def _at_offset(sign: str, hours: int, minutes: int) -> str | None:
-    """A time zone that is so far from UTC all year, None if there is none."""
+    """The time zone that has this offset from UTC all year, None if there is none."""
     east = (hours * 60 + minutes) * (-1 if sign == "-" else 1)
     if east % 60 or not east:
         return _OFFSETS.get(east)
@@ -194,7 +194,7 @@ def _at_offset(sign: str, hours: int, minutes: int) -> str | None:
 
 @lru_cache(maxsize=256)
 def nearest(name: str) -> str | None:
-    """The time zone that is meant by what was written: by its name, an abbreviation or an offset; None if none is."""
+    """The time zone that a text most likely means: by its name, an abbreviation or an offset; None if there is none."""
     wanted = name[:64].strip().replace(" ", "_").replace("\N{MINUS SIGN}", "-").casefold()
     folded = {zone.casefold(): zone for zone in sorted(zones(), reverse=True)}
     cities = {zone.rpartition("/")[2]: zone for zone in folded}

@@ -28,7 +28,7 @@ _DEEP: Final = 6
 
 
 def addressee(world: World, body: bytes, query: bytes) -> str:
-    """The number in international form, as written where it has none, "" where body and query name no number."""
+    """The number in international form, as written if it has none, "" if body and query name no number."""
     raw = _in(_fields(body)) or _in(_fields(query))
     return normalize(raw, account_of(world).country) or raw
 
@@ -56,7 +56,7 @@ def _tags(value: Any) -> Iterator[str]:
 
 
 def _fields(raw: bytes) -> Any:
-    """What a body or a query says: JSON, or a form."""
+    """The content of a body or a query, as JSON or as a form."""
     if raw.lstrip()[:1] in (b"{", b"["):
         try:
             return parse_json(raw)

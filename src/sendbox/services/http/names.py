@@ -36,7 +36,7 @@ def unknown_fields(
 
 
 def refused_fields(exchange: Exchange, advice: list[Advice]) -> list[Finding]:
-    """The findings in place of the advice on unknown fields, where the setting refuses them (A57)."""
+    """The findings that replace the advice on unknown fields, if the setting refuses such fields (A57)."""
     if Assume.of(exchange.world).unknown_fields != "refuse":
         return []
     unknown = [remark for remark in advice if remark.code == UNKNOWN_FIELD]
@@ -50,7 +50,7 @@ def refused_fields(exchange: Exchange, advice: list[Advice]) -> list[Finding]:
 
 
 def nearest(name: str, known: Iterable[str]) -> str | None:
-    """The known name most like `name`, case aside, or None when no name is like it."""
+    """The known name that is most similar to `name`, ignoring case; None if no name is similar."""
     if len(name) > QUOTED:
         return None
     folded = {legal.lower(): legal for legal in sorted(known)}

@@ -38,7 +38,7 @@ QUALITY: Final = enum(QUALITIES)
 
 
 async def _load_tokens(_call: Call, given: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Loads what reads tokens off the loop, where a token is given."""
+    """Loads the module that reads tokens, off the loop, if the arguments have a token."""
     if given.get("token") is not None:
         await asyncio.get_running_loop().run_in_executor(None, tokens.preload)
     return given
@@ -163,7 +163,7 @@ async def move_number(
 
 
 def _like_a_number(text: str | None) -> None:
-    """Raises `ControlError` for a pattern, and for what is not written like a number."""
+    """Raises `ControlError` for a pattern, and for a text that is not written like a number."""
     if text is not None and (wrong := written.misfit(text)) is not None:
         raise ControlError(400, "bad_argument", f'"{text}" {wrong}')
 
@@ -184,7 +184,7 @@ def _signup(call: Call, signup_id: str, token: str | None = None) -> Signup:
 
 
 def _signup_view(world: World, signup: Signup) -> ListedSignup:
-    """A signup with the path of its hosted page, None where the token does not open it."""
+    """A signup with the path of its hosted page, which is None if the token does not open it."""
     is_open = Partner.of(world).valid(signup)
     page = f"/signup/{signup.id}?token={tokens.issue(world, signup)}" if is_open else None
     return ListedSignup(**asdict(signup_view(world, signup)), page=page)
@@ -237,7 +237,7 @@ def _number(world: World, step: Done) -> dict[str, Any]:
 
 
 def _named(world: World, name: str) -> str | None:
-    """Where the answer of `partner` shows the names of signups and templates, and the results of signups."""
+    """The place in the answer of `partner` that shows a name: of a signup, of a template, or of a signup's result."""
     held = Partner.of(world)
     made = ("signup", "chatapp_id", "phone_number_id") if name in world.plain else ("signup",)
     for at, signup in enumerate(held.signups.values()):

@@ -1,4 +1,4 @@
-"""How entries of partner management are observed: signups, templates, numbers, and codes on phones."""
+"""The observation of partner management's journal entries: signups, templates, numbers, and codes on phones."""
 
 from __future__ import annotations
 

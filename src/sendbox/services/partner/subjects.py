@@ -1,4 +1,4 @@
-"""What a scenario may expect of templates and signups."""
+"""The facts about templates and signups that a scenario may expect."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a phone shows of a template beside its text: header, footer, buttons, cards (§2.2).
+"""The parts of a template that a phone shows besides its text: header, footer, buttons, cards (§2.2).
 
 Values that do not fit leave what they were for as the template has it: a template may have changed since it was used.
 """
@@ -15,7 +15,7 @@ QUICK_REPLY = "QUICK_REPLY"
 
 
 def shown(template: Template, use: TemplateUse) -> dict[str, Any]:
-    """`{header, footer, buttons, cards, offer}`; a part that there is not is left out.
+    """`{header, footer, buttons, cards, offer}`; a part that does not exist is left out.
 
     `header` is `{kind, …}`: `text`, or what its value says. A button is `{type, text, …}`: `url`, `phone_number`,
     `code`, or the `value` that was given; `press` is the position by which a quick reply is pressed. `offer` is the

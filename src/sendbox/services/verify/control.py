@@ -1,4 +1,4 @@
-"""Operations on the codes of the Verify interface: what the user would read on the phone, and what became of it."""
+"""Operations on the codes of the Verify interface: the code that the user would read on the phone, and its state."""
 
 from __future__ import annotations
 

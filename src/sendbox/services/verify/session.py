@@ -94,7 +94,7 @@ class Session:
         return self.recorded
 
     def lapse(self) -> bool:
-        """Its validity has passed; False where it ended before."""
+        """Records that the session's validity has passed; False if the session ended before."""
         is_open = VALIDITY_PASSED in VALIDATION[self.recorded]
         if is_open:
             self.follow(VALIDITY_PASSED)
