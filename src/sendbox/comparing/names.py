@@ -14,8 +14,8 @@ class Rule(NamedTuple):
     form: re.Pattern[str]
 
 
-def _rule(what: str, name: str, form: str) -> Rule:
-    return Rule(what, re.compile(name), re.compile(form))
+def _rule(kind: str, name: str, form: str) -> Rule:
+    return Rule(kind, re.compile(name), re.compile(form))
 
 
 #: Everything that is passed over.

@@ -57,8 +57,8 @@ def read(raw: bytes) -> list[Recorded]:
         try:
             calls.append(read_one(entry))
         except _WRONG as error:
-            what = f'"{error.args[0]}" is missing' if isinstance(error, KeyError) else str(error)
-            raise Unreadable(f"it is damaged: {place}: {what}") from None
+            problem = f'"{error.args[0]}" is missing' if isinstance(error, KeyError) else str(error)
+            raise Unreadable(f"it is damaged: {place}: {problem}") from None
     if not calls:
         raise Unreadable(f"it has no call; {LEGAL}")
     calls.sort(key=lambda call: call.at)

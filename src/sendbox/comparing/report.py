@@ -92,10 +92,10 @@ def _told(difference: Difference) -> str:
 def _about(named: Named) -> str:
     rows = {row.id: row for row in registry()}
     ids = named.assumptions
-    told = ", ".join(f"{id_} ({rows[id_].confidence}) {rows[id_].title}" for id_ in ids[:_NAMED]) or "no assumption"
+    text = ", ".join(f"{id_} ({rows[id_].confidence}) {rows[id_].title}" for id_ in ids[:_NAMED]) or "no assumption"
     if len(ids) > _NAMED:
-        told += f", and {len(ids) - _NAMED} more"
+        text += f", and {len(ids) - _NAMED} more"
     if named.agreeing:
         still = "; the body still differs" if named.partly else ""
-        return f"{told}; agrees with {' or '.join(other.text for other in named.agreeing)}{still}"
-    return f"{told}; no setting agrees"
+        return f"{text}; agrees with {' or '.join(other.text for other in named.agreeing)}{still}"
+    return f"{text}; no setting agrees"

@@ -262,8 +262,8 @@ def _keys(problem: Problem, node: dict[str, Any]) -> Said:
     else:
         legal = f"{_span(low, high)} keys"
     keys = list(problem.value)
-    shown = ", ".join(key[:QUOTED] for key in keys[:5]) + (", …" if len(keys) > 5 else "")
-    subject = f"{len(keys)} keys ({shown}) are" if keys else "{} is"
+    names = ", ".join(key[:QUOTED] for key in keys[:5]) + (", …" if len(keys) > 5 else "")
+    subject = f"{len(keys)} keys ({names}) are" if keys else "{} is"
     yield problem.path, f"{subject} not a legal {name}; legal: {legal}"
 
 

@@ -36,13 +36,13 @@ def load(*places: Path) -> dict[str, Node]:
     for path in (path for place in places for path in sorted(place.glob("*.json"))):
         if path.name.endswith(".schema.json"):
             continue
-        found, referred = _of_file(path)
-        for name in found:
+        defined, referred = _of_file(path)
+        for name in defined:
             if name in definitions:
                 raise ValueError(
                     f"{name} is defined twice, the second time in {path.name}; names are unique over files"
                 )
-        definitions |= found
+        definitions |= defined
         referring = referred | referring
     for name, by in referring.items():
         if name not in definitions:
@@ -52,8 +52,8 @@ def load(*places: Path) -> dict[str, Node]:
 
 def load_alone(file: str, *places: Path) -> dict[str, Node]:
     """The definitions of one file, by its name, as they stand there; empty where the file does not exist."""
-    found = next((path for path in (place / file for place in places) if path.is_file()), None)
-    definitions: dict[str, Node] = {} if found is None else orjson.loads(found.read_bytes())["$defs"]
+    file_path = next((path for path in (place / file for place in places) if path.is_file()), None)
+    definitions: dict[str, Node] = {} if file_path is None else orjson.loads(file_path.read_bytes())["$defs"]
     return definitions
 
 

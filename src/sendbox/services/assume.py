@@ -309,8 +309,8 @@ def _read_zone(node: Given, reader: Reads) -> str:
     name = str(node.value)
     if name in zones():
         return name
-    shown = orjson.dumps(name).decode()
-    reader.complain(node, "time-zone", f"{shown} is not the name of an IANA time zone", near=nearest(name))
+    quoted = orjson.dumps(name).decode()
+    reader.complain(node, "time-zone", f"{quoted} is not the name of an IANA time zone", near=nearest(name))
     return "UTC"
 
 
@@ -321,8 +321,8 @@ def _read_countries(node: Given, reader: Reads) -> tuple[str, ...]:
 def _read_wait(node: Given, reader: Reads) -> int:
     time = reader.duration(node)
     if time == 0 and node.value in (0, "0s", "0ms"):
-        shown = orjson.dumps(node.value).decode()
-        reader.complain(node, "webhook_retry", f"{shown} is not a time to wait; a try follows after 1ms or more")
+        quoted = orjson.dumps(node.value).decode()
+        reader.complain(node, "webhook_retry", f"{quoted} is not a time to wait; a try follows after 1ms or more")
     return time
 
 

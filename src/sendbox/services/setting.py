@@ -71,8 +71,8 @@ class Setting(NamedTuple):
         if self.node.get("type") == "boolean":
             legal = [False, True]
         else:
-            shown = [] if self.other is None else [self.other]
-            legal = self.node.get("enum") or [self.written(self.default), *shown]
+            examples = [] if self.other is None else [self.other]
+            legal = self.node.get("enum") or [self.written(self.default), *examples]
         return [other for other in legal if other != self.written(value)]
 
     def definition(self) -> Node:

@@ -49,8 +49,8 @@ def _tags(value: Any) -> Iterator[str]:
     """The tags in a request: of the message that it is, or of each in its list; several stand in one text, too."""
     for message in value if isinstance(value, list) else [value]:
         for name in ("tag", "messageTag"):
-            given = message.get(name) if isinstance(message, dict) else None
-            for text in given if isinstance(given, list) else [given]:
+            tags = message.get(name) if isinstance(message, dict) else None
+            for text in tags if isinstance(tags, list) else [tags]:
                 if isinstance(text, str):
                     yield from map(str.strip, text.split(","))
 

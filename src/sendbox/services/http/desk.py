@@ -257,12 +257,12 @@ class Desk:
 
 def _shared(advice: list[Advice]) -> tuple[Advice, ...]:
     """One row for all calls with the same remarks, which are the same objects."""
-    said = tuple(map(id, advice))
-    known = _SAID.get(said)
+    ids = tuple(map(id, advice))
+    known = _SAID.get(ids)
     if known is None:
         if len(_SAID) >= _REMEMBERED:
             _SAID.clear()
-        known = _SAID[said] = tuple(advice)
+        known = _SAID[ids] = tuple(advice)
     return known
 
 

@@ -137,9 +137,9 @@ class Tokens:
     """Tokens that stand in for a key: a world gave them out, and they carry its tag (§5.3).
 
     `preload` imports the modules that read tokens, off the event loop. `given` is the token in a body, or None;
-    `subject` the name in it, unchecked, by which its world is found; `admitted` what it names in that world, or a
-    finding that says why it is not good. `missing` is why a call with neither key nor token reached no world, and what
-    to do about it.
+    `subject` the name in it, unchecked, by which its world is found; `admitted` the thing it names in that world, or a
+    finding that says why it is refused. `missing` is why a call with neither key nor token reached no world, and how
+    to fix it.
     """
 
     preload: Callable[[], None]

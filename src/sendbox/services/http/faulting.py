@@ -68,8 +68,8 @@ def _error(instead: Error, error: Refusal) -> Answer:
     return answer
 
 
-def _headers(given: tuple[tuple[str, str], ...]) -> tuple[tuple[bytes, bytes], ...]:
-    return tuple((name.lower().encode(), value.encode()) for name, value in given)
+def _headers(headers: tuple[tuple[str, str], ...]) -> tuple[tuple[bytes, bytes], ...]:
+    return tuple((name.lower().encode(), value.encode()) for name, value in headers)
 
 
 def _phrase(status: int) -> str:

@@ -43,9 +43,13 @@ def refused_fields(exchange: Exchange, advice: list[Advice]) -> list[Finding]:
     advice[:] = [remark for remark in advice if remark.code != UNKNOWN_FIELD]
     return [
         Finding(
-            each.path, "unknown-field", f"{_EFFECT.sub('', each.message)} ({each.section}, A57)", each.section, "A57"
+            remark.path,
+            "unknown-field",
+            f"{_EFFECT.sub('', remark.message)} ({remark.section}, A57)",
+            remark.section,
+            "A57",
         )
-        for each in unknown
+        for remark in unknown
     ]
 
 

@@ -113,7 +113,7 @@ def document(
         operation = _operation(route, contract.definitions, used)
         operation["operationId"] = _unique(route, taken)
         paths.setdefault(route.path, {})[route.method.lower()] = operation
-    told = {kind: {"post": _webhook(kind, webhook, used)} for kind, webhook in webhooks.items()}
+    path_items = {kind: {"post": _webhook(kind, webhook, used)} for kind, webhook in webhooks.items()}
     return {
         "openapi": "3.1.0",
         "info": {
@@ -127,7 +127,7 @@ def document(
         "servers": [{"url": origin}],
         "tags": [{"name": name} for name in dict.fromkeys(route.interface for route in routes)],
         "paths": paths,
-        "webhooks": told,
+        "webhooks": path_items,
         "components": {
             "schemas": components(contract.definitions, used),
             "securitySchemes": _SCHEMES,

@@ -98,9 +98,9 @@ def conversations(world: World, query: Query) -> list[dict[str, Any]]:
     points = []
     for (start, end, *told_apart), (count, cost) in sorted(totals.items()):
         metrics = {"conversation": count, "cost": cost / 1_000_000}
-        shown = {name: value for name, value in metrics.items() if name in query.metrics}
+        chosen = {name: value for name, value in metrics.items() if name in query.metrics}
         points.append({
-            "start": start // 1000, "end": end // 1000, **shown, **dict(zip(query.dimensions, told_apart, strict=True)),
+            "start": start // 1000, "end": end // 1000, **chosen, **dict(zip(query.dimensions, told_apart, strict=True)),
         })  # fmt: skip
     return points
 
@@ -160,13 +160,13 @@ class _Points:
         """The points, oldest first; clicks as a list."""
         listed = []
         for (start, end), point in sorted(self._points.items()):
-            shown = {"start": start // 1000, "end": end // 1000, **point}
-            if "clicked" in shown:
-                shown["clicked"] = [
+            view = {"start": start // 1000, "end": end // 1000, **point}
+            if "clicked" in view:
+                view["clicked"] = [
                     {"type": "quick_reply_button", "button_content": title, "count": count}
-                    for title, count in shown["clicked"].items()
+                    for title, count in view["clicked"].items()
                 ]
-            listed.append(shown)
+            listed.append(view)
         return listed
 
 

@@ -37,11 +37,11 @@ T = TypeVar("T")
 QUALITY: Final = enum(QUALITIES)
 
 
-async def _load_tokens(_call: Call, given: Mapping[str, Any]) -> Mapping[str, Any]:
+async def _load_tokens(_call: Call, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
     """Loads the module that reads tokens, off the loop, if the arguments have a token."""
-    if given.get("token") is not None:
+    if arguments.get("token") is not None:
         await asyncio.get_running_loop().run_in_executor(None, tokens.preload)
-    return given
+    return arguments
 
 
 @operation("GET", "/worlds/{id}/partner", answers=PartnerView)
@@ -214,7 +214,11 @@ def _legal(act: Callable[[], T]) -> T:
 def _templates_called(world: World, text: str) -> list[dict[str, Any]]:
     """The template of this id, else those of this name."""
     record = Partner.of(world).templates.by_id(text)
-    return [each for each in account_of(world).templates if each["name"] == text] if record is None else [record]
+    return (
+        [template for template in account_of(world).templates if template["name"] == text]
+        if record is None
+        else [record]
+    )
 
 
 def _template(world: World, step: Done) -> dict[str, Any]:
@@ -239,14 +243,14 @@ def _number(world: World, step: Done) -> dict[str, Any]:
 def _named(world: World, name: str) -> str | None:
     """The place in the answer of `partner` that shows a name: of a signup, of a template, or of a signup's result."""
     held = Partner.of(world)
-    made = ("signup", "chatapp_id", "phone_number_id") if name in world.plain else ("signup",)
+    keys = ("signup", "chatapp_id", "phone_number_id") if name in world.plain else ("signup",)
     for at, signup in enumerate(held.signups.values()):
-        shown = signup_view(world, signup)
-        for key in made:
-            if shown[key] == name:
+        view = signup_view(world, signup)
+        for key in keys:
+            if view[key] == name:
                 return f"signups.{at}.{key}"
-    found = held.templates.by_id(name) if name in world.plain else None
-    return None if found is None else f"templates.{account_of(world).templates.index(found)}.template_id"
+    template = held.templates.by_id(name) if name in world.plain else None
+    return None if template is None else f"templates.{account_of(world).templates.index(template)}.template_id"
 
 
 _SOONER: Final = frozenset({"sending", "rejected"})

@@ -354,8 +354,8 @@ class Partner(Part):
     @staticmethod
     def _expect(signup: Signup, state: str) -> None:
         if signup.state != state or signup.finishing:
-            shown = "being finished" if signup.finishing and not signup.ended else signup.state
-            raise Failure(f"the signup is {shown}, and must be {state} for this", "$.signup", "state", "§3.3", "A46")
+            current = "being finished" if signup.finishing and not signup.ended else signup.state
+            raise Failure(f"the signup is {current}, and must be {state} for this", "$.signup", "state", "§3.3", "A46")
 
     def _connect(self, signup: Signup, account_id: str, number_id: str | None, phone: str) -> BusinessNumber:
         self._free(phone)

@@ -39,18 +39,18 @@ def _header(template: Template, values: list[Any]) -> dict[str, Any] | None:
     kind = template.header
     if kind is None:
         return {"kind": "text", "text": template.heading} if template.heading else None
-    given = values[0] if values else None
+    value = values[0] if values else None
     if kind == "text":
-        text = given["text"].get(template.header_variable) if isinstance(given, dict) and "text" in given else given
+        text = value["text"].get(template.header_variable) if isinstance(value, dict) and "text" in value else value
         return {"kind": kind, "text": VARIABLE.sub(lambda match: _or(text, match[0]), template.heading)}
-    if isinstance(given, str):
-        return {"kind": kind_of(given), "link": given}
-    return _value(given) if isinstance(given, dict) else {"kind": kind}
+    if isinstance(value, str):
+        return {"kind": kind_of(value), "link": value}
+    return _value(value) if isinstance(value, dict) else {"kind": kind}
 
 
-def _value(given: dict[str, Any]) -> dict[str, Any]:
+def _value(parameter: dict[str, Any]) -> dict[str, Any]:
     """An object with one key as its kind and fields."""
-    kind, fields = next(iter(given.items()), ("", {}))
+    kind, fields = next(iter(parameter.items()), ("", {}))
     return {"kind": kind, **(fields if isinstance(fields, dict) else {})}
 
 
@@ -60,13 +60,13 @@ def _or(text: object, otherwise: str) -> str:
 
 def _button(at: int, button: Button, value: Any) -> dict[str, Any]:
     view: dict[str, Any] = {"type": button.type, "text": button.text}
-    key, given = ("url", value) if isinstance(value, str) else next(iter((value or {}).items()), ("", None))
+    key, parameter = ("url", value) if isinstance(value, str) else next(iter((value or {}).items()), ("", None))
     if button.type == QUICK_REPLY:
         return view | {"press": at}
     if button.type == "URL":
-        return view | {"url": VARIABLE.sub(lambda match: _or(given, match[0]), button.leads)}
+        return view | {"url": VARIABLE.sub(lambda match: _or(parameter, match[0]), button.leads)}
     if button.type == "PHONE_NUMBER":
         return view | {"phone_number": button.leads}
-    if isinstance(given, str) and key in ("url", "code"):
-        return view | {"code": given}
-    return view if given is None else view | {"value": given}
+    if isinstance(parameter, str) and key in ("url", "code"):
+        return view | {"code": parameter}
+    return view if parameter is None else view | {"value": parameter}

@@ -200,8 +200,8 @@ def _check_header(template: Template, values: list[Any]) -> Iterator[Problem]:
 def _check_header_value(template: Template, kind: str, value: Any) -> Iterator[Problem]:
     path, key = "params_header[0]", kind_of(value) if isinstance(value, str) else next(iter(value))
     if key != kind:
-        shown = show(value if isinstance(value, str) else key)
-        text = f"{shown} is a value of kind {key}, but the header of {template.title} is of kind {kind}"
+        quoted = show(value if isinstance(value, str) else key)
+        text = f"{quoted} is a value of kind {key}, but the header of {template.title} is of kind {kind}"
         yield misfit(path, "kind", text)
     elif not isinstance(value, str):
         yield from _check_fields(template, kind, value[kind], f"{path}.{kind}")

@@ -40,9 +40,9 @@ def phones_of(world: World, record: RequestRecord) -> tuple[str, ...]:
 def _about(session: Callable[[Any], Session]) -> dict[str, Reads]:
     """The ids that an entry about a session belongs to: the session, its message, and the key that it was made with."""
     return {
-        "session": lambda _world, what: session(what).token,
-        "message": lambda _world, what: session(what).message.id,
-        "key": lambda _world, what: session(what).key,
+        "session": lambda _world, entry: session(entry).token,
+        "message": lambda _world, entry: session(entry).message.id,
+        "key": lambda _world, entry: session(entry).key,
     }
 
 

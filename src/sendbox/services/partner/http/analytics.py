@@ -90,8 +90,8 @@ def _query(exchange: Exchange, request: Request, granularity: str) -> analytics.
     start = moment(request["start"], "$.start") if "start" in request else now - USUAL_MS
     end = moment(request["end"], "$.end") if "end" in request else now + 1  # what happens now is inside
     if end <= start:
-        shown = request.get("end", "now"), request.get("start", "30 days ago")
-        text = f"{shown[0]} is not after the start, {shown[1]} (§4.3, A45)"
+        period = request.get("end", "now"), request.get("start", "30 days ago")
+        text = f"{period[0]} is not after the start, {period[1]} (§4.3, A45)"
         raise refusal([Finding("$.end" if "end" in request else "$.start", "order", text, "§4.3", "A45")])
     account: BusinessAccount = Partner.of(exchange.world).account(request["waba_id"], exchange.bearer)
     numbers, countries = request.get("phone_numbers"), request.get("country_codes")
@@ -101,7 +101,7 @@ def _query(exchange: Exchange, request: Request, granularity: str) -> analytics.
         start,
         end,
         request.get("granularity", granularity),
-        frozenset(normalize(each, prefix) or each for each in numbers) if numbers else None,
+        frozenset(normalize(number, prefix) or number for number in numbers) if numbers else None,
         frozenset(map(_iso, countries)) if countries else None,
     )
 
@@ -117,9 +117,9 @@ def _iso(country: str) -> str:
 
 def _fields(request: Request, name: str, legal: Mapping[str, str], usual: Mapping[str, str] | None = None) -> Fields:
     """The fields of points that a call asks for, by default the usual ones. Raises `Failure`."""
-    asked: list[str] = request.get(name, list(legal if usual is None else usual))
-    for at, word in enumerate(asked):
+    words: list[str] = request.get(name, list(legal if usual is None else usual))
+    for at, word in enumerate(words):
         if word not in legal:
             text = f"{show(word)} is not one of the {name}; legal: {', '.join(legal)}"
             raise Failure(text, f"$.{name}[{at}]", "word", assumed="A45")
-    return tuple(dict.fromkeys(legal[word] for word in asked))
+    return tuple(dict.fromkeys(legal[word] for word in words))

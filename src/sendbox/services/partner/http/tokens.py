@@ -75,10 +75,10 @@ def check(world: World, token: str) -> Signup | Fault:
 
 def admitted(world: World, token: str) -> Signup | Finding:
     """The signup whose token admits a call, or the finding that says why it does not."""
-    found = check(world, token)
-    if not isinstance(found, str):
-        return found
-    why = f"the token is {found}: a signup of this world returns one that is valid for an hour (§5, §8)"
+    result = check(world, token)
+    if not isinstance(result, str):
+        return result
+    why = f"the token is {result}: a signup of this world returns one that is valid for an hour (§5, §8)"
     return Finding("$.token", "token", why, "§5")
 
 
