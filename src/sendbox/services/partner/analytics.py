@@ -96,11 +96,11 @@ def conversations(world: World, query: Query) -> list[dict[str, Any]]:
             eur, czk = attempt.price or (0, 0)
             counts[1] += eur if account_of(world).currency == "EUR" else czk
     points = []
-    for (start, end, *told_apart), (count, cost) in sorted(totals.items()):
+    for (start, end, *values), (count, cost) in sorted(totals.items()):
         metrics = {"conversation": count, "cost": cost / 1_000_000}
         chosen = {name: value for name, value in metrics.items() if name in query.metrics}
         points.append({
-            "start": start // 1000, "end": end // 1000, **chosen, **dict(zip(query.dimensions, told_apart, strict=True)),
+            "start": start // 1000, "end": end // 1000, **chosen, **dict(zip(query.dimensions, values, strict=True)),
         })  # fmt: skip
     return points
 
