@@ -29,7 +29,7 @@ _OF_FIELDS: Final = ("additionalProperties", "required")
 
 
 class Difference(NamedTuple):
-    """A difference of one call: its kind, where it is, what was recorded and what is here, in words and without values.
+    """A difference of one call: its kind, its place, the recorded and the present answer, in words and without values.
 
     `values` are both in words too, with more detail. `assumed` is the assumption that the schema names there.
     """

@@ -24,9 +24,9 @@ class Unreadable(Exception):
 class Recorded(NamedTuple):
     """One call and its answer. `number` counts from 1; `at` is in milliseconds.
 
-    `url` is as it was called, `key` the API key, None where there was none. `headers` are those that have a part in the
-    answer, None where the recording has no headers and no query. `incomplete` says why it cannot be made again, ""
-    where it can.
+    `url` is as it was called, `key` the API key, None if there was none. `headers` are those that affect the answer,
+    None if the recording has no headers and no query. `incomplete` is the reason why the call cannot be made again, ""
+    if it can.
     """
 
     number: int

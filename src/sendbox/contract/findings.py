@@ -1,7 +1,7 @@
-"""Problems that a schema finds, as findings: one line that begins with the value, then the rule, then what is legal.
+"""Problems that a schema finds, as findings: one line with the value first, then the rule, then the legal values.
 
-Each keyword has its sentence in `SENTENCES`. What a thing is called, what is legal and where the specification says so
-comes from the schema (`x-noun`, `x-legal`, `x-unit`, `x-spec`, `x-assumed`; see `schemas`).
+Each keyword has its sentence in `SENTENCES`. The name of a value, its legal values and the section of the specification
+come from the schema (`x-noun`, `x-legal`, `x-unit`, `x-spec`, `x-assumed`; see `schemas`).
 """
 
 from __future__ import annotations

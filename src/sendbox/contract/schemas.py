@@ -1,4 +1,4 @@
-"""The schema files as one space of names: definitions by name, and what is made of them.
+"""The schema files as one space of names: definitions by name, and the forms that are made of them.
 
 Names are unique over all files, so that `sending.json#/$defs/Message` is simply `Message` wherever the file no longer
 matters (OpenAPI's components, the validators). Our own keywords, which both validators pass over:
@@ -102,7 +102,7 @@ def reachable(definitions: dict[str, Node], names: Iterable[str]) -> list[str]:
 
 
 def inlined(definitions: dict[str, Node], name: str) -> Node:
-    """The definition with every reference replaced by what it names; what stands beside a reference wins.
+    """The definition with every reference replaced by the definition it names; keywords beside a reference win.
 
     The validators get this form: it costs them no look-ups. The schemas hold no recursion.
     """

@@ -1,4 +1,4 @@
-"""The operations of the emulated interfaces: how each is called, what it carries, and whether it sends.
+"""The operations of the emulated interfaces: method, path and request of each, and whether it sends.
 
 The one table of them, in the order in which they are listed. What is served is built from it, rules and traffic of
 scenarios name its rows.

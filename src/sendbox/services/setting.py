@@ -50,9 +50,10 @@ Form = tuple[Node, Callable[[Given, R], Any]]
 class Setting(NamedTuple):
     """The row of a setting.
 
-    `assumption` is the id of what it changes, `default` its value where a scenario says nothing. `node` is what may
-    stand in a scenario, without the default, and `read` reads it. `unset` says in words what None as default means.
-    `other` is a value, as a scenario has it, that shows what the setting changes; words need none.
+    `assumption` is the id of the assumption that it changes, `default` its value if a scenario does not set it. `node`
+    is the schema of the value in a scenario, without the default, and `read` reads it. `unset` gives the meaning of
+    None as default, in words. `other` is a value, as a scenario has it, that shows the effect of the setting; a choice
+    of words needs none.
     """
 
     assumption: str

@@ -65,7 +65,7 @@ class Account(Billing, Part):
         return key.billing or self
 
     def subaccount(self, key: ports.Key, subid: str | None) -> ports.Billing | None:
-        """The balance and lists of a `subid`, the key's own without one; None where the key may not use it (A70)."""
+        """The balance and lists of a `subid`, the key's own if it is absent; None if the key may not use it (A70)."""
         own = self.billing_of(key)
         if subid is None or subid == own.subid:
             return own

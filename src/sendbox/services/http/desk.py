@@ -1,6 +1,6 @@
 """The desk: carries out the command `Call`, a call of HTTP that came to a world.
 
-What happens to the world and what is answered depend on the world and the call alone. The caller, a server or a
+The effect on the world and the answer depend on the world and the call alone. The caller, a server or a
 replay, finds the world of the call; the desk does everything else, and journals it.
 """
 

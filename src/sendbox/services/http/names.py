@@ -81,7 +81,7 @@ def spelled(fields: Mapping[str, Any], name: str, alias: str, section: str, advi
 
 
 def renamed(record: dict[str, Any], old: str, new: str, path: str, advice: list[Advice]) -> Any:
-    """The value of a field that has a deprecated name, None when neither is given (§9).
+    """The value of a field that has a deprecated name, None if the record has neither name (§9).
 
     The old name works with advice (A85); beside the new one it is ignored, with advice (A86).
     """

@@ -72,7 +72,7 @@ def no_subaccount() -> Refused:
 def read_body(
     exchange: Exchange, missing: str | None = None, *needed: str, texts: Mapping[str, str] | None = None
 ) -> dict[str, Any]:
-    """The body of a call, legal by the route's schema; `missing` is the text where one of `needed` is absent or empty.
+    """The body of a call, legal by the route's schema; `missing` is the text if one of `needed` is absent or empty.
 
     `texts` are those of the service for what the schema finds, by place. Leaves the canonical request in the exchange.
     Raises `Refused`.

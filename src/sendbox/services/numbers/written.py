@@ -1,4 +1,4 @@
-"""Phone numbers as testers write them, in scenarios and to control: nothing of what is written is dropped silently.
+"""Phone numbers as testers write them, in scenarios and to control: no character is dropped silently.
 
 What the emulated interfaces do with the numbers of clients is another matter (`normal.py`).
 """

@@ -1,4 +1,4 @@
-"""Operations on partner management: what is connected, the steps of a hosted signup, reviews and ratings by hand."""
+"""Operations on partner management: a view of it, the steps of a hosted signup, reviews and ratings by hand."""
 
 from __future__ import annotations
 

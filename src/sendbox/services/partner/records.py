@@ -37,8 +37,8 @@ class Failure(Exception):
 class Signup:
     """One embedded signup (§4.3, A38, A46). `expires_at` in virtual milliseconds: its token lives until then (§8).
 
-    `name` is what its id was made of, unsalted: the same in every world (digest). `details` are the optional fields of
-    the request, as they came or as the client changed them on the page.
+    `name` is the text that its id was made of, unsalted: the same in every world (digest). `details` are the optional
+    fields of the request, as they came or as the client changed them on the page.
     """
 
     id: str
