@@ -24,7 +24,7 @@ OTHERS: Final = ("version-2-stands-in-the-path", "version-is-none-in-the-path-of
 
 
 def _comparable(case: exchanges.Case) -> bool:
-    """Whether a case has nothing beside calls and times: what a tester does is in no recording."""
+    """True if a case has only calls and times: the actions of a tester are in no recording."""
     acts = any("control" in step or step.get("advance") == "0s" for step in case.steps)
     usual = case.scenario is None and not case.receiver and case.start == exchanges.START
     return usual and not acts and case.name not in OTHERS
@@ -132,10 +132,10 @@ async def test_codes_and_proofs_are_those_of_here() -> None:
         wrong = "000000" if code != "000000" else "000001"
         assert (await recorder.post(f"{at}/verify", {"code": wrong}, x_api_key=KEY)).status == 400
         verified = (await recorder.post(f"{at}/verify", {"code": code}, x_api_key=KEY)).json
-        asked = {"phoneNumber": "420777000101", "token": token, "code": code} | {
+        request = {"phoneNumber": "420777000101", "token": token, "code": code} | {
             name: verified[name] for name in ("timestamp", "proof")
         }
-        checked = await recorder.post("/v1/verify-proof", asked)
+        checked = await recorder.post("/v1/verify-proof", request)
         assert checked.json["valid"] is True
     calls = read(recorder.har())
     compared = await asyncio.to_thread(comparison, calls, load({**scenario, "seed": 8}))
@@ -165,9 +165,9 @@ async def test_names_and_keys() -> None:
 
 def test_a_subkey_of_any_form() -> None:
     """A new sub-key is known by its place in the answer, also where it looks like no other id."""
-    made = {"success": True, "apikey": "shop-7", "billing_id": None}
+    answer = {"success": True, "apikey": "shop-7", "billing_id": None}
     entries = [
-        _entry("https://api.service.example/v1/apikey/add", 200, made, {"shared": True}),
+        _entry("https://api.service.example/v1/apikey/add", 200, answer, {"shared": True}),
         _entry("https://api.service.example/v1/apikey/list", 200, {"success": True, "list": []}),
     ]
     entries[1]["request"]["headers"] = [{"name": "X-API-Key", "value": "shop-7"}]
@@ -277,17 +277,17 @@ def test_legacy_ids_of_any_form() -> None:
 def test_a_setting_that_agrees_with_the_status_only() -> None:
     """Of another status only this is told, and a setting under which it is equal, though the body differs."""
     answer = {"Message": "refused", "code": 7}
-    asked = {"body": "Hi", "to": TWO[:1], "colour": "red"}
-    entries = [_entry("https://api.service.example/v2/message", 400, answer, asked)]
+    request = {"body": "Hi", "to": TWO[:1], "colour": "red"}
+    entries = [_entry("https://api.service.example/v2/message", 400, answer, request)]
     compared = comparison(read(har(entries)), load("default"))
     assert said(compared) == [
         "call 1, POST /v2/message: the recording has the status 400, the answer here has 200",
         "    A57 (L) unknown fields; agrees with unknown_fields: refuse; the body still differs",
         "1 of 1 calls differ",
     ]
-    (told,) = report.as_object(compared)["differences"]
-    assert told["body_differs"]
-    whole = [_entry("https://api.service.example/v2/message", 400, {"Message": "refused"}, asked)]
+    (difference,) = report.as_object(compared)["differences"]
+    assert difference["body_differs"]
+    whole = [_entry("https://api.service.example/v2/message", 400, {"Message": "refused"}, request)]
     assert said(comparison(read(har(whole)), load("default")))[1].endswith("unknown_fields: refuse")
 
 

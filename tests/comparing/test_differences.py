@@ -24,7 +24,7 @@ def found(recorded: Any, here: Any, *, values: bool = False, schema: str | None 
 
 
 def signs(*pair: Any, **more: Any) -> list[tuple[str, str]]:
-    return [(each.kind, each.path) for each in found(*pair, **more)]
+    return [(difference.kind, difference.path) for difference in found(*pair, **more)]
 
 
 @pytest.mark.parametrize(
@@ -100,7 +100,7 @@ def test_a_line_in_the_report_has_no_text_of_a_client() -> None:
 
 
 def test_the_schema() -> None:
-    """What our schema does not allow is a difference, once; its assumption is that of the schema's node."""
+    """A value that our schema does not allow is one difference; its assumption is that of the schema's node."""
     here = {"request_id": ID, "accepted": [], "rejected": []}
     assert found(here, here, schema=SCHEMA) == []
     (null,) = found({**here, "accepted": None}, here, schema=SCHEMA)
@@ -109,7 +109,9 @@ def test_the_schema() -> None:
     assert (text.kind, text.path, text.recorded) == ("schema", "$.request_id", "breaks the rule type")
     rejected = {"rejected": [{"key": "0", "reason": "x"}]}
     differences = found({**here, **rejected}, {**here, "rejected": [{"key": "0"}]}, schema=SCHEMA)
-    assert [(each.kind, each.path, each.assumed) for each in differences] == [("extra", "$.rejected[0].reason", "A07")]
+    assert [(difference.kind, difference.path, difference.assumed) for difference in differences] == [
+        ("extra", "$.rejected[0].reason", "A07")
+    ]
 
 
 @pytest.mark.parametrize(

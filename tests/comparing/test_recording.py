@@ -17,9 +17,9 @@ def har(*entries: Any) -> bytes:
 
 
 def entry(**request: Any) -> dict[str, Any]:
-    asked = {"method": "get", "url": "https://x.example/v1/message?id=1", "headers": [], **request}
+    call = {"method": "get", "url": "https://x.example/v1/message?id=1", "headers": [], **request}
     answer = {"status": 200, "content": {"text": "{}", "size": 2}}
-    return {"startedDateTime": "2026-03-01T10:00:00.250+01:00", "request": asked, "response": answer}
+    return {"startedDateTime": "2026-03-01T10:00:00.250+01:00", "request": call, "response": answer}
 
 
 def test_a_har_file() -> None:
@@ -63,7 +63,7 @@ LEGAL = "legal: a HAR file (log.entries), or what GET /_sandbox/worlds/ID/journa
 
 
 @pytest.mark.parametrize(
-    ("raw", "told"),
+    ("raw", "beginning"),
     [
         (b"<har>", "it is not JSON: "),
         (b"[]", f"it is neither of the two forms; {LEGAL}"),
@@ -77,8 +77,8 @@ LEGAL = "legal: a HAR file (log.entries), or what GET /_sandbox/worlds/ID/journa
         (har(entry(postData={"text": "?", "encoding": "base64"})), "it is damaged: log.entries[0]: "),
     ],
 )
-def test_files_that_cannot_be_read(raw: bytes, told: str) -> None:
+def test_files_that_cannot_be_read(raw: bytes, beginning: str) -> None:
     """Each says what is wrong, where, and what is legal."""
     with pytest.raises(Unreadable) as refused:
         read(raw)
-    assert str(refused.value).startswith(told)
+    assert str(refused.value).startswith(beginning)

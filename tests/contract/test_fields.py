@@ -43,7 +43,7 @@ def test_paths_and_requests() -> None:
 
 
 def test_the_smallest_request() -> None:
-    """What a schema asks for at least; rules beyond it have requests of their own, each a copy."""
+    """The smallest value that a schema accepts; rules beyond it have requests of their own, each a copy."""
     assert smallest("Unheard", SCHEMA) == {"id": "Example"}
     message = smallest("Message", SCHEMA)
     message["to"].clear()

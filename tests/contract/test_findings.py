@@ -1,4 +1,4 @@
-"""What a refusal says: the value, the rule, what was legal, and where it is written."""
+"""The text of a refusal: the value, the rule, the legal values, and the section of the specification."""
 
 from __future__ import annotations
 
@@ -212,15 +212,15 @@ def test_other_schemas(name: str, path: str, text: str, value: object) -> None:
 
 
 def test_findings_come_in_the_order_of_the_document() -> None:
-    """What stands first in the text is said first, the whole before its parts."""
+    """The findings follow the order of the text, the whole before its parts."""
     value = {
         "flow": [{"sms": {"type": 1, "ttl": 0}}, {"x": {}, "sms": {}}],
         "sender": None,
         "to": [{"phone_number": 1}, {}],
         "body": 5,
     }
-    found = CONTRACT.checker("sending.json#/$defs/Message").findings(value)
-    assert [(finding.path, finding.rule) for finding in found] == [
+    findings = CONTRACT.checker("sending.json#/$defs/Message").findings(value)
+    assert [(finding.path, finding.rule) for finding in findings] == [
         ("$.flow[0].sms.type", "type"),
         ("$.flow[0].sms.ttl", "minimum"),
         ("$.flow[1]", "additionalProperties"),
@@ -234,8 +234,8 @@ def test_findings_come_in_the_order_of_the_document() -> None:
 
 def test_what_is_missing_comes_before_the_parts() -> None:
     """A missing field belongs to its object, and each is named once."""
-    found = CONTRACT.checker("sending.json#/$defs/Message").findings({"body": 5, "flow": [{"chatapp_template": {}}]})
-    assert [finding.path for finding in found] == ["$.to", "$.body", f"{STEP}.template_name", f"{STEP}.language"]
+    findings = CONTRACT.checker("sending.json#/$defs/Message").findings({"body": 5, "flow": [{"chatapp_template": {}}]})
+    assert [finding.path for finding in findings] == ["$.to", "$.body", f"{STEP}.template_name", f"{STEP}.language"]
 
 
 def test_a_wrong_type_is_all_there_is_to_say() -> None:
@@ -248,14 +248,14 @@ def test_a_wrong_type_is_all_there_is_to_say() -> None:
 def test_a_union_speaks_for_its_nearest_branch() -> None:
     """A webhook with one fault has one finding, not one for every kind of event."""
     event = {"gateway": "sms", "timestamp": "x", "type": "incoming", "sender": "1", "recipient": "2", "body": ""}
-    found = CONTRACT.checker("webhooks.json#/$defs/Batch").findings([event])
-    assert [(finding.path, finding.rule, finding.section) for finding in found] == [("$[0].timestamp", "type", "§6")]
+    findings = CONTRACT.checker("webhooks.json#/$defs/Batch").findings([event])
+    assert [(finding.path, finding.rule, finding.section) for finding in findings] == [("$[0].timestamp", "type", "§6")]
 
 
 def test_many_unknown_names_are_named_up_to_a_limit() -> None:
     """A step with a thousand unknown keys does not become a thousand findings."""
-    found = CONTRACT.checker("sending.json#/$defs/FlowStep").findings({f"key{i}": 1 for i in range(1000)})
-    assert [finding.rule for finding in found] == ["additionalProperties"] * 10 + ["maxProperties"]
+    findings = CONTRACT.checker("sending.json#/$defs/FlowStep").findings({f"key{i}": 1 for i in range(1000)})
+    assert [finding.rule for finding in findings] == ["additionalProperties"] * 10 + ["maxProperties"]
 
 
 def test_a_keyword_without_a_sentence_is_refused_all_the_same(tmp_path: Path) -> None:

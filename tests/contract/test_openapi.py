@@ -76,11 +76,11 @@ def references(node: Any) -> Iterator[str]:
 )
 def test_the_document_is_valid(rows: tuple[Any, ...]) -> None:
     """`openapi-spec-validator` finds nothing, every reference leads somewhere, and it is plain JSON."""
-    made = make(*rows)
-    assert list(OpenAPIV31SpecValidator(made).iter_errors()) == []
-    schemas = {f"#/components/schemas/{name}" for name in made["components"]["schemas"]}
-    assert set(references(made)) == schemas
-    assert orjson.loads(orjson.dumps(made)) == made
+    whole = make(*rows)
+    assert list(OpenAPIV31SpecValidator(whole).iter_errors()) == []
+    schemas = {f"#/components/schemas/{name}" for name in whole["components"]["schemas"]}
+    assert set(references(whole)) == schemas
+    assert orjson.loads(orjson.dumps(whole)) == whole
 
 
 def test_a_row_becomes_an_operation() -> None:
@@ -122,8 +122,8 @@ def test_the_legacy_interface_is_deprecated_plain_text() -> None:
 
 def test_operation_ids_are_unique() -> None:
     """Rows that share an operation get ids of their own; one method and path in two rows is a mistake."""
-    made = make(*ROWS)
-    ids = [operation["operationId"] for path in made["paths"].values() for operation in path.values()]
+    whole = make(*ROWS)
+    ids = [operation["operationId"] for path in whole["paths"].values() for operation in path.values()]
     assert ids == ["sendMessage", "simple", "simplePost", "simplePostOther", "simplePostOtherOne", "send"]
     with pytest.raises(ValueError, match="GET /a is in two rows"):
         make(*[Made("GET", "/a", "a")] * 4)
@@ -147,8 +147,8 @@ def test_sources_are_kept_and_said() -> None:
 
 def test_s6_webhooks_are_arrays_of_their_kind() -> None:
     """§6: each kind is a webhook whose body is an array of such events and no other; a signup's is an object (A24)."""
-    made = make()
-    assert list(made["webhooks"]) == ["sentMessage", "incomingReplyMessage", "incomingMessage", "partnerOnboarding"]
+    whole = make()
+    assert list(whole["webhooks"]) == ["sentMessage", "incomingReplyMessage", "incomingMessage", "partnerOnboarding"]
     samples: dict[Kind, dict[str, Any]] = {
         "sentMessage": sent_message("sms"),
         "incomingReplyMessage": incoming(reply=True),
@@ -158,7 +158,7 @@ def test_s6_webhooks_are_arrays_of_their_kind() -> None:
     assert onboarding.is_valid({"partner_client_id": None, "status": "created"})
     assert not onboarding.is_valid([{"partner_client_id": None, "status": "created"}])
     for kind in samples:
-        content = made["webhooks"][kind]["post"]["requestBody"]["content"]["application/json"]["schema"]["$ref"]
+        content = whole["webhooks"][kind]["post"]["requestBody"]["content"]["application/json"]["schema"]["$ref"]
         assert content == WEBHOOKS[kind][0].replace("webhooks.json#/$defs/", "#/components/schemas/")
         checker = CONTRACT.checker(WEBHOOKS[kind][0])
         assert {name for name, event in samples.items() if checker.is_valid([event])} == {kind}
@@ -171,7 +171,7 @@ def test_the_discriminator_leads_to_components() -> None:
 
 
 def test_parts_of_a_path_are_parameters() -> None:
-    """What stands in braces in a path is a required parameter; a row that takes no key says so."""
+    """A name in braces in a path is a required parameter; a row that takes no key says so."""
     whole = document(VERIFY, Contract(), origin="http://127.0.0.1:7357", version="1")
     OpenAPIV31SpecValidator(whole).validate()
     schema = {"type": "string"}

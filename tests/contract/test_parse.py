@@ -68,7 +68,7 @@ def test_what_is_no_text(line: int, column: int, text: str, raw: bytes) -> None:
     ],
 )
 def test_bad_json_begins_with_what_stands_there(start: str, raw: bytes) -> None:
-    """What was found, line and column, why, section; all on one line."""
+    """The message has the text found, line and column, the reason and the section; all on one line."""
     with pytest.raises(Malformed) as caught:
         parse_json(raw)
     assert re.fullmatch(re.escape(start).replace(r"tru\}", "tru") + r" is not JSON: .+ \(§4\)", caught.value.message)

@@ -72,9 +72,9 @@ def test_every_property_is_described_in_one_sentence(everything: Everything) -> 
     wrong = []
     for place, node in everything:
         for name, child in node.get("properties", {}).items() if not place.endswith(("/if", "/else")) else ():
-            said = child.get("description", "")
-            if not said.endswith(".") or ". " in said:
-                wrong.append(f"{place}/{name}: {said}")
+            description = child.get("description", "")
+            if not description.endswith(".") or ". " in description:
+                wrong.append(f"{place}/{name}: {description}")
     assert wrong == []
 
 
@@ -100,7 +100,7 @@ def test_patterns_mean_the_same_to_every_engine(everything: Everything) -> None:
 
 
 def test_references_carry_no_rules_beside_them(everything: Everything) -> None:
-    """What stands beside a reference is only words."""
+    """A reference has only descriptive keywords beside it."""
     assert [place for place, node in everything if "$ref" in node and not BESIDE.issuperset(node)] == []
 
 
@@ -117,7 +117,7 @@ def test_s2_1_long_texts_are_cut_not_refused(everything: Everything) -> None:
 
 
 def test_responses_are_closed_and_requests_open(everything: Everything) -> None:
-    """What goes out has no field but those listed; what comes in may have more (A57), but where one key is chosen."""
+    """A response has only the listed fields; a request may have more (A57), except where one key is chosen."""
     wrong = []
     for place, node in everything:
         if "properties" not in node or place.endswith(("/if", "/then", "/else")):

@@ -41,7 +41,7 @@ def places(value: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple[str |
 
 
 def explained(checker: Checker, value: object) -> bool:
-    """Whether the explaining engine finds anything, whatever the deciding one says."""
+    """True if the explaining engine finds a problem, regardless of the deciding one."""
     engine = validators._engine_class()(checker._schema)
     return next(engine.iter_errors(value), None) is not None  # type: ignore[arg-type]
 

@@ -154,7 +154,7 @@ AROUND = {
 
 
 def wall(tz: str, at: int) -> datetime:
-    """What the clock on the wall shows."""
+    """The local time that a clock on the wall shows."""
     return (datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=at)).astimezone(ZoneInfo(tz)).replace(tzinfo=None)
 
 
@@ -166,7 +166,7 @@ def edge(tz: str, local: datetime, near: int) -> int:
 
 
 def inside(opening: Window, at: int) -> bool:
-    """Whether an instant is inside, by the definition: between the edges of the window of some day near it."""
+    """True if an instant is inside by the definition: between the edges of the window of some day near it."""
     today = datetime.combine(wall(opening.tz, at).date(), datetime.min.time())
     for back in (0, 1, 2):
         day = today - timedelta(days=back)
@@ -197,23 +197,23 @@ def test_the_opening_is_inside_and_none_is_earlier(opening: Window, data: st.Dat
     change = AROUND[opening.tz][0] if data is None else data.draw(st.sampled_from(AROUND[opening.tz]))
     shift = -60 if data is None else data.draw(st.integers(-1800, 1800))
     at = instant(change) + shift * MINUTE
-    found = opening.next_open(at)
-    assert found >= at
-    assert opening.next_open(found) == found
-    assert inside(opening, found)
-    assert not any(inside(opening, earlier) for earlier in range(at, min(found, at + 400 * MINUTE), 17 * MINUTE))
-    assert found == at or not inside(opening, found - MINUTE)
+    opens_at = opening.next_open(at)
+    assert opens_at >= at
+    assert opening.next_open(opens_at) == opens_at
+    assert inside(opening, opens_at)
+    assert not any(inside(opening, earlier) for earlier in range(at, min(opens_at, at + 400 * MINUTE), 17 * MINUTE))
+    assert opens_at == at or not inside(opening, opens_at - MINUTE)
 
 
 @settings(max_examples=examples(60))
 @given(windows, st.integers(0, 4_000_000_000_000), st.integers(0, 10_000_000_000))
 def test_a_later_instant_never_opens_earlier(opening: Window, at: int, later: int) -> None:
     """The opening moves forward with the instant, and is a fixed point."""
-    found = opening.next_open(at)
-    assert found >= at
-    assert opening.next_open(found) == found
-    assert opening.next_open(at + later) >= found
-    assert opening.next_open(min(at + later, found)) == found
+    opens_at = opening.next_open(at)
+    assert opens_at >= at
+    assert opening.next_open(opens_at) == opens_at
+    assert opening.next_open(at + later) >= opens_at
+    assert opening.next_open(min(at + later, opens_at)) == opens_at
 
 
 @pytest.mark.parametrize("at", [instant("9999-12-31T23:59:59Z"), instant("0001-01-01T00:00:00Z")])
@@ -358,7 +358,7 @@ def test_s2_1_a_name_of_the_iana_list_stays_legal(written: str) -> None:
 
 
 def test_every_zone_of_the_package_is_legal() -> None:
-    """What a developer finds in the IANA list can be used; what is not a place cannot."""
+    """Every place in the IANA list can be used; a name that is not a place cannot."""
     assert parse({"tz": "America/Argentina/Buenos_Aires"}).tz == "America/Argentina/Buenos_Aires"
     assert parse({"tz": "Etc/GMT+5", "start": "08:00", "end": "09:00"}).next_open(0) == 46_800_000
     with pytest.raises(ValueError, match="'Factory' is not the name"):

@@ -33,7 +33,7 @@ class Named(NamedTuple):
 
 
 class Compared(NamedTuple):
-    """A call, and what differs."""
+    """A call, and its differences."""
 
     call: Recorded
     made: Made
@@ -41,7 +41,7 @@ class Compared(NamedTuple):
 
 
 def comparison(calls: Sequence[Recorded], blueprint: Blueprint, *, values: bool = False) -> list[Compared]:
-    """Every call with its differences. Raises `Conflict` where the recorded times cannot be reached."""
+    """Every call with its differences. Raises `Conflict` if the recorded times cannot be reached."""
     from sendbox.server.loop import new_loop
 
     with asyncio.Runner(loop_factory=new_loop) as runner:
@@ -63,20 +63,20 @@ async def _comparison(calls: Sequence[Recorded], blueprint: Blueprint, *, values
         everything = catalog(SERVED)
 
         async def differences(under: Blueprint, number: int) -> tuple[list[Made], Differences]:
-            made = await Run(runtime, app, everything, calls, under, number).made()
-            return made, _differences(calls, made, contract, values=values)
+            outcomes = await Run(runtime, app, everything, calls, under, number).made()
+            return outcomes, _differences(calls, outcomes, contract, values=values)
 
-        made, found = await differences(blueprint, 0)
+        outcomes, differing = await differences(blueprint, 0)
         agreeing: dict[tuple[int, tuple[str, str]], list[Other]] = {}
         partly: dict[int, list[Other]] = {}
-        candidates = _candidates(made, found, blueprint.assume)
+        candidates = _candidates(outcomes, differing, blueprint.assume)
         for number, other in enumerate(candidates, 1):
             try:
                 changed = under(SERVED.language, blueprint, other)
             except ScenarioError:
                 continue
             _, left = await differences(changed, number)
-            for place, before in found.items():
+            for place, before in differing.items():
                 if place not in left:
                     continue
                 if STATUS in before and STATUS not in left[place] and left[place]:
@@ -92,34 +92,36 @@ async def _comparison(calls: Sequence[Recorded], blueprint: Blueprint, *, values
             one,
             tuple(
                 Named(difference, _touched(difference, one, settings), settings, bool(settings) and not whole)
-                for sign, difference in found.get(place, {}).items()
+                for sign, difference in differing.get(place, {}).items()
                 for whole in [agreeing.get((place, sign), [])]
                 for settings in [tuple(whole or partly.get(place, []))]
             ),
         )
-        for place, (call, one) in enumerate(zip(calls, made, strict=True))
+        for place, (call, one) in enumerate(zip(calls, outcomes, strict=True))
     ]
 
 
-def _differences(calls: Sequence[Recorded], made: Sequence[Made], contract: Contract, *, values: bool) -> Differences:
-    """What differs, by the place of the call and the sign of the difference."""
-    found: Differences = {}
-    for place, (call, one) in enumerate(zip(calls, made, strict=True)):
+def _differences(
+    calls: Sequence[Recorded], outcomes: Sequence[Made], contract: Contract, *, values: bool
+) -> Differences:
+    """The differences, by the place of the call and the sign of the difference."""
+    differing: Differences = {}
+    for place, (call, one) in enumerate(zip(calls, outcomes, strict=True)):
         if one.answer is None:
             continue
         route = None if one.place is None else one.place.route
         schema = None if route is None else route.responses.get(call.status)
         listed = compare(Answered(call.status, call.answer), one.answer, contract, schema, values=values)
-        found[place] = {difference.sign: difference for difference in listed}
-    return found
+        differing[place] = {difference.sign: difference for difference in listed}
+    return differing
 
 
-def _candidates(made: Sequence[Made], found: Differences, settings: Any) -> list[Other]:
+def _candidates(outcomes: Sequence[Made], differing: Differences, settings: Any) -> list[Other]:
     """Other values of each setting of the assumptions that the calls with differences rest on."""
     ids: set[str] = set()
-    for place, differences in found.items():
+    for place, differences in differing.items():
         if differences:
-            ids.update(made[place].leaned, _of_operation(made[place]))
+            ids.update(outcomes[place].leaned, _of_operation(outcomes[place]))
             ids.update(difference.assumed for difference in differences.values() if difference.assumed is not None)
     return others(settings, ids)
 

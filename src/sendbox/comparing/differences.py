@@ -29,9 +29,9 @@ _OF_FIELDS: Final = ("additionalProperties", "required")
 
 
 class Difference(NamedTuple):
-    """A difference of one call: its kind, where it is, what was recorded and what is here, in words and without values.
+    """A difference of one call: its kind, its place, the recorded and the present answer, in words and without values.
 
-    `values` are both in words too, where they say more. `assumed` is the assumption that the schema names there.
+    `values` are both in words too, with more detail. `assumed` is the assumption that the schema names there.
     """
 
     kind: Kind
@@ -43,7 +43,7 @@ class Difference(NamedTuple):
 
     @property
     def sign(self) -> tuple[str, str]:
-        """What tells it from the other differences of its call; entries of one array are alike."""
+        """The key that identifies a difference within its call; entries of one array have the same key."""
         return self.kind, _INDEX.sub("[]", self.path)
 
 
@@ -58,14 +58,14 @@ def compare(
     recorded: Answered, here: Answered, contract: Contract, schema: str | None, *, values: bool
 ) -> list[Difference]:
     """The differences, each once for all entries of an array. `schema` is ours for the recorded status."""
-    found: dict[tuple[str, str], Difference] = {}
+    by_sign: dict[tuple[str, str], Difference] = {}
     node = None if schema is None else inlined(contract.definitions, name_of(schema))
     for difference in _found(recorded, here, contract, schema, values=values):
         named = difference
         if named.assumed is None and node is not None:
             named = named._replace(assumed=_assumed(node, _steps(difference.path)))
-        found.setdefault(named.sign, named)
-    return list(found.values())
+        by_sign.setdefault(named.sign, named)
+    return list(by_sign.values())
 
 
 def _found(
@@ -74,8 +74,8 @@ def _found(
     theirs, ours = (_parsed(answer.body) for answer in (recorded, here))
     places: set[str] = set()
     if recorded.status != here.status:
-        shown = str(recorded.status), str(here.status)
-        yield Difference(*STATUS, *shown, shown)
+        statuses = str(recorded.status), str(here.status)
+        yield Difference(*STATUS, *statuses, statuses)
         return
     if theirs is _NOT_JSON and ours is _NOT_JSON:
         yield from _lines(recorded.body, here.body)
@@ -91,30 +91,30 @@ def _found(
         for finding in contract.checker(schema).findings(theirs):
             named = finding.rule in _OF_FIELDS and any(place.startswith(finding.path) for place in places)
             if not named and finding.path not in places:
-                shown = finding.message, "legal"
+                in_words = finding.message, "legal"
                 yield Difference(
-                    "schema", finding.path, f"breaks the rule {finding.rule}", "legal", shown, finding.assumed
+                    "schema", finding.path, f"breaks the rule {finding.rule}", "legal", in_words, finding.assumed
                 )
 
 
 def _pair(path: Path, a: Any, b: Any, *, values: bool) -> Difference | None:
-    """What two values at one place mean: None where they may differ."""
-    shown = _shown(a), _shown(b)
+    """The difference between two values at one place; None if they may differ."""
+    in_words = _shown(a), _shown(b)
     place = json_path(path)
     if a is MISSING:
-        return Difference("missing", place, "nothing", _kind(b), shown)
+        return Difference("missing", place, "nothing", _kind(b), in_words)
     if b is MISSING:
-        return Difference("extra", place, _kind(a), "nothing", shown)
+        return Difference("extra", place, _kind(a), "nothing", in_words)
     if (a is None or b is None) and not isinstance(b if a is None else a, list | dict):
         return None  # where null is not legal, the schema says so
     if isinstance(a, list) and isinstance(b, list):
         return Difference("length", place, _entries(a), _entries(b), (_entries(a), _entries(b)))
     if _kind(a) != _kind(b):
-        return Difference("type", place, _kind(a), _kind(b), shown)
+        return Difference("type", place, _kind(a), _kind(b), in_words)
     name = next((step for step in reversed(path) if isinstance(step, str)), None)
     if not values or a == b or passed_over(name, a):
         return None
-    return Difference("value", place, "another value", "", shown)
+    return Difference("value", place, "another value", "", in_words)
 
 
 def _lines(recorded: bytes, here: bytes) -> Iterator[Difference]:
@@ -124,8 +124,8 @@ def _lines(recorded: bytes, here: bytes) -> Iterator[Difference]:
         if _words(left) != _words(right):
             yield Difference("line", f"line {number}", _form(left), _form(right), (show(left), show(right)))
     if len(theirs) != len(ours):
-        shown = f"{len(theirs)} lines", f"{len(ours)} lines"
-        yield Difference("length", "lines", *shown, shown)
+        counts = f"{len(theirs)} lines", f"{len(ours)} lines"
+        yield Difference("length", "lines", *counts, counts)
 
 
 def _words(line: str) -> list[str]:
@@ -134,12 +134,12 @@ def _words(line: str) -> list[str]:
 
 
 def _is_id(words: list[str], index: int) -> bool:
-    """Whether a word of a line is an id: the one after `OK` is, whatever its form."""
+    """True if a word of a line is an id: the one after `OK` is, whatever its form."""
     return (index == 1 and words[0] == "OK") or IDS.form.fullmatch(words[index]) is not None
 
 
 def _form(line: str) -> str:
-    """A line without what a client or an id may have put into it: upper-case words and short numbers stay."""
+    """A line without the parts that a client or an id may have put into it: upper-case words and short numbers stay."""
     return "|".join(word if re.fullmatch(r"[A-Z]+|\d{1,4}", word) else "…" for word in _words(line))
 
 
@@ -173,7 +173,7 @@ def _steps(path: str) -> list[str | int]:
 
 
 def _assumed(node: Any, steps: list[str | int]) -> str | None:
-    """The assumption of the deepest node on the way to a place, None where the schema names none."""
+    """The assumption of the deepest node on the way to a place, None if the schema names none."""
     assumed: str | None = None
     nodes = [node]
     for step in [*steps, None]:

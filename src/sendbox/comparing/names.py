@@ -1,4 +1,4 @@
-"""Which values differ between any two runs: ids, times and prices, by name and form."""
+"""The values that differ between any two runs: ids, times and prices, by name and form."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ class Rule(NamedTuple):
     form: re.Pattern[str]
 
 
-def _rule(what: str, name: str, form: str) -> Rule:
-    return Rule(what, re.compile(name), re.compile(form))
+def _rule(kind: str, name: str, form: str) -> Rule:
+    return Rule(kind, re.compile(name), re.compile(form))
 
 
 #: Everything that is passed over.
@@ -39,7 +39,7 @@ IDS: Final = RULES[0]
 
 
 def passed_over(name: str | int | None, value: Any) -> bool:
-    """Whether a value is an id, a time or a price."""
+    """True if a value is an id, a time or a price."""
     named = isinstance(name, str) and any(rule.name.search(name) for rule in RULES)
     return named or (isinstance(value, str) and any(rule.form.fullmatch(value) for rule in RULES))
 

@@ -1,4 +1,4 @@
-"""Which operation a recorded call is of: by the end of its path, since the service's addresses begin differently."""
+"""The operation of a recorded call: found by the end of its path, since the service's addresses begin differently."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ _BEFORE: Final = ("", "/v2", "/v1")
 
 
 class Place(NamedTuple):
-    """Where a recorded call goes here: the path, and the row of its operation, None where the method has none."""
+    """The place of a recorded call here: the path, and the row of its operation, None if the method has none."""
 
     path: str
     route: Route | None
 
 
 def find(paths: Paths, method: str, path: str) -> Place | None:
-    """The place of a call, None where its path is of no interface: the path itself, else its longest end that fits."""
+    """The place of a call, None if its path is of no interface: the path itself, else its longest end that fits."""
     other: Place | None = None
     for candidate in _candidates(path):
         rows, _ = paths.find(candidate)

@@ -18,15 +18,15 @@ LEGAL: Final = "legal: a HAR file (log.entries), or what GET /_sandbox/worlds/ID
 
 
 class Unreadable(Exception):
-    """A file that is not a recording; the text says what is wrong, and what is legal."""
+    """A file that is not a recording; the text gives the problem, and the legal kinds of files."""
 
 
 class Recorded(NamedTuple):
     """One call and its answer. `number` counts from 1; `at` is in milliseconds.
 
-    `url` is as it was called, `key` the API key, None where there was none. `headers` are those that have a part in the
-    answer, None where the recording has no headers and no query. `incomplete` says why it cannot be made again, ""
-    where it can.
+    `url` is as it was called, `key` the API key, None if there was none. `headers` are those that affect the answer,
+    None if the recording has no headers and no query. `incomplete` is the reason why the call cannot be made again, ""
+    if it can.
     """
 
     number: int
@@ -57,8 +57,8 @@ def read(raw: bytes) -> list[Recorded]:
         try:
             calls.append(read_one(entry))
         except _WRONG as error:
-            what = f'"{error.args[0]}" is missing' if isinstance(error, KeyError) else str(error)
-            raise Unreadable(f"it is damaged: {place}: {what}") from None
+            problem = f'"{error.args[0]}" is missing' if isinstance(error, KeyError) else str(error)
+            raise Unreadable(f"it is damaged: {place}: {problem}") from None
     if not calls:
         raise Unreadable(f"it has no call; {LEGAL}")
     calls.sort(key=lambda call: call.at)
@@ -70,7 +70,7 @@ _WRONG: Final = (KeyError, TypeError, ValueError, AttributeError)
 
 
 def _entries(value: Any) -> Iterator[tuple[str, Any, Any]]:
-    """The entries of calls, each with its place and what reads it."""
+    """The entries of calls, each with its place and the function that reads it."""
     if isinstance(value, dict) and isinstance(value.get("log"), dict) and isinstance(value["log"].get("entries"), list):
         for number, entry in enumerate(value["log"]["entries"]):
             yield f"log.entries[{number}]", _from_har, entry

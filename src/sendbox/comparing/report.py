@@ -18,7 +18,7 @@ _NAMED: Final = 4
 
 
 def differing(compared: Sequence[Compared]) -> int:
-    """How many calls differ."""
+    """The number of calls that differ."""
     return sum(bool(one.named) for one in compared)
 
 
@@ -73,7 +73,7 @@ def as_object(compared: Sequence[Compared]) -> dict[str, Any]:
 
 
 def _path(one: Compared) -> str:
-    """The path of the operation; of a call that has none its own, without names."""
+    """The path of the operation; for a call without an operation, the call's own path, without names."""
     place = one.made.place
     return masked(one.call.path) if place is None or place.route is None else place.route.path
 
@@ -92,10 +92,10 @@ def _told(difference: Difference) -> str:
 def _about(named: Named) -> str:
     rows = {row.id: row for row in registry()}
     ids = named.assumptions
-    told = ", ".join(f"{id_} ({rows[id_].confidence}) {rows[id_].title}" for id_ in ids[:_NAMED]) or "no assumption"
+    text = ", ".join(f"{id_} ({rows[id_].confidence}) {rows[id_].title}" for id_ in ids[:_NAMED]) or "no assumption"
     if len(ids) > _NAMED:
-        told += f", and {len(ids) - _NAMED} more"
+        text += f", and {len(ids) - _NAMED} more"
     if named.agreeing:
         still = "; the body still differs" if named.partly else ""
-        return f"{told}; agrees with {' or '.join(other.text for other in named.agreeing)}{still}"
-    return f"{told}; no setting agrees"
+        return f"{text}; agrees with {' or '.join(other.text for other in named.agreeing)}{still}"
+    return f"{text}; no setting agrees"

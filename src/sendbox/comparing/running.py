@@ -88,8 +88,8 @@ class Run:
     async def made(self) -> list[Made]:
         """Makes all calls, and closes the worlds."""
         try:
-            made = [await self._made(call) for call in self._calls]
-            return self._leaning(made)
+            outcomes = [await self._made(call) for call in self._calls]
+            return self._leaning(outcomes)
         finally:
             for hosted in self._worlds.values():
                 self._runtime.close(hosted)
@@ -155,9 +155,9 @@ class Run:
             return text.encode()
         if not isinstance(value, dict):
             return text.encode()
-        given = value.get(_CODE)
-        if place.route.operation == "verifyCode" and call.status == 200 and isinstance(given, str):
-            self._values[_CODE, given] = self._code(place.path) or given
+        code = value.get(_CODE)
+        if place.route.operation == "verifyCode" and call.status == 200 and isinstance(code, str):
+            self._values[_CODE, code] = self._code(place.path) or code
         return orjson.dumps(
             {name: self._values.get((name, item), item) if _plain(item) else item for name, item in value.items()}
         )
@@ -202,7 +202,7 @@ class Run:
 
     # -- what was relied on
 
-    def _leaning(self, made: list[Made]) -> list[Made]:
+    def _leaning(self, outcomes: list[Made]) -> list[Made]:
         """The calls, with the assumptions that the entries of the journals name."""
         leaned: dict[str, tuple[str, ...]] = {}
         for hosted in self._worlds.values():
@@ -212,7 +212,7 @@ class Run:
                 collector.look(entry, counting=True)
                 leaned[f"/_sandbox/worlds/{hosted.world.id}/journal/{entry}"] = tuple(collector.leaned)
         places = (self._entries.get(call.number, "").removeprefix(ORIGIN) for call in self._calls)
-        return [one._replace(leaned=leaned.get(place, ())) for one, place in zip(made, places, strict=True)]
+        return [one._replace(leaned=leaned.get(place, ())) for one, place in zip(outcomes, places, strict=True)]
 
 
 async def _taken(_call: HttpCall) -> Outcome:
@@ -233,7 +233,7 @@ def accepted(calls: Sequence[Recorded], paths: Paths) -> list[str]:
 
 
 def _denied(call: Recorded, paths: Paths) -> bool:
-    """Whether a call was refused because of its key.
+    """True if a call was refused because of its key.
 
     Another status than 401 can mean something else too, so the answer must have the words of our refusal (A11, A37).
     """

@@ -1,1 +1,1 @@
-"""The contract: schemas, what holds requests against them, findings, and the OpenAPI document."""
+"""The contract: schemas, the checks of requests against them, findings, and the OpenAPI document."""

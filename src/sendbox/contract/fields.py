@@ -162,7 +162,7 @@ class _Maker:
         self._samples = samples
 
     def _sample(self, path: str) -> tuple[bool, Any]:
-        """What the samples have for the longest end of a path."""
+        """The sample for the longest end of a path that has one."""
         parts = path.split(".")
         for first in range(len(parts)):
             end = ".".join(parts[first:])
@@ -171,7 +171,7 @@ class _Maker:
         return False, None
 
     def value(self, path: str, node: Node) -> Any:
-        """A legal value of a node: from the samples, else what its keywords ask for at least."""
+        """A legal value of a node: from the samples, else the smallest value that its keywords allow."""
         sampled, value = self._sample(path)
         kind = node.get("type", "string")
         kinds = kind if isinstance(kind, list) else [kind]
@@ -186,7 +186,7 @@ class _Maker:
         return {"boolean": True, "integer": 1, "number": 1}.get(kinds[0], "Example")
 
     def having(self, value: Any, node: Node, path: str, parts: Sequence[str]) -> Any:
-        """The value (None where there is none yet) with the field put into it that lies `parts` below it."""
+        """The value (None if there is none yet) with the field put into it that lies `parts` below it."""
         if not parts:
             return self.value(path, node) if value is None else value
         if parts[0] == "[]":

@@ -1,7 +1,7 @@
-"""Problems that a schema finds, as findings: one line that begins with the value, then the rule, then what is legal.
+"""Problems that a schema finds, as findings: one line with the value first, then the rule, then the legal values.
 
-Each keyword has its sentence in `SENTENCES`. What a thing is called, what is legal and where the specification says so
-comes from the schema (`x-noun`, `x-legal`, `x-unit`, `x-spec`, `x-assumed`; see `schemas`).
+Each keyword has its sentence in `SENTENCES`. The name of a value, its legal values and the section of the specification
+come from the schema (`x-noun`, `x-legal`, `x-unit`, `x-spec`, `x-assumed`; see `schemas`).
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _TYPES: Final = {
 
 @dataclass(slots=True)
 class Problem:
-    """What a validator found: the keyword that failed, the value, the node that holds the keyword, and both paths.
+    """A problem that a validator found: the keyword that failed, the value, the node with the keyword, and both paths.
 
     The last step of `schema_path` is the keyword.
     """
@@ -87,7 +87,7 @@ def json_path(path: Iterable[str | int]) -> str:
 
 
 def show(value: object) -> str:
-    """A value as JSON on one line, cut where it is long."""
+    """A value as JSON on one line, cut if it is long."""
     if isinstance(value, str) and len(value) > QUOTED:
         return f'{_json(value[:QUOTED])[:-1]}…" ({len(value)} characters)'
     if isinstance(value, list | dict) and len(value) > QUOTED:
@@ -153,7 +153,7 @@ Said = Iterator[tuple[list[str | int], str]]
 
 
 def _name(problem: Problem, node: dict[str, Any]) -> str:
-    """What the value is called: the schema's noun, its field, or an entry of it."""
+    """The name of the value in messages: the schema's noun, its field, or an entry of it."""
     if "x-noun" in node:
         return str(node["x-noun"])
     field_name = next((step for step in reversed(problem.path) if isinstance(step, str)), None)
@@ -163,7 +163,7 @@ def _name(problem: Problem, node: dict[str, Any]) -> str:
 
 
 def _legal(node: dict[str, Any]) -> str:
-    """What a node takes: its own words, its values, or its types."""
+    """The legal values of a node, in words: its own words, its values, or its types."""
     if "x-legal" in node:
         return str(node["x-legal"])
     if "enum" in node:
@@ -175,7 +175,7 @@ def _legal(node: dict[str, Any]) -> str:
 
 
 def _close(word: str, words: Iterable[str], cutoff: float = 0.6) -> str | None:
-    """The word most like `word`, case aside, None when none is like it."""
+    """The word that is most similar to `word`, ignoring case; None if no word is similar."""
     from difflib import get_close_matches
 
     if len(word) > QUOTED:
@@ -209,7 +209,7 @@ def _type(problem: Problem, node: dict[str, Any]) -> Said:
 
 
 def _is_optional(problem: Problem) -> bool:
-    """Whether the value is a field that may be left out."""
+    """True if the value is a field that may be left out."""
     if len(problem.schema_path) < 3 or problem.schema_path[-3] != "properties":
         return False
     return problem.schema_path[-2] not in problem.above[-3].get("required", ())
@@ -262,8 +262,8 @@ def _keys(problem: Problem, node: dict[str, Any]) -> Said:
     else:
         legal = f"{_span(low, high)} keys"
     keys = list(problem.value)
-    shown = ", ".join(key[:QUOTED] for key in keys[:5]) + (", …" if len(keys) > 5 else "")
-    subject = f"{len(keys)} keys ({shown}) are" if keys else "{} is"
+    names = ", ".join(key[:QUOTED] for key in keys[:5]) + (", …" if len(keys) > 5 else "")
+    subject = f"{len(keys)} keys ({names}) are" if keys else "{} is"
     yield problem.path, f"{subject} not a legal {name}; legal: {legal}"
 
 

@@ -1,4 +1,4 @@
-"""JSON text to values: strictly, with the place of what is wrong (§4, A75)."""
+"""JSON text to values: strictly, with the place of each error (§4, A75)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The schema files as one space of names: definitions by name, and what is made of them.
+"""The schema files as one space of names: definitions by name, and the forms that are made of them.
 
 Names are unique over all files, so that `sending.json#/$defs/Message` is simply `Message` wherever the file no longer
 matters (OpenAPI's components, the validators). Our own keywords, which both validators pass over:
@@ -36,13 +36,13 @@ def load(*places: Path) -> dict[str, Node]:
     for path in (path for place in places for path in sorted(place.glob("*.json"))):
         if path.name.endswith(".schema.json"):
             continue
-        found, referred = _of_file(path)
-        for name in found:
+        defined, referred = _of_file(path)
+        for name in defined:
             if name in definitions:
                 raise ValueError(
                     f"{name} is defined twice, the second time in {path.name}; names are unique over files"
                 )
-        definitions |= found
+        definitions |= defined
         referring = referred | referring
     for name, by in referring.items():
         if name not in definitions:
@@ -52,8 +52,8 @@ def load(*places: Path) -> dict[str, Node]:
 
 def load_alone(file: str, *places: Path) -> dict[str, Node]:
     """The definitions of one file, by its name, as they stand there; empty where the file does not exist."""
-    found = next((path for path in (place / file for place in places) if path.is_file()), None)
-    definitions: dict[str, Node] = {} if found is None else orjson.loads(found.read_bytes())["$defs"]
+    file_path = next((path for path in (place / file for place in places) if path.is_file()), None)
+    definitions: dict[str, Node] = {} if file_path is None else orjson.loads(file_path.read_bytes())["$defs"]
     return definitions
 
 
@@ -102,7 +102,7 @@ def reachable(definitions: dict[str, Node], names: Iterable[str]) -> list[str]:
 
 
 def inlined(definitions: dict[str, Node], name: str) -> Node:
-    """The definition with every reference replaced by what it names; what stands beside a reference wins.
+    """The definition with every reference replaced by the definition it names; keywords beside a reference win.
 
     The validators get this form: it costs them no look-ups. The schemas hold no recursion.
     """

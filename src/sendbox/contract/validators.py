@@ -1,4 +1,4 @@
-"""Whether a value keeps to the contract, and if not, why.
+"""The check of a value against the contract, with the reasons if it fails.
 
 Two engines share one schema. `jsonschema-rs` decides, in microseconds; `jsonschema` is imported when the first value
 is refused and finds every reason. They disagree on nothing that the schemas use (a test holds them together); should
@@ -59,14 +59,14 @@ class Checker:
         self._engine: Any = None
 
     def is_valid(self, value: object) -> bool:
-        """Whether the value is legal; also False for what no JSON text can hold (NaN, a key that is not a string)."""
+        """True if the value is legal; False also if no JSON text can hold it (NaN, a key that is not a string)."""
         try:
             return self._decide.is_valid(value)
         except ValueError:
             return False
 
     def findings(self, value: object) -> list[Finding]:
-        """Why the value is illegal, in the order of its parts, the one to show first; empty when it is legal.
+        """The reasons why the value is illegal, in the order of its parts, the one to show first; empty if it is legal.
 
         Raises `NotLoaded` where the contract defers its explainer and it was not loaded yet.
         """
@@ -134,7 +134,7 @@ class Contract:
 
 
 def preload() -> None:
-    """Imports what explains a refusal (60 ms), so that the first one need not: call it off the event loop."""
+    """Imports the modules that explain a refusal (60 ms), before the first refusal: call it off the event loop."""
     import_module("difflib")
     _engine_class()
 

@@ -59,7 +59,7 @@ PLAN_VALUE_UNUSABLE: Final = "plan-value-unusable"
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """What a code means, where the specification speaks of it, and the assumption it rests on, if any.
+    """The meaning of a code, its section of the specification, and the assumption it rests on, if any.
 
     `called` says whether it is advice about a call; else it is about what happens by itself, such as an answer of a
     receiver.

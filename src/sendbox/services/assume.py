@@ -54,12 +54,12 @@ class Timing:
     seen: int = 5_000
 
     def after(self, result: str) -> int:
-        """How long a result takes after the one before: a bad end as long as what it stands for."""
+        """The milliseconds from the previous result to this one; a bad end takes as long as the result it replaces."""
         return int(getattr(self, _BAD_ENDS.get(result, result), 0))
 
     @property
     def longest(self) -> int:
-        """How long the whole path takes."""
+        """The time, in milliseconds, that the whole path takes."""
         return self.sending + self.sent + self.delivered + self.seen
 
 
@@ -73,14 +73,14 @@ _TIMING: Final = mapping(
 
 @dataclass(frozen=True, slots=True)
 class VerifyLimits:
-    """How many new validation sessions of an account, and of a number, in how much time; None = no limit."""
+    """The limits on new validation sessions of an account, and of a number, in a span of time; None = no limit."""
 
     account: Rate | None = Rate(100, 60_000)
     number: Rate | None = Rate(5, 600_000)
 
 
 def read_limits(node: Given, reader: Reads, base: VerifyLimits) -> VerifyLimits:
-    """`off`, or a mapping of limits; what that leaves out stays as in `base`."""
+    """`off`, or a mapping of limits; a limit that the mapping leaves out stays as in `base`."""
     if node.value == _OFF:
         return VerifyLimits(None, None)
     limits = {name: None if item.value == _OFF else reader.rate(item) for name, item in node.entries().items()}
@@ -95,7 +95,7 @@ _LIMITS: Final[Form[Reads]] = (
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """How the proof of a validation is made of its four values."""
+    """The way to compute the proof of a validation from its four values."""
 
     hash: Hash = "sha256"
     encoding: Encoding = "hex"
@@ -309,8 +309,8 @@ def _read_zone(node: Given, reader: Reads) -> str:
     name = str(node.value)
     if name in zones():
         return name
-    shown = orjson.dumps(name).decode()
-    reader.complain(node, "time-zone", f"{shown} is not the name of an IANA time zone", near=nearest(name))
+    quoted = orjson.dumps(name).decode()
+    reader.complain(node, "time-zone", f"{quoted} is not the name of an IANA time zone", near=nearest(name))
     return "UTC"
 
 
@@ -321,8 +321,8 @@ def _read_countries(node: Given, reader: Reads) -> tuple[str, ...]:
 def _read_wait(node: Given, reader: Reads) -> int:
     time = reader.duration(node)
     if time == 0 and node.value in (0, "0s", "0ms"):
-        shown = orjson.dumps(node.value).decode()
-        reader.complain(node, "webhook_retry", f"{shown} is not a time to wait; a try follows after 1ms or more")
+        quoted = orjson.dumps(node.value).decode()
+        reader.complain(node, "webhook_retry", f"{quoted} is not a time to wait; a try follows after 1ms or more")
     return time
 
 

@@ -1,4 +1,4 @@
-"""The registry of assumptions: what the specification leaves open, and what is built there.
+"""The registry of assumptions: the points that the specification leaves open, and the behaviour that is built there.
 
 The table is `assumptions.json`. A row's default is what happens unless a scenario says otherwise under `assume:`; the
 settings are the fields of `services/assume.py`, which name their assumption. A row whose part of the service does not

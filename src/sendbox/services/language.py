@@ -1,4 +1,4 @@
-"""What all services share of the language: the key `assume`, and what senders and templates must be."""
+"""The part of the language that all services share: the key `assume`, and the rules for senders and templates."""
 
 from __future__ import annotations
 
@@ -78,8 +78,8 @@ def _variables_make_sense(node: Node, reader: Reader) -> None:
     if numbers and len(numbers) < len(names):
         reader.complain(node, "variable", f"{show(text)} mixes numbered and named variables; use one kind")
     elif numbers and numbers != list(range(1, len(numbers) + 1)):
-        wanted = listed(f"{{{{{number}}}}}" for number in range(1, len(numbers) + 1))
-        reader.complain(node, "variable", f"{show(text)} does not number its variables from 1 on: {wanted}")
+        expected = listed(f"{{{{{number}}}}}" for number in range(1, len(numbers) + 1))
+        reader.complain(node, "variable", f"{show(text)} does not number its variables from 1 on: {expected}")
 
 
 def country_of(root: Node) -> Node | None:
@@ -92,7 +92,7 @@ _ADDRESSES: Final = {"{url}": "/upload/*", "{message_id}": "/s/*"}
 
 
 def _path(row: Operation) -> str:
-    """The path of an operation, with `*` for what differs."""
+    """The path of an operation, with `*` for its parameters."""
     return _ADDRESSES.get(row.path) or _PARAMETER.sub("*", row.path)
 
 
@@ -146,30 +146,30 @@ def _lacks(conditions: Node, fields: tuple[str, ...], without: frozenset[str], w
 
 def _not_served(where: Node, linter: Linter) -> None:
     """A path that is not served, or not by this method, or as another operation; such a call is `unknown`."""
-    asked = {key: node.items() or [node] for key in ("path", "method", "operation") if (node := where.get(key))}
-    operations = [Pattern(str(item.value)) for item in asked.get("operation", ())]
+    conditions = {key: node.items() or [node] for key in ("path", "method", "operation") if (node := where.get(key))}
+    operations = [Pattern(str(item.value)) for item in conditions.get("operation", ())]
     if any(pattern.matches(_UNKNOWN) for pattern in operations):
         return
-    paths = asked.get("path", [])
+    paths = conditions.get("path", [])
     for item in paths:
         if not any(globs.overlaps(str(item.value), served) for served in _SERVED):
             message = f"{show(item.value)} is not a path that is served (a call to it has the operation unknown)"
             linter.warn(item, "not-served", message, near=nearest(item.value, _SERVED))
     rows = [row for row in CALLS.values() if any(globs.overlaps(str(item.value), _path(row)) for item in paths)]
     if operations:
-        _apart(asked["operation"], [row.name for row in rows], "the operation of", paths, linter)
+        _apart(conditions["operation"], [row.name for row in rows], "the operation of", paths, linter)
         named = [row for row in CALLS.values() if any(pattern.matches(row.name) for pattern in operations)]
         rows = [row for row in named if row in rows] if paths else named
-    if "method" in asked:
-        about = paths or asked.get("operation", [])
-        _apart(asked["method"], [row.method for row in rows], "a method of", about, linter)
+    if "method" in conditions:
+        about = paths or conditions.get("operation", [])
+        _apart(conditions["method"], [row.method for row in rows], "a method of", about, linter)
 
 
-def _apart(asked: list[Node], legal: list[str], what: str, about: list[Node], linter: Linter) -> None:
+def _apart(conditions: list[Node], legal: list[str], relation: str, about: list[Node], linter: Linter) -> None:
     """Warns about methods or operations none of which goes with the paths or operations beside it."""
-    for item in asked:
+    for item in conditions:
         if legal and about and not any(map(Pattern(str(item.value)).matches, legal)):
-            there = f"{what} {listed(str(node.value) for node in about)}"
+            there = f"{relation} {listed(str(node.value) for node in about)}"
             message = f"{show(item.value)} is not {there}, which has: {listed(dict.fromkeys(legal))}"
             linter.warn(item, "never-asked", message)
 

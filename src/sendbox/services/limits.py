@@ -1,4 +1,4 @@
-"""Limits (§8): each figure once, for those who hold requests and time to it, and for those who say what it is.
+"""Limits (§8): each figure once, for the code that checks requests and times, and for the code that describes it.
 
 Instants and durations in milliseconds unless a name says otherwise.
 """

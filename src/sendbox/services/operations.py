@@ -1,4 +1,4 @@
-"""The operations of the emulated interfaces: how each is called, what it carries, and whether it sends.
+"""The operations of the emulated interfaces: method, path and request of each, and whether it sends.
 
 The one table of them, in the order in which they are listed. What is served is built from it, rules and traffic of
 scenarios name its rows.
@@ -19,9 +19,9 @@ _PARAMETER: Final = re.compile(r"\{(\w+)\}")
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """How an operation is called: method, path with its parameters in braces, what it carries (None = nothing).
+    """An operation: its method, its path with parameters in braces, and the thing that it carries (None = nothing).
 
-    `interface` is "" where none has a row for it; `sends` says whether it hands messages to the world, `phones` whether
+    `interface` is "" if none has a row for it; `sends` says whether it hands messages to the world, `phones` whether
     a call can name a phone, or what belongs to one.
     """
 

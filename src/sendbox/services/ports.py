@@ -38,14 +38,14 @@ class Billing(Protocol):
         """Takes the price in this currency if it can be paid whole."""
 
     def opted_out(self, number: str, now: int) -> bool:
-        """Whether the number is on the opt-out list, in force."""
+        """True if the number is on the opt-out list, in force."""
 
     def blacklisted(self, number: str, now: int) -> bool:
-        """Whether the number is on the blacklist, in force."""
+        """True if the number is on the blacklist, in force."""
 
 
 class Key(Protocol):
-    """An API key and what is set on it."""
+    """An API key and its settings."""
 
     id: str
     default_callback_url: str | None
@@ -78,7 +78,7 @@ SenderForm = Literal["name", "number", "agent"]
 
 
 class Channel(Protocol):
-    """What a channel says of its senders: whether they are Phone Number IDs (`numeric`) or may be `numbers`."""
+    """A channel, as far as its senders go: they are Phone Number IDs if `numeric`, and may be numbers if `numbers`."""
 
     @property
     def family(self) -> str: ...
@@ -89,7 +89,7 @@ class Channel(Protocol):
 
 
 class Account(Billing, Protocol):
-    """What the keys of a world share. `business` has the numbers that can send, by Phone Number ID."""
+    """The things that the keys of a world share. `business` has the numbers that can send, by Phone Number ID."""
 
     business: Mapping[str, ConnectedNumber]
 
@@ -111,7 +111,7 @@ class Account(Billing, Protocol):
         """The balance and lists that a key uses."""
 
     def subaccount(self, key: Key, subid: str | None) -> Billing | None:
-        """The balance that a key means by a `subid`; None where the key may not use it."""
+        """The balance that a key means by a `subid`; None if the key may not use it."""
 
     def template(self, name: str, language: str, sender: str | None = None) -> Template | None:
         """The template of that name and language that a sender may use."""
@@ -120,7 +120,7 @@ class Account(Billing, Protocol):
         """Replaces all templates."""
 
     def registered(self, channel: Channel, sender: str) -> bool:
-        """Whether a sender is registered for the family of a channel."""
+        """True if a sender is registered for the family of a channel."""
 
 
 def account_of(world: World) -> Account:
@@ -148,7 +148,7 @@ class Sent(Protocol):
 
 
 class Tried(Protocol):
-    """One try of a message on one channel. Instants are None where it did not get that far."""
+    """One try of a message on one channel. An instant is None if the try did not get that far."""
 
     @property
     def message(self) -> Sent: ...
@@ -179,7 +179,7 @@ class Written(Protocol):
 
 
 class Carrier(Protocol):
-    """What a service sends for itself: its message is not the client's. `goal` is its result, where that is decided.
+    """A sending of the service itself: its message is not the client's. `goal` is its result, if that is decided.
 
     `rule` names the rule that decided.
     """
@@ -218,7 +218,7 @@ class PhoneText(NamedTuple):
 
 
 class Share(NamedTuple):
-    """What a service shows on a phone beside messages: codes that wait, and texts of its own in the conversation."""
+    """The things that a service shows on a phone besides messages: waiting codes, and its texts in the conversation."""
 
     codes: Sequence[Code] = ()
     texts: Sequence[PhoneText] = ()
@@ -229,7 +229,7 @@ class Phoning(Protocol):
     """A service that shows something on phones."""
 
     def on_phone(self, number: str) -> Share:
-        """What it shows on the phone of a number."""
+        """The part that the service shows on the phone of a number."""
 
     def phones(self) -> Iterable[str]:
         """The numbers of the phones that it shows something on, whether a message reached them or not."""
@@ -247,7 +247,7 @@ class Taken(Protocol):
 
 
 class Sending(Protocol):
-    """How a service sends a message, and what it can ask about messages."""
+    """The service that sends messages, as others use it: they send a message, and ask about messages."""
 
     def send_own(
         self,
@@ -268,13 +268,13 @@ class Sending(Protocol):
         and the id of its request."""
 
     def is_test(self, phone: str) -> bool:
-        """Whether it is the test number, to which nothing is handed over (A89)."""
+        """True if it is the test number, to which nothing is handed over (A89)."""
 
     def tried(self, family: str, senders: Container[str]) -> Iterator[Tried]:
         """Every try that was handed over on `sms`, `richmsg` or `chatapp` under one of the senders, oldest first."""
 
     def written(self) -> Iterable[Written]:
-        """What phones wrote, oldest first."""
+        """The texts that phones wrote, oldest first."""
 
 
 def sending_of(world: World) -> Sending:

@@ -1,4 +1,4 @@
-"""A setting of the assumptions: one row in the field of a dataclass, from which all that is said about it follows.
+"""A setting of the assumptions: one row in the field of a dataclass, from which all texts about it are made.
 
 The language's schema, how a scenario is read, the registry of assumptions and the documentation read the rows.
 """
@@ -25,10 +25,10 @@ _LAST: Final = ("default", "examples", "x-assumed", "x-says")
 
 
 class Reads(forms.Reads, Protocol):
-    """Reads values, and notes what is wrong with one."""
+    """A reader of values, which notes the problems of a value."""
 
     def complain(self, node: Any, rule: str, message: str, *, near: str | None = None) -> None:
-        """Notes that a value breaks a rule; `near` is what it probably means."""
+        """Notes that a value breaks a rule; `near` is the value that is probably meant."""
 
     def countries(self, node: Any) -> Sequence[Any]:
         """The countries that an MCC or an ISO code means, each with its `iso`."""
@@ -50,9 +50,10 @@ Form = tuple[Node, Callable[[Given, R], Any]]
 class Setting(NamedTuple):
     """The row of a setting.
 
-    `assumption` is the id of what it changes, `default` its value where a scenario says nothing. `node` is what may
-    stand in a scenario, without the default, and `read` reads it. `unset` says in words what None as default means.
-    `other` is a value, as a scenario has it, that shows what the setting changes; words need none.
+    `assumption` is the id of the assumption that it changes, `default` its value if a scenario does not set it. `node`
+    is the schema of the value in a scenario, without the default, and `read` reads it. `unset` gives the meaning of
+    None as default, in words. `other` is a value, as a scenario has it, that shows the effect of the setting; a choice
+    of words needs none.
     """
 
     assumption: str
@@ -67,12 +68,12 @@ class Setting(NamedTuple):
         return _written(value, self.node)
 
     def others(self, value: Any) -> list[Any]:
-        """Other values than this one, as a scenario has them: all of them where these are words, else what is usual."""
+        """Other values than this one, as a scenario has them: all of them if these are words, else the usual ones."""
         if self.node.get("type") == "boolean":
             legal = [False, True]
         else:
-            shown = [] if self.other is None else [self.other]
-            legal = self.node.get("enum") or [self.written(self.default), *shown]
+            examples = [] if self.other is None else [self.other]
+            legal = self.node.get("enum") or [self.written(self.default), *examples]
         return [other for other in legal if other != self.written(value)]
 
     def definition(self) -> Node:
@@ -131,7 +132,7 @@ def sequence(description: str, item: Form[R], says: str, **rules: Any) -> Form[R
 
 
 def into(make: Callable[..., Any], mapping: Value) -> Value:
-    """What is made of a mapping with its keys as arguments."""
+    """The result of a call with the keys of a mapping as arguments."""
     return Value(mapping.node, lambda node, reader: make(**mapping.read(node, reader)))
 
 

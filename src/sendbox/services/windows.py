@@ -54,7 +54,7 @@ class Window:
 
     @property
     def always(self) -> bool:
-        """Whether it is open all the time."""
+        """True if the window is open all the time."""
         return not self.days and (self.start == self.end or self.end - self.start == DAY_MINUTES)
 
     @property
@@ -64,7 +64,7 @@ class Window:
         return {"days": days, "start": _clock(self.start), "end": _clock(self.end), "tz": self.tz}
 
     def open(self, at: int) -> bool:
-        """Whether an instant lies inside."""
+        """True if an instant lies inside the window."""
         return self.next_open(at) == at
 
     def next_open(self, at: int) -> int:
@@ -184,7 +184,7 @@ _SHORT: Final = 5
 
 
 def _at_offset(sign: str, hours: int, minutes: int) -> str | None:
-    """A time zone that is so far from UTC all year, None if there is none."""
+    """The time zone that has this offset from UTC all year, None if there is none."""
     east = (hours * 60 + minutes) * (-1 if sign == "-" else 1)
     if east % 60 or not east:
         return _OFFSETS.get(east)
@@ -194,26 +194,26 @@ def _at_offset(sign: str, hours: int, minutes: int) -> str | None:
 
 @lru_cache(maxsize=256)
 def nearest(name: str) -> str | None:
-    """The time zone that is meant by what was written: by its name, an abbreviation or an offset; None if none is."""
-    wanted = name[:64].strip().replace(" ", "_").replace("\N{MINUS SIGN}", "-").casefold()
+    """The time zone that a text most likely means: by its name, an abbreviation or an offset; None if there is none."""
+    folded_name = name[:64].strip().replace(" ", "_").replace("\N{MINUS SIGN}", "-").casefold()
     folded = {zone.casefold(): zone for zone in sorted(zones(), reverse=True)}
     cities = {zone.rpartition("/")[2]: zone for zone in folded}
-    last = wanted.rpartition("/")[2]
-    if wanted in folded:
-        return folded[wanted]
-    if offset := _OFFSET.fullmatch(wanted):
+    last = folded_name.rpartition("/")[2]
+    if folded_name in folded:
+        return folded[folded_name]
+    if offset := _OFFSET.fullmatch(folded_name):
         return _at_offset(offset[1], int(offset[2]), int(offset[3] or 0))
     if last.upper() in _ABBREVIATIONS:
         return _ABBREVIATIONS[last.upper()]
-    if wanted in cities and not _DIGIT.search(wanted):
-        return folded[cities[wanted]]
-    if _DIGIT.search(last) or (last == wanted and len(wanted) <= _SHORT):
+    if folded_name in cities and not _DIGIT.search(folded_name):
+        return folded[cities[folded_name]]
+    if _DIGIT.search(last) or (last == folded_name and len(folded_name) <= _SHORT):
         return None  # a similar name would have another offset
     # Names of another length cannot be close; without them the search takes a fraction of its time.
-    likely = [zone for zone in folded if abs(len(zone) - len(wanted)) <= 3]
+    likely = [zone for zone in folded if abs(len(zone) - len(folded_name)) <= 3]
     from difflib import get_close_matches
 
-    close = get_close_matches(wanted, likely, 1, 0.7)
+    close = get_close_matches(folded_name, likely, 1, 0.7)
     return folded[close[0]] if close else None
 
 

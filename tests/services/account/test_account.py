@@ -65,8 +65,13 @@ def test_a81_lists_are_in_force_from_their_instant() -> None:
     """A81: a number added counts from its instant on; those of the scenario always did."""
     kept = account(optout=frozenset({"1"}), blacklist=frozenset({"1"}))
     kept.optout["2"] = kept.blacklist["2"] = 5_000
-    for asked in (kept.opted_out, kept.blacklisted):
-        assert [asked("1", 0), asked("2", 4_999), asked("2", 5_000), asked("3", 9_999)] == [True, False, True, False]
+    for is_listed in (kept.opted_out, kept.blacklisted):
+        assert [is_listed("1", 0), is_listed("2", 4_999), is_listed("2", 5_000), is_listed("3", 9_999)] == [
+            True,
+            False,
+            True,
+            False,
+        ]
 
 
 @pytest.mark.parametrize(("setting", "expected"), [(None, "421"), ("43", "43")], ids=["account", "setting"])

@@ -23,7 +23,7 @@ TEN_CENTS = Assume(prices=Prices({("sms", ""): (100_000, 2_500_000)}))
     ],
 )
 def test_a_charge_is_whole_and_in_the_own_currency(currency: str, paid: bool, left: int) -> None:
-    """What cannot be paid whole is not paid at all, and a balance never goes below zero."""
+    """A price that cannot be paid in full is not paid at all, and a balance never goes below zero."""
     billing = Billing("s", currency, 1_000_000)
     assert billing.charge(100_000, 2_500_000) is paid
     assert (billing.balance, billing.spent) == (left, 1_000_000 - left)
@@ -57,7 +57,7 @@ def test_s2_5_a_subkey_pays_from_its_own_balance() -> None:
 
 
 def test_s5_6_credit_is_asked_of_the_keys_balance() -> None:
-    """What the legacy interface asks beforehand is asked of the key that calls (A13)."""
+    """The legacy interface checks the credit of the calling key before it sends (A13)."""
     from tests.core.worlds import command
 
     world = make_world(account=AccountSpec(credit=0, subkeys=(SubKeySpec("own", credit=100_000),)), assume=TEN_CENTS)
@@ -78,4 +78,4 @@ def test_a_reply_that_opts_out_is_listed_where_the_message_was_sent_from() -> No
     advance(world, 10_000)
     again, other = send_one(world, key=own), send_one(world)
     advance(world, 10_000)
-    assert [results(each)[-1][1] for each in (again, other)] == ["rejected", "delivered"]
+    assert [results(sent)[-1][1] for sent in (again, other)] == ["rejected", "delivered"]

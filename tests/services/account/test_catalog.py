@@ -22,11 +22,11 @@ def test_s2_5_the_tree_and_the_flat_ids_name_the_same() -> None:
 @pytest.mark.parametrize("service", services().values(), ids=services())
 def test_s2_5_every_variant_has_what_it_must(service: Service) -> None:
     """§2.5: names in several languages, a subject rule, prices in both currencies; a pool for what is assigned."""
-    shown = service.as_json()
-    assert set(shown["name"]) == {"en", "cs"}
-    assert shown["subject"] in ("defined", "assigned")
-    assert set(shown["prices"]) == {"czk", "eur"}
-    assert all({"setup", "monthly"} <= price.keys() for price in shown["prices"].values())
+    view = service.as_json()
+    assert set(view["name"]) == {"en", "cs"}
+    assert view["subject"] in ("defined", "assigned")
+    assert set(view["prices"]) == {"czk", "eur"}
+    assert all({"setup", "monthly"} <= price.keys() for price in view["prices"].values())
     assert bool(service.pool) is (service.subject == "assigned")
     if service.pool:
         assert [normalize(number, "420") for number in service.numbers()] == service.numbers()
@@ -35,12 +35,12 @@ def test_s2_5_every_variant_has_what_it_must(service: Service) -> None:
 
 def test_every_kind_of_rule_is_in_the_catalog() -> None:
     """There is something to try for each: delay, requirements, both intervals, a monthly spend."""
-    shown = [service.as_json() for service in services().values()]
-    prices = [price for each in shown for price in each["prices"].values()]
+    views = [service.as_json() for service in services().values()]
+    prices = [price for view in views for price in view["prices"].values()]
     assert {price.get("min_interval") for price in prices} == {None, "month", "year"}
     assert any("min_monthly_spend" in price for price in prices)
-    assert {each["status"] for each in shown} == {"new", "active"}
-    assert {"delay" in each for each in shown} == {"requirements" in each for each in shown} == {True, False}
+    assert {view["status"] for view in views} == {"new", "active"}
+    assert {"delay" in view for view in views} == {"requirements" in view for view in views} == {True, False}
 
 
 def test_what_a_price_does_not_have_is_left_out() -> None:

@@ -17,8 +17,8 @@ def listed(world: World, text: str, name: ListName = "blacklist") -> Listed:
         try:
             next(work)
         except StopIteration as done:
-            found: Listed = done.value
-            return found
+            result: Listed = done.value
+            return result
 
 
 @pytest.mark.parametrize(
@@ -56,7 +56,7 @@ def test_s4_4_entries_act_a_second_later() -> None:
     advance(world, 1)
     refused = send_one(world, "420777000101")
     advance(world, 10_000)
-    assert [each.result for each in (early, later, refused)] == ["delivered", "delivered", "rejected"]
+    assert [message.result for message in (early, later, refused)] == ["delivered", "delivered", "rejected"]
 
 
 def test_s2_1_the_optout_list_concerns_promotional_messages() -> None:
@@ -66,7 +66,7 @@ def test_s2_1_the_optout_list_concerns_promotional_messages() -> None:
     advance(world, 1_000)
     sent = [send_one(world, "420777000101", tags=tags) for tags in (("promotional",), ("transactional",))]
     advance(world, 10_000)
-    assert [each.result for each in sent] == ["rejected", "delivered"]
+    assert [message.result for message in sent] == ["rejected", "delivered"]
 
 
 def test_an_entry_in_force_stays_in_force() -> None:

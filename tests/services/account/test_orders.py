@@ -16,7 +16,7 @@ from tests.core.worlds import advance, journaled, make_world, send_one
 
 DAY = 86_400_000
 NAME, NUMBER, SIM, RICH = (
-    services()[f"sender_{each}"] for each in ("sms_420_alnum", "sms_420_number", "sms_420_simhost", "richmsg_420_text")
+    services()[f"sender_{name}"] for name in ("sms_420_alnum", "sms_420_number", "sms_420_simhost", "richmsg_420_text")
 )
 
 
@@ -97,11 +97,11 @@ def test_an_order_that_takes_time() -> None:
     advance(world, 1)
     assert order.state == "active"
     assert Account.of(world).numbers == {"420900000001"}
-    assert [what[1] for _, what in journaled(world, "order")] == ["new", "active"]
+    assert [change[1] for _, change in journaled(world, "order")] == ["new", "active"]
 
 
 def test_an_order_cancelled_while_new_is_never_active() -> None:
-    """What was cancelled stays so when its time has passed."""
+    """A cancelled order stays cancelled when its time has passed."""
     world = strict()
     order = place(world, RICH)
     Account.of(world).orders.move(order, "cancelled")

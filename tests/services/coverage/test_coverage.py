@@ -61,7 +61,7 @@ DAY = 24 * HOUR
 
 
 def tallied(world: World, *dimensions: str) -> Tally:
-    """What was tried, of these dimensions."""
+    """The items of these dimensions that were tried."""
     tally = collect(world, catalog(SERVED)).tally
     return {name: tally[name] for name in dimensions if name in tally}
 
@@ -208,7 +208,7 @@ def test_s6_a_delivery_that_is_sent_again() -> None:
 
 
 def test_a_try_that_is_under_way_counts_as_none_of_them() -> None:
-    """What has no outcome yet is no misfortune; the catalog does not know its name."""
+    """A try without an outcome does not count as a misfortune; the catalog does not know its name."""
     world = make_world(attempts=(rule("sending"),))
     send_one(world, callback=HOOK)
     world.run(START, 100)
@@ -431,8 +431,8 @@ def test_faults_count_by_their_word() -> None:
     for source in ("drop", ["split", {"delay": "30s"}]):
         rule = compile_rule("webhooks", {"fault": source})
         world.journal.add(world.now, CODE["webhook_fault"], SimpleNamespace(rule=rule))
-    for shown in ({"delay": "2s"}, "garbage"):
-        world.journal.add(world.now, CODE["fault"], SimpleNamespace(shown=shown))
+    for definition in ({"delay": "2s"}, "garbage"):
+        world.journal.add(world.now, CODE["fault"], SimpleNamespace(shown=definition))
     assert collect(world, catalog(SERVED)).tally == {
         "webhook faults": {"drop": 1, "split": 1, "delay": 1},
         "api faults": {"delay": 1, "garbage": 1},
@@ -441,7 +441,7 @@ def test_faults_count_by_their_word() -> None:
 
 
 @pytest.mark.parametrize(
-    ("what", "expected"),
+    ("fields", "expected"),
     [
         ({"channels": ("sms",), "in_flight": "failed"}, ["of a channel", "in_flight failed", "new wait"]),
         (
@@ -456,9 +456,9 @@ def test_faults_count_by_their_word() -> None:
     ],
     ids=["channel", "phones", "country", "operator"],
 )
-def test_outages_count_when_they_begin(what: dict[str, Any], expected: list[str]) -> None:
+def test_outages_count_when_they_begin(fields: dict[str, Any], expected: list[str]) -> None:
     """By what is out, and by what becomes of messages; that they end is nothing new."""
-    entry = TimelineEntry(MINUTE, True, "outage", {}, means=Outage(MINUTE, **what))
+    entry = TimelineEntry(MINUTE, True, "outage", {}, means=Outage(MINUTE, **fields))
     world = make_world(timeline=(entry,))
     advance(world, 3 * MINUTE)
     assert len(journaled(world, "outage")) == 2

@@ -246,7 +246,7 @@ OWN_BODY: Final = {"body": "Hello", "flow": [{"richmsg": {"body": "Hi"}}, {"sms"
     ],
 )
 def test_a_row_is_told(id_: str, does: Any, settings: dict[str, Any]) -> None:
-    """What happens rests on the row, and a world in which nothing happens rests on none."""
+    """The events rest on the row, and a world without events rests on no row."""
     from sendbox.engine.patterns import Pattern
     from sendbox.services.account.spec import AccountSpec
     from sendbox.services.messaging.model import PhoneSpec
@@ -293,7 +293,7 @@ def test_a_row_is_told(id_: str, does: Any, settings: dict[str, Any]) -> None:
     ],
 )
 def test_a_row_is_not_told_by_what_rests_on_the_law(id_: str, does: Any) -> None:
-    """What the specification settles leans on nothing."""
+    """An event that the specification settles rests on no row."""
     from sendbox.engine.patterns import Pattern
     from sendbox.services.account.spec import AccountSpec
     from sendbox.services.messaging.model import PhoneSpec

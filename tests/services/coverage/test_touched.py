@@ -67,5 +67,5 @@ def test_s8_limits_of_a_call(messages: Any, expected: list[str]) -> None:
 
 
 def test_other_operations_touch_none_of_these() -> None:
-    """What sends no Message has no such limits."""
+    """An operation that sends no Message has no such limits."""
     assert list(limits_of("blacklist", {"to": [TO] * 10}, START)) == []

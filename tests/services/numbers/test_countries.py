@@ -48,9 +48,9 @@ WHERE = [
 @pytest.mark.parametrize(("number", "code", "iso", "mcc"), WHERE)
 def test_s6_country_is_the_mcc_of_the_number(number: str, code: str, iso: str, mcc: int) -> None:
     """The longest known prefix of a number decides its country."""
-    found = country(number)
-    assert found is not None
-    assert (found.code, found.iso, found.mcc) == (code, iso, mcc)
+    place = country(number)
+    assert place is not None
+    assert (place.code, place.iso, place.mcc) == (code, iso, mcc)
 
 
 @pytest.mark.parametrize("number", ["", "0", "210123456", "999123456", "x", "+420777000101"])
@@ -66,8 +66,8 @@ def test_the_quick_table_agrees_with_the_longest_prefix(number: str) -> None:
     rows = {code: row.country for code, row in codes().items()}
     rows |= {row.code + part: row.country for row in territories() for part in row.prefixes}
     prefixes = [prefix for prefix in rows if number.startswith(prefix)]
-    found = country(number)
-    assert (found and found.iso) == (rows[max(prefixes, key=len)] if prefixes else None)
+    place = country(number)
+    assert (place and place.iso) == (rows[max(prefixes, key=len)] if prefixes else None)
 
 
 def test_s6_operator_is_an_mnc_of_the_country() -> None:

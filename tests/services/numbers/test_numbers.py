@@ -56,7 +56,7 @@ WRITTEN = [
 
 @pytest.mark.parametrize(("raw", "prefix", "expected"), WRITTEN)
 def test_s2_1_other_formats_are_converted_to_international_format(raw: str, prefix: str, expected: str) -> None:
-    """What can be read as a number becomes its international form, digits only."""
+    """A text that can be read as a number becomes its international form, digits only."""
     assert normalize(raw, prefix) == expected
 
 
@@ -101,7 +101,7 @@ def test_an_international_number_stays(row: Code, data: st.DataObject) -> None:
 
 @given(st.text(st.characters() | st.sampled_from("0123456789+ ")), st.sampled_from(["420", "421", "1", "49", "86"]))
 def test_a_result_is_eight_to_fifteen_ascii_digits(raw: str, prefix: str) -> None:
-    """What goes out has a number's form, and holds the digits that came in, with or without the prefix."""
+    """The result has a number's form, and holds the digits of the input, with or without the prefix."""
     number = normalize(raw, prefix)
     if number is not None:
         digits = "".join(char for char in raw if char in "0123456789").lstrip("0")
@@ -126,7 +126,7 @@ def test_a_national_number_fits_behind_its_code() -> None:
 
 
 @pytest.mark.parametrize(
-    ("number", "said"),
+    ("number", "expected"),
     [
         ("420777000101", None),
         ("12025550123", None),
@@ -138,8 +138,8 @@ def test_a_national_number_fits_behind_its_code() -> None:
         ("99912345678", None),
     ],
 )
-def test_a14_numbers_that_look_wrong(number: str, said: str | None) -> None:
+def test_a14_numbers_that_look_wrong(number: str, expected: str | None) -> None:
     """A number is doubtful by its length, then by its first two digits; where no plan is known nothing is."""
-    assert doubtful(number) is (said is not None)
-    if said is not None:
-        assert doubt(number) == said
+    assert doubtful(number) is (expected is not None)
+    if expected is not None:
+        assert doubt(number) == expected

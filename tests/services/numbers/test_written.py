@@ -41,6 +41,6 @@ def test_what_is_not_one_number_is_named(text: str, why: str) -> None:
 
 
 def test_a_pattern_has_digits_and_wildcards() -> None:
-    """What a pattern could never match is named."""
+    """The error names the characters that a pattern could never match."""
     assert written.pattern_misfit("4206*0?") is None
     assert "U+FF11, FULLWIDTH DIGIT ONE" in (written.pattern_misfit("42*\uff11") or "")

@@ -43,12 +43,12 @@ THERE = BusinessSpec(WABA, "Bakery", "bakery", (NumberSpec(OWN, SENDER), NumberS
 
 def told(world: World) -> list[dict[str, Any]]:
     """The notifications made so far."""
-    return [orjson.loads(body_of(world, each)) for each in world.outlets.deliveries]
+    return [orjson.loads(body_of(world, delivery)) for delivery in world.outlets.deliveries]
 
 
 def states(signup: Signup, world: World) -> list[str]:
     """The states that the journal has of a signup."""
-    return [what.fields["status"] for _, what in journaled(world, "signup") if what.signup is signup]
+    return [entry.fields["status"] for _, entry in journaled(world, "signup") if entry.signup is signup]
 
 
 # --- the hosted steps
@@ -92,7 +92,7 @@ def test_a24_each_state_is_told_as_one_object() -> None:
             "phone_number": OWN,
         },
     ]
-    assert len({world.outlets.id_of(each) for each in world.outlets.deliveries}) == 4
+    assert len({world.outlets.id_of(delivery) for delivery in world.outlets.deliveries}) == 4
     (event,) = world.outlets.deliveries[0].events
     assert world.events[type(event)].case(event).kind == "partnerOnboarding"
 
@@ -137,14 +137,14 @@ def test_a_number_can_be_taken_back() -> None:
 
 
 @pytest.mark.parametrize(
-    ("raw", "shown"), [(None, ""), ("12", "12"), ("420777OO0600", "420777OO0600"), ("4207770006*", "4207770006*")]
+    ("raw", "quoted"), [(None, ""), ("12", "12"), ("420777OO0600", "420777OO0600"), ("4207770006*", "4207770006*")]
 )
-def test_a_number_that_is_none(raw: str | None, shown: str) -> None:
-    """What cannot be normalized is no number (§7.3), and nothing that is written is dropped."""
+def test_a_number_that_is_none(raw: str | None, quoted: str) -> None:
+    """A text that cannot be normalized is no number (§7.3), and the error shows all of it."""
     world = partner_world()
     signup = sign_up(world)
     Partner.of(world).open(signup)
-    with pytest.raises(Failure, match=rf'"{re.escape(shown)}" is (not a phone number: |a pattern where one)'):
+    with pytest.raises(Failure, match=rf'"{re.escape(quoted)}" is (not a phone number: |a pattern where one)'):
         Partner.of(world).give_number(signup, raw, {})
 
 
@@ -284,7 +284,7 @@ def test_accounts_that_are_there_from_the_start() -> None:
     offline = NumberSpec("420777000557", "5", "Spare", "OFFLINE", "UNKNOWN")
     world = partner_world(accounts=(THERE, BusinessSpec("7", numbers=(offline,))))
     numbers = Partner.of(world).numbers_of(Partner.of(world).accounts[WABA])
-    assert next((each.id, each.name, each.status) for each in numbers) == (SENDER, "Bakery", "CONNECTED")
+    assert next((number.id, number.name, number.status) for number in numbers) == (SENDER, "Bakery", "CONNECTED")
     assert business_view(world, Partner.of(world).accounts["7"]) == {
         "chatapp_id": "7",
         "name": "Client",
@@ -322,7 +322,10 @@ def test_the_timeline_moves_templates_and_numbers() -> None:
     (record,) = Account.of(world).templates
     assert (record["status"], template_view(world, record)["reason"]) == ("PAUSED", "complaints")
     refused = [
-        what["refused"] for kind in ("number", "template") for _, what in journaled(world, kind) if "refused" in what
+        change["refused"]
+        for kind in ("number", "template")
+        for _, change in journaled(world, kind)
+        if "refused" in change
     ]
     assert [text.partition(";")[0] for text in refused] == [
         '"PENDING" does not follow "FLAGGED" of a number',
@@ -406,8 +409,8 @@ def test_expiry_is_told_at_its_instant_however_the_clock_is_moved() -> None:
     advance(straight, 5 * HOUR)
     for _ in range(5):
         advance(stepwise, HOUR)
-    assert [each.made_at for each in straight.outlets.deliveries] == [
-        each.made_at for each in stepwise.outlets.deliveries
+    assert [delivery.made_at for delivery in straight.outlets.deliveries] == [
+        delivery.made_at for delivery in stepwise.outlets.deliveries
     ]
     assert digest(straight) == digest(stepwise)
 
@@ -444,7 +447,10 @@ def test_a41_verify_and_check() -> None:
     partner.verify(OWN, "1111", None)
     partner.verify("420777000600", None, signup)
     advance(world, 0)
-    assert [(each.phone, each.body[:4]) for each in partner.notices][1:3] == [("420777000600", "4242"), (OWN, "1111")]
+    assert [(notice.phone, notice.body[:4]) for notice in partner.notices][1:3] == [
+        ("420777000600", "4242"),
+        (OWN, "1111"),
+    ]
     partner.check(OWN, None)
     partner.move_number(partner.numbers[SENDER], "RESTRICTED", None)
     with pytest.raises(Failure, match="is RESTRICTED and cannot be used"):
@@ -461,13 +467,13 @@ def test_a44_a_rating_moves_a_number() -> None:
     """A44: RED flags a connected number, a better rating takes the flag away; a status that is given wins."""
     world = partner_world(accounts=(THERE,))
     number = Partner.of(world).numbers[SENDER]
-    seen = []
+    states_seen = []
     for status, quality in (
         (None, "RED"), (None, "YELLOW"), ("FLAGGED", "GREEN"), (None, "RED"), ("OFFLINE", None), (None, "GREEN"),
     ):  # fmt: skip
         Partner.of(world).move_number(number, status, quality)
-        seen.append((number.status, number.quality))
-    assert seen == [
+        states_seen.append((number.status, number.quality))
+    assert states_seen == [
         ("FLAGGED", "RED"), ("CONNECTED", "YELLOW"), ("FLAGGED", "GREEN"), ("FLAGGED", "RED"), ("OFFLINE", "RED"),
         ("OFFLINE", "GREEN"),
     ]  # fmt: skip
@@ -505,7 +511,7 @@ def test_a_client_reaches_its_own() -> None:
         Partner.of(world).account("none")
 
 
-# --- restores and digests
+# --- restores and outcomes
 
 
 def test_a_restore_has_the_same_future() -> None:
@@ -531,7 +537,7 @@ def _signups(world: World) -> list[Any]:
 
 def test_the_digest_knows_no_names() -> None:
     """Two worlds in which the same happened agree, though every id that a client quotes differs."""
-    found = []
+    outcomes = []
     for world_id in ("test-a", "test-b"):
         world = partner_world(world_id)
         account, number = connect(world)
@@ -541,9 +547,9 @@ def test_the_digest_knows_no_names() -> None:
         advance(world, 10_000)
         Messaging.of(world).phones.reply(message, "Thanks")
         advance(world, 10_000)
-        found.append((digest(world), number.id, Partner.of(world).templates.id_of(record)))
-    assert found[0][0] == found[1][0]
-    assert not set(found[0][1:]) & set(found[1][1:])
+        outcomes.append((digest(world), number.id, Partner.of(world).templates.id_of(record)))
+    assert outcomes[0][0] == outcomes[1][0]
+    assert not set(outcomes[0][1:]) & set(outcomes[1][1:])
 
 
 def test_assumptions_of_partner_are_settings() -> None:
@@ -557,5 +563,5 @@ def test_the_hook_is_a_target_like_any_other() -> None:
     first, second = sign_up(world, client="a"), sign_up(world, client="b")
     assert first.outlet is second.outlet
     world.run(START, 10)
-    assert [len(each.events) for each in world.outlets.deliveries] == [1, 1]
+    assert [len(delivery.events) for delivery in world.outlets.deliveries] == [1, 1]
     assert world.outlets.deliveries[0].outlet.target.url == HOOK

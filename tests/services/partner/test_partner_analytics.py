@@ -100,7 +100,7 @@ def test_stretches_of_utc(at: str, granularity: str, begin: str, end: str) -> No
 
 @pytest.mark.parametrize(("currency", "cost"), [("EUR", 0.108), ("CZK", 2.7)])
 def test_conversations(currency: Any, cost: float) -> None:
-    """What arrives within a day of the first in one category is one conversation; a free text is an answer to one."""
+    """Messages that arrive within a day of the first in one category are one conversation; a free text answers it."""
     world = campaign(account=AccountSpec(currency=currency))
     send_template(world, "11")
     advance(world, HOUR)

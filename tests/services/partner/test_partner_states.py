@@ -32,13 +32,13 @@ def test_every_pair_moves_or_raises() -> None:
     wrong = []
     for kind, state, event in EVERY:
         table = TABLES[kind]
-        wanted = table[state].get(event)
+        expected = table[state].get(event)
         try:
             moved = table.after(state, event)
-            right = moved == wanted and table.to(state, moved) == moved
+            right = moved == expected and table.to(state, moved) == moved
         except IllegalMove as refusal:
             legal = tuple(dict.fromkeys(table[state].values()))
-            right = wanted is None and refusal.legal == legal and str(refusal).endswith(f"({table.source})")
+            right = expected is None and refusal.legal == legal and str(refusal).endswith(f"({table.source})")
         if not right:
             wrong.append((kind, state, event))
     assert wrong == []

@@ -41,7 +41,7 @@ SHARED = {
 
 def statuses(world: World) -> list[tuple[int, str]]:
     """(seconds, status) of every change of a template."""
-    return [(at // 1000, what["status"]) for at, what in journaled(world, "template")]
+    return [(at // 1000, change["status"]) for at, change in journaled(world, "template")]
 
 
 def picture(data: bytes, kind: str = "image/png") -> list[dict[str, Any]]:
@@ -111,7 +111,7 @@ def test_reviews_go_by_rules() -> None:
     ):
         Partner.of(world).templates.create(account, form(**fields))
     advance(world, HOUR)
-    ends = [(at, what["name"], what["status"], what["reason"]) for at, what in journaled(world, "template")][4:]
+    ends = [(at, change["name"], change["status"], change["reason"]) for at, change in journaled(world, "template")][4:]
     assert ends[0] == (1000, "promo_1", "REJECTED", "too loud")
     assert 2000 <= ends[1][0] <= 3000
     assert [end[1:3] for end in ends[1:]] == [("a", "APPROVED"), ("b", "APPROVED"), ("c", "APPROVED")]
@@ -316,7 +316,7 @@ def test_a_number_uses_its_own_account_s_templates() -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "path", "text"),
+    ("fields", "path", "text"),
     [
         (form("x" * 101), "$.template.name", "101 characters are too many for a template name; at most 100 (§8)"),
         (form("a", {"type": "BODY"}), "$.template.components[0].text", "the BODY has no text"),
@@ -332,12 +332,12 @@ def test_a_number_uses_its_own_account_s_templates() -> None:
         (form("a", {"type": "BODY", "text": "{{2}}"}), "$.template.components[0].text", "the variables 2 are not"),
     ],
 )
-def test_a_template_that_makes_no_sense(given: dict[str, Any], path: str, text: str) -> None:
+def test_a_template_that_makes_no_sense(fields: dict[str, Any], path: str, text: str) -> None:
     """§2.2, §2.5: one body with text, no part twice, variables that a step can fill."""
     world = partner_world()
     account, _ = connect(world)
     with pytest.raises(Failure) as failure:
-        Partner.of(world).templates.create(account, given)
+        Partner.of(world).templates.create(account, fields)
     assert failure.value.message.startswith(text)
     assert failure.value.path == path
     assert Account.of(world).templates == ()
@@ -446,7 +446,7 @@ OWN = (
 
 
 @pytest.mark.parametrize(
-    ("url", "made"),
+    ("url", "address"),
     [
         ("https://b.example", "https://b.example"),
         ({"base_url": "https://b.example"}, "https://b.example"),
@@ -454,11 +454,11 @@ OWN = (
         ({"url_suffix_example": "x"}, "{{1}}"),
     ],
 )
-def test_a_library_of_the_scenario_s_own(url: Any, made: str) -> None:
+def test_a_library_of_the_scenario_s_own(url: Any, address: str) -> None:
     """The scenario's entries come before ours; a button that has its address needs no input."""
     category, components = components_of(OWN, "mine", "UTILITY", [{"type": "url", "url": url}])
     assert category == "UTILITY"
-    assert [button.get("url") for button in components[1]["buttons"]] == ["https://a.example", made, None]
+    assert [button.get("url") for button in components[1]["buttons"]] == ["https://a.example", address, None]
     assert components_of(OWN, "verify_code", None, [])[0] == "MARKETING"
 
 

@@ -40,10 +40,10 @@ BUTTONS_FIT: dict[str, tuple[list[dict[str, Any]], list[Any] | None]] = {
 }
 
 
-@pytest.mark.parametrize(("records", "given"), BUTTONS_FIT.values(), ids=BUTTONS_FIT.keys())
-def test_s2_2_button_parameters_by_position(records: list[dict[str, Any]], given: list[Any] | None) -> None:
+@pytest.mark.parametrize(("records", "values"), BUTTONS_FIT.values(), ids=BUTTONS_FIT.keys())
+def test_s2_2_button_parameters_by_position(records: list[dict[str, Any]], values: list[Any] | None) -> None:
     """Each form of a button's value fits at the position of a button of its type; static ones take null or nothing."""
-    assert check(template(buttons(*records)), use(buttons=given)) == []
+    assert check(template(buttons(*records)), use(buttons=values)) == []
 
 
 BUTTONS_MISFIT: dict[str, tuple[list[dict[str, Any]], list[Any] | None, str, str, str]] = {
@@ -121,10 +121,10 @@ BUTTONS_MISFIT: dict[str, tuple[list[dict[str, Any]], list[Any] | None, str, str
 
 
 @pytest.mark.parametrize(
-    ("records", "given", "path", "rule", "message"), BUTTONS_MISFIT.values(), ids=BUTTONS_MISFIT.keys()
+    ("records", "values", "path", "rule", "message"), BUTTONS_MISFIT.values(), ids=BUTTONS_MISFIT.keys()
 )
 def test_s2_2_button_parameters_that_do_not_fit(
-    records: list[dict[str, Any]], given: list[Any] | None, path: str, rule: str, message: str
+    records: list[dict[str, Any]], values: list[Any] | None, path: str, rule: str, message: str
 ) -> None:
     """Dynamic buttons must be given, in order and in their own form; static ones take nothing."""
-    assert check(template(buttons(*records)), use(buttons=given)) == problem(path, rule, message)
+    assert check(template(buttons(*records)), use(buttons=values)) == problem(path, rule, message)

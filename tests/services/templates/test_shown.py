@@ -1,4 +1,4 @@
-"""What a phone shows of a template beside its text: header, footer, buttons, cards (§2.2)."""
+"""The parts of a template that a phone shows besides its text: header, footer, buttons, cards (§2.2)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def test_a_template_of_a_body_shows_nothing_else() -> None:
 
 
 @pytest.mark.parametrize(
-    ("component", "given", "expected"),
+    ("component", "values", "expected"),
     [
         pytest.param(header("TEXT", "Hello"), None, {"kind": "text", "text": "Hello"}, id="text"),
         pytest.param(header("TEXT", "Hello {{1}}"), ["Jana"], {"kind": "text", "text": "Hello Jana"}, id="variable"),
@@ -40,14 +40,14 @@ def test_a_template_of_a_body_shows_nothing_else() -> None:
         pytest.param(header("LOCATION"), [{"location": "here"}], {"kind": "location"}, id="not an object"),
     ],
 )
-def test_a_header(component: dict[str, Any], given: list[Any] | None, expected: dict[str, Any]) -> None:
+def test_a_header(component: dict[str, Any], values: list[Any] | None, expected: dict[str, Any]) -> None:
     """A text with its variable filled, or what is there in its place."""
-    assert shown(template(component, body("x")), use(header=given)) == {"header": expected}
+    assert shown(template(component, body("x")), use(header=values)) == {"header": expected}
 
 
 def test_buttons_with_what_they_lead_to() -> None:
     """A quick reply has the position by which it is pressed; others show where they lead, or their value."""
-    made = template(
+    compiled = template(
         body("x"),
         buttons(
             {"type": "QUICK_REPLY", "text": "Yes"},
@@ -60,8 +60,8 @@ def test_buttons_with_what_they_lead_to() -> None:
             {"type": "FLOW", "text": "Fill in"},
         ),
     )
-    given = [{"payload": "y"}, "jana", None, None, {"code": "SALE"}, "1234", {"catalog": "sku-1"}]
-    assert shown(made, use(buttons=given)) == {
+    values = [{"payload": "y"}, "jana", None, None, {"code": "SALE"}, "1234", {"catalog": "sku-1"}]
+    assert shown(compiled, use(buttons=values)) == {
         "buttons": [
             {"type": "QUICK_REPLY", "text": "Yes", "press": 0},
             {"type": "URL", "text": "Open", "url": "https://a.example/jana"},
@@ -77,14 +77,14 @@ def test_buttons_with_what_they_lead_to() -> None:
 
 def test_footer_cards_and_the_end_of_an_offer() -> None:
     """The cards of a carousel are products; an offer has its instant."""
-    made = template(
+    compiled = template(
         body("x"),
         {"type": "FOOTER", "text": "Bye"},
         {"type": "CAROUSEL", "cards": [{}]},
         {"type": "LIMITED_TIME_OFFER"},
     )
     product = {"product_retailer_id": "sku-1", "catalog_id": "7"}
-    assert shown(made, use(carousel=[{"product": product}], lto=[1_772_355_600_000])) == {
+    assert shown(compiled, use(carousel=[{"product": product}], lto=[1_772_355_600_000])) == {
         "footer": "Bye",
         "cards": [{"header": {"kind": "product", **product}}],
         "offer": 1_772_355_600_000,

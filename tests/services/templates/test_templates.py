@@ -115,10 +115,10 @@ FITS = {
 }
 
 
-@pytest.mark.parametrize(("compiled", "given"), FITS.values(), ids=FITS.keys())
-def test_s2_2_parameters_that_fit(compiled: Template, given: TemplateUse) -> None:
+@pytest.mark.parametrize(("compiled", "parameters"), FITS.values(), ids=FITS.keys())
+def test_s2_2_parameters_that_fit(compiled: Template, parameters: TemplateUse) -> None:
     """Each legal form of §2.2 fits a template that has its part."""
-    assert check(compiled, given) == []
+    assert check(compiled, parameters) == []
 
 
 MISFITS: dict[str, tuple[Template, TemplateUse, list[Problem]]] = {
@@ -225,40 +225,40 @@ MISFITS: dict[str, tuple[Template, TemplateUse, list[Problem]]] = {
     f"lto-{name}": (
         template({"type": "LIMITED_TIME_OFFER"}),
         use(lto=[value]),
-        problem("params_lto[0]", "timestamp", f"{shown} is not a timestamp in milliseconds"),
+        problem("params_lto[0]", "timestamp", f"{text} is not a timestamp in milliseconds"),
     )
-    for name, value, shown in [
+    for name, value, text in [
         ("negative", -1, "-1"),
         ("fraction", 1.5, "1.5"),
     ]
 }
 
 
-@pytest.mark.parametrize(("compiled", "given", "expected"), MISFITS.values(), ids=MISFITS.keys())
-def test_s2_2_parameters_that_do_not_fit(compiled: Template, given: TemplateUse, expected: list[Problem]) -> None:
+@pytest.mark.parametrize(("compiled", "parameters", "expected"), MISFITS.values(), ids=MISFITS.keys())
+def test_s2_2_parameters_that_do_not_fit(compiled: Template, parameters: TemplateUse, expected: list[Problem]) -> None:
     """A missing, surplus or ill-formed value is named with path, rule and reason."""
-    assert check(compiled, given) == expected
+    assert check(compiled, parameters) == expected
 
 
 @pytest.mark.parametrize(
-    ("depth", "shown"),
+    ("depth", "text"),
     [(300, "{…}"), (20, '{"flow":{"x":' + 15 * '{"x":' + "…")],
     ids=["too deep to be written", "long"],
 )
-def test_s2_2_a_value_that_is_not_shown_whole_is_still_a_misfit(depth: int, shown: str) -> None:
+def test_s2_2_a_value_that_is_not_shown_whole_is_still_a_misfit(depth: int, text: str) -> None:
     """A message about a value that cannot be written shows its kind, a long one is cut."""
     value: dict[str, Any] = {}
     for _ in range(depth):
         value = {"x": value}
-    given = use(buttons=[{"flow": value}])
-    (found,) = check(template(buttons({"type": "QUICK_REPLY", "text": "Yes"})), given)
-    assert found.message.startswith(f"{shown[:79]}")
+    parameters = use(buttons=[{"flow": value}])
+    (mistake,) = check(template(buttons({"type": "QUICK_REPLY", "text": "Yes"})), parameters)
+    assert mistake.message.startswith(f"{text[:79]}")
 
 
 def test_s2_2_every_misfit_is_told() -> None:
     """Problems of all parts come in the order of the fields."""
-    given = use(params=[], header=["x"], buttons=["x"], carousel=[{"product": PRODUCT}], lto=[1])
-    assert [each.path for each in check(NUMBERED, given)] == [
+    parameters = use(params=[], header=["x"], buttons=["x"], carousel=[{"product": PRODUCT}], lto=[1])
+    assert [mistake.path for mistake in check(NUMBERED, parameters)] == [
         "params",
         "params_header",
         "params_buttons[0]",

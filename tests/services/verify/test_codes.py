@@ -22,22 +22,22 @@ def to(phone: str) -> Pattern:
 
 
 def asked(*rules: VerifyRule, phone: str = PHONE) -> Decided:
-    """What rules decide about a session."""
+    """The decisions of rules about a session."""
     return Codes(rules, CHOOSER).begin(phone, "key", 0)
 
 
 def code(*rules: VerifyRule, phone: str = PHONE, book: Codes | None = None, chooser: Chooser = CHOOSER) -> str:
     """The code that a session gets."""
-    asked = Codes(rules, chooser) if book is None else book
-    return asked.code(asked.begin(phone, "key", 0))[0]
+    codes = Codes(rules, chooser) if book is None else book
+    return codes.code(codes.begin(phone, "key", 0))[0]
 
 
 def test_s8_a_code_has_six_digits() -> None:
     """§8: whatever is drawn, a code has six digits, leading zeros kept; and a thousand phones differ."""
     codes = [code(phone=str(number)) for number in range(420777000000, 420777001000)]
-    assert all(re.fullmatch("[0-9]{6}", each) for each in codes)
+    assert all(re.fullmatch("[0-9]{6}", drawn) for drawn in codes)
     assert len(set(codes)) > 990
-    assert any(each.startswith("0") for each in codes)
+    assert any(drawn.startswith("0") for drawn in codes)
 
 
 def test_a_code_is_derived() -> None:

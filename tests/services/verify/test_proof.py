@@ -16,7 +16,7 @@ TEXT = f"420777000101:{'ab' * 32}:012345:2026-03-01T09:00:00.000Z"
 
 
 def raw(text: str, name: str = "sha256") -> bytes:
-    """What another program would compute."""
+    """The proof that another program would compute."""
     return hmac.new(b"s3cret", text.encode(), getattr(hashlib, name)).digest()
 
 

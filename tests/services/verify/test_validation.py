@@ -31,7 +31,7 @@ def test_s3_2_the_table_is_total() -> None:
     assert {after for row in VALIDATION.values() for after in row.values()} <= set(STATES)
 
 
-@pytest.mark.parametrize(("state", "event"), EVERY, ids=["-".join(each) for each in EVERY])
+@pytest.mark.parametrize(("state", "event"), EVERY, ids=["-".join(pair) for pair in EVERY])
 def test_s3_2_every_pair_is_legal_or_raises(state: str, event: str) -> None:
     """Each of all pairs moves as the descriptions imply, or raises."""
     after = LEGAL.get(state, {}).get(event)

@@ -102,8 +102,8 @@ def test_s4_5_a_code_goes_out_as_an_sms() -> None:
     assert journaled(world, "no_target") == []
     assert session.state_at(world.now) == "code_sent"
     assert events(world) == [(0, "created", "pending"), (3_000, "code_arrived", "code_sent")]
-    shown = message_view(world, Messaging.of(world).by_id[session.message.id])
-    assert (shown["operation"], shown["payload"], shown["tags"]) == (
+    view = message_view(world, Messaging.of(world).by_id[session.message.id])
+    assert (view["operation"], view["payload"], view["tags"]) == (
         "createValidation",
         {"brand": "Acme"},
         ["transactional"],
@@ -276,10 +276,10 @@ def test_expiry_is_a_lapse() -> None:
     advance(world, MINUTE)
     assert world.timeline.next_due() is None
     advance(world, HOUR)
-    ((at, what),) = journaled(world, "lapse")
-    assert (at, what) == (600_000, ("code", session))
-    shown = entry_view(world, len(world.journal) - 1)
-    assert (shown["what"], shown["phone"], shown["token"]) == ("code", PHONE, session.token)
+    ((at, lapse),) = journaled(world, "lapse")
+    assert (at, lapse) == (600_000, ("code", session))
+    view = entry_view(world, len(world.journal) - 1)
+    assert (view["what"], view["phone"], view["token"]) == ("code", PHONE, session.token)
 
 
 def test_verified_again_is_verified() -> None:
@@ -411,15 +411,15 @@ def test_s8_a_number_has_a_rolling_limit(ms: int, expected: str | None) -> None:
 def test_the_window_rolls() -> None:
     """It is not the clock's minute: sessions leave it one by one."""
     world = make_world(assume=Assume(verify_limits=VerifyLimits(None, Rate(2, MINUTE))))
-    found = []
+    limits = []
     for _ in range(8):
-        found.append(begun(world))
+        limits.append(begun(world))
         advance(world, 20_000)
-    assert found == [None, None, "number", None, None, "number", None, None]
+    assert limits == [None, None, "number", None, None, "number", None, None]
 
 
 def test_a_refused_session_counts_nowhere() -> None:
-    """What a limit refuses takes no place in either, draws no code, sends nothing, and is order-sensitive."""
+    """A session that a limit refuses takes no place in either, draws no code, sends nothing, and is order-sensitive."""
     world = make_world(assume=Assume(verify_limits=VerifyLimits(Rate(2, MINUTE), Rate(1, MINUTE))))
     assert [begun(world), begun(world), begun(world)] == [None, "number", "number"]
     assert begun(world, OTHER) is None

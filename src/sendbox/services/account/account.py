@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class Account(Billing, Part):
-    """What a world's keys share: senders, numbers, templates; with the balance and lists of the top key."""
+    """The things that a world's keys share: senders, numbers, templates; with the balance and lists of the top key."""
 
     NAME: ClassVar[str] = "account"
     __slots__ = (
@@ -65,7 +65,7 @@ class Account(Billing, Part):
         return key.billing or self
 
     def subaccount(self, key: ports.Key, subid: str | None) -> ports.Billing | None:
-        """The balance and lists of a `subid`, the key's own without one; None where the key may not use it (A70)."""
+        """The balance and lists of a `subid`, the key's own if it is absent; None if the key may not use it (A70)."""
         own = self.billing_of(key)
         if subid is None or subid == own.subid:
             return own
@@ -86,11 +86,11 @@ class Account(Billing, Part):
 
     @classmethod
     def expects(cls, blueprint: Any, suffix: str) -> bool:
-        """Whether the scenario makes a sub-key of that name."""
+        """True if the scenario makes a sub-key of that name."""
         return any(spec.name == suffix for spec in blueprint.compiled[cls.NAME].subkeys)
 
     def admits(self, key: str) -> bool | None:
-        """Whether a sub-key may make calls: a disabled one may not."""
+        """True if a sub-key may make calls; a disabled one may not."""
         subkey = self.keys.get(key)
         return None if subkey is None else not subkey.disabled
 
@@ -104,7 +104,7 @@ class Account(Billing, Part):
         del self.orders._account
 
     def template(self, name: str, language: str, sender: str | None = None) -> Template | None:
-        """The template of that name and language that `sender` may use, None where there is none.
+        """The template of that name and language that `sender` may use, None if there is none.
 
         A number of a business account uses that account's templates and those of no business account; any other
         sender uses any.
@@ -148,7 +148,7 @@ class Account(Billing, Part):
         self.change(entry.means)
 
     def registered(self, channel: ports.Channel, sender: str) -> bool:
-        """Whether a sender is registered for the family of a channel (A59); a business number, while it sends."""
+        """True if a sender is registered for the family of a channel (A59); a business number, while it can send."""
         number = self.business.get(sender) if channel.numeric and self.business else None
         if number is not None:
             return number.sends

@@ -41,11 +41,11 @@ class Billing:
         return True
 
     def opted_out(self, number: str, now: int) -> bool:
-        """Whether the number is on the opt-out list, in force."""
+        """True if the number is on the opt-out list, in force."""
         since = self.optout.get(number)
         return since is not None and since <= now
 
     def blacklisted(self, number: str, now: int) -> bool:
-        """Whether the number is on the blacklist, in force."""
+        """True if the number is on the blacklist, in force."""
         since = self.blacklist.get(number)
         return since is not None and since <= now

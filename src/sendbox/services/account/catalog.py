@@ -32,7 +32,7 @@ class Price:
 
     @property
     def fee(self) -> float:
-        """What an order costs: setup and the months of the interval, whichever period it names (A31)."""
+        """The fee of an order: setup and the months of the interval, whichever period it names (A31)."""
         return self.setup + self.monthly * _MONTHS[self.min_interval or "month"]
 
     def as_json(self) -> dict[str, Any]:
@@ -44,7 +44,7 @@ class Price:
 class Service:
     """One variant of the catalog. `delay` is how many days pass until an order of it is active.
 
-    `pool` is the beginning of the numbers that are assigned, "" where the customer supplies the subject. `kind` says
+    `pool` is the beginning of the numbers that are assigned, "" if the customer supplies the subject. `kind` says
     what the subject is.
     """
 

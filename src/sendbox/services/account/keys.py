@@ -15,9 +15,9 @@ enter("key", "listed", "order")
 
 @dataclass(slots=True)
 class Key:
-    """One key of a world and what is set on it. `default_callback_secret` signs deliveries (A21).
+    """One key of a world and its settings. `default_callback_secret` signs deliveries (A21).
 
-    `billing` is its own balance and lists, None where it shares those of the account. A disabled key is denied.
+    `billing` is its own balance and lists, None if it shares those of the account. A disabled key is denied.
     """
 
     id: str
@@ -35,5 +35,5 @@ class Key:
 
     @property
     def changes_settings(self) -> bool:
-        """Whether its scope lets it change settings (A19)."""
+        """True if the key's scope lets it change settings (A19)."""
         return self.scope != "api"

@@ -1,4 +1,4 @@
-"""How entries of the account are observed: keys, lists of numbers, orders."""
+"""The observation of the account's journal entries: keys, lists of numbers, orders."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Compiles `account:`, and changes of an account, into what `AccountSpec` holds."""
+"""Compiles `account:`, and changes of an account, into the fields of `AccountSpec`."""
 
 from __future__ import annotations
 

@@ -62,7 +62,7 @@ class Order:
 
 
 def fee_of(service: Service, currency: str) -> int:
-    """What an order of a service costs, in millionths of the currency (A31)."""
+    """The fee of an order of a service, in millionths of the currency (A31)."""
     return round(service.prices[currency.lower()].fee * _MILLION)
 
 

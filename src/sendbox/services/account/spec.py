@@ -1,4 +1,4 @@
-"""What a scenario defines for the account (`account:`)."""
+"""The definitions of a scenario for the account (`account:`)."""
 
 from __future__ import annotations
 

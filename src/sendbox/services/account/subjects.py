@@ -1,4 +1,4 @@
-"""What a scenario may expect of orders."""
+"""The facts about orders that a scenario may expect."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ class SubKeys:
 
     @property
     def full(self) -> bool:
-        """Whether the greatest number of sub-keys is reached (A32)."""
+        """True if the greatest number of sub-keys is reached (A32)."""
         return len(self._keys) > MOST
 
     def settle(self, specs: Iterable[SubKeySpec], currency: str) -> None:
@@ -59,7 +59,7 @@ class SubKeys:
     def add(self, content: bytes, *, currency: str | None, subid: str | None = None, **settings: Any) -> Key:
         """Makes a sub-key; `currency` is that of its own balance, which begins empty; None shares the account's.
 
-        `content` is the canonical request, from which its name is derived, `subid` the name of its balance where it is
+        `content` is the canonical request, from which its name is derived, `subid` the name of its balance if it is
         given; `settings` are fields of the key. The caller checks `full` first.
         """
         suffix = self._world.named("subkey", "addSubKey", content).hex()[:_SUFFIX]
@@ -70,7 +70,7 @@ class SubKeys:
         return key
 
     def of_user(self, app_userid: str | None) -> Key | None:
-        """The sub-key that was made for a user; None where there is none."""
+        """The sub-key that was made for a user; None if there is none."""
         return (
             None if app_userid is None else next((key for key in self.children if key.app_userid == app_userid), None)
         )

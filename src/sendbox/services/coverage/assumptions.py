@@ -68,7 +68,7 @@ UNTOLD: Final[dict[str, str]] = {}
 
 
 def of_request(interface: str, record: RequestRecord, request: Any) -> Iterator[str]:
-    """The rows that a call rests on, beside those that its remarks and fields name."""
+    """The rows that a call rests on, besides those that its remarks and fields name."""
     several = record.operation == "sendMessages" and isinstance(request, list) and len(request) > 1
     if several and any(finding.assumed != "A08" for finding in record.findings):
         yield "A88"
@@ -94,6 +94,6 @@ def of_request(interface: str, record: RequestRecord, request: Any) -> Iterator[
 
 
 def _lends_its_body(message: dict[str, Any]) -> bool:
-    """Whether a step without a text of its own, that needs one, uses the root's."""
+    """True if a step that needs a text, and has none of its own, uses the root's."""
     steps = [element.items() for element in message.get("flow", ())]
     return "body" in message and any(name in _LENT and "body" not in step for pairs in steps for name, step in pairs)

@@ -1,4 +1,4 @@
-"""What coverage counts of a call: the error answer, the assumptions that it rests on, the limits that it touched."""
+"""Coverage of a call: the error answer, the assumptions that the call rests on, the limits that it touched."""
 
 from __future__ import annotations
 

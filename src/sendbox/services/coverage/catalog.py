@@ -1,4 +1,4 @@
-"""What coverage counts beside operations and their fields: one item a fact of the specification.
+"""The items that coverage counts besides operations and their fields: one for each fact of the specification.
 
 Long because it is one table. Each item has the place in the specification that it comes from, the assumption where the
 specification is silent, and a snippet that would try it: the YAML of a scenario, a request (method, path, body), or a

@@ -1,4 +1,4 @@
-"""What coverage counts of a call whose key opened no world. A server loads this at its start, the other facts later."""
+"""Coverage of calls whose key opened no world. A server loads this at its start, the other facts later."""
 
 from __future__ import annotations
 

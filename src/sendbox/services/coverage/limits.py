@@ -1,6 +1,6 @@
-"""Limits as coverage counts them: a row each, with what would try it and how a request touches it (§8).
+"""Limits as coverage counts them: a row each, with a snippet that would try it and the test of a request (§8).
 
-A request that is refused for it has touched the limit as well, so what is looked at is the body as it came. What no
+A request that is refused for a limit has touched it as well, so the test reads the body as it came. A limit that no
 single request touches, such as a lapse, is counted by the kind of its journal entry.
 """
 

@@ -1,1 +1,1 @@
-"""What the HTTP sides of the services share: a call, its answer, findings and advice on the way in."""
+"""Code shared by the HTTP parts of the services: a call, its answer, and findings and advice on incoming requests."""

@@ -28,7 +28,7 @@ _DEEP: Final = 6
 
 
 def addressee(world: World, body: bytes, query: bytes) -> str:
-    """The number in international form, as written where it has none, "" where body and query name no number."""
+    """The number in international form, as written if it has none, "" if body and query name no number."""
     raw = _in(_fields(body)) or _in(_fields(query))
     return normalize(raw, account_of(world).country) or raw
 
@@ -49,14 +49,14 @@ def _tags(value: Any) -> Iterator[str]:
     """The tags in a request: of the message that it is, or of each in its list; several stand in one text, too."""
     for message in value if isinstance(value, list) else [value]:
         for name in ("tag", "messageTag"):
-            given = message.get(name) if isinstance(message, dict) else None
-            for text in given if isinstance(given, list) else [given]:
+            tags = message.get(name) if isinstance(message, dict) else None
+            for text in tags if isinstance(tags, list) else [tags]:
                 if isinstance(text, str):
                     yield from map(str.strip, text.split(","))
 
 
 def _fields(raw: bytes) -> Any:
-    """What a body or a query says: JSON, or a form."""
+    """The content of a body or a query, as JSON or as a form."""
     if raw.lstrip()[:1] in (b"{", b"["):
         try:
             return parse_json(raw)

@@ -1,6 +1,6 @@
 """The desk: carries out the command `Call`, a call of HTTP that came to a world.
 
-What happens to the world and what is answered depend on the world and the call alone. The caller, a server or a
+The effect on the world and the answer depend on the world and the call alone. The caller, a server or a
 replay, finds the world of the call; the desk does everything else, and journals it.
 """
 
@@ -99,7 +99,7 @@ class Desk:
         return self.unserved(world, call) if route is None else self.serve(world, call, route, params)
 
     def takes(self, path: str) -> bool:
-        """Whether a path is of an interface, or an address that worlds give out."""
+        """True if a path belongs to an interface, or is an address that worlds give out."""
         heads = (*self.prefixes, *(head for head, _ in (*self._uploads, *self._links)))
         return path in self.paths or path.startswith(heads)
 
@@ -124,7 +124,7 @@ class Desk:
     # -- rows
 
     def serve(self, world: World, call: Call, route: Route, params: Mapping[str, str]) -> Handled | Work:
-        """Carries out a call of a row, or hands back the work that takes time; `params` is what stands in its path."""
+        """Carries out a call of a row, or returns the work that takes time; `params` are the parameters of its path."""
         if call.body is None:
             return _refused(
                 world, call, route.operation, route.error(413, route.too_long), _call_finding(route.too_long)
@@ -257,12 +257,12 @@ class Desk:
 
 def _shared(advice: list[Advice]) -> tuple[Advice, ...]:
     """One row for all calls with the same remarks, which are the same objects."""
-    said = tuple(map(id, advice))
-    known = _SAID.get(said)
+    ids = tuple(map(id, advice))
+    known = _SAID.get(ids)
     if known is None:
         if len(_SAID) >= _REMEMBERED:
             _SAID.clear()
-        known = _SAID[said] = tuple(advice)
+        known = _SAID[ids] = tuple(advice)
     return known
 
 
@@ -289,7 +289,7 @@ def _pieces(body: Body) -> Iterator[bytes]:
 def _refused(
     world: World, journaled: Call, operation: str, answer: Answer, finding: Finding, call: Call | None = None
 ) -> Handled:
-    """A call that reaches no handler, and is journaled too; `call` is the call as it came, where it has more."""
+    """A call that reaches no handler, and is journaled too; `call` is the call as it came, if it has more."""
     record = RequestRecord(operation, journaled, answer.status, answer.body)
     record.findings = [finding]
     return _journaled(world, record, answer, call=call)
@@ -341,7 +341,7 @@ def _remark_again(exchange: Exchange) -> None:
 
 
 def _content(exchange: Exchange) -> bytes:
-    """What is equal for a call and the same call again."""
+    """A value that is equal for a call and its repetition."""
     return b"\0".join((exchange.route.operation.encode(), exchange.key.id.encode(), exchange.content or b""))
 
 

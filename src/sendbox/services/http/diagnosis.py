@@ -1,4 +1,4 @@
-"""The diagnosis of a refused call: what stood at the place of each finding, and what else is wrong with the request.
+"""The diagnosis of a refused call: the value at the place of each finding, and all other problems of the request.
 
 The client is shown the first finding in the service's shape; the journal has all of them. Nothing here is on the way
 of a call that is accepted.
@@ -35,7 +35,7 @@ Step = str | int
 
 
 def valued(findings: Sequence[Finding], exchange: Exchange) -> list[Finding]:
-    """The findings with what stood at their paths, in short; None where nothing did."""
+    """The findings with the values at their paths, shortened; None if a path has no value."""
     request = _request(exchange)
     return [replace(finding, value=_value(finding.path, request, exchange)) for finding in findings]
 
@@ -66,7 +66,7 @@ def steps_of(path: str) -> list[Step]:
 
 
 def _request(exchange: Exchange) -> Any:
-    """The request as an object: its JSON, or its parameters; None where it is too long or neither."""
+    """The request as an object: its JSON, or its parameters; None if it is too long or neither."""
     body = exchange.body
     if len(body) > READ_AGAIN:
         return None

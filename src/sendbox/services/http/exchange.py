@@ -1,4 +1,4 @@
-"""One call of an emulated interface, as its handler sees it, and what the handler answers."""
+"""One call of an emulated interface, as its handler sees it, and the handler's answer."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Refused(Exception):
 
 
 def header(headers: Iterable[tuple[bytes, bytes]], name: bytes) -> bytes | None:
-    """The value of a header by its lower-case name, the first one given; None where there is none."""
+    """The first value of a header, by its lower-case name; None if there is none."""
     for key, value in headers:
         if key == name:
             return value
@@ -47,7 +47,7 @@ def header(headers: Iterable[tuple[bytes, bytes]], name: bytes) -> bytes | None:
 
 @dataclass(slots=True)
 class Exchange:
-    """One call: what came in, where it landed, and the remarks made on the way.
+    """One call: the request, its route and world, and the remarks made while it is handled.
 
     `headers` with lower-case names, those that have a part in the answer, `query` raw, `origin` the scheme and
     authority that addresses given out begin with. Handlers append to `advice`; a refusal is raised as `Refused`.
@@ -84,12 +84,12 @@ class Exchange:
     changed: tuple[tuple[str, ...], ...] = ()
 
     def uses(self, *subject: str) -> None:
-        """What the call uses: an earlier call of this instant that changed it decides with it."""
+        """Notes that the call uses a thing; the order of calls matters if an earlier one of this instant changed it."""
         if self.world.races.uses(self.world.now, subject) and subject not in self.changed:
             self.order_sensitive = True
 
     def changes(self, *subject: str) -> None:
-        """What the call changes: an earlier call of this instant that used or changed it decides with it."""
+        """Notes that the call changes a thing; order matters if an earlier one of this instant used or changed it."""
         if subject not in self.changed and self.world.races.changes(self.world.now, subject):
             self.order_sensitive = True
         self.changed = (*self.changed, subject)
@@ -101,7 +101,7 @@ class Exchange:
 
 @dataclass(slots=True)
 class Answer:
-    """What goes back: status, body and content type.
+    """The answer to a call: status, body and content type.
 
     A handler with a lot of work gives back `work`, which pauses now and then and returns the real answer.
     """
@@ -136,10 +136,10 @@ Auth = Literal["header", "header-or-query", "header-or-token", "form", "none"]
 class Tokens:
     """Tokens that stand in for a key: a world gave them out, and they carry its tag (§5.3).
 
-    `preload` imports what reading takes, off the event loop. `given` is the token in a body, None where there is none;
-    `subject` the name in it, unchecked, by which its world is found; `admitted` what it names in that world, or a
-    finding that says why it is not good. `missing` is why a call with neither key nor token reached no world, and what
-    to do about it.
+    `preload` imports the modules that read tokens, off the event loop. `given` is the token in a body, or None;
+    `subject` the name in it, unchecked, by which its world is found; `admitted` the thing it names in that world, or a
+    finding that says why it is refused. `missing` is why a call with neither key nor token reached no world, and how
+    to fix it.
     """
 
     preload: Callable[[], None]
@@ -149,15 +149,15 @@ class Tokens:
     missing: tuple[str, str]
 
     def of(self, call: Call, body: bytes) -> str | None:
-        """The token of a call, None where it has a key."""
+        """The token of a call, None if the call has a key."""
         return self.given(body) if header(call.headers, b"x-api-key") is None else None
 
 
 @dataclass(frozen=True, slots=True)
 class Whose:
-    """How a call that takes no credentials finds its world: by a name in its body that carries the world's tag.
+    """The way to the world of a call without credentials: a name in its body that carries the world's tag.
 
-    `unknown` is why one reached no world, and what to do about it.
+    `unknown` is the reason why a call reached no world, and the way to fix it.
     """
 
     name_of: Callable[[bytes], str]

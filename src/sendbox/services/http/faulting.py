@@ -1,4 +1,4 @@
-"""Faults of the HTTP interfaces as far as they are answers: which rule of `api:` applies, and what is answered.
+"""Faults of the HTTP interfaces as far as they are answers: the rule of `api:` that applies, and its answer.
 
 What a fault does to the connection is done elsewhere, once the call has been journaled. No fault is named here.
 """
@@ -44,7 +44,7 @@ def decide(world: World, operation: str, call: Call, body: bytes, about: str) ->
 
 
 def spoilt(applied: Applied, error: Refusal, answer: Answer | None) -> Answer:
-    """What goes back in place of an answer, None where the call had no effect; `error` is that of its interface.
+    """The answer that replaces another one (None if the call had no effect); `error` is that of its interface.
 
     A fault that acts on the connection stands in the answer's `fault`; one with `instead` does not act on it.
     """
@@ -68,8 +68,8 @@ def _error(instead: Error, error: Refusal) -> Answer:
     return answer
 
 
-def _headers(given: tuple[tuple[str, str], ...]) -> tuple[tuple[bytes, bytes], ...]:
-    return tuple((name.lower().encode(), value.encode()) for name, value in given)
+def _headers(headers: tuple[tuple[str, str], ...]) -> tuple[tuple[bytes, bytes], ...]:
+    return tuple((name.lower().encode(), value.encode()) for name, value in headers)
 
 
 def _phrase(status: int) -> str:
@@ -82,7 +82,7 @@ def _phrase(status: int) -> str:
 
 
 def retry_at(answer: Answer, now: int) -> int | None:
-    """The instant from which an answer asks the client to call again; None where it has no legal `Retry-After`."""
+    """The instant from which an answer asks the client to call again; None if it has no legal `Retry-After`."""
     value = (header(answer.headers, b"retry-after") or b"").strip()
     return now + int(value) * 1000 if value.isdigit() and len(value) <= _DIGITS else None
 

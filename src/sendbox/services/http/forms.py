@@ -39,7 +39,7 @@ class Unreadable(Exception):
 
 
 def media_type(exchange: Exchange) -> str | None:
-    """The media type of the body, in lower case and without parameters; None when the request names none."""
+    """The media type of the body, in lower case and without parameters; None if the request names none."""
     value = exchange.header(b"content-type")
     if value is None:
         return None
@@ -50,7 +50,7 @@ def read_form(raw: bytes, advice: list[Advice]) -> dict[str, str]:
     """The parameters of a raw query or form body, by name.
 
     Of a repeated one the last counts, with advice. An empty value counts as absent: forms send every field they have.
-    Raises `Unreadable` for what is not UTF-8.
+    Raises `Unreadable` for bytes that are not UTF-8.
     """
     if raw.startswith(GZIP):
         text = "a body compressed with gzip is not a form; legal: a form in UTF-8, uncompressed (§4.1)"

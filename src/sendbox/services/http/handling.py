@@ -17,7 +17,7 @@ log = logging.getLogger("sendbox")
 
 
 def handled(exchange: Exchange) -> tuple[Answer, Sequence[Finding]]:
-    """What the route's handler answers, and its findings. Raises `NotLoaded`, after which to call again.
+    """The answer of the route's handler, and its findings. Raises `NotLoaded`; after loading, call it again.
 
     A handler that breaks answers 500; the log has the reason (§7.1).
     """
@@ -30,7 +30,7 @@ def handled(exchange: Exchange) -> tuple[Answer, Sequence[Finding]]:
 def worked(
     exchange: Exchange, work: Generator[None, None, Answer]
 ) -> Generator[None, None, tuple[Answer, Sequence[Finding]]]:
-    """The same of a handler that works in slices; pauses now and then."""
+    """The same for a handler that works in slices; pauses now and then."""
     try:
         return (yield from work), exchange.findings
     except Exception as error:

@@ -1,4 +1,4 @@
-"""What a service registers beside its routes: interfaces, and what is at addresses that its worlds give out."""
+"""Registrations of a service besides its routes: interfaces, and the handlers of addresses that its worlds give out."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Interface:
-    """An interface as a whole: what it is called, how its paths begin, and how it refuses one that it does not have."""
+    """An interface as a whole: its name, how its paths begin, and its refusal of a path that it does not have."""
 
     name: str
     prefixes: tuple[str, ...]
@@ -38,7 +38,7 @@ class Link:
 class Incoming(NamedTuple):
     """A body on its way in, whose call is journaled with the `key` of that id.
 
-    `take` is given its content type and its pieces, stores it, pauses now and then and may raise `Refused`. `give_up`
+    `take` gets its content type and its pieces, stores it, pauses now and then and may raise `Refused`. `give_up`
     says that nothing more comes: unless the body was stored the address may be tried again.
     """
 
@@ -49,10 +49,10 @@ class Incoming(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Upload:
-    """Where a body may be sent that is read as it comes; the parameter `address` carries the tag of the world.
+    """An address that takes a body and reads it as it comes; the parameter `address` carries the tag of the world.
 
     `receive` begins to take one in, which has at most `longest` bytes. `lost` refuses an address that is of no world,
-    for the reason `unknown`, which has what to do about it too. `accepted` and `refused` are snippets for coverage: a
+    for the reason `unknown`, which also says how to fix it. `accepted` and `refused` are snippets for coverage: a
     request, and lines of a test.
     """
 

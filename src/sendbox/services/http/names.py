@@ -36,21 +36,25 @@ def unknown_fields(
 
 
 def refused_fields(exchange: Exchange, advice: list[Advice]) -> list[Finding]:
-    """The findings in place of the advice on unknown fields, where the setting refuses them (A57)."""
+    """The findings that replace the advice on unknown fields, if the setting refuses such fields (A57)."""
     if Assume.of(exchange.world).unknown_fields != "refuse":
         return []
     unknown = [remark for remark in advice if remark.code == UNKNOWN_FIELD]
     advice[:] = [remark for remark in advice if remark.code != UNKNOWN_FIELD]
     return [
         Finding(
-            each.path, "unknown-field", f"{_EFFECT.sub('', each.message)} ({each.section}, A57)", each.section, "A57"
+            remark.path,
+            "unknown-field",
+            f"{_EFFECT.sub('', remark.message)} ({remark.section}, A57)",
+            remark.section,
+            "A57",
         )
-        for each in unknown
+        for remark in unknown
     ]
 
 
 def nearest(name: str, known: Iterable[str]) -> str | None:
-    """The known name most like `name`, case aside, or None when no name is like it."""
+    """The known name that is most similar to `name`, ignoring case; None if no name is similar."""
     if len(name) > QUOTED:
         return None
     folded = {legal.lower(): legal for legal in sorted(known)}
@@ -77,7 +81,7 @@ def spelled(fields: Mapping[str, Any], name: str, alias: str, section: str, advi
 
 
 def renamed(record: dict[str, Any], old: str, new: str, path: str, advice: list[Advice]) -> Any:
-    """The value of a field that has a deprecated name, None when neither is given (§9).
+    """The value of a field that has a deprecated name, None if the record has neither name (§9).
 
     The old name works with advice (A85); beside the new one it is ignored, with advice (A86).
     """

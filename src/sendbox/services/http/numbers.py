@@ -27,9 +27,9 @@ def remark_converted(raw: str, number: str, path: str, advice: list[Advice], sec
 def remark_recipient(
     raw: str, number: str | None, path: str, advice: list[Advice], fate: str = "will be rejected"
 ) -> None:
-    """Advice on a recipient as it was given, and the number that it is; None for one that cannot be normalized.
+    """Advice on a recipient as it was given, and its number; None for a recipient that cannot be normalized.
 
-    `fate` says what is done with one that cannot.
+    `fate` says what happens to a recipient that cannot be normalized.
     """
     if number is None:
         text = f"{show(raw)} cannot be normalized to a number in international format and {fate}"

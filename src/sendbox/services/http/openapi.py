@@ -1,4 +1,4 @@
-"""The OpenAPI 3.1 document: what is built, from the rows of the interfaces and the schemas, nothing written twice.
+"""The OpenAPI 3.1 document of everything that is built, made from the rows of the interfaces and the schemas alone.
 
 The schemas move under `#/components/schemas` as they are, with `x-spec` and `x-assumed`, and each description says its
 section, so that a reader of generated documentation sees what is specified and what is assumed.
@@ -113,7 +113,7 @@ def document(
         operation = _operation(route, contract.definitions, used)
         operation["operationId"] = _unique(route, taken)
         paths.setdefault(route.path, {})[route.method.lower()] = operation
-    told = {kind: {"post": _webhook(kind, webhook, used)} for kind, webhook in webhooks.items()}
+    path_items = {kind: {"post": _webhook(kind, webhook, used)} for kind, webhook in webhooks.items()}
     return {
         "openapi": "3.1.0",
         "info": {
@@ -127,7 +127,7 @@ def document(
         "servers": [{"url": origin}],
         "tags": [{"name": name} for name in dict.fromkeys(route.interface for route in routes)],
         "paths": paths,
-        "webhooks": told,
+        "webhooks": path_items,
         "components": {
             "schemas": components(contract.definitions, used),
             "securitySchemes": _SCHEMES,
@@ -174,7 +174,7 @@ def _operation(route: Route, definitions: dict[str, Node], used: dict[str, None]
 
 
 def _answers(route: Route) -> dict[int, str | None]:
-    """The statuses of a row with their schemas; what any row may answer has the shape of its other errors (A75)."""
+    """The statuses of a row with their schemas; errors that any row may answer have the shape of its own (A75)."""
     answers = dict(route.responses or {200: None})
     shape = next((answers[status] for status in (400, 401) if status in answers), None)
     if shape is not None:
@@ -250,7 +250,7 @@ def _component(node: Node) -> Node:
 
 
 def _described(node: Node) -> Node:
-    """The node with its section and assumption behind its description, where it has them itself."""
+    """The node with its section and assumption after its description, if the node itself has them."""
     description = node.get("description")
     sources = [node[key] for key in ("x-spec", "x-assumed") if isinstance(node.get(key), str)]
     if isinstance(description, str) and sources:

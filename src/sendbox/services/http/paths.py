@@ -43,7 +43,7 @@ class Paths:
         self._rows = all_rows
 
     def lacks(self, path: str) -> bool:
-        """Whether rows are still to be made, and one of them may be the path's."""
+        """True if some rows have not been made yet and one of them may match the path."""
         return self._later is not None and path not in self._rows
 
     def load(self) -> None:
@@ -57,7 +57,7 @@ class Paths:
         return path in self._rows or path in self._paths
 
     def find(self, path: str) -> tuple[Rows | None, Mapping[str, str]]:
-        """The rows of a path, None where it has none, and what stands in the places of its parameters."""
+        """The rows of a path, None if it has none, and the values of its parameters."""
         rows = self._rows.get(path)
         if rows is None:
             self.load()

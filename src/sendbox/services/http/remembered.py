@@ -1,4 +1,4 @@
-"""What is remembered of calls, since clients repeat themselves."""
+"""Dictionaries that keep values from earlier calls, since clients repeat themselves."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the JSON interfaces share in reading a request: its parsing, its canonical form, and how a refusal is worded."""
+"""Request reading shared by the JSON interfaces: the parsing, the canonical form, and the wording of a refusal."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def without_nulls(value: Any, depth: int = FIELDS_DEEP) -> Any:
 
 
 def content_type_finding(exchange: Exchange) -> Finding | None:
-    """What is wrong with a content type that is not JSON; None with advice where it is read anyway (A75)."""
+    """The finding about a content type that is not JSON; None, with advice, if the body is read anyway (A75)."""
     value = exchange.header(b"content-type")
     if value == JSON_TYPE:
         return None
@@ -96,7 +96,7 @@ def content_type_finding(exchange: Exchange) -> Finding | None:
 
 
 def token_in(body: bytes) -> str | None:
-    """The text that the field `token` of a body holds, None where it has none: a token names the world of its call."""
+    """The text in the field `token` of a body, None if there is none: a token names the world of its call."""
     try:
         request = orjson.loads(body)
     except orjson.JSONDecodeError:

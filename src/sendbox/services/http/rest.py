@@ -33,7 +33,7 @@ _NAMED: Final = frozenset({"apikey", "subid"})
 
 
 def success(**fields: Any) -> Answer:
-    """200 with `success: true` and what else there is to say."""
+    """200 with `success: true` and these further fields."""
     return Answer(200, orjson.dumps({"success": True, **fields}))
 
 
@@ -52,7 +52,7 @@ def unauthorized(_with_key: bool) -> Answer:
 
 
 def unauthorized_or(text: str) -> Callable[[bool], Answer]:
-    """The same where a call without any key is told what is missing (A26)."""
+    """The same, but a call without any key is answered 400 with `text` (A26)."""
     return lambda with_key: error(401, UNAUTHORIZED) if with_key else error(400, text)
 
 
@@ -72,7 +72,7 @@ def no_subaccount() -> Refused:
 def read_body(
     exchange: Exchange, missing: str | None = None, *needed: str, texts: Mapping[str, str] | None = None
 ) -> dict[str, Any]:
-    """The body of a call, legal by the route's schema; `missing` is the text where one of `needed` is absent or empty.
+    """The body of a call, legal by the route's schema; `missing` is the text if one of `needed` is absent or empty.
 
     `texts` are those of the service for what the schema finds, by place. Leaves the canonical request in the exchange.
     Raises `Refused`.
@@ -129,7 +129,7 @@ def lacks(exchange: Exchange, names: list[str], text: str) -> Refused:
 
 
 def _unsalted(request: dict[str, Any], exchange: Exchange) -> dict[str, Any]:
-    """The request without receivers, and with what stands for the world's own names, so that worlds compare."""
+    """The request without receivers, and with placeholders for the world's own names, so that worlds compare."""
     alias = exchange.world.alias
     return {
         name: alias(value) if name in _NAMED and isinstance(value, str) else value
@@ -154,7 +154,7 @@ def row(
     failure: str = "RestError",
     deny: Callable[[bool], Answer] = unauthorized,
 ) -> Route:
-    """A row: what `rest.json` says of the answer and of what the call carries, and the assumptions it rests on."""
+    """A row whose schemas are definitions of `rest.json`; `assumed` are the assumptions that it rests on."""
     return route(
         operation,
         summary,

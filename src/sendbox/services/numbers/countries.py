@@ -57,7 +57,7 @@ def _deepest() -> int:
 
 
 def country(number: str) -> Country | None:
-    """The country of a normalized number, None when it begins with no assigned calling code."""
+    """The country of a normalized number, None if it does not begin with an assigned calling code."""
     place = _decided().get(number[:3])
     if place is not None:
         return place
@@ -75,7 +75,7 @@ def every() -> frozenset[Country]:
 
 
 def operator(number: str, chooser: Chooser) -> int:
-    """The MNC of a normalized number, 0 where the country or its networks are unknown (A82).
+    """The MNC of a normalized number, 0 if the country or its networks are unknown (A82).
 
     Drawn from the number alone, so that a phone keeps its operator in every world and every run.
     """

@@ -23,11 +23,11 @@ class Located:
     countries: tuple[str, ...]
 
     def holds(self, case: About) -> bool:
-        """Whether the number is one of theirs."""
+        """True if the number belongs to one of these countries."""
         return any(code in self.countries for code in _codes(case))
 
     def says(self, case: About) -> str:
-        """The country that it is."""
+        """The phone's country."""
         return f"{' and '.join(_codes(case)) or 'nothing'} is not {' or '.join(self.countries)}"
 
 

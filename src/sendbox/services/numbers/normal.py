@@ -45,13 +45,13 @@ def normalize(raw: str, prefix: str = "420") -> str | None:
 
 
 def doubtful(number: str) -> bool:
-    """Whether a normalized number has a length or a beginning that its country does not assign. On the hot path."""
+    """True if a normalized number has a length or a beginning that its country does not assign. On the hot path."""
     return _odd(number[:5], len(number))
 
 
 @lru_cache(4096)
 def _odd(head: str, length: int) -> bool:
-    """The same of the first five digits, which hold the code and the beginning, and the length."""
+    """The same for the first five digits, which hold the code and the beginning, and the length."""
     plan = heads().get(head[:3])
     if plan is None or not plan.lengths:
         return False
@@ -60,7 +60,7 @@ def _odd(head: str, length: int) -> bool:
 
 
 def doubt(number: str) -> str:
-    """What is doubtful about a number that is, in words that follow it."""
+    """The reason why a doubtful number is doubtful, in words that follow the number."""
     plan = heads()[number[:3]]
     national = number[len(plan.code) :]
     if len(national) not in plan.lengths:
@@ -70,6 +70,6 @@ def doubt(number: str) -> str:
 
 
 def _international(digits: str) -> bool:
-    """Whether the digits begin with an assigned calling code and a possible rest."""
+    """True if the digits begin with an assigned calling code and continue with a possible rest."""
     plan = heads().get(digits[:3])
     return plan is not None and len(digits) - len(plan.code) in plan.lengths

@@ -17,7 +17,7 @@ class Code(NamedTuple):
 
     `mncs` are those of the main networks (never 0, which means "unknown" on the wire, A82), `lengths` those that a
     fixed or mobile number has behind the code, `begins` the first two digits behind it that the national plan assigns,
-    single ones and ranges (all where none is known; nothing is refused by it, A14).
+    single ones and ranges (all if none is known; no number is refused because of it, A14).
     """
 
     code: str

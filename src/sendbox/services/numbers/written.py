@@ -1,4 +1,4 @@
-"""Phone numbers as testers write them, in scenarios and to control: nothing of what is written is dropped silently.
+"""Phone numbers as testers write them, in scenarios and to control: no character is dropped silently.
 
 What the emulated interfaces do with the numbers of clients is another matter (`normal.py`).
 """
@@ -24,7 +24,7 @@ FORMS: Final = {
 
 
 def number(text: str, prefix: str) -> str:
-    """The number in international form. ValueError, which says after the value why it is not one number."""
+    """The number in international form. Raises `ValueError`, whose text follows the value, if it is not one number."""
     wrong = misfit(text)
     if wrong is not None:
         raise ValueError(wrong)
@@ -35,7 +35,7 @@ def number(text: str, prefix: str) -> str:
 
 
 def misfit(text: str) -> str | None:
-    """Why a text cannot be a number, whatever its length, in words that follow the text; None where it can."""
+    """The reason why a text of any length cannot be a number, in words that follow the text; None if it can be one."""
     if wild(text):
         return f"is a pattern where one number is wanted: {LEGAL}"
     start = len(text) - len(text.lstrip(" \t"))
@@ -46,7 +46,7 @@ def misfit(text: str) -> str | None:
 
 
 def pattern(text: str, prefix: str) -> Pattern:
-    """A pattern of numbers; a text without wildcards is a number. ValueError for what can be neither.
+    """A pattern of numbers; a text without wildcards is a number. Raises `ValueError` if a text can be neither.
 
     A text that has the length of no number stands for itself: a client may write to it so.
     """
@@ -57,12 +57,12 @@ def pattern(text: str, prefix: str) -> Pattern:
 
 
 def wild(text: str) -> bool:
-    """Whether a text is a pattern."""
+    """True if a text is a pattern."""
     return "*" in text or "?" in text
 
 
 def pattern_misfit(text: str) -> str | None:
-    """Why a text with wildcards is not a pattern, in words that follow it: with + or blanks it would never match."""
+    """The reason why a text with wildcards is no pattern, in words to follow it: with + or blanks it cannot match."""
     end = _PATTERN.match(text).end()  # type: ignore[union-attr] # it may be empty
     if end == len(text):
         return None

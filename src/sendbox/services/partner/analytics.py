@@ -1,4 +1,4 @@
-"""Statistics of a business account, computed from what its numbers sent (§4.3, A45).
+"""Statistics of a business account, computed from the messages that its numbers sent (§4.3, A45).
 
 Nothing is counted while messages go out: each call reads the messages of the world. A point stands for a period of
 UTC, half an hour, a day or a month, and exists only when something happened in it. Instants in virtual milliseconds.
@@ -40,7 +40,7 @@ DIMENSIONS: Final = {**USUAL, "COUNTRY": "country", "PHONE": "phone_number"}
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """What a call asks for: a period (`end` is outside), its granularity, and whose messages.
+    """The query of a call: a period (`end` is outside), its granularity, and the account whose messages count.
 
     `phone_numbers` and `countries` (ISO codes) None mean all. `metrics` and `dimensions` are fields of the points, and
     `only` are the legal values of some dimensions.
@@ -96,11 +96,11 @@ def conversations(world: World, query: Query) -> list[dict[str, Any]]:
             eur, czk = attempt.price or (0, 0)
             counts[1] += eur if account_of(world).currency == "EUR" else czk
     points = []
-    for (start, end, *told_apart), (count, cost) in sorted(totals.items()):
+    for (start, end, *values), (count, cost) in sorted(totals.items()):
         metrics = {"conversation": count, "cost": cost / 1_000_000}
-        shown = {name: value for name, value in metrics.items() if name in query.metrics}
+        chosen = {name: value for name, value in metrics.items() if name in query.metrics}
         points.append({
-            "start": start // 1000, "end": end // 1000, **shown, **dict(zip(query.dimensions, told_apart, strict=True)),
+            "start": start // 1000, "end": end // 1000, **chosen, **dict(zip(query.dimensions, values, strict=True)),
         })  # fmt: skip
     return points
 
@@ -146,7 +146,7 @@ class _Points:
     def add(self, at: int | None, counter: str, title: str | None = None) -> None:
         """Counts what happened at an instant, None = it did not happen.
 
-        What is outside the query, by its instant or its metric, is left out.
+        An event outside the query, by its instant or its metric, is left out.
         """
         if at is None or not self._query.start <= at < self._query.end or counter not in self._query.metrics:
             return
@@ -160,13 +160,13 @@ class _Points:
         """The points, oldest first; clicks as a list."""
         listed = []
         for (start, end), point in sorted(self._points.items()):
-            shown = {"start": start // 1000, "end": end // 1000, **point}
-            if "clicked" in shown:
-                shown["clicked"] = [
+            view = {"start": start // 1000, "end": end // 1000, **point}
+            if "clicked" in view:
+                view["clicked"] = [
                     {"type": "quick_reply_button", "button_content": title, "count": count}
-                    for title, count in shown["clicked"].items()
+                    for title, count in view["clicked"].items()
                 ]
-            listed.append(shown)
+            listed.append(view)
         return listed
 
 
@@ -202,7 +202,7 @@ def _category(world: World, attempt: Tried) -> str:
 
 
 def _pressed(world: World, attempt: Tried, body: str) -> str | None:
-    """The title of the quick reply that sends this text when it is pressed, None where there is none."""
+    """The title of the quick reply that sends this text when it is pressed, None if there is none."""
     use = attempt.template
     template = None if use is None else account_of(world).template(use.name, use.language, attempt.sender)
     if use is None or template is None:

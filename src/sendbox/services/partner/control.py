@@ -1,4 +1,4 @@
-"""Operations on partner management: what is connected, the steps of a hosted signup, reviews and ratings by hand."""
+"""Operations on partner management: a view of it, the steps of a hosted signup, reviews and ratings by hand."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ T = TypeVar("T")
 QUALITY: Final = enum(QUALITIES)
 
 
-async def _load_tokens(_call: Call, given: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Loads what reads tokens off the loop, where a token is given."""
-    if given.get("token") is not None:
+async def _load_tokens(_call: Call, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Loads the module that reads tokens, off the loop, if the arguments have a token."""
+    if arguments.get("token") is not None:
         await asyncio.get_running_loop().run_in_executor(None, tokens.preload)
-    return given
+    return arguments
 
 
 @operation("GET", "/worlds/{id}/partner", answers=PartnerView)
@@ -163,7 +163,7 @@ async def move_number(
 
 
 def _like_a_number(text: str | None) -> None:
-    """Raises `ControlError` for a pattern, and for what is not written like a number."""
+    """Raises `ControlError` for a pattern, and for a text that is not written like a number."""
     if text is not None and (wrong := written.misfit(text)) is not None:
         raise ControlError(400, "bad_argument", f'"{text}" {wrong}')
 
@@ -184,7 +184,7 @@ def _signup(call: Call, signup_id: str, token: str | None = None) -> Signup:
 
 
 def _signup_view(world: World, signup: Signup) -> ListedSignup:
-    """A signup with the path of its hosted page, None where the token does not open it."""
+    """A signup with the path of its hosted page, which is None if the token does not open it."""
     is_open = Partner.of(world).valid(signup)
     page = f"/signup/{signup.id}?token={tokens.issue(world, signup)}" if is_open else None
     return ListedSignup(**asdict(signup_view(world, signup)), page=page)
@@ -214,7 +214,11 @@ def _legal(act: Callable[[], T]) -> T:
 def _templates_called(world: World, text: str) -> list[dict[str, Any]]:
     """The template of this id, else those of this name."""
     record = Partner.of(world).templates.by_id(text)
-    return [each for each in account_of(world).templates if each["name"] == text] if record is None else [record]
+    return (
+        [template for template in account_of(world).templates if template["name"] == text]
+        if record is None
+        else [record]
+    )
 
 
 def _template(world: World, step: Done) -> dict[str, Any]:
@@ -237,16 +241,16 @@ def _number(world: World, step: Done) -> dict[str, Any]:
 
 
 def _named(world: World, name: str) -> str | None:
-    """Where the answer of `partner` shows the names of signups and templates, and the results of signups."""
+    """The place in the answer of `partner` that shows a name: of a signup, of a template, or of a signup's result."""
     held = Partner.of(world)
-    made = ("signup", "chatapp_id", "phone_number_id") if name in world.plain else ("signup",)
+    keys = ("signup", "chatapp_id", "phone_number_id") if name in world.plain else ("signup",)
     for at, signup in enumerate(held.signups.values()):
-        shown = signup_view(world, signup)
-        for key in made:
-            if shown[key] == name:
+        view = signup_view(world, signup)
+        for key in keys:
+            if view[key] == name:
                 return f"signups.{at}.{key}"
-    found = held.templates.by_id(name) if name in world.plain else None
-    return None if found is None else f"templates.{account_of(world).templates.index(found)}.template_id"
+    template = held.templates.by_id(name) if name in world.plain else None
+    return None if template is None else f"templates.{account_of(world).templates.index(template)}.template_id"
 
 
 _SOONER: Final = frozenset({"sending", "rejected"})

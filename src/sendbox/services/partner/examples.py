@@ -13,7 +13,7 @@ _MEDIA: Final = "https://media.chatapp.example/"
 
 
 def by_examples(template: Template, components: list[Record]) -> TemplateUse:
-    """How a step uses the template with the examples of these components; what has no example gets no value."""
+    """A use of the template with the examples of these components as values; a part without example gets no value."""
     parts: dict[str, Record] = {}
     for component in components:
         parts.setdefault(str(component["type"]).upper(), component)
@@ -49,7 +49,7 @@ def _of_header(kind: str, example: Record) -> list[Any] | None:
 
 
 def _of_button(button: Record) -> str | None:
-    """What is appended to the address of a dynamic URL; its example may be the whole address."""
+    """The text that is appended to the address of a dynamic URL; its example may be the whole address."""
     example = button.get("example")
     if str(button["type"]).upper() != "URL" or not example:
         return None

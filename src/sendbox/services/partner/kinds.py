@@ -1,4 +1,4 @@
-"""How entries of partner management are observed: signups, templates, numbers, and codes on phones."""
+"""The observation of partner management's journal entries: signups, templates, numbers, and codes on phones."""
 
 from __future__ import annotations
 
@@ -85,8 +85,8 @@ OBSERVED: Final = Observed(
         )
     },
     steps={
-        "finish_due": lambda what: {"what": f"the signup {what[0].id} ends"},
-        "code_due": lambda what: {"what": "a code comes to the phone", "phone": what[0]},
-        "review_due": lambda what: {"what": f"review of the template {what[0]}"},
+        "finish_due": lambda arguments: {"what": f"the signup {arguments[0].id} ends"},
+        "code_due": lambda arguments: {"what": "a code comes to the phone", "phone": arguments[0]},
+        "review_due": lambda arguments: {"what": f"review of the template {arguments[0]}"},
     },
 )

@@ -23,7 +23,7 @@ R = TypeVar("R", ReviewRule, SignupRule)
 
 
 def compile_partner(node: Node | None, reader: Reader) -> PartnerSpec:
-    """All of `partner:`, with defaults for what is not given."""
+    """All of `partner:`, with defaults for the keys that are absent."""
     if node is None:
         return PartnerSpec()
     nodes = {key: item.items() for key, item in node.entries().items()}

@@ -42,8 +42,8 @@ def _handle(url: Any, path: str) -> str:
     head, comma, data = url.partition(",") if isinstance(url, str) else ("", "", "")
     kind, _, encoding = head.removeprefix("data:").lower().partition(";")
     if not comma or not head.startswith("data:") or kind not in _BEGINS or encoding != "base64":
-        shown = f'"{url[:30]}…"' if isinstance(url, str) else "this value"
-        raise Failure(f"{shown} is not a data URL of a png or jpg picture; {_FORM}", path, "data-url", "§2.5")
+        quoted = f'"{url[:30]}…"' if isinstance(url, str) else "this value"
+        raise Failure(f"{quoted} is not a data URL of a png or jpg picture; {_FORM}", path, "data-url", "§2.5")
     try:
         picture = b64decode(data, validate=True)
     except (binascii.Error, ValueError):

@@ -115,7 +115,7 @@ class Partner(Part):
         return signup
 
     def valid(self, signup: Signup) -> bool:
-        """Whether the signup's token is still valid (§5.3, §8)."""
+        """True if the signup's token is still valid (§5.3, §8)."""
         return self._world.clock.now < signup.expires_at
 
     def lapsed(self, kind: str, what: Signup) -> bool:
@@ -157,7 +157,7 @@ class Partner(Part):
         signup.code = signup.phone_number = None
 
     def resend_code(self, signup: Signup) -> None:
-        """Sends the code again. Raises `Failure` where none was sent."""
+        """Sends the code again. Raises `Failure` if none was sent."""
         self._expect(signup, "opened")
         if signup.code is None:
             raise Failure("no code was sent yet; give a phone number first", "$.phone_number", "code")
@@ -248,7 +248,7 @@ class Partner(Part):
         return [number for number in self.numbers.values() if number.account_id == account.id]
 
     def number_of(self, phone_number: str, signup: Signup | None = None) -> BusinessNumber | None:
-        """The business number with this phone number, None when there is none, or another client has it."""
+        """The business number with this phone number, None if there is none or another client has it."""
         wanted_number = normalize(phone_number, self._account.country)
         for number in self.numbers.values():
             if number.phone_number == wanted_number and self._owns(signup, self.accounts[number.account_id]):
@@ -256,7 +256,7 @@ class Partner(Part):
         return None
 
     def _owns(self, signup: Signup | None, account: BusinessAccount) -> bool:
-        """Whether a token gives access to the account: it came of this signup, or of one of the same client."""
+        """True if a token gives access to the account: it came from this signup, or from one of the same client."""
         if signup is None or signup.account is account:
             return True
         return signup.client_id is not None and signup.client_id == account.client_id
@@ -313,7 +313,7 @@ class Partner(Part):
     # -- what a scenario's timeline does
 
     def _template(self, entry: TimelineEntry) -> None:
-        """Carries out an entry `template` of the timeline; what the table forbids is left out and journaled."""
+        """Carries out an entry `template` of the timeline; a move that the table forbids is left out and journaled."""
         change = entry.what
         names = Pattern(change["name"])
         for record in self._account.templates:
@@ -354,8 +354,8 @@ class Partner(Part):
     @staticmethod
     def _expect(signup: Signup, state: str) -> None:
         if signup.state != state or signup.finishing:
-            shown = "being finished" if signup.finishing and not signup.ended else signup.state
-            raise Failure(f"the signup is {shown}, and must be {state} for this", "$.signup", "state", "§3.3", "A46")
+            current = "being finished" if signup.finishing and not signup.ended else signup.state
+            raise Failure(f"the signup is {current}, and must be {state} for this", "$.signup", "state", "§3.3", "A46")
 
     def _connect(self, signup: Signup, account_id: str, number_id: str | None, phone: str) -> BusinessNumber:
         self._free(phone)
@@ -399,7 +399,7 @@ class Partner(Part):
 
     @property
     def _promised(self) -> set[str | None]:
-        """Those, and the ones that signups were promised."""
+        """Those, and the numbers that signups were promised."""
         return self._taken | {signup.phone_number for signup in self.signups.values()}
 
     def _free(self, phone: str) -> None:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def calling_code(country: str | None, default: str) -> str:
-    """The calling code of a country, given by it or by its ISO code; `default` where it is not known."""
+    """The calling code of a country, given as calling code or ISO code; `default` if the country is not known."""
     code_or_iso = (country or "").strip().lstrip("+").upper()
     return next((code for code, row in codes().items() if code_or_iso in (code, row.country)), default)
 

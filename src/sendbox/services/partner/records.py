@@ -1,4 +1,4 @@
-"""The records of partner management: signups, what is told about them, business accounts, their numbers, and codes."""
+"""The records of partner management: signups, their notifications, business accounts, their numbers, and codes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ enter("signup", "template", "number", "notice")
 
 
 class Failure(Exception):
-    """Why a partner call of correct form fails: 200 with `success: false` (§4.3, A37).
+    """The failure of a partner call of correct form: 200 with `success: false` (§4.3, A37).
 
     `path` is the JSONPath of its field, `rule` a stable word, `section` and `assumed` say where the rule is written.
     """
@@ -37,8 +37,8 @@ class Failure(Exception):
 class Signup:
     """One embedded signup (§4.3, A38, A46). `expires_at` in virtual milliseconds: its token lives until then (§8).
 
-    `name` is what its id was made of, unsalted: the same in every world (digest). `details` are the optional fields of
-    the request, as they came or as the client changed them on the page.
+    `name` is the text that its id was made of, unsalted: the same in every world (digest). `details` are the optional
+    fields of the request, as they came or as the client changed them on the page.
     """
 
     id: str
@@ -70,12 +70,12 @@ class Signup:
 
     @property
     def ended(self) -> bool:
-        """Whether it is completed, failed or expired."""
+        """True if the signup is completed, failed or expired."""
         return self.state in ("completed", "failed", "expired")
 
     @property
     def legal(self) -> list[str]:
-        """What can be done to it by hand: `complete` all remaining steps, or let it `fail`."""
+        """The actions that are possible by hand: `complete` all remaining steps, or let it `fail`."""
         return [] if self.ended else ["fail"] if self.finishing else ["complete", "fail"]
 
 
@@ -107,7 +107,7 @@ class BusinessNumber:
 
     @property
     def sends(self) -> bool:
-        """Whether messages can be sent from it."""
+        """True if messages can be sent from the number."""
         return self.status in SENDING_NUMBERS
 
 
@@ -121,7 +121,7 @@ class Onboarding:
 
     @property
     def reason(self) -> str | None:
-        """Why the signup failed; None of the states before that."""
+        """The reason why the signup failed; None for the states before that."""
         return self.signup.reason if self.fields["status"] == "failed" else None
 
 

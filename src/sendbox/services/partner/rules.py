@@ -1,7 +1,7 @@
-"""What a scenario defines for partner management (`partner:`), and how a world uses it.
+"""The definitions of a scenario for partner management (`partner:`), and their use by a world.
 
-Times are drawn by the rule's key, what is reviewed and how many reviews of it came before, never by the position of the
-rule.
+Times are drawn by the rule's key, the reviewed template and the number of its earlier reviews, never by the position of
+the rule.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ReviewRule(AnyRule):
-    """How a template's review goes (A43). `after` None means the usual delay."""
+    """A rule for the review of a template (A43). `after` None means the usual delay."""
 
     SUBJECT = "template"
 
@@ -31,7 +31,7 @@ class ReviewRule(AnyRule):
 
 @dataclass(frozen=True, slots=True)
 class SignupRule(AnyRule):
-    """How a signup ends once the client has finished (A46): when, and whether it fails."""
+    """A rule for the end of a signup once the client has finished (A46): the time, and whether it fails."""
 
     SUBJECT = "client"
 
@@ -53,10 +53,10 @@ class Reviews(Rulebook[ReviewRule]):
         return f"{case.subject}\0{case.fields['language']}"
 
     def review(self, record: dict[str, Any], usual: int, now: int) -> tuple[ReviewRule, int, bool]:
-        """How the review of a template goes, how long it takes (`usual` where no rule says so), and whether that
-        depended on which review came first.
+        """The rule for the review of a template, its duration, and True if that depended on which review came first.
 
-        Times are keyed by how many reviews of the template came before, by any rule.
+        The duration is in milliseconds, `usual` if no rule gives one. Times are keyed by the number of earlier
+        reviews of the template, by any rule.
         """
         fields = {"template": record["name"], "language": record["language"], "category": record["category"]}
         case = Case("template", record["name"], instant=now, fields=fields)
@@ -74,19 +74,19 @@ class Signups(Rulebook[SignupRule]):
     RETURNING = True
 
     def of(self, ordinal: int, client_id: str | None, mode: str, now: int) -> tuple[SignupRule, bool]:
-        """The rule of a signup, and whether that depended on which signup came first."""
+        """The rule of a signup, and True if that depended on which signup came first."""
         client = client_id or ""
         case = Case("signup", client, ordinal, instant=now, fields={"client": client, "mode": mode})
         decisions, order_sensitive = self.decide(self.rules, case)
         return (decisions[0][0] if decisions else _SIGNUP), order_sensitive
 
     def after(self, rule: SignupRule, client_id: str | None) -> int:
-        """How long the provider takes for a signup; it is the same for all of a client."""
+        """The milliseconds that the provider takes for a signup; they are the same for all signups of a client."""
         return 0 if rule.after is None else _time(rule.after, self._chooser.draw(rule.key, client_id or "", 0))
 
 
 def _time(span: Span, drawn: Draw) -> int:
-    """Milliseconds of a span: drawn only where the span has a width."""
+    """Milliseconds of a span: drawn only if the span has a width."""
     return span.low if span.low == span.high else drawn.interval(span.low, span.high, "after")
 
 

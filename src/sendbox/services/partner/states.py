@@ -18,7 +18,7 @@ any other.
 The signup (§4.3, A46)
 ----------------------
 The client opens the hosted page, confirms a number, and finishes; a programmatic registration completes at once,
-from every state that is not an end. Its token lives one hour (§8): what is not completed then is `expired`.
+from every state that is not an end. Its token lives one hour (§8): a signup that is not completed by then is `expired`.
 """
 
 from __future__ import annotations

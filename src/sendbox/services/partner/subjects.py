@@ -1,4 +1,4 @@
-"""What a scenario may expect of templates and signups."""
+"""The facts about templates and signups that a scenario may expect."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ SUBJECTS: Final[dict[str, Subject]] = {
     "signups": Subject(
         "a signup that entered a state",
         {
-            "status": Field("text", "its state", lambda _world, what: what.fields["status"], tuple(SIGNUP)),
-            "mode": Field("text", "its mode", lambda _world, what: what.signup.mode, MODES),
-            "phone": Field("phone", "the business number", lambda _world, what: what.fields.get("phone_number")),
+            "status": Field("text", "its state", lambda _world, event: event.fields["status"], tuple(SIGNUP)),
+            "mode": Field("text", "its mode", lambda _world, event: event.signup.mode, MODES),
+            "phone": Field("phone", "the business number", lambda _world, event: event.fields.get("phone_number")),
         },
-        lambda _world, what: f"signup: {what.fields['status']}",
+        lambda _world, event: f"signup: {event.fields['status']}",
         ("signup",),
     ),
 }

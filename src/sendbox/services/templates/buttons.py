@@ -31,7 +31,7 @@ _BUTTON_KEYS: Final[dict[str, tuple[str, ...]]] = {
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """Why a parameter does not fit its template; `path` is relative to the step (`params[1]`)."""
+    """A parameter that does not fit its template, with the reason; `path` is relative to the step (`params[1]`)."""
 
     path: str
     rule: str
@@ -71,7 +71,7 @@ def compile_button(record: dict[str, Any]) -> Button:
 
 
 def check_button(button: Button, value: Any, path: str) -> Iterator[Problem]:
-    """Whether `value`, which is not null, fits a button that is not static. Its own form is the schema's."""
+    """The problems of `value`, which is not null, at a button that is not static; the schema checks its form."""
     key = "url" if isinstance(value, str) else next(iter(value))
     if key not in button.keys:
         yield misfit(path, "kind", f"{show(value)} is given to a {called(button)}, which takes {forms(button)}")
@@ -97,7 +97,7 @@ def child(path: str, name: str) -> str:
 
 
 def show(value: Any) -> str:
-    """A value as JSON, cut where it is long: how messages begin."""
+    """A value as JSON, cut if it is long, as messages begin with it."""
     try:
         text = orjson.dumps(value).decode()
     except TypeError:  # nested too deep to be written
@@ -106,11 +106,11 @@ def show(value: Any) -> str:
 
 
 def called(button: Button) -> str:
-    """How messages call a button: `URL button "Order"`."""
+    """The name of a button in messages: `URL button "Order"`."""
     return f'{button.type} button "{button.text}"'
 
 
 def forms(button: Button) -> str:
-    """What the button's parameter may look like."""
+    """The legal forms of the button's parameter, in words."""
     keys = [f'{{"{key}": …}}' for key in button.keys]
     return " or ".join(["a string", *keys] if "url" in button.keys else keys)

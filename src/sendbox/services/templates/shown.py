@@ -1,4 +1,4 @@
-"""What a phone shows of a template beside its text: header, footer, buttons, cards (§2.2).
+"""The parts of a template that a phone shows besides its text: header, footer, buttons, cards (§2.2).
 
 Values that do not fit leave what they were for as the template has it: a template may have changed since it was used.
 """
@@ -15,7 +15,7 @@ QUICK_REPLY = "QUICK_REPLY"
 
 
 def shown(template: Template, use: TemplateUse) -> dict[str, Any]:
-    """`{header, footer, buttons, cards, offer}`; a part that there is not is left out.
+    """`{header, footer, buttons, cards, offer}`; a part that does not exist is left out.
 
     `header` is `{kind, …}`: `text`, or what its value says. A button is `{type, text, …}`: `url`, `phone_number`,
     `code`, or the `value` that was given; `press` is the position by which a quick reply is pressed. `offer` is the
@@ -39,18 +39,18 @@ def _header(template: Template, values: list[Any]) -> dict[str, Any] | None:
     kind = template.header
     if kind is None:
         return {"kind": "text", "text": template.heading} if template.heading else None
-    given = values[0] if values else None
+    value = values[0] if values else None
     if kind == "text":
-        text = given["text"].get(template.header_variable) if isinstance(given, dict) and "text" in given else given
+        text = value["text"].get(template.header_variable) if isinstance(value, dict) and "text" in value else value
         return {"kind": kind, "text": VARIABLE.sub(lambda match: _or(text, match[0]), template.heading)}
-    if isinstance(given, str):
-        return {"kind": kind_of(given), "link": given}
-    return _value(given) if isinstance(given, dict) else {"kind": kind}
+    if isinstance(value, str):
+        return {"kind": kind_of(value), "link": value}
+    return _value(value) if isinstance(value, dict) else {"kind": kind}
 
 
-def _value(given: dict[str, Any]) -> dict[str, Any]:
+def _value(parameter: dict[str, Any]) -> dict[str, Any]:
     """An object with one key as its kind and fields."""
-    kind, fields = next(iter(given.items()), ("", {}))
+    kind, fields = next(iter(parameter.items()), ("", {}))
     return {"kind": kind, **(fields if isinstance(fields, dict) else {})}
 
 
@@ -60,13 +60,13 @@ def _or(text: object, otherwise: str) -> str:
 
 def _button(at: int, button: Button, value: Any) -> dict[str, Any]:
     view: dict[str, Any] = {"type": button.type, "text": button.text}
-    key, given = ("url", value) if isinstance(value, str) else next(iter((value or {}).items()), ("", None))
+    key, parameter = ("url", value) if isinstance(value, str) else next(iter((value or {}).items()), ("", None))
     if button.type == QUICK_REPLY:
         return view | {"press": at}
     if button.type == "URL":
-        return view | {"url": VARIABLE.sub(lambda match: _or(given, match[0]), button.leads)}
+        return view | {"url": VARIABLE.sub(lambda match: _or(parameter, match[0]), button.leads)}
     if button.type == "PHONE_NUMBER":
         return view | {"phone_number": button.leads}
-    if isinstance(given, str) and key in ("url", "code"):
-        return view | {"code": given}
-    return view if given is None else view | {"value": given}
+    if isinstance(parameter, str) and key in ("url", "code"):
+        return view | {"code": parameter}
+    return view if parameter is None else view | {"value": parameter}

@@ -41,7 +41,7 @@ _HEADERS: Final = ("text", "image", "video", "document", "location", "product")
 
 @dataclass(slots=True)
 class TemplateUse:
-    """How a `chatapp_template` step uses its template (§2.2): the values as the client gave them, aliases replaced."""
+    """The use of a template by a `chatapp_template` step (§2.2): values as the client gave them, aliases replaced."""
 
     name: str
     language: str
@@ -79,7 +79,7 @@ class Template:
 
     @property
     def title(self) -> str:
-        """How messages call it: `template 'otp' (en)`."""
+        """The name of the template in messages: `template 'otp' (en)`."""
         return f"template '{self.name}' ({self.language})"
 
 
@@ -114,12 +114,12 @@ def compile_template(record: dict[str, Any]) -> Template:
 
 
 def approved(template: Template) -> bool:
-    """Whether a step may use it: its status is `APPROVED` (§2.2, A43)."""
+    """True if a step may use the template: its status is `APPROVED` (§2.2, A43)."""
     return template.status.upper() == "APPROVED"
 
 
 def check(template: Template, use: TemplateUse) -> list[Problem]:
-    """Everything in which `use` does not fit `template`, in the order of the fields of §2.2; empty when it fits."""
+    """The problems of `use` with `template`, in the order of the fields of §2.2; empty if it fits."""
     return [
         *_check_params(template, use.params or []),
         *_check_header(template, use.header or []),
@@ -200,15 +200,15 @@ def _check_header(template: Template, values: list[Any]) -> Iterator[Problem]:
 def _check_header_value(template: Template, kind: str, value: Any) -> Iterator[Problem]:
     path, key = "params_header[0]", kind_of(value) if isinstance(value, str) else next(iter(value))
     if key != kind:
-        shown = show(value if isinstance(value, str) else key)
-        text = f"{shown} is a value of kind {key}, but the header of {template.title} is of kind {kind}"
+        quoted = show(value if isinstance(value, str) else key)
+        text = f"{quoted} is a value of kind {key}, but the header of {template.title} is of kind {kind}"
         yield misfit(path, "kind", text)
     elif not isinstance(value, str):
         yield from _check_fields(template, kind, value[kind], f"{path}.{kind}")
 
 
 def _check_fields(template: Template, kind: str, fields: dict[str, str], path: str) -> Iterator[Problem]:
-    """What the schema does not say of a header: the name of its variable, and the kind of what its link leads to."""
+    """Checks of a header that the schema cannot make: the name of its variable, and the kind of its link's target."""
     name = template.header_variable
     if kind == "text" and name not in fields:
         yield misfit(path, "named", f'{show(fields)} is not an object with the one key "{name}"')

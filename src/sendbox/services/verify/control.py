@@ -1,4 +1,4 @@
-"""Operations on the codes of the Verify interface: what the user would read on the phone, and what became of it."""
+"""Operations on the codes of the Verify interface: the code that the user would read on the phone, and its state."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ async def codes(call: Call, phone: str | None = None, wait: Duration = None, las
 def _sessions(world: World, phone: str | None) -> list[Session]:
     """The sessions of a phone, in any form of its number; a session has its number as the client gave it.
 
-    Raises `ControlError` for a pattern, and for what is not written like a number.
+    Raises `ControlError` for a pattern, and for a text that is not written like a number.
     """
     if phone is None:
         return list(Verify.of(world).sessions.values())

@@ -1,4 +1,4 @@
-"""How entries of Verify are observed: sessions, and those above a limit."""
+"""The observation of Verify's journal entries: sessions, and those above a limit."""
 
 from __future__ import annotations
 

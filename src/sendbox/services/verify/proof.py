@@ -25,7 +25,7 @@ def sign(secret: str, values: Mapping[str, str], form: Proof) -> str:
 
 
 def holds(proof: str, secret: str | None, values: Mapping[str, str], form: Proof) -> bool:
-    """Whether a proof is the one over `values`; never without a secret."""
+    """True if a proof is the correct one for `values`; never without a secret."""
     if not secret:
         return False
     # texts of clients may hold anything, and only bytes are compared whatever is in them

@@ -1,4 +1,4 @@
-"""Rules of `verify:`: which code a session gets, the result of its SMS, and whether limits hold for its number.
+"""Rules of `verify:`: the code that a session gets, the result of its SMS, and whether limits hold for its number.
 
 A code is a fate: it is derived from the rule's key, the phone and the ordinal of the session among those of this phone
 that drew from the rule, and from nothing that a client varies from run to run.
@@ -35,13 +35,13 @@ class VerifyRule(AnyRule):
     limited: bool | None = None
 
     def decisions(self) -> frozenset[str]:
-        """What the rule decides."""
+        """The names of the things that the rule decides."""
         named = {"code": self.code, "sms": self.sms, "limits": self.limited}
         return frozenset(name for name, value in named.items() if value is not None)
 
 
 class Decided(NamedTuple):
-    """What rules decided about a session: the rules of its code, of its SMS, and of its limits."""
+    """The decisions about a session: the rules of its code, of its SMS, and of its limits."""
 
     case: Case
     code: VerifyRule | None
@@ -51,7 +51,7 @@ class Decided(NamedTuple):
 
     @property
     def limited(self) -> bool:
-        """Whether the limits hold for it."""
+        """True if the limits hold for the session."""
         return self.limits is None or self.limits.limited is True
 
     @property
@@ -71,7 +71,7 @@ class Codes(Rulebook[VerifyRule]):
         return Case("session", phone, ordinal, str(ordinal), now, {"phone": phone, "key": key})
 
     def begin(self, phone: str, key: str, now: int) -> Decided:
-        """What rules decide about a new session of a number; no code is drawn yet."""
+        """The decisions about a new session of a number; no code is drawn yet."""
         self._came += 1
         case = self.case(phone, key, now, self._came)
         decisions, order_sensitive = self.decide(self.rules, case)
@@ -79,7 +79,7 @@ class Codes(Rulebook[VerifyRule]):
         return Decided(case, by.get("code"), by.get("sms"), by.get("limits"), order_sensitive)
 
     def code(self, decided: Decided) -> tuple[str, bool]:
-        """The code of a session, and whether it depended on who came first."""
+        """The code of a session, and True if it depended on which session came first."""
         rule = decided.code
         if rule is not None and rule.code is not None and rule.code != RANDOM:
             return rule.code, decided.order_sensitive

@@ -60,7 +60,7 @@ class Session:
 
     `key` is the id of the key that it was made with, `message` the SMS that carries the code, `rules` the names of the
     rules that decided about it. `ordinal` counts the sessions that were asked for. `recorded` is the state as events
-    left it; what it is now follows from the clock too (`state_at`).
+    left it; the present state follows from the clock too (`state_at`).
     """
 
     token: str
@@ -94,7 +94,7 @@ class Session:
         return self.recorded
 
     def lapse(self) -> bool:
-        """Its validity has passed; False where it ended before."""
+        """Records that the session's validity has passed; False if the session ended before."""
         is_open = VALIDITY_PASSED in VALIDATION[self.recorded]
         if is_open:
             self.follow(VALIDITY_PASSED)

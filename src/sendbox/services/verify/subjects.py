@@ -1,4 +1,4 @@
-"""What a scenario may expect of validation sessions."""
+"""The facts about validation sessions that a scenario may expect."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def _every_session(world: World) -> Iterable[Session]:
 
 
 def phones_of(world: World, record: RequestRecord) -> tuple[str, ...]:
-    """The phone that the code was sent to of the session that the path of a call names; none for other calls."""
+    """The phone that got the code of the session in the path of a call; empty for other calls."""
     from sendbox.services.verify.verify import Verify
 
     before, token, after = CALLS[record.operation].path.partition("{token}") if record.operation in CALLS else ("",) * 3
@@ -38,11 +38,11 @@ def phones_of(world: World, record: RequestRecord) -> tuple[str, ...]:
 
 
 def _about(session: Callable[[Any], Session]) -> dict[str, Reads]:
-    """To what belongs what is about a session: to the session, its message, and the key that it was made with."""
+    """The ids that an entry about a session belongs to: the session, its message, and the key that it was made with."""
     return {
-        "session": lambda _world, what: session(what).token,
-        "message": lambda _world, what: session(what).message.id,
-        "key": lambda _world, what: session(what).key,
+        "session": lambda _world, entry: session(entry).token,
+        "message": lambda _world, entry: session(entry).message.id,
+        "key": lambda _world, entry: session(entry).key,
     }
 
 

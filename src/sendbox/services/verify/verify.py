@@ -101,12 +101,12 @@ class Verify(Part):
         return {"verify": self.book}
 
     def lapses(self, at: int, kind: str, session: Session) -> bool:
-        """Whether a session really expires now; it may have come to another end since (A72)."""
+        """True if a session really expires now; it may have reached another end in the meantime (A72)."""
         return session.lapse()
 
     @property
     def made(self) -> int:
-        """How many sessions there were so far, forgotten ones included."""
+        """The number of sessions so far, forgotten ones included."""
         return self._lost + len(self.sessions)
 
     def forget(self, until: int, bound: str, most: int) -> Generator[None, None, int]:
@@ -184,7 +184,7 @@ class Verify(Part):
         return Share(codes=[code_view(session, now) for session in reversed(self.sessions_of(number))])
 
     def phone_of(self, token: str) -> str:
-        """The phone that the code of a session was sent to, "" where there is no such session."""
+        """The phone that the code of a session was sent to, "" if there is no such session."""
         session = self.sessions.get(token)
         return "" if session is None else session.phone
 
@@ -258,7 +258,7 @@ class Verify(Part):
             world.timeline.lapse(free_at, f"{scope}_limit", (holder, free_at))
 
     def explain(self, session: Session) -> dict[str, Any]:
-        """Why a session got its code: `{phone, code, state, rules, decided_by}`."""
+        """The reason why a session got its code: `{phone, code, state, rules, decided_by}`."""
         case = self.book.case(session.phone, session.key, session.created_at, session.ordinal)
         return {
             "phone": session.phone,
@@ -280,12 +280,12 @@ class Verify(Part):
         }
 
     def proof(self, session: Session) -> str | None:
-        """The proof of a session, None where the account has no secret (§5.5)."""
+        """The proof of a session, None if the account has no secret (§5.5)."""
         secret = self._account.verification_secret
         return proof.sign(secret, self.values(session), self._assume.proof) if secret else None
 
     def confirms(self, session: Session, text: str) -> bool:
-        """Whether a proof is the session's, and the session was verified (§4.5, A50)."""
+        """True if a proof is that of the session, and the session was verified (§4.5, A50)."""
         return session.recorded == VERIFIED and self._holds(text, self.values(session))
 
     def check(self, values: Mapping[str, str], text: str) -> ProofOutcome:

@@ -1,4 +1,4 @@
-"""`/credit/services` and `/credit/order`: what can be ordered, and ordering it (§2.5, §4.4; A31)."""
+"""`/credit/services` and `/credit/order`: the services that can be ordered, and their orders (§2.5, §4.4; A31)."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def services(_exchange: Exchange) -> Answer:
 
 
 def order(exchange: Exchange) -> Answer:
-    """`POST /credit/order`: a service by its flat id; with `dryrun` only what it would cost (§4.4, A31)."""
+    """`POST /credit/order`: a service by its flat id; with `dryrun` only its fee (§4.4, A31)."""
     may_change(exchange)
     request = read_body(exchange, _MISSING, "service_id", "period")
     service = catalog.services().get(request["service_id"])
@@ -55,7 +55,7 @@ def order(exchange: Exchange) -> Answer:
 
 
 def _subject(exchange: Exchange, service: Service, request: dict[str, Any]) -> str:
-    """What is ordered: supplied by the customer, or a number of the pool (§2.5). Raises `Refused`."""
+    """The subject of the order: supplied by the customer, or a number of the pool (§2.5). Raises `Refused`."""
     if service.subject == "assigned":
         try:
             return Account.of(exchange.world).orders.next_number(service)

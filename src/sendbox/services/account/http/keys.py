@@ -66,7 +66,7 @@ def add(exchange: Exchange) -> Answer:
 
 
 def _billing(exchange: Exchange, request: dict[str, Any]) -> tuple[str | None, str | None]:
-    """The currency of a new sub-key's own balance, None where it shares the account's, and its name where it has one.
+    """The currency of a new sub-key's own balance, None if it shares the account's, and its name if it has one.
 
     Raises `Refused`.
     """
@@ -157,7 +157,7 @@ def _own_record(world: World, key: Key) -> dict[str, Any]:
 
 
 def _senders(account: Account) -> list[dict[str, str]]:
-    """The senders and numbers of the account, by channel; where it takes any sender, those that it ordered."""
+    """The senders and numbers of the account, by channel; if it takes any sender, only those that it ordered."""
     registered = account.ordered if account.senders == "any" else account.senders
     rows = {(family, value): value for family, values in registered.items() for value in values}
     rows |= {("sms", number): number for number in account.numbers}

@@ -35,7 +35,7 @@ _FILTERS: Final = {
 
 
 def message_statistics(exchange: Exchange, request: Request) -> Answer:
-    """`POST /chatapp/analytics/messages`: what was sent and what arrived."""
+    """`POST /chatapp/analytics/messages`: the counts of sent and delivered messages."""
     query = _query(exchange, request, "DAY")
     world = exchange.world
     numbers = [number.phone_number for number in Partner.of(world).numbers_of(query.account)]
@@ -46,7 +46,7 @@ def message_statistics(exchange: Exchange, request: Request) -> Answer:
 
 
 def conversation_statistics(exchange: Exchange, request: Request) -> Answer:
-    """`POST /chatapp/analytics/conversations`: how many began, and what they cost."""
+    """`POST /chatapp/analytics/conversations`: the number of conversations that began, and their cost."""
     query = replace(
         _query(exchange, request, "DAILY"),
         metrics=_fields(request, "metric_types", analytics.OF_CONVERSATIONS),
@@ -82,7 +82,7 @@ def enable_template_statistics(_exchange: Exchange, _request: Request, account: 
 
 
 def _query(exchange: Exchange, request: Request, granularity: str) -> analytics.Query:
-    """What is asked for: the last 30 days unless said otherwise.
+    """The query that a request asks for; its period is the last 30 days unless the request gives another.
 
     Raises `Refused` for a time that ends before it begins, `Failure` for another's account and an unknown country.
     """
@@ -90,8 +90,8 @@ def _query(exchange: Exchange, request: Request, granularity: str) -> analytics.
     start = moment(request["start"], "$.start") if "start" in request else now - USUAL_MS
     end = moment(request["end"], "$.end") if "end" in request else now + 1  # what happens now is inside
     if end <= start:
-        shown = request.get("end", "now"), request.get("start", "30 days ago")
-        text = f"{shown[0]} is not after the start, {shown[1]} (§4.3, A45)"
+        period = request.get("end", "now"), request.get("start", "30 days ago")
+        text = f"{period[0]} is not after the start, {period[1]} (§4.3, A45)"
         raise refusal([Finding("$.end" if "end" in request else "$.start", "order", text, "§4.3", "A45")])
     account: BusinessAccount = Partner.of(exchange.world).account(request["waba_id"], exchange.bearer)
     numbers, countries = request.get("phone_numbers"), request.get("country_codes")
@@ -101,13 +101,13 @@ def _query(exchange: Exchange, request: Request, granularity: str) -> analytics.
         start,
         end,
         request.get("granularity", granularity),
-        frozenset(normalize(each, prefix) or each for each in numbers) if numbers else None,
+        frozenset(normalize(number, prefix) or number for number in numbers) if numbers else None,
         frozenset(map(_iso, countries)) if countries else None,
     )
 
 
 def _iso(country: str) -> str:
-    """A country code, in capitals. Raises `Failure` where it is not one of ISO 3166."""
+    """A country code, in capitals. Raises `Failure` if it is not one of ISO 3166."""
     code = country.strip().upper()
     if code not in {place.iso for place in every()}:
         text = f"{show(country)} is not a country code of ISO 3166, such as CZ"
@@ -116,10 +116,10 @@ def _iso(country: str) -> str:
 
 
 def _fields(request: Request, name: str, legal: Mapping[str, str], usual: Mapping[str, str] | None = None) -> Fields:
-    """The fields of points that a call asks for, the usual ones where it says nothing. Raises `Failure`."""
-    asked: list[str] = request.get(name, list(legal if usual is None else usual))
-    for at, word in enumerate(asked):
+    """The fields of points that a call asks for, by default the usual ones. Raises `Failure`."""
+    words: list[str] = request.get(name, list(legal if usual is None else usual))
+    for at, word in enumerate(words):
         if word not in legal:
             text = f"{show(word)} is not one of the {name}; legal: {', '.join(legal)}"
             raise Failure(text, f"$.{name}[{at}]", "word", assumed="A45")
-    return tuple(dict.fromkeys(legal[word] for word in asked))
+    return tuple(dict.fromkeys(legal[word] for word in words))

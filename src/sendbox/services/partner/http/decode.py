@@ -35,20 +35,20 @@ def read(exchange: Exchange, missing: int = 400) -> Request:
     It becomes `exchange.content`, for names and the digest: without its callback, in one form for any order of its
     fields.
     """
-    given = parsed(exchange)
+    body = parsed(exchange)
     checker = exchange.contract.checker(exchange.route.request or "")
-    if isinstance(given, dict):
-        unknown_fields(given, known(exchange, exchange.route.request), "$", exchange.route.section, exchange.advice)
+    if isinstance(body, dict):
+        unknown_fields(body, known(exchange, exchange.route.request), "$", exchange.route.section, exchange.advice)
     if exchange.route.operation == "partnerSignup":
-        _check_mode(given, checker)
-    if not checker.is_valid(given):
-        refused = refusal(checker.findings(given))
+        _check_mode(body, checker)
+    if not checker.is_valid(body):
+        refused = refusal(checker.findings(body))
         if refused.findings[0].rule == "required":
             refused.status = missing
         raise refused
     if exchange.advice and (unknown := refused_fields(exchange, exchange.advice)):
         raise refused_by(unknown)
-    request: Request = given
+    request: Request = body
     named = {name: value for name, value in request.items() if name != "partner_callback_url"}
     exchange.content = canonical(named)
     return request
@@ -65,11 +65,11 @@ def moment(value: float | str, path: str) -> int:
         raise refusal([Finding(path, "instant", text, "§4.3", "A45")]) from None
 
 
-def _check_mode(given: Any, checker: Checker) -> None:
+def _check_mode(body: Any, checker: Checker) -> None:
     """The mode that was removed is refused by its name (§9)."""
-    if isinstance(given, dict) and given.get("phone_number") == "automatic":
+    if isinstance(body, dict) and body.get("phone_number") == "automatic":
         text = '"automatic" was removed as a mode of phone_number; legal: manual, preassign, assigned (§9)'
-        raise beside(refusal([Finding("$.phone_number", "removed", text, "§9")]), checker.findings(given))
+        raise beside(refusal([Finding("$.phone_number", "removed", text, "§9")]), checker.findings(body))
 
 
 def refusal(findings: list[Finding]) -> Refused:
@@ -81,8 +81,8 @@ def refusal(findings: list[Finding]) -> Refused:
 def missing(fields: str, findings: list[Finding] | None = None) -> Refused:
     """The refusal of a call without a field that it needs, or without one of several: `a' or 'b` (A37)."""
     first, *others = fields.split("' or '")
-    wanted = " or ".join((first, *others))
-    lacking = [Finding(f"$.{first}", "required", f"{wanted} is missing (§4.3, A37)", "§4.3", "A37")]
+    needed = " or ".join((first, *others))
+    lacking = [Finding(f"$.{first}", "required", f"{needed} is missing (§4.3, A37)", "§4.3", "A37")]
     return Refused(findings or lacking, 400, f"Missing '{fields}' in request data")
 
 

@@ -96,8 +96,8 @@ def test_template(send: Sends, exchange: Exchange, request: Request, account: Bu
     accepted = send(exchange, phone, by_examples(template, components), sender)
     message_id = accepted.messages[0][0]
     if message_id is None:
-        found = accepted.findings[0]
-        raise Failure(found.message, "$.template", found.rule, found.section, "A42")
+        finding = accepted.findings[0]
+        raise Failure(finding.message, "$.template", finding.rule, finding.section, "A42")
     wamid = b64encode(world.name("wamid", message_id.encode())[:27]).decode()
     return success(message="The template was sent", wamid=f"wamid.{wamid}")
 

@@ -34,7 +34,7 @@ def preload() -> None:
 
 
 def loaded(*, deferred: bool = False) -> Any:
-    """PyJWT. With `deferred` it raises `NotLoaded` instead of importing where it stands."""
+    """PyJWT. With `deferred` it raises `NotLoaded` instead of importing it here."""
     if deferred and "jwt" not in sys.modules:
         raise NotLoaded(preload)
     return import_module("jwt")
@@ -61,7 +61,7 @@ Fault = Literal["unknown", "expired"]
 
 
 def check(world: World, token: str) -> Signup | Fault:
-    """The signup whose token this is, or what is wrong with it."""
+    """The signup whose token this is, or the fault of the token."""
     jwt = loaded()
     try:
         claims = jwt.decode(token, _secret(world), algorithms=[ALGORITHM], options=_TIMELESS)
@@ -74,11 +74,11 @@ def check(world: World, token: str) -> Signup | Fault:
 
 
 def admitted(world: World, token: str) -> Signup | Finding:
-    """The signup whose token lets a call in, or why it does not."""
-    found = check(world, token)
-    if not isinstance(found, str):
-        return found
-    why = f"the token is {found}: a signup of this world returns one that is valid for an hour (§5, §8)"
+    """The signup whose token admits a call, or the finding that says why it does not."""
+    result = check(world, token)
+    if not isinstance(result, str):
+        return result
+    why = f"the token is {result}: a signup of this world returns one that is valid for an hour (§5, §8)"
     return Finding("$.token", "token", why, "§5")
 
 

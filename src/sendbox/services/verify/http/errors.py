@@ -1,4 +1,4 @@
-"""What the Verify interface answers when it refuses: `error`, `message`, `attemptsRemaining` (§7.2; A49, A54, A75)."""
+"""The refusals of the Verify interface: `error`, `message`, `attemptsRemaining` (§7.2; A49, A54, A75)."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ deny_creation = partial(deny, remaining=UNTOUCHED)
 def refusal(
     code: str, findings: Sequence[Finding], remaining: int, *, field: str = "", text: str | None = None
 ) -> Refused:
-    """A refusal by error code. `field` is what is missing; `text` replaces the text of the code (malformed JSON)."""
+    """A refusal by error code. `field` is the missing field; `text` replaces the text of the code (malformed JSON)."""
     status, form = ERRORS[code]
     message = form.format(field) if text is None else text
     return Refused(list(findings), status, message, _answer(status, code, message, remaining))
