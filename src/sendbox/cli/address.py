@@ -92,7 +92,7 @@ def fitting(pattern: Pattern) -> Generator[dict[str, str], Mapping[str, Any], li
 
 
 def call(origin: str, operation: str, world: str | None, arguments: Mapping[str, Any]) -> Any:
-    """What the sandbox at an origin answers. Raises `Failure`."""
+    """The answer of the sandbox at an origin. Raises `Failure`."""
     from sendbox.app import SERVED
     from sendbox.control.carriers import Client
     from sendbox.control.operation import ControlError

@@ -75,7 +75,7 @@ class Log:
 
     @property
     def dropped(self) -> int:
-        """How many lines could not be written."""
+        """The number of lines that could not be written."""
         return self._without_place + self._unwritten
 
     def line(self, line: Line) -> None:

@@ -67,7 +67,7 @@ def _complain(message: str, code: int) -> int:
 
 
 def _of_file(error: click.UsageError) -> bool:
-    """Whether a file that was named is not there, or is a folder."""
+    """True if the error is about the path of a file: the file does not exist, or is a folder."""
     if not isinstance(error, click.BadParameter) or isinstance(error, click.MissingParameter) or error.param is None:
         return False
     return isinstance(error.param.type, click.Path)

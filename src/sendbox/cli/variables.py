@@ -19,7 +19,7 @@ _LINK: Final = re.compile(r"/.+/.+")
 
 
 def injected(name: str, value: str) -> bool:
-    """Whether an orchestrator set this variable for a service called sendbox."""
+    """True if an orchestrator set this variable for a service called sendbox."""
     if name.endswith("_PORT") and _ADDRESS.fullmatch(value):
         return True
     return bool(_INJECTED.fullmatch(name) or (name.endswith("_NAME") and _LINK.fullmatch(value)))

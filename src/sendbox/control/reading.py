@@ -49,7 +49,7 @@ async def chosen(items: Iterable[T], fits: Callable[[T], bool], most: int | None
 
 
 async def each(items: Iterable[T], view: Callable[[T], V]) -> list[V]:
-    """What `view` makes of each item, in slices."""
+    """The result of `view` for each item, computed in slices."""
     views = []
     work = Slice()
     for item in items:
@@ -75,13 +75,13 @@ class Page(NamedTuple, Generic[T]):
 
 
 def backwards(order: Any) -> bool:
-    """Whether a list is wanted in the order `newest`. Raises `ControlError`."""
+    """True if the order of a list is `newest`. Raises `ControlError`."""
     one_of(order, "order", ORDERS)
     return bool(order == "newest")
 
 
 def shortened(form: Any) -> bool:
-    """Whether the items of a list are wanted in the form `short`. Raises `ControlError`."""
+    """True if the form of the items of a list is `short`. Raises `ControlError`."""
     one_of(form, "form", FORMS)
     return bool(form == "short")
 

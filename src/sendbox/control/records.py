@@ -337,7 +337,7 @@ def bound_of(world: World) -> dict[str, Any]:
 
 
 def most_of(limit: Any, form: str | None = None) -> int:
-    """How many entries are answered."""
+    """The greatest number of entries in an answer."""
     if limit is not None:
         return whole(limit, "limit", 1)
     return sys.maxsize if form == "canonical" else LIMIT

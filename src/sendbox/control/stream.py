@@ -53,7 +53,7 @@ Told = tuple[str, Mapping[str, Any]]
 
 
 class Position(NamedTuple):
-    """How far a world was read: the epoch and the next entry, and at which opening; None: it was not said."""
+    """The place up to which a world was read: the epoch, the next entry, and the opening; None if it is not known."""
 
     epoch: int
     next: int
@@ -127,7 +127,7 @@ class _Reader:
         self._events.leave(self.hosted)
 
     def look(self) -> Generator[Told, None, None]:
-        """What is to be told now."""
+        """The events that are to be sent now."""
         was, hosted = self.hosted, self._find()
         if hosted is None:
             if not self._told_closed:
@@ -156,7 +156,7 @@ class _Reader:
 
     @property
     def mask(self) -> Mask:
-        """What masks the secrets of the world; most looks tell nothing, and need none."""
+        """The mask for the secrets of the world; it is made when first needed, as most looks send nothing."""
         if self._mask is None:
             self._mask = self._events.control.runtime.mask(self.name)
         return self._mask

@@ -349,7 +349,7 @@ def _loaded(hosted: Hosted) -> Blueprint:
 
 
 def _replaced(hosted: Hosted) -> bool:
-    """Whether a world has another scenario than the one that it was opened with."""
+    """True if a world has another scenario than the one that it was opened with."""
     return hosted.opened is not None and _loaded(hosted) != hosted.opened.blueprint
 
 

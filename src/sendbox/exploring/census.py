@@ -81,7 +81,7 @@ class Called:
 
     @property
     def failed(self) -> bool:
-        """Whether it is one that a client makes again: without an answer, one too many, or an error of the server."""
+        """True if a client makes the call again: it had no answer, was one too many, or met an error of the server."""
         return self.status in (0, 429) or self.status >= 500
 
 
@@ -230,7 +230,7 @@ def _begun(world: World) -> list[tuple[Attempt, int]]:
 
 
 def _paid(world: World, attempt: Attempt) -> bool:
-    """Whether the account itself paid for an attempt."""
+    """True if the account itself paid for an attempt."""
     own = attempt.message.submission.key.billing
     return attempt.price is not None and own is None and attempt.price[account_of(world).currency != "EUR"] > 0
 
@@ -360,7 +360,7 @@ def _sessions(world: World) -> Iterator[Session]:
 
 
 def _parts(left: Any, right: Any) -> str:
-    """What differs of two things of one kind."""
+    """The parts in which two things of one kind differ, in words."""
     if not is_dataclass(left):
         return f"{left}, then {right}"
     pairs = ((field.name, getattr(left, field.name), getattr(right, field.name)) for field in fields(left))
@@ -386,7 +386,7 @@ def difference(first: Sequence[Census], second: Sequence[Census]) -> str | None:
 
 
 def _lasting(census: Census) -> dict[str, Any]:
-    """What of a world is the same in each run; where its clock runs by itself, nothing that depends on the moment."""
+    """The parts of a world that are equal in each run; if its clock runs by itself, none that depends on the moment."""
     if not census.runs:
         return {field.name: getattr(census, field.name) for field in fields(census) if field.name not in _NOT_LISTS}
     return {

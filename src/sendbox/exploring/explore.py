@@ -79,7 +79,7 @@ class Find:
 
 @dataclass(slots=True)
 class Result:
-    """What came of an exploration: its finds, bugs first; `words` say what was tried, or why not.
+    """The result of an exploration: its finds, bugs first; `words` say what was tried, or why not.
 
     `left` is how many runs were not made because the time was over, `unproved` a plan that broke the test when it was
     interrupted.
@@ -212,7 +212,7 @@ class _Exploration:
 
     @property
     def full(self) -> bool:
-        """Whether no further find would be kept."""
+        """True if no further find would be kept."""
         return len(self._finds) >= FINDS and all(find.kind == "bug" for find in self._finds)
 
     def ordered(self) -> list[Find]:

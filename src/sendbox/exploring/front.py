@@ -70,7 +70,7 @@ def _quickly(
 
 
 def _halved(part: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """What of a scenario stands in front, and what behind."""
+    """The two parts of a scenario: the part that stands in front, and the part that stands behind."""
     first: dict[str, Any] = {}
     second: dict[str, Any] = {}
     for key, value in part.items():

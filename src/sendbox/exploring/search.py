@@ -33,7 +33,7 @@ Breaks = Callable[[Plan], bool | None]
 
 @dataclass(slots=True)
 class Tried:
-    """What was tried: how many singles and pairs of those that there are, other plans, runs that said nothing."""
+    """The numbers of tried plans: singles and pairs of all that exist, larger plans, runs that said nothing."""
 
     runs: int = 0
     singles: int = 0

@@ -22,7 +22,10 @@ _VARIES: Final = re.compile(r"\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b|(?
 
 
 def story(plan: Plan, passed: Sequence[Observed], broken: Sequence[Observed], question: str = "") -> list[str]:
-    """What went wrong, by what right, and where the two runs part; of a question, why it is one."""
+    """The story of a failure: its cause, the rules that allow it, and the place where the two runs part.
+
+    If it is a question, the story begins with the reason, which is `question`.
+    """
     lines = [f"{'what breaks it:' if len(plan) == 1 else 'what breaks it, all of it together:'}"]
     for item in plan:
         lines.append(f"  {item}")

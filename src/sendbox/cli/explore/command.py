@@ -41,7 +41,7 @@ Echo = Callable[[str], object]
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What is to be explored, and how. `time` is in milliseconds; None: what is usual."""
+    """The command to explore, with its options. `time` is in milliseconds; None means the default."""
 
     command: tuple[str, ...]
     scenario: tuple[str, ...] = ("default",)
@@ -55,7 +55,7 @@ class Asked:
     strict: bool = False
 
     def counts(self, kind: FindKind) -> bool:
-        """Whether a find of a kind makes the command fail."""
+        """True if a find of this kind makes the command fail."""
         return self.strict or kind == "bug"
 
     def opened(self, command: Sequence[str]) -> Runs:

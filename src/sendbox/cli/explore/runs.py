@@ -37,7 +37,7 @@ Scenarios = Mapping[int, Mapping[str, Any]]
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """What a run showed: its exit code (None: it took too long), its last lines, the test that a report says failed."""
+    """The result of a run: its exit code (None if it took too long), last lines, and failed test according to a report."""
 
     code: int | None
     output: tuple[str, ...]
@@ -45,7 +45,7 @@ class Shown:
 
     @property
     def ended(self) -> str:
-        """How it ended, in words."""
+        """The end of the run, in words."""
         if self.failed is not None:
             return f"{self.failed} failed"
         return "it took too long" if self.code is None else f"exit code {self.code}"

@@ -1,4 +1,4 @@
-"""What a world would have shown under other values of the assumptions that its client relied on.
+"""The results of a world under other values of the assumptions that its client relied on.
 
 The world is made again from its record, once for each other value. What its client saw, the answers to its calls and
 the webhooks, is compared up to the first difference. Nothing is said about what comes after that: the client would have
@@ -107,14 +107,14 @@ class Seen(NamedTuple):
 
     @property
     def place(self) -> str:
-        """What it is, for people."""
+        """The observation as a text for people."""
         if self.kind == "call":
             return f"call {self.number}, {self.view['method']} {self.view['path']}"
         return f"webhook {self.number} to {self.view['target']}"
 
 
 def seen(world: World) -> Iterator[Seen]:
-    """What the client of a world saw, in order."""
+    """The answers and webhooks that the client of a world saw, in order."""
     numbers = {"call": 0, "webhook": 0}
     for entry in world.journal.numbers(_SEEN):
         at, _, subject = world.journal.entry(entry)
@@ -198,7 +198,10 @@ def _differs(was: Seen, path: tuple[str | int, ...], a: Any, b: Any) -> First:
 
 
 class Again(NamedTuple):
-    """What came of a replay: `differs`, `equal`, `ended` (elsewhere than the record, with nothing to be seen of it)."""
+    """The outcome of a replay: `differs`, `equal`, or `ended`.
+
+    `ended` means at another place than the record, with no difference to be seen before it.
+    """
 
     outcome: str
     text: str
@@ -276,7 +279,7 @@ def _with(language: Language, commands: Sequence[tuple[Stamp, Command]], other: 
 
 
 def lines(answer: Mapping[str, Any]) -> list[str]:
-    """What would have been different, a line for each other value; where an assumption without a setting was used."""
+    """The differences, one line for each other value; for an assumption without a setting, its first use."""
     told = []
     for row in answer["leaned"]:
         told += [f"{row['id']}: with {other['setting']}: {other['said']}, {other['text']}" for other in row["others"]]
@@ -378,7 +381,7 @@ async def leaning(call: Call, longest: Size = None, most: Count = None) -> Any:
 
 
 def _present(world: World) -> Generator[None, None, tuple[list[Seen], list[tuple[Stamp, Command]], Stamp]]:
-    """What the client saw, the commands, and where the world stands: all of one moment."""
+    """The observations of the client, the commands, and the place of the world, all at one moment."""
     before, commands = [], []
     for item in seen(world):
         before.append(item)

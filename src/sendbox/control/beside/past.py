@@ -49,18 +49,18 @@ class Past(Side):
         self._before = 0
 
     def stands_at(self, place: Place) -> bool:
-        """Whether this is the place, or the same command or tick made that entry."""
+        """True if this is the place, or if the same command or tick made that entry."""
         if place.entry is None or self._stands is None or self._stands.entry is None:
             return place == self._stands and self._ended(place.at)
         return self._before <= place.entry < len(self.world.journal)
 
     def _ended(self, at: int) -> bool:
-        """Whether the world, too, has done nothing more up to that instant."""
+        """True if the world, too, has done nothing more up to that instant."""
         stamp, command = self._coming()
         return stamp.at > at or (command is None and stamp.ticks == self.world.ticks)
 
     def leads_to(self, place: Place) -> bool:
-        """Whether the place is still to come."""
+        """True if the place is still to come."""
         return self.world.now <= place.at if place.entry is None else len(self.world.journal) <= place.entry
 
     def go(self, place: Place) -> Steps:
@@ -127,7 +127,7 @@ class Past(Side):
 
 
 async def read(call: Call, row: Operation, values: Mapping[str, Any], then: Any) -> Any:
-    """What an operation answers for a place in the past of its world. Raises `ControlError`, and `Cut`."""
+    """The answer of an operation for a place in the past of its world. Raises `ControlError`, and `Cut`."""
     if values.get("wait") is not None:
         raise ControlError(400, "bad_argument", 'wait: nothing more comes in the past; leave out "wait" or "then"')
     side = await _standing(call, then)

@@ -118,7 +118,7 @@ async def deliveries(
 
 
 def _short(on: Observer, delivery: Delivery) -> ShortWebhook:
-    """What a list shows of a webhook."""
+    """The short form of a webhook, as lists show it."""
     events = [
         {name: cut(value) if isinstance(value, str) else value for name, value in on.event(event).items()}
         for event in delivery.events[:EVENTS]
@@ -128,7 +128,7 @@ def _short(on: Observer, delivery: Delivery) -> ShortWebhook:
 
 
 def found_by(on: Observer) -> dict[str, Key[Delivery]]:
-    """How deliveries are found by the keys of a search."""
+    """The keys of a search for deliveries, by name."""
     country = account_of(on.world).country
     return {
         "to": lambda value: among(
@@ -152,7 +152,7 @@ def _messages(delivery: Delivery) -> list[str]:
 
 
 def _of_events(on: Observer, delivery: Delivery, *names: str) -> list[str]:
-    """What the events of a delivery have in some fields, or in all."""
+    """The texts in some fields, or in all fields, of the events of a delivery."""
     views = (on.event(event) for event in delivery.events)
     return [
         value
@@ -163,7 +163,7 @@ def _of_events(on: Observer, delivery: Delivery, *names: str) -> list[str]:
 
 
 def _ended(this_try: Try) -> str:
-    """How a try ended: a word, or the status."""
+    """The end of a try: a word for the error, or the status."""
     return this_try.error or str(this_try.status or "")
 
 
@@ -213,7 +213,7 @@ async def delivery(call: Call, delivery: str) -> Any:
 
 
 def _signature(delivery: Delivery, http: policy.HttpCall) -> Signature | None:
-    """How a receiver checks a request; `right` is false where a rule spoils it."""
+    """The signature with which a receiver checks a request; `right` is false if a rule makes it wrong."""
     value = next((value for name, value in http.headers if name == policy.SIGNATURE), None)
     if value is None:
         return None

@@ -119,7 +119,7 @@ async def requests(
 
 
 def _short(world: World, number: int) -> ShortRequest:
-    """What a list shows of a call: not what was sent and answered, and how much was remarked about it."""
+    """The short form of a call, as lists show it: without request and response, with the number of remarks."""
     at, _, record = world.journal.entry(number)
     return ShortRequest(
         n=number,
@@ -161,7 +161,7 @@ async def export_request(call: Call, n: Whole, as_: Annotated[Any, AS] = "curl")
 
 
 def found_by(world: World) -> dict[str, Key[Timed]]:
-    """How calls are found by the keys of a search."""
+    """The keys of a search for calls, by name."""
     country = account_of(world).country
     return {
         "to": lambda value: among(written.pattern(value, country).matches, lambda called: phones_of(world, called[1])),

@@ -40,7 +40,7 @@ class Done:
 
     @property
     def refused(self) -> bool:
-        """Whether it was refused although it changed something."""
+        """True if it was refused although it changed something."""
         return self.act is not None and self.act.refused
 
 
@@ -53,7 +53,7 @@ class Look(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Exported:
-    """How an act is repeated.
+    """The ways to repeat an act.
 
     `entry` makes the entry of a timeline, without its instant, or raises `NoEntry`; None where none does it. An entry
     comes before all that is due at its instant: where an attempt reached a state of `sooner` first, that is not what

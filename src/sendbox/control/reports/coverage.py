@@ -69,7 +69,7 @@ class Report(Sum):
         return [name for name in self.catalog.rows if name in wanted] if wanted or self._scope == USED else None
 
     def _calls(self) -> Counter[str]:
-        """How often each operation was called."""
+        """The number of calls of each operation."""
         calls: Counter[str] = Counter()
         for name, count in self.tally.get("operations", {}).items():
             calls[name.partition(" ")[0]] += count
@@ -106,7 +106,7 @@ class Report(Sum):
         return [(item, count) for *_, item, count in counted]
 
     def figures(self, dimension: str | None = None) -> tuple[int, int]:
-        """How many items were tried, of how many; of one dimension, or of all."""
+        """The number of items that were tried, and the number of all items; of one dimension, or of all."""
         counted = [
             count for name in self.catalog.headings if dimension in (None, name) for _, count in self.items(name)
         ]

@@ -1,4 +1,4 @@
-"""What is remarked on in a report, in lines: refusals, rejections, advice, webhooks and messages that failed."""
+"""The remarks of a report, in lines: refusals, rejections, advice, webhooks and messages that failed."""
 
 from __future__ import annotations
 

@@ -171,7 +171,7 @@ async def _sent(call: Call) -> list[Any]:
 
 
 async def _findings(call: Call, sent: Sequence[Mapping[str, Any]]) -> list[str]:
-    """What was refused, rejected or failed, in lines; those that are alike once."""
+    """Lines about refusals, rejections and failures; equal lines appear once."""
     world, kinds = call.here.world, call.served.kinds
     journal = world.journal
     requests = CODE["request"]
@@ -220,7 +220,7 @@ async def _advice(call: Call) -> list[ReportedAdvice]:
 
 
 async def _story(call: Call, most: int, sent: Sequence[Mapping[str, Any]]) -> tuple[ReportedStory, list[str]]:
-    """What happened, and lines about what is still to come."""
+    """The story of the events so far, and lines about what is still to come."""
     kinds = call.served.kinds
     seen: Journal = await journal(call, last=LOOKED_AT)
     teller = teller_of(kinds, seen.entries, sent)

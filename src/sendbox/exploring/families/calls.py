@@ -111,7 +111,7 @@ def _repeated(misfortune: Misfortune, passed: Census, broken: Census) -> bool:
 
 
 def _looked(misfortune: Misfortune, passed: Census, broken: Census) -> bool:
-    """Whether the client did not make a call again whose answer was lost, or asked what had become of it before.
+    """True if the client did not repeat a call whose answer was lost, or asked for its result before it did.
 
     Where the clock stands, no list has yet what was sent.
     """
@@ -125,7 +125,7 @@ def _looked(misfortune: Misfortune, passed: Census, broken: Census) -> bool:
 
 
 def _made(world: Census) -> Counter[tuple[str, ...]]:
-    """What calls have made, counted: messages and sessions, by their phones."""
+    """The messages and sessions that calls have made, counted by their phones."""
     messages = (("message", message.phone, message.operation, *message.channels) for message in world.messages)
     return Counter([*messages, *(("session", session.phone) for session in world.sessions)])
 

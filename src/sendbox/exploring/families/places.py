@@ -61,7 +61,7 @@ def message_when(message: Sent, attempt: int) -> dict[str, Any]:
 
 
 def about_message(world: Census, message: Sent) -> str:
-    """What misfortunes of one message are about."""
+    """The subject of misfortunes of one message."""
     return f"{world.ordinal} message {message.phone} {message.ordinal}"
 
 

@@ -31,7 +31,7 @@ def _reach(result: str) -> int:
 
 
 def _legal(channel: str, results: Sequence[str]) -> bool:
-    """Whether an attempt may go this way."""
+    """True if an attempt may have these results in this order."""
     return all(LEGAL[channel][CODES[one]][CODES[other]] for one, other in pairwise((STATES[ACCEPTED], *results)))
 
 
@@ -103,7 +103,7 @@ def _other_ends(kind: Kind, world: Census, *, moves_on: bool) -> Iterator[Spot]:
 
 
 def _leaves(attempt: Tried, way: Sequence[str]) -> bool:
-    """Whether a way ends badly before the condition of its step is met."""
+    """True if a way ends badly before the condition of its step is met."""
     return not _reach(way[-1]) and not any(_reach(result) >= _reach(attempt.condition) for result in way)
 
 

@@ -57,7 +57,7 @@ def _ends(world: Census, session: Session, move: Moved) -> Iterator[Value]:
 
 
 def _quiet(world: Census, first: int, last: int) -> bool:
-    """Whether nothing happens between two instants, both left out."""
+    """True if nothing happens between two instants, both excluded."""
     return not any(first < at < last for at in world.happened)
 
 
