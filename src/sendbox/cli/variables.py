@@ -27,12 +27,12 @@ def injected(name: str, value: str) -> bool:
 
 def unknown(environment: Mapping[str, str], known: Collection[str]) -> dict[str, str | None]:
     """The variables with our prefix that set nothing, each with the setting that was probably meant (None: none)."""
-    found: dict[str, str | None] = {}
+    suggestions: dict[str, str | None] = {}
     words = [name.removeprefix(PREFIX) for name in known]
     for name, value in environment.items():
         if name.startswith(PREFIX) and name not in known and name not in OF_TESTS and not injected(name, value):
             from sendbox.scenario.model import nearest
 
             near = nearest(name.removeprefix(PREFIX), words)
-            found[name] = None if near is None else f"{PREFIX}{near}"
-    return found
+            suggestions[name] = None if near is None else f"{PREFIX}{near}"
+    return suggestions

@@ -111,8 +111,8 @@ async def page_of(behind: Iterable[T], number: Callable[[T], object], fits: Call
     if limit is None:
         return Page(await chosen(behind, fits))
     most = whole(limit, "limit", 1)
-    found = await chosen(behind, fits, most + 1)  # one more says that there is more
-    return Page(found[:most], str(number(found[most - 1])) if len(found) > most else None)
+    items = await chosen(behind, fits, most + 1)  # one more says that there is more
+    return Page(items[:most], str(number(items[most - 1])) if len(items) > most else None)
 
 
 def entry_of(world: World, number: int) -> int:

@@ -135,8 +135,8 @@ def among(matches: Callable[[str], object], of: Callable[[T], str | Collection[s
     """A test of an item: true if its text, or one of its texts, matches."""
 
     def fits(item: T) -> bool:
-        found = of(item)
-        return bool(matches(found)) if isinstance(found, str) else any(map(matches, found or ()))
+        item_texts = of(item)
+        return bool(matches(item_texts)) if isinstance(item_texts, str) else any(map(matches, item_texts or ()))
 
     return fits
 

@@ -114,8 +114,8 @@ def kinds_of(plan: Iterable[Misfortune]) -> frozenset[tuple[str, str, bool]]:
 def legal(plan: Plan) -> bool:
     """True if the service may do all of it: one thing at each place, and a limited number of failed calls in a row.
 
-    What moves the instants of a phone is not joined with a misfortune of another family that was placed by them: it
-    would come beyond its advance.
+    A misfortune that moves the instants of a phone is not joined with one of another family that was placed by these
+    instants: the second would come beyond its advance.
     """
     if len(plan) > MOST or len({(item.spot.world, item.spot.place) for item in plan}) < len(plan):
         return False

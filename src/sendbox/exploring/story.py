@@ -63,5 +63,5 @@ def _alike(line: Line) -> Line:
 
 
 def _told(lines: Sequence[Line], all_of_them: int = 0) -> list[str]:
-    told = [f"  {show(at):>10}  {line}" for at, line in lines] or ["  (nothing more)"]
-    return told + ([f"  and {all_of_them - len(lines)} more"] if all_of_them > len(lines) else [])
+    texts = [f"  {show(at):>10}  {line}" for at, line in lines] or ["  (nothing more)"]
+    return texts + ([f"  and {all_of_them - len(lines)} more"] if all_of_them > len(lines) else [])

@@ -128,7 +128,7 @@ class Watcher(Watch):
         ordinal = self._ordinals.get(hosted, 0)
         plan = self._plan.get(ordinal, {})
         number = len(self._moves.get(hosted, ())) + 1
-        ends = {each["advance"]: duration(each["to"]) for each in plan.get("found", {}).get("advances", ())}
+        ends = {advance["advance"]: duration(advance["to"]) for advance in plan.get("found", {}).get("advances", ())}
         end = ends.get(number)
         if end is None and self._plan and goal.way == "next":  # a misfortune is a step more, and the test counts others
             end = self._usual.get((ordinal, number))
@@ -182,7 +182,7 @@ class Watcher(Watch):
         on = Observer(world, self._served.kinds)
         numbers = range(journal.first, len(journal))
         entries = [on.entry(number) for number in numbers]
-        messages = [{"message_id": each.id, "phone": each.phone} for each in Messaging.of(world).messages]
+        messages = [{"message_id": message.id, "phone": message.phone} for message in Messaging.of(world).messages]
         teller = teller_of(self._served.kinds, entries, messages)
         return [
             (journal.entry(number)[0] - world.start, line)

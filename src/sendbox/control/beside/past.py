@@ -139,7 +139,7 @@ async def read(call: Call, row: Operation, values: Mapping[str, Any], then: Any)
 
 async def _standing(call: Call, then: Any) -> Past:
     """A side world at the place, with one reader more. The clock of the world runs on meanwhile."""
-    hosted, beside = call.here, call.runtime.beside
+    hosted, side_worlds = call.here, call.runtime.beside
     hosted.controls -= 1
     try:
         await hosted.free()
@@ -148,21 +148,21 @@ async def _standing(call: Call, then: Any) -> Past:
         _ = world.record.opening  # `Cut` where it does not reach back
         place = place_of(world, then)
         async with hosted.replaying:
-            kept: list[Past] = beside.of(world)
+            kept: list[Past] = side_worlds.of(world)
             side = next((side for side in kept if side.stands_at(place)), None)
             arrived = side is not None
             if side is None:
                 idle = [side for side in kept if not side.hosted.readers and side.leads_to(place)]
                 nearest = max(idle, key=lambda side: (side.done, side.world.ticks), default=None)
                 side = Past(call.control, world) if nearest is None else nearest
-            beside.use(side)
+            side_worlds.use(side)
             side.hosted.readers += 1
             if not arrived:
                 try:
                     await Slice().through(side.go(place))
                 except BaseException:
                     side.hosted.readers -= 1
-                    beside.drop(side)
+                    side_worlds.drop(side)
                     raise
             return side
     finally:

@@ -104,14 +104,14 @@ async def requests(
         else:
             numbers = journal.find(code, looked[1] if looked[0] is world else start + 1)
         length = len(journal)
-        found = await chosen(numbers, fits, most + 1)  # one more says that there is more
+        matching = await chosen(numbers, fits, most + 1)  # one more says that there is more
         looked = (world, length)  # entries are only added, so none is read twice
-        return (world, found) if found else None
+        return (world, matching) if matching else None
 
-    found = await wait_for(hosted, wait, look)
-    if found is None:
+    result = await wait_for(hosted, wait, look)
+    if result is None:
         return Requests(requests=[], more=False, next_cursor=None)
-    world, numbers = found
+    world, numbers = result
     more, numbers = len(numbers) > most, numbers[:most]
     view: Callable[[int], Any] = partial(_short, world) if short else Observer(world, call.served.kinds).entry
     views = await each(numbers, view)

@@ -1,7 +1,7 @@
 """The steps that were done to a world, so that they can be repeated: calls, acts of testers, and moves of the clock.
 
-The steps are read from the record, their results from the journal. What came while the world advanced, such as
-calls of a receiver, is repeated once its instant has settled.
+The steps are read from the record, their results from the journal. Calls that came while the world advanced,
+such as those of a receiver, are repeated once their instant has settled.
 """
 
 from __future__ import annotations
@@ -163,7 +163,7 @@ def whole(script: Script) -> bool:
 def _outcomes(world: World) -> dict[str, list[int | str]]:
     """The ends of tries, a status or a word for each, of deliveries with a try that did not end in 200.
 
-    Copies with the same id share a list, in the order of their tries. What a rule answered is left out: the
+    Copies with the same id share a list, in the order of their tries. Tries that a rule answered are left out: the
     rule answers again.
     """
     outcomes: dict[str, list[int | str]] = {}

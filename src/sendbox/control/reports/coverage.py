@@ -65,8 +65,8 @@ class Report(Sum):
     @property
     def scope(self) -> list[str] | None:
         """The operations of the scope in the order of the catalog, None for all."""
-        wanted = self._calls() if self._scope == USED else self._scope or self.declared
-        return [name for name in self.catalog.rows if name in wanted] if wanted or self._scope == USED else None
+        operations = self._calls() if self._scope == USED else self._scope or self.declared
+        return [name for name in self.catalog.rows if name in operations] if operations or self._scope == USED else None
 
     def _calls(self) -> Counter[str]:
         """The number of calls of each operation."""
@@ -209,12 +209,12 @@ class Report(Sum):
             if never:
                 yield ""
                 yield f"{heading}, never tried:"
-                shown = never[:most]
-                width = min(48, max(len(item.name) for item in shown))
-                for item in shown:
+                listed = never[:most]
+                width = min(48, max(len(item.name) for item in listed))
+                for item in listed:
                     yield f"  {item.name:<{width}}  {item.snippet}"
-                if len(never) > len(shown):
-                    yield f"  and {len(never) - len(shown)} more"
+                if len(never) > len(listed):
+                    yield f"  and {len(never) - len(listed)} more"
         if self.leaned:
             yield ""
             yield "Assumptions leaned on:"

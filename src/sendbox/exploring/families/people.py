@@ -36,9 +36,9 @@ def _had(attempt: Tried, at: int) -> bool:
 def _newest(message: Sent, same: Iterable[Sent], at: int) -> bool:
     """True if the last attempt of a message is the newest that its phone has at an instant."""
     had = [
-        (attempt.results[0][1], each.ordinal, number)
-        for each in same
-        for number, attempt in enumerate(each.attempts, 1)
+        (attempt.results[0][1], other.ordinal, number)
+        for other in same
+        for number, attempt in enumerate(other.attempts, 1)
         if _had(attempt, at)
     ]
     return max(had)[1:] == (message.ordinal, len(message.attempts)) if had else False

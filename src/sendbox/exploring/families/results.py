@@ -130,7 +130,7 @@ def _left_out(kind: Kind, world: Census) -> Iterator[Spot]:
         values = []
         for place, (result, _) in enumerate(attempt.results[:-1]):
             path = (*attempt.results[:place], *attempt.results[place + 1 :])
-            if _legal(attempt.channel, [each for each, _ in path]):
+            if _legal(attempt.channel, [state for state, _ in path]):
                 values.append(Value(f"is never {result}, {path[place][0]} follows", _part(message, number, path)))
         yield from _spot(kind, world, message, number, values)
 
@@ -152,9 +152,9 @@ def _late(kind: Kind, world: Census) -> Iterator[Spot]:
 
 def _missing(attempt: Tried, at: int) -> Path:
     """A way whose condition is first met at an instant after the ttl."""
-    seen = attempt.condition == "seen" and _legal(attempt.channel, WAYS["seen"])
-    way = WAYS["seen" if seen else "delivered"]
-    first = next((place for place, each in enumerate(way) if _reach(each) >= _reach(attempt.condition)), len(way) - 1)
+    until_seen = attempt.condition == "seen" and _legal(attempt.channel, WAYS["seen"])
+    way = WAYS["seen" if until_seen else "delivered"]
+    first = next((place for place, state in enumerate(way) if _reach(state) >= _reach(attempt.condition)), len(way) - 1)
     return [(result, at if place >= first else attempt.at + place * _STEP) for place, result in enumerate(way)]
 
 

@@ -27,7 +27,9 @@ STARTS: Final = (
 
 
 def _start(kind: Kind, world: Census) -> Iterator[Spot]:
-    values = [Value(f"is {instant}, a second before {what}", {"clock": {"start": instant}}) for instant, what in STARTS]
+    values = [
+        Value(f"is {instant}, a second before {moment}", {"clock": {"start": instant}}) for instant, moment in STARTS
+    ]
     place, about = "the start of the world", f"{world.ordinal} time"
     yield Spot(kind, world.ordinal, place, about, "start", tuple(values), ANY_TIME)
 
@@ -62,8 +64,8 @@ def _quiet(world: Census, first: int, last: int) -> bool:
 
 
 def _moved(move: Moved, end: int, says: str) -> Value:
-    found: dict[str, Any] = {"advances": [{"advance": move.ordinal, "to": later(end)}]}
-    return Value(says, {"found": found})
+    part: dict[str, Any] = {"advances": [{"advance": move.ordinal, "to": later(end)}]}
+    return Value(says, {"found": part})
 
 
 KINDS: Final = (
