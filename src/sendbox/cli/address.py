@@ -21,11 +21,11 @@ PAGE: Final = 500
 
 def default(environment: Mapping[str, str] = os.environ, *, port: int | None = None, secure: bool | None = None) -> str:
     """The sandbox of this machine, as `serve` would start it under the same environment and with these options."""
-    given = {name: value for name, value in environment.items() if not injected(name, value)}
+    settings = {name: value for name, value in environment.items() if not injected(name, value)}
     if secure is None:
-        secure = bool(given.get("SENDBOX_TLS") or given.get("SENDBOX_TLS_CERT"))
-    host = callable_host(given.get("SENDBOX_HOST", ""))
-    return f"{'https' if secure else 'http'}://{host}:{port or given.get('SENDBOX_PORT') or PORT}"
+        secure = bool(settings.get("SENDBOX_TLS") or settings.get("SENDBOX_TLS_CERT"))
+    host = callable_host(settings.get("SENDBOX_HOST", ""))
+    return f"{'https' if secure else 'http'}://{host}:{port or settings.get('SENDBOX_PORT') or PORT}"
 
 
 def bind(host: str) -> str:
@@ -81,18 +81,18 @@ def fitting(pattern: Pattern) -> Generator[dict[str, str], Mapping[str, Any], li
 
     It yields the arguments of the operation `worlds` for each page, and is sent the answers.
     """
-    found: list[str] = []
+    ids: list[str] = []
     arguments = {"pattern": pattern.text, "limit": str(PAGE)}
     while True:
         page = yield arguments
-        found += [row["id"] for row in page["worlds"]]
+        ids += [row["id"] for row in page["worlds"]]
         if page["next_cursor"] is None:
-            return found
+            return ids
         arguments = {**arguments, "cursor": page["next_cursor"]}
 
 
 def call(origin: str, operation: str, world: str | None, arguments: Mapping[str, Any]) -> Any:
-    """What the sandbox at an origin answers. Raises `Failure`."""
+    """The answer of the sandbox at an origin. Raises `Failure`."""
     from sendbox.app import SERVED
     from sendbox.control.carriers import Client
     from sendbox.control.operation import ControlError

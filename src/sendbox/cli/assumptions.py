@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def of_world(url: str, world: str) -> dict[str, Any]:
-    """What a sandbox answers about one of its worlds. Raises `Failure`."""
+    """The answer of a sandbox about the assumptions of one of its worlds. Raises `Failure`."""
     from sendbox.cli import address
 
     answer: dict[str, Any] = address.call(address.origin(url), "leaning", world, {})

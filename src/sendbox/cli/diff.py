@@ -37,9 +37,9 @@ def diff(first: str, second: str) -> tuple[Journal, Journal, Difference | None]:
     """The journals, and their first difference. Raises `Failure` where one cannot be read."""
     a, b = read(first), read(second)
     if a.canonical != b.canonical:
-        shown, plain = (b, a) if a.canonical else (a, b)
+        without, plain = (b, a) if a.canonical else (a, b)
         raise Failure(
-            USAGE, f"{shown.name} was saved without form=canonical, {plain.name} with it; save both in the same form"
+            USAGE, f"{without.name} was saved without form=canonical, {plain.name} with it; save both in the same form"
         )
     return a, b, compare(*left(a, b))
 

@@ -141,7 +141,7 @@ async def _run(blueprint: Blueprint, request: Any, operation: str | None, verify
 
 
 def _happened(world: World, message: Message) -> list[dict[str, Any]]:
-    """What the journal says about a message, in order: `{at, after, what}`, `after` since it was accepted."""
+    """The events of a message in the journal, in order: `{at, after, what}`, with `after` since it was accepted."""
     from sendbox.app import SERVED
     from sendbox.engine.kinds.narration import Names, Teller
     from sendbox.engine.kinds.rows import Observer
@@ -164,7 +164,7 @@ def _happened(world: World, message: Message) -> list[dict[str, Any]]:
 
 
 def _about(entry: Mapping[str, Any], message: Message, carried: Mapping[str, Any]) -> bool:
-    """Whether an entry is about a message, its phone, a webhook with one of its events, or an outage."""
+    """True if an entry is about a message, its phone, a webhook with one of its events, or an outage."""
     about = entry.get("message_id")
     if about is not None or "phone" in entry:
         return about == message.id or (about is None and entry["phone"] == message.phone)

@@ -22,8 +22,8 @@ def export(world: str, url: str, form: str) -> str:
 def report(world: str | None, url: str, form: str) -> str:
     """The document in a format: html, json. The verdict in it is that at the end of the world. Raises `Failure`."""
     origin = address.origin(url)
-    shown = address.call(origin, "report", address.world_at(origin, world), {"format": form, "ended": "true"})
-    return shown if isinstance(shown, str) else json.dumps(shown, indent=1, ensure_ascii=False) + "\n"
+    answer = address.call(origin, "report", address.world_at(origin, world), {"format": form, "ended": "true"})
+    return answer if isinstance(answer, str) else json.dumps(answer, indent=1, ensure_ascii=False) + "\n"
 
 
 def reports(pattern: Pattern, url: str, form: str) -> Iterator[tuple[str, str | Failure]]:

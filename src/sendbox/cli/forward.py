@@ -84,7 +84,7 @@ async def forward(
     """
     import httpx
 
-    def told(line: str) -> None:
+    def say_masked(line: str) -> None:
         say(MASK.text(line))
 
     address.origin(to)
@@ -116,14 +116,14 @@ async def forward(
     async with control, contextlib.AsyncExitStack() as closing:
         closing.push_async_callback(out.close)
         closing.enter_context(contextlib.suppress(_Ended))
-        carrier = _Carrier(control, out, to, told, end)
+        carrier = _Carrier(control, out, to, say_masked, end)
         pattern = address.several(world)
         if pattern is not None:
             world_id, opened = pattern.text, False
             await _before(end, _fitting(control, pattern))  # one that fits no id is refused
         else:
             world_id, opened = await _before(end, _world(control, world))
-        told(f"webhooks of {one_line(world_id)} at {origin} go to {to}; Ctrl-C ends it")
+        say_masked(f"webhooks of {one_line(world_id)} at {origin} go to {to}; Ctrl-C ends it")
         try:
             await (carrier.carry_world(world_id, opened) if pattern is None else carrier.carry_fitting(pattern))
         except _Unreachable as broken:
@@ -283,10 +283,10 @@ def target(to: str, call: Mapping[str, Any]) -> str:
     """
     if call["hook"]:
         return to
-    wanted, meant = urlsplit(to), urlsplit(str(call["url"]))
+    receiver, meant = urlsplit(to), urlsplit(str(call["url"]))
     user, at, _ = meant.netloc.rpartition("@")
-    netloc = wanted.netloc if "@" in wanted.netloc else f"{user}{at}{wanted.netloc}"
-    return meant._replace(scheme=wanted.scheme, netloc=netloc).geturl()
+    netloc = receiver.netloc if "@" in receiver.netloc else f"{user}{at}{receiver.netloc}"
+    return meant._replace(scheme=receiver.scheme, netloc=netloc).geturl()
 
 
 class _Ended(Exception):

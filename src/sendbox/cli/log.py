@@ -75,7 +75,7 @@ class Log:
 
     @property
     def dropped(self) -> int:
-        """How many lines could not be written."""
+        """The number of lines that could not be written."""
         return self._without_place + self._unwritten
 
     def line(self, line: Line) -> None:
@@ -99,8 +99,8 @@ class Log:
         while (item := self._lines.get()) is not None:
             dropped = self.dropped
             if dropped > self._told:
-                told = f"{dropped - self._told} lines of this log were dropped: they could not be written"
-                self._put(Line(told, level="warning"), self._now())
+                text = f"{dropped - self._told} lines of this log were dropped: they could not be written"
+                self._put(Line(text, level="warning"), self._now())
                 self._told = dropped
             self._put(*item)
 

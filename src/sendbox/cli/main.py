@@ -67,7 +67,7 @@ def _complain(message: str, code: int) -> int:
 
 
 def _of_file(error: click.UsageError) -> bool:
-    """Whether a file that was named is not there, or is a folder."""
+    """True if the error is about the path of a file: the file does not exist, or is a folder."""
     if not isinstance(error, click.BadParameter) or isinstance(error, click.MissingParameter) or error.param is None:
         return False
     return isinstance(error.param.type, click.Path)
@@ -168,15 +168,15 @@ ASSUME: Final[dict[str, Any]] = {
 }
 
 
-def opened_with(what: str) -> Callable[[F], F]:
-    """The option that names the scenarios with which worlds open; `what` opens so."""
+def opened_with(subject: str) -> Callable[[F], F]:
+    """The option that names the scenarios with which worlds open; `subject` is the start of its help text."""
     return click.option(
         "--scenario",
         "scenarios",
         multiple=True,
         default=["default"],
         show_default=True,
-        help=f"What {what} with: a library name, or a file. May be repeated, each is joined over the one before.",
+        help=f"What {subject} with: a library name, or a file. May be repeated, each is joined over the one before.",
     )
 
 
@@ -380,29 +380,29 @@ def serve(**arguments: Any) -> int:
 def sources() -> dict[str, str]:
     """Where the options of this command that were given come from: `--port`, or `SENDBOX_PORT (environment)`."""
     context = click.get_current_context()
-    given = {}
+    origins = {}
     for option in context.command.params:
         source = context.get_parameter_source(option.name or "")
         if source is ParameterSource.ENVIRONMENT:
-            given[str(option.name)] = f"{option.envvar} (environment)"
+            origins[str(option.name)] = f"{option.envvar} (environment)"
         elif source is ParameterSource.COMMANDLINE:
-            given[str(option.name)] = option.opts[0]
-    return given
+            origins[str(option.name)] = option.opts[0]
+    return origins
 
 
 def options(arguments: Mapping[str, Any]) -> Any:
     """The arguments of `serve` as its options."""
     from sendbox.cli.serve import Options
 
-    given = sources()
+    origins = sources()
     tls = (arguments["tls_cert"], arguments["tls_key"])
-    one = given.get("tls_cert") or given.get("tls_key")
+    one = origins.get("tls_cert") or origins.get("tls_key")
     if arguments["tls"] and one:
-        raise Failure(USAGE, f"{given['tls']} and {one}: a certificate is made or given; give one of the two")
+        raise Failure(USAGE, f"{origins['tls']} and {one}: a certificate is made or given; give one of the two")
     if bool(tls[0]) != bool(tls[1]):
         raise Failure(USAGE, f"{one} alone: --tls-cert and --tls-key go together; give both, or neither")
     if arguments["ca_port"] is not None and not arguments["tls"]:
-        message = f"{given['ca_port']} gives out the authority of --tls self: give that too, or leave it out"
+        message = f"{origins['ca_port']} gives out the authority of --tls self: give that too, or leave it out"
         raise Failure(USAGE, message)
     known = {option.envvar for command in sendbox.commands.values() for option in command.params if option.envvar}
     settings = {field.name: arguments[field.name] for field in fields(Settings) if field.name in arguments}
@@ -416,7 +416,7 @@ def options(arguments: Mapping[str, Any]) -> Any:
         watch=arguments["watch"],
         log_format=arguments["log_format"],
         quiet=arguments["only_warnings"],
-        sources=given,
+        sources=origins,
         unknown=variables.unknown(os.environ, {str(name) for name in known}),
     )
 
@@ -678,9 +678,9 @@ def explore(
 
     if not command and not found:
         raise Failure(USAGE, "a command is missing: sendbox explore -- COMMAND; see sendbox explore --help")
-    asked = exploring.Asked(command, scenarios, runs, families, seed, time, junit, jobs, keep or (), strict)
+    settings = exploring.Asked(command, scenarios, runs, families, seed, time, junit, jobs, keep or (), strict)
     act = exploring.again if found else exploring.run
-    return act(asked, click.echo, sys.stderr)
+    return act(settings, click.echo, sys.stderr)
 
 
 @sendbox.command()
@@ -1010,10 +1010,10 @@ def init(file: Path) -> None:
     except OSError as error:
         raise Failure(CANNOT, f"{file.parent} cannot be made: {error.strerror or error}") from None
     write(FIRST, file, new=True)
-    beside = file.with_name(SCHEMA)
-    if not beside.exists():
-        write(text(), beside, new=True)
-    click.echo(f"{file} is written, with its schema {beside}; read it, then:")
+    schema_file = file.with_name(SCHEMA)
+    if not schema_file.exists():
+        write(text(), schema_file, new=True)
+    click.echo(f"{file} is written, with its schema {schema_file}; read it, then:")
     for command in ("explain {} --channel richmsg", "play {}", "serve --scenario {}"):
         click.echo(f"  sendbox {command.format(shlex.quote(str(file)))}")
 

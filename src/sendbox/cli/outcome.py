@@ -1,4 +1,4 @@
-"""How commands end: exit codes, the exception that carries one with its message, and files that cannot be read."""
+"""The end of commands: exit codes, the exception that carries one with its message, and files that cannot be read."""
 
 from __future__ import annotations
 

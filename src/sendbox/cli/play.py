@@ -34,7 +34,7 @@ def play(name: str, *, seed: int | str | None = None, until: int | None = None) 
 
 
 def shown(played: Played, form: str, *, width: int, colour: bool) -> str:
-    """What was played, in a format: text, json, mermaid."""
+    """The played scenario in a format: text, json, mermaid."""
     if form == "json":
         from sendbox.playing.objects import objects
 
@@ -49,14 +49,14 @@ def shown(played: Played, form: str, *, width: int, colour: bool) -> str:
 
 
 def summary(names: Sequence[str], played: Sequence[Played]) -> str:
-    """What came of each of several scenarios."""
+    """The result of each of several scenarios."""
     from sendbox.playing import text
 
     return text.summary(names, played)
 
 
 def coloured(terminal: bool, environment: Mapping[str, str]) -> bool:
-    """Whether to colour: on a terminal that can, unless NO_COLOR forbids it."""
+    """True if output is to be coloured: on a terminal with colours, unless NO_COLOR forbids it."""
     return terminal and not environment.get("NO_COLOR") and environment.get("TERM") != "dumb"
 
 

@@ -23,7 +23,7 @@ def repair(names: Iterable[str], checked: Iterable[tuple[str, list[Problem]]]) -
     `checked` has the problems of the files. What cannot be repaired stays. Raises `Failure` for a file that cannot be
     written.
     """
-    problems = [problem for _, found in checked for problem in found]
+    problems = [problem for _, file_problems in checked for problem in file_problems]
     files = [Path(name) for name in dict.fromkeys(names) if Path(name).is_file()]
     return [line for file in files for line in _repair(file, problems)]
 

@@ -109,8 +109,8 @@ async def serving(options: Options, log: Callable[[Line], None] = lambda line: N
             from sendbox.scenario.read import noting
 
             watched = reading.enter_context(noting())
-        blueprint = scenario(options, asked := _Noted(os.environ))
-    unused = {name: near for name, near in options.unknown.items() if name not in asked.names}
+        blueprint = scenario(options, environment := _Noted(os.environ))
+    unused = {name: near for name, near in options.unknown.items() if name not in environment.names}
     text = "{} (environment) is not a setting of Sendbox; did you mean {}?"
     wrong = [text.format(name, near) for name, near in unused.items() if near]
     if wrong:

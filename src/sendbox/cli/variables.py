@@ -19,7 +19,7 @@ _LINK: Final = re.compile(r"/.+/.+")
 
 
 def injected(name: str, value: str) -> bool:
-    """Whether an orchestrator set this variable for a service called sendbox."""
+    """True if an orchestrator set this variable for a service called sendbox."""
     if name.endswith("_PORT") and _ADDRESS.fullmatch(value):
         return True
     return bool(_INJECTED.fullmatch(name) or (name.endswith("_NAME") and _LINK.fullmatch(value)))
@@ -27,12 +27,12 @@ def injected(name: str, value: str) -> bool:
 
 def unknown(environment: Mapping[str, str], known: Collection[str]) -> dict[str, str | None]:
     """The variables with our prefix that set nothing, each with the setting that was probably meant (None: none)."""
-    found: dict[str, str | None] = {}
+    suggestions: dict[str, str | None] = {}
     words = [name.removeprefix(PREFIX) for name in known]
     for name, value in environment.items():
         if name.startswith(PREFIX) and name not in known and name not in OF_TESTS and not injected(name, value):
             from sendbox.scenario.model import nearest
 
             near = nearest(name.removeprefix(PREFIX), words)
-            found[name] = None if near is None else f"{PREFIX}{near}"
-    return found
+            suggestions[name] = None if near is None else f"{PREFIX}{near}"
+    return suggestions

@@ -49,7 +49,7 @@ async def beside(call: Call, raw: Mapping[str, Any], of: K, compile: Callable[[M
 
 
 def compiled(raw: Mapping[str, Any], of: K, compile: Callable[[Mapping[str, Any], K], Any]) -> Any:
-    """What a body is compiled to, here unless it was before."""
+    """The compiled form of a body; it is compiled here unless it already was."""
     return raw.result if isinstance(raw, Compiled) and raw.of == of else compile(raw, of)
 
 

@@ -35,7 +35,7 @@ Receiving = Callable[[HttpCall, int], Awaitable[Outcome]]
 
 
 class Thread(Protocol):
-    """What a carrier needs of the thread that owns the sandbox's loop."""
+    """The methods that a carrier needs of the thread that owns the sandbox's loop."""
 
     def submit(self, coro: Coroutine[Any, Any, T]) -> Future[T]:
         """Runs a coroutine on the loop."""
@@ -237,7 +237,7 @@ class Client(Carrier):
 
 
 def is_file(scenario: Any) -> bool:
-    """Whether a scenario is given as a path: a `Path`, or a one-line text that ends like a scenario's file."""
+    """True if a scenario is a path: a `Path`, or a one-line text that ends like the name of a scenario file."""
     if isinstance(scenario, str):
         return "\n" not in scenario and scenario.endswith((".yaml", ".yml", ".json"))
     return isinstance(scenario, Path)

@@ -115,8 +115,8 @@ async def coverage(call: Call, format: Annotated[str, FORM] = "json", scope: str
     one_of(format, "format", FORMATS)
     hosted = call.here
     everything = await loaded(call.served)
-    wanted = _scope(everything, scope)
-    return await _shown(everything, await call.runtime.tried.of_world(hosted, everything), format, wanted)
+    parsed_scope = _scope(everything, scope)
+    return await _shown(everything, await call.runtime.tried.of_world(hosted, everything), format, parsed_scope)
 
 
 @operation("GET", "/worlds/{id}/coverage/{dimension}", answers=Dimension, whole=True)
@@ -129,9 +129,9 @@ async def coverage_of(call: Call, dimension: str, scope: str | None = None) -> D
     hosted = call.here
     everything = await loaded(call.served)
     one_of(dimension, "dimension", everything.headings)
-    wanted = _scope(everything, scope)
+    parsed_scope = _scope(everything, scope)
     total = await call.runtime.tried.of_world(hosted, everything)
-    report = Report(everything, total.tally, total.leaned, scope=wanted, declared=total.declared)
+    report = Report(everything, total.tally, total.leaned, scope=parsed_scope, declared=total.declared)
     return read(report.dimension_json(dimension), Dimension)
 
 
@@ -140,11 +140,11 @@ async def all_coverage(call: Call, format: Annotated[str, FORM] = "json", scope:
     """The same for all worlds together, with closed ones where the server collects them (`--coverage`)."""
     one_of(format, "format", FORMATS)
     everything = await loaded(call.served)
-    wanted = _scope(everything, scope)
+    parsed_scope = _scope(everything, scope)
     runtime = call.runtime
     kept = runtime.kept.worlds.values() if runtime.tried.keeping else ()  # they are added to the sum when they go
     total = await runtime.tried.of_all([*runtime.worlds.values(), *kept], everything)
-    return await _shown(everything, total, format, wanted)
+    return await _shown(everything, total, format, parsed_scope)
 
 
 def _scope(everything: Catalog, scope: str | None) -> Scope | None:

@@ -101,9 +101,9 @@ def _webhook_events(served: Served) -> dict[str, Schema]:
 
 def _entries(types: Schemas, kinds: Kinds) -> dict[str, Schema]:
     """The entries of the journal: one component for each kind that says what it shows, one for all others."""
-    shown = {kind.shown or kind.name: kind.shows for kind in kinds.by_code.values() if kind.shows is not None}
+    classes = {kind.shown or kind.name: kind.shows for kind in kinds.by_code.values() if kind.shows is not None}
     entries: dict[str, Schema] = {}
-    for name, shows in shown.items():
+    for name, shows in classes.items():
         fields = types.component(shows)
         del types.components[shows.__name__]  # an entry has these fields and the head
         entries[f"{name.title().replace('_', '')}Entry"] = {
@@ -114,7 +114,7 @@ def _entries(types: Schemas, kinds: Kinds) -> dict[str, Schema]:
     entries["OtherEntry"] = {
         "type": "object",
         "description": "An entry of any other kind.",
-        "properties": {**_HEAD, "kind": {"enum": [name for name in kinds.shown if name not in shown]}},
+        "properties": {**_HEAD, "kind": {"enum": [name for name in kinds.shown if name not in classes]}},
         "required": _STRICT,
         "additionalProperties": True,
     }

@@ -85,7 +85,7 @@ class Text(str):
 
 @dataclass(slots=True)
 class Call:
-    """What an operation works on: control, the origin of addresses it gives out, and its world if it has one."""
+    """The context of an operation: control, the origin of addresses that it gives out, and its world if it has one."""
 
     control: Control
     origin: str
@@ -98,7 +98,7 @@ class Call:
 
     @property
     def served(self) -> Served:
-        """What is served."""
+        """The operations and kinds that are served."""
         return self.control.served
 
     @property
@@ -179,12 +179,12 @@ class Operation:
     longest: int = bounds.SHORT_BODY
 
     def __call__(self, call: Call, *positional: Any, **named: Any) -> Awaitable[Any]:
-        """What the function of the row answers."""
+        """The answer of the function of the row."""
         return self.function(call, *positional, **named)
 
     @property
     def worldly(self) -> bool:
-        """Whether it works on one world that is open."""
+        """True if it works on one world that is open."""
         return self.path.startswith("/worlds/{id}") and "id" not in self.takes
 
     @property
@@ -195,12 +195,12 @@ class Operation:
 
     @property
     def reads(self) -> bool:
-        """Whether it reads one world."""
+        """True if it reads one world."""
         return self.worldly and self.method == "GET"
 
     @property
     def logged(self) -> bool:
-        """Whether the log has a line of it: it changes a world, or which worlds there are."""
+        """True if the log has a line for it: it changes a world, or it opens or closes worlds."""
         return self.method != "GET" and not self.asked
 
     @property
@@ -209,7 +209,7 @@ class Operation:
         return {**self.takes, THEN.name: THEN} if self.reads and not self.present else self.takes
 
     def in_path(self, name: str) -> bool:
-        """Whether an argument stands in the path."""
+        """True if an argument stands in the path."""
         return f"{{{name}}}" in self.path
 
 

@@ -46,10 +46,10 @@ async def pending(call: Call, limit: Count = SHOWN) -> Any:
     world = call.here.world
     on = Observer(world, call.served.kinds)
     waiting = await chosen(world.outlets.deliveries[:], lambda delivery: delivery.state in OPEN, most)
-    shown = Pending(
+    result = Pending(
         now=moment(world.now),
         steps=next_steps(world, call.served.kinds.steps, most),
         scheduled=world.timeline.scheduled,
         deliveries=await each(waiting, lambda delivery: delivery_view(on, delivery)),
     )
-    return shown.extended({name: await items(world, most) for name, items in call.served.pending.items()})
+    return result.extended({name: await items(world, most) for name, items in call.served.pending.items()})

@@ -49,7 +49,7 @@ async def chosen(items: Iterable[T], fits: Callable[[T], bool], most: int | None
 
 
 async def each(items: Iterable[T], view: Callable[[T], V]) -> list[V]:
-    """What `view` makes of each item, in slices."""
+    """The result of `view` for each item, computed in slices."""
     views = []
     work = Slice()
     for item in items:
@@ -75,13 +75,13 @@ class Page(NamedTuple, Generic[T]):
 
 
 def backwards(order: Any) -> bool:
-    """Whether a list is wanted in the order `newest`. Raises `ControlError`."""
+    """True if the order of a list is `newest`. Raises `ControlError`."""
     one_of(order, "order", ORDERS)
     return bool(order == "newest")
 
 
 def shortened(form: Any) -> bool:
-    """Whether the items of a list are wanted in the form `short`. Raises `ControlError`."""
+    """True if the form of the items of a list is `short`. Raises `ControlError`."""
     one_of(form, "form", FORMS)
     return bool(form == "short")
 
@@ -111,8 +111,8 @@ async def page_of(behind: Iterable[T], number: Callable[[T], object], fits: Call
     if limit is None:
         return Page(await chosen(behind, fits))
     most = whole(limit, "limit", 1)
-    found = await chosen(behind, fits, most + 1)  # one more says that there is more
-    return Page(found[:most], str(number(found[most - 1])) if len(found) > most else None)
+    items = await chosen(behind, fits, most + 1)  # one more says that there is more
+    return Page(items[:most], str(number(items[most - 1])) if len(items) > most else None)
 
 
 def entry_of(world: World, number: int) -> int:

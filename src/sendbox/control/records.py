@@ -280,10 +280,10 @@ async def journal(
     if kind is not None:
         legal_kinds: set[str] = set()
         for word in kind.split(","):
-            shown = call.served.kinds.shown
+            groups = call.served.kinds.shown
             if word not in CODE:
-                one_of(word, "kind", shown)
-            legal_kinds |= set(shown.get(word, (word,)))
+                one_of(word, "kind", groups)
+            legal_kinds |= set(groups.get(word, (word,)))
         kinds = frozenset(legal_kinds)
     start, most = max(whole(after, "after"), -1), most_of(limit, form)
     hosted = call.here
@@ -326,8 +326,8 @@ async def journal(
 
 def _told(teller: Teller, entry: dict[str, Any]) -> Told:
     """An entry in words."""
-    told = teller.tell(entry)
-    words = {"who": None, "text": None, "tone": "dim"} if told is None else told.as_json()
+    line = teller.tell(entry)
+    words = {"who": None, "text": None, "tone": "dim"} if line is None else line.as_json()
     return Told(n=entry["n"], at=moment(instant(entry["at"])), kind=entry["kind"], **words)
 
 
@@ -337,7 +337,7 @@ def bound_of(world: World) -> dict[str, Any]:
 
 
 def most_of(limit: Any, form: str | None = None) -> int:
-    """How many entries are answered."""
+    """The greatest number of entries in an answer."""
     if limit is not None:
         return whole(limit, "limit", 1)
     return sys.maxsize if form == "canonical" else LIMIT

@@ -52,8 +52,8 @@ def control_routes(control: Control) -> list[Route]:
 async def _openapi(control: Control, request: Request) -> Response:
     """The contract of control."""
     origin = origin_of(control.runtime, request.scope)
-    made = partial(document, control.served, prefix=PREFIX, origin=origin, version=__version__)
-    return json_answer(await asyncio.get_running_loop().run_in_executor(None, made))
+    make_document = partial(document, control.served, prefix=PREFIX, origin=origin, version=__version__)
+    return json_answer(await asyncio.get_running_loop().run_in_executor(None, make_document))
 
 
 def json_answer(value: Any, status: int = 200, encode: Callable[[Any], bytes] = encoded) -> Response:
@@ -147,13 +147,13 @@ async def _perform(control: Control, row: Operation, request: Request) -> Respon
         if arguments.get("form") == CANONICAL:
             encode = encoded
         origin = origin_of(control.runtime, request.scope)
-        asked = control.do(origin, row, request.path_params.get("id"), arguments)
+        coroutine = control.do(origin, row, request.path_params.get("id"), arguments)
         abandonable = (
             (row.reads or row.asked)
             and row not in STREAMED
             and not isinstance(request.scope.get("extensions", {}).get(WIRE), Inside)
         )
-        value = await (_while_there(asked, request.receive) if abandonable else asked)
+        value = await (_while_there(coroutine, request.receive) if abandonable else coroutine)
         if row.logged:
             _log(control, row, request, value)
     except ControlError as error:
@@ -171,7 +171,7 @@ async def _perform(control: Control, row: Operation, request: Request) -> Respon
     return json_answer(value, 201 if isinstance(value, Made) else row.status, encode)
 
 
-async def _while_there(asked: Awaitable[Any], receive: Receive) -> Any:
+async def _while_there(coroutine: Awaitable[Any], receive: Receive) -> Any:
     """Return the answer of an operation that only reads. It ends when its client goes away. Raises `ClientLeft`."""
     asking = asyncio.current_task()
     assert asking is not None
@@ -186,7 +186,7 @@ async def _while_there(asked: Awaitable[Any], receive: Receive) -> Any:
     leaving = asyncio.create_task(_left(receive))
     leaving.add_done_callback(leave)
     try:
-        return await asked
+        return await coroutine
     except asyncio.CancelledError:
         if not left:
             raise

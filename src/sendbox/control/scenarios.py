@@ -139,10 +139,10 @@ async def check(call: Call, text: str, line: Count = None, column: Count = None)
 
 def _checked(language: Language, text: str, line: int | None, column: int | None) -> Checked:
     problems = language.check(text if "\n" in text else f"{text}\n", paths=False, sent=True)  # one line could be a name
-    too_long = any(each.rule == SIZE for each in problems)
+    too_long = any(problem.rule == SIZE for problem in problems)
     legal = cursor.NOWHERE if line is None or too_long else cursor.legal(text, line, column, language.shape)
-    found = [problem.as_json() for problem in problems]
-    return read({"ok": not errors(problems), "problems": found, **legal.as_json()}, Checked)
+    rows = [problem.as_json() for problem in problems]
+    return read({"ok": not errors(problems), "problems": rows, **legal.as_json()}, Checked)
 
 
 @operation("GET", "/scenarios", answers=Library, whole=True)
@@ -192,36 +192,36 @@ async def scenario(call: Call) -> ScenarioShown:
     """
     hosted, language = call.here, call.served.language
     blueprint = hosted.next_blueprint or hosted.blueprint
-    beside = asyncio.get_running_loop().run_in_executor
-    shown = await beside(None, _shown, language, blueprint)
-    written = await beside(None, _lines, language, shown.text) if shown.file is None else {}
+    in_executor = asyncio.get_running_loop().run_in_executor
+    view = await in_executor(None, _shown, language, blueprint)
+    written = await in_executor(None, _lines, language, view.text) if view.file is None else {}
     world = hosted.world
     lines: dict[int, int | None] = {}
     for name, book in world.lists.items():
         if hosted.next_blueprint is not None and name not in world.rulebooks:
             continue  # the rules there are still those of the scenario before
         rules = book.from_scenario
-        places = written.get(name, []) if shown.file is None else [_line(rule, shown.file) for rule in rules]
+        places = written.get(name, []) if view.file is None else [_line(rule, view.file) for rule in rules]
         if len(places) == len(rules):
             lines.update(zip(map(id, rules), places, strict=True))
 
-    def row(found: tuple[str, Rule, dict[str, int]]) -> RuleShown:
-        name, rule, fired = found
+    def row(entry: tuple[str, Rule, dict[str, int]]) -> RuleShown:
+        name, rule, fired = entry
         return RuleShown(
             in_=name,
             rule=rule.title,
             id=rule.id,
             place=rule.place,
             line=lines.get(id(rule)),
-            of=_of(rule, shown.file),
+            of=_of(rule, view.file),
             fired=fired.get(rule.id or rule.key, 0),
         )
 
     standing = [(name, rule, book.fired) for name, book in world.lists.items() for rule in book.rules]
     return ScenarioShown(
         name=blueprint.name,
-        text=shown.text,
-        given=shown.given,
+        text=view.text,
+        given=view.given,
         rules=await each(standing, row),
         at_reset=blueprint_differences(language, hosted.blueprint, blueprint),
         settings=ScenarioSettings(
@@ -247,12 +247,12 @@ def _lines(language: Language, text: str) -> dict[str, list[int | None]]:
     """The lines of the rules in a text that stands alone, by the names of their lists."""
     root, _ = parse.parse(text, Source(OWN))
     assert root is not None
-    found = {}
+    lines = {}
     for key in language.keys.values():
         for rules in key.lists:
             name = key.name if key.rules is not None else ".".join(rules.path)
-            found[name] = [node.line for node in write.items(root, rules.path)]
-    return found
+            lines[name] = [node.line for node in write.items(root, rules.path)]
+    return lines
 
 
 def _line(rule: Rule, file: str) -> int | None:

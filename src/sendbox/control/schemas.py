@@ -54,7 +54,7 @@ class Schemas:
             self.schema(classes[0])
             return
         self.components[name] = {}  # its classes may refer to it
-        self.components[name] = {"anyOf": [self.schema(each) for each in classes]}
+        self.components[name] = {"anyOf": [self.schema(answer_class) for answer_class in classes]}
 
 
 def _schema_of(kind: type) -> Schema:
@@ -68,9 +68,9 @@ def _classes() -> Mapping[str, type[Answer]]:
     """The classes of answers by their names."""
 
     def below(answer: type[Answer]) -> Iterator[type[Answer]]:
-        for each in answer.__subclasses__():
-            yield each
-            yield from below(each)
+        for subclass in answer.__subclasses__():
+            yield subclass
+            yield from below(subclass)
 
     return {answer.__name__: answer for answer in below(Answer)}
 

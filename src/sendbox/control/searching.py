@@ -132,17 +132,17 @@ def patterns(of: Callable[[T], str | Collection[str] | None]) -> Key[T]:
 
 
 def among(matches: Callable[[str], object], of: Callable[[T], str | Collection[str] | None]) -> Fits[T]:
-    """Whether the text of an item, or one of its texts, matches."""
+    """A test of an item: true if its text, or one of its texts, matches."""
 
     def fits(item: T) -> bool:
-        found = of(item)
-        return bool(matches(found)) if isinstance(found, str) else any(map(matches, found or ()))
+        item_texts = of(item)
+        return bool(matches(item_texts)) if isinstance(item_texts, str) else any(map(matches, item_texts or ()))
 
     return fits
 
 
 def texts(of: Callable[[T], str]) -> Key[T]:
-    """What bare words do: the text of an item has them in it, in capitals or not; `*` stands for any characters."""
+    """The key for bare words: the text of an item contains them, in capitals or not; `*` stands for any characters."""
 
     def key(value: str) -> Fits[T]:
         holds = holding(value)
@@ -152,7 +152,7 @@ def texts(of: Callable[[T], str]) -> Key[T]:
 
 
 def holding(value: str) -> Callable[[str], object]:
-    """Whether a text has a word or a pattern in it, in capitals or not."""
+    """A test of a text: true if it contains a word or a pattern, in capitals or not."""
     folded = value.casefold()
     if "*" in folded:
         matches = Pattern(f"*{folded}*").matches

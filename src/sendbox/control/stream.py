@@ -53,7 +53,7 @@ Told = tuple[str, Mapping[str, Any]]
 
 
 class Position(NamedTuple):
-    """How far a world was read: the epoch and the next entry, and at which opening; None: it was not said."""
+    """The place up to which a world was read: the epoch, the next entry, and the opening; None if it is not known."""
 
     epoch: int
     next: int
@@ -127,7 +127,7 @@ class _Reader:
         self._events.leave(self.hosted)
 
     def look(self) -> Generator[Told, None, None]:
-        """What is to be told now."""
+        """The events that are to be sent now."""
         was, hosted = self.hosted, self._find()
         if hosted is None:
             if not self._told_closed:
@@ -156,7 +156,7 @@ class _Reader:
 
     @property
     def mask(self) -> Mask:
-        """What masks the secrets of the world; most looks tell nothing, and need none."""
+        """The mask for the secrets of the world; it is made when first needed, as most looks send nothing."""
         if self._mask is None:
             self._mask = self._events.control.runtime.mask(self.name)
         return self._mask
@@ -257,14 +257,14 @@ class Events:
                 self.join(self._order, SEVERAL)
             yield b": open\nretry: 1000\n\n"
             while True:
-                seen = {source: source.changes for source in self._sources()}
+                counts = {source: source.changes for source in self._sources()}
                 if not self._alone and worlds != self._order.changes and not self._worlds_window.told:
                     worlds = self._order.changes
                     self._worlds_window.add()
                     yield self._piece("worlds", {"open": len(self.control.runtime.worlds)})
                 for reader in self._readers:
-                    with closing(reader.look()) as told:
-                        for event, data in told:
+                    with closing(reader.look()) as events:
+                        for event, data in events:
                             if self._alone and event == "closed":
                                 return
                             yield self._piece(event, data, reader)
@@ -273,8 +273,8 @@ class Events:
                                 await asyncio.sleep(0)
                 try:
                     async with asyncio.timeout(HEARTBEAT):
-                        while all(source.changes == count for source, count in seen.items()):
-                            await change_of(seen)
+                        while all(source.changes == count for source, count in counts.items()):
+                            await change_of(counts)
                 except TimeoutError:
                     yield b": alive\n\n"
         finally:
@@ -309,12 +309,12 @@ class Events:
         """The positions of an id that this stream gave; None for a text that is not one."""
         if not self._alone:
             return positions_of(last_id)
-        found = _ENTRY.fullmatch(last_id)
+        match = _ENTRY.fullmatch(last_id)
         (reader,) = self._readers
         hosted = self.control.runtime.worlds.get(reader.name)
-        if found is None or hosted is None:
+        if match is None or hosted is None:
             return None
-        epoch, number = found.groups(default=str(hosted.world.epoch))
+        epoch, number = match.groups(default=str(hosted.world.epoch))
         return {reader.name: Position(int(epoch), int(number) + 1)}
 
 
@@ -323,11 +323,11 @@ def positions_of(text: str) -> dict[str, Position] | None:
     positions = {}
     for item in text.split(","):
         name, _, place = item.partition("=")
-        found = _PLACE.fullmatch(place)
+        match = _PLACE.fullmatch(place)
         decoded = _decoded(name)
-        if found is None or decoded is None:
+        if match is None or decoded is None:
             return None
-        epoch, following, opening = found.groups()
+        epoch, following, opening = match.groups()
         positions[decoded] = Position(int(epoch), int(following), opening)
     return positions
 

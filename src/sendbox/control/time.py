@@ -96,7 +96,7 @@ def unfetched(world_id: str, tries: int) -> Warned:
 
 
 def _goal(by: Any, to: Any, next: Any, until: Any) -> Goal:
-    """What the arguments of `advance` say. Raises `ControlError`."""
+    """The goal that the arguments of `advance` describe. Raises `ControlError`."""
     count = 4 - (by, to, next, until).count(None)
     if not count:
         legal = 'by="1m", to an instant, next=1, until="idle"'

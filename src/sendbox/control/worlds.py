@@ -282,8 +282,8 @@ async def ensure_world(
     if existing is None:
         return Made(world_view(call, _opened(call, id, settings, deliveries)))
     view = world_view(call, existing)
-    asked = call.runtime.opening(id, **settings)
-    if differs := _differences(existing, asked, deliveries):
+    opening = call.runtime.opening(id, **settings)
+    if differs := _differences(existing, opening, deliveries):
         words = ", ".join(f"{row['setting']} is {show(row['open'])} and not {show(row['asked'])}" for row in differs)
         text = f"{id} was opened otherwise: {words}"
         if _replaced(existing):
@@ -326,21 +326,21 @@ def _opened(call: Call, id: str | None, settings: Mapping[str, Any], deliveries:
     return hosted
 
 
-def _differences(existing: Hosted, asked: Open, deliveries: str) -> list[dict[str, Any]]:
+def _differences(existing: Hosted, opening: Open, deliveries: str) -> list[dict[str, Any]]:
     """The settings with which a world was not opened as it is asked for."""
     was = existing.opened or existing.world.opening
     pairs: dict[str, tuple[Any, Any]] = {
-        "seed": (was.seed, asked.seed),
-        "salt": (was.salt, asked.salt),
-        "clock.mode": (was.mode, asked.mode),
-        "clock.start": (_set_start(was), _set_start(asked)),
-        "clock.rate": (was.rate, asked.rate),
+        "seed": (was.seed, opening.seed),
+        "salt": (was.salt, opening.salt),
+        "clock.mode": (was.mode, opening.mode),
+        "clock.start": (_set_start(was), _set_start(opening)),
+        "clock.rate": (was.rate, opening.rate),
         "deliveries": (WAYS[existing.opened_pulling], deliveries),
     }
-    found = [(name, here, there) for name, (here, there) in pairs.items() if here != there]
-    if was.blueprint != asked.blueprint or _replaced(existing):
-        found.insert(0, ("scenario", _loaded(existing).name, asked.blueprint.name))
-    return [{"setting": name, "open": here, "asked": there} for name, here, there in found]
+    differences = [(name, here, there) for name, (here, there) in pairs.items() if here != there]
+    if was.blueprint != opening.blueprint or _replaced(existing):
+        differences.insert(0, ("scenario", _loaded(existing).name, opening.blueprint.name))
+    return [{"setting": name, "open": here, "asked": there} for name, here, there in differences]
 
 
 def _loaded(hosted: Hosted) -> Blueprint:
@@ -349,7 +349,7 @@ def _loaded(hosted: Hosted) -> Blueprint:
 
 
 def _replaced(hosted: Hosted) -> bool:
-    """Whether a world has another scenario than the one that it was opened with."""
+    """True if a world has another scenario than the one that it was opened with."""
     return hosted.opened is not None and _loaded(hosted) != hosted.opened.blueprint
 
 
@@ -405,34 +405,34 @@ async def worlds(
     fits, where `*` stands for any characters; 400 `bad_pattern` where no legal id fits.
     """
     opened = call.runtime.order
-    wanted = None if pattern is None else Pattern(pattern)
-    if wanted is not None and not call.runtime.legal_pattern(wanted):
+    compiled_pattern = None if pattern is None else Pattern(pattern)
+    if compiled_pattern is not None and not call.runtime.legal_pattern(compiled_pattern):
         text = f'"{pattern}" fits no id of a world; legal: {LEGAL_ID}; with * for any characters'
         raise ControlError(400, "bad_pattern", text)
 
     def fits(hosted: Hosted) -> bool:
         world_id = hosted.world.id
-        return world_id.startswith(prefix) and (wanted is None or bool(wanted.matches(world_id)))
+        return world_id.startswith(prefix) and (compiled_pattern is None or bool(compiled_pattern.matches(world_id)))
 
     if flag(closed, "closed"):
         kept = list(call.runtime.kept.worlds.values())
         if last is None:
-            found = await page(kept, attrgetter("closed"), fits, limit, cursor, order)
+            result = await page(kept, attrgetter("closed"), fits, limit, cursor, order)
         else:
-            found = Page(await newest(kept, fits, last))
+            result = Page(await newest(kept, fits, last))
     elif last is not None:
         count = whole(last, "last", 0)
-        found = Page((await chosen(opened.backwards(), fits, count))[::-1] if count else [])
+        result = Page((await chosen(opened.backwards(), fits, count))[::-1] if count else [])
     else:
         at = None if cursor is None else whole(cursor, "cursor", 0)
         behind = opened.backwards(at) if backwards(order) else opened.after(at or 0)
-        found = await page_of(behind, attrgetter("number"), fits, limit)
+        result = await page_of(behind, attrgetter("number"), fits, limit)
 
     def view(hosted: Hosted) -> dict[str, Any]:
         listed = ListedWorld(**_fields_of(call, hosted), idle_since=moment(call.runtime.idle_since(hosted)))
         return listed.extended(hosted.world.counts)
 
-    return Worlds(worlds=await each(found.items, view), next_cursor=found.cursor)
+    return Worlds(worlds=await each(result.items, view), next_cursor=result.cursor)
 
 
 @operation("GET", "/worlds/{id}", answers=WholeWorld, whole=True)
@@ -467,9 +467,9 @@ async def close_worlds(call: Call, prefix: str) -> ClosedMany:
     if not prefix:
         legal = "the beginning of an id, such as test-job42-"
         raise ControlError(400, "bad_argument", f"prefix: it is empty, which would close every world; legal: {legal}")
-    found = await chosen(call.runtime.order.after(0), lambda hosted: hosted.world.id.startswith(prefix))
+    matching = await chosen(call.runtime.order.after(0), lambda hosted: hosted.world.id.startswith(prefix))
     closed, work = 0, Slice()
-    for hosted in found:
+    for hosted in matching:
         await hosted.free()
         if not hosted.gone:
             call.runtime.close(hosted)

@@ -81,7 +81,7 @@ class Called:
 
     @property
     def failed(self) -> bool:
-        """Whether it is one that a client makes again: without an answer, one too many, or an error of the server."""
+        """True if a client makes the call again: it had no answer, was one too many, or met an error of the server."""
         return self.status in (0, 429) or self.status >= 500
 
 
@@ -230,7 +230,7 @@ def _begun(world: World) -> list[tuple[Attempt, int]]:
 
 
 def _paid(world: World, attempt: Attempt) -> bool:
-    """Whether the account itself paid for an attempt."""
+    """True if the account itself paid for an attempt."""
     own = attempt.message.submission.key.billing
     return attempt.price is not None and own is None and attempt.price[account_of(world).currency != "EUR"] > 0
 
@@ -302,7 +302,7 @@ def _links(message: Message) -> int:
 def _events(world: World, until: Any, *, taken: bool) -> Iterator[Posted]:
     counts: Counter[tuple[str, str, str, str | None]] = Counter()
     threads: dict[int, int] = {}
-    seen: set[Any] = set()
+    known: set[Any] = set()
     journal = world.journal
     faults = (journal.entry(number)[2] for number in journal.find(CODE["webhook_fault"], journal.first))
     struck = {event for fault in faults for event in fault.events}
@@ -312,18 +312,20 @@ def _events(world: World, until: Any, *, taken: bool) -> Iterator[Posted]:
     for delivery in world.outlets.deliveries:
         events = delivery.events
         for event in events:
-            if event in seen:
+            if event in known:
                 continue
-            seen.add(event)
+            known.add(event)
             row = world.events[type(event)]
-            asked = row.case(event).fields
-            place = (asked.get("phone") or "", asked["event"], asked.get("gateway") or "", asked.get("result"))
+            values = row.case(event).fields
+            place = (values.get("phone") or "", values["event"], values.get("gateway") or "", values.get("result"))
             counts[place] += 1
             at = delivery.made_at - world.start
             # with a retry it comes later than it was made, and no time is known to be left
             smooth = len(delivery.tries) == 1 and delivery.state == "delivered"
             refused = any(
-                not succeeded(each.status, each.error) for each in delivery.tries if each.status or each.error
+                not succeeded(this_try.status, this_try.error)
+                for this_try in delivery.tries
+                if this_try.status or this_try.error
             )
             yield Posted(
                 *place,
@@ -343,8 +345,8 @@ def _events(world: World, until: Any, *, taken: bool) -> Iterator[Posted]:
 def _sessions(world: World) -> Iterator[Session]:
     counts: Counter[str] = Counter()
     journal = world.journal
-    asked = sorted([*journal.find(CODE["validation"], journal.first), *journal.find(CODE["limited"], journal.first)])
-    for _, kind, subject in map(journal.entry, asked):
+    numbers = sorted([*journal.find(CODE["validation"], journal.first), *journal.find(CODE["limited"], journal.first)])
+    for _, kind, subject in map(journal.entry, numbers):
         if kind == CODE["limited"]:  # rules were asked about it
             counts[subject[1]] += 1
             continue
@@ -360,7 +362,7 @@ def _sessions(world: World) -> Iterator[Session]:
 
 
 def _parts(left: Any, right: Any) -> str:
-    """What differs of two things of one kind."""
+    """The parts in which two things of one kind differ, in words."""
     if not is_dataclass(left):
         return f"{left}, then {right}"
     pairs = ((field.name, getattr(left, field.name), getattr(right, field.name)) for field in fields(left))
@@ -377,21 +379,23 @@ def difference(first: Sequence[Census], second: Sequence[Census]) -> str | None:
             theirs = second_of.get(name, ())
             if mine == theirs:
                 continue
-            what = f"{name} of world {one.ordinal}"
+            list_name = f"{name} of world {one.ordinal}"
             for number, (left, right) in enumerate(zip(mine, theirs, strict=False), 1):
                 if left != right:
-                    return f"number {number} of the {what}: {_parts(left, right)}"
-            return f"the {what}: {len(mine)} of them, then {len(theirs)}"
+                    return f"number {number} of the {list_name}: {_parts(left, right)}"
+            return f"the {list_name}: {len(mine)} of them, then {len(theirs)}"
     return None
 
 
 def _lasting(census: Census) -> dict[str, Any]:
-    """What of a world is the same in each run; where its clock runs by itself, nothing that depends on the moment."""
+    """The parts of a world that are equal in each run; if its clock runs by itself, none that depends on the moment."""
     if not census.runs:
         return {field.name: getattr(census, field.name) for field in fields(census) if field.name not in _NOT_LISTS}
     return {
         "operations": sorted({call.operation for call in census.calls}),
-        "messages": sorted((each.phone, each.ordinal, each.operation, each.channels) for each in census.messages),
+        "messages": sorted(
+            (message.phone, message.ordinal, message.operation, message.channels) for message in census.messages
+        ),
     }
 
 

@@ -79,10 +79,10 @@ class Find:
 
 @dataclass(slots=True)
 class Result:
-    """What came of an exploration: its finds, bugs first; `words` say what was tried, or why not.
+    """The result of an exploration: its finds, bugs first; `words` say what was tried, or why not.
 
-    `left` is how many runs were not made because the time was over, `unproved` a plan that broke the test when it was
-    interrupted.
+    `left` is the number of runs that were not made because the time was over, `unproved` a plan that broke the test
+    when the exploration was interrupted.
     """
 
     words: list[str]
@@ -164,12 +164,12 @@ def explore(
     second = run((), True)
     if second.broke is not False:
         return Result(["not repeatable, so not explored: the second run without misfortune did not pass"])
-    differs = census.difference(*([item.census for item in each.worlds] for each in (passed, second)))
+    differs = census.difference(*([item.census for item in passing.worlds] for passing in (passed, second)))
     if differs is not None:
         return Result([f"not repeatable, so not explored: {differs}"])
-    seen = [item.census for item in passed.worlds]
-    missing = table.untried(seen, families, keep)
-    search = Search(table.spots(seen, families, keep), seed=seed, name=name, runs=runs)
+    censuses = [item.census for item in passed.worlds]
+    missing = table.untried(censuses, families, keep)
+    search = Search(table.spots(censuses, families, keep), seed=seed, name=name, runs=runs)
     exploration = _Exploration(search, passed, run, over, progress)
     every = run_all or (lambda plans: ((plan, run(plan, False)) for plan in plans))
     plans = search.plans()
@@ -212,7 +212,7 @@ class _Exploration:
 
     @property
     def full(self) -> bool:
-        """Whether no further find would be kept."""
+        """True if no further find would be kept."""
         return len(self._finds) >= FINDS and all(find.kind == "bug" for find in self._finds)
 
     def ordered(self) -> list[Find]:
@@ -242,8 +242,8 @@ class _Exploration:
 
     def _count(self) -> str:
         counts = {kind: sum(find.kind == kind for find in self._finds) for kind in KINDS}
-        found = ", ".join(f"{number} {kind}{'s' * (number > 1)}" for kind, number in counts.items() if number)
-        return found or NOTHING
+        words = ", ".join(f"{number} {kind}{'s' * (number > 1)}" for kind, number in counts.items() if number)
+        return words or NOTHING
 
     def _examine(self, plan: Plan, outcome: Run) -> None:
         """Makes a plan that broke the test small, and keeps it where it is not known."""
@@ -273,7 +273,7 @@ class _Exploration:
             self._search.broke(small, new=False)
             return
         again = [self._run(small, True) for _ in range(AGAIN)]
-        if not all(each.broke and each.assertion == assertion for each in again):
+        if not all(result.broke and result.assertion == assertion for result in again):
             tried.unsteady.append(small)
             return
         self._known.setdefault(assertion, []).append(kinds)
@@ -304,7 +304,7 @@ class _Exploration:
         """Why a find is a question, "" where it is a bug."""
         if any(item.changing for item in plan):
             return CHANGES
-        worlds = [(each.census for each in run.worlds) for run in (self._passed, broken)]
+        worlds = [(world.census for world in run.worlds) for run in (self._passed, broken)]
         pairs = {passed.ordinal: (passed, other) for passed, other in zip(*worlds, strict=False)}
 
         def survived(item: Misfortune) -> bool:

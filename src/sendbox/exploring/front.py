@@ -42,7 +42,7 @@ def front(language: Language, scenario: Any, env: Mapping[str, str]) -> dict[str
 
 def in_front(language: Language, blueprint: Blueprint, fronts: Sequence[Mapping[str, Any]]) -> Blueprint:
     """A blueprint with these scenarios in front of it, the first of them foremost."""
-    parts = [part for each in fronts for part in (each, *each.get("include", ()))]
+    parts = [part for scenario in fronts for part in (scenario, *scenario.get("include", ()))]
     halves = [_halved(part) for part in parts]
     rules = [{"sendbox": 1, **first} for first, _ in halves if first]
     settings = [{"sendbox": 1, **second} for _, second in halves if second]
@@ -61,7 +61,9 @@ def _quickly(
 
     def rules_of(key: str) -> tuple[Any, ...]:
         before = [
-            language.compile_rule(key, rule, assume=blueprint.assume) for each in rules for rule in each.get(key, ())
+            language.compile_rule(key, rule, assume=blueprint.assume)
+            for scenario in rules
+            for rule in scenario.get(key, ())
         ]
         return (*before, *blueprint.of(key))
 
@@ -70,7 +72,7 @@ def _quickly(
 
 
 def _halved(part: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """What of a scenario stands in front, and what behind."""
+    """The two parts of a scenario: the part that stands in front, and the part that stands behind."""
     first: dict[str, Any] = {}
     second: dict[str, Any] = {}
     for key, value in part.items():

@@ -77,7 +77,7 @@ class Kind:
 
     @property
     def changing(self) -> bool:
-        """Whether it changes what is true."""
+        """True if it changes what is true."""
         return self.family in _CHANGING
 
 
@@ -90,12 +90,12 @@ class Misfortune:
 
     @property
     def value(self) -> Value:
-        """What happens there."""
+        """The value that says what happens there."""
         return self.spot.values[self.number]
 
     @property
     def changing(self) -> bool:
-        """Whether it changes what is true: what it breaks is a question, not a bug."""
+        """True if it changes what is true: a test that it breaks is a question, not a bug."""
         return self.spot.kind.changing or self.value.changing
 
     def __str__(self) -> str:
@@ -112,10 +112,10 @@ def kinds_of(plan: Iterable[Misfortune]) -> frozenset[tuple[str, str, bool]]:
 
 
 def legal(plan: Plan) -> bool:
-    """Whether the service may do all of it: one thing at a place, and not more than so many failed calls in a row.
+    """True if the service may do all of it: one thing at each place, and a limited number of failed calls in a row.
 
-    What moves the instants of a phone is not joined with a misfortune of another family that was placed by them: it
-    would come beyond its advance.
+    A misfortune that moves the instants of a phone is not joined with one of another family that was placed by these
+    instants: the second would come beyond its advance.
     """
     if len(plan) > MOST or len({(item.spot.world, item.spot.place) for item in plan}) < len(plan):
         return False
@@ -133,7 +133,7 @@ def legal(plan: Plan) -> bool:
 
 
 def _apart(one: Spot, other: Spot) -> bool:
-    """Whether neither moves what the other was placed by."""
+    """True if neither moves the event by which the other was placed."""
     alike = one.kind.family == other.kind.family or {one.kind.family, other.kind.family} == _WEBHOOKS
     if alike or one.world != other.world or ANY_TIME in (one.phone, other.phone):
         return True
@@ -141,7 +141,7 @@ def _apart(one: Spot, other: Spot) -> bool:
 
 
 def scenarios(plan: Iterable[Misfortune]) -> dict[int, dict[str, Any]]:
-    """What a plan says, as a scenario for each world by its ordinal."""
+    """The scenarios of a plan, one for each world, by its ordinal."""
     worlds: dict[int, dict[str, Any]] = {}
     for item in plan:
         name = f"{item.spot.place}: {item.spot.kind.name}"

@@ -33,7 +33,7 @@ Breaks = Callable[[Plan], bool | None]
 
 @dataclass(slots=True)
 class Tried:
-    """What was tried: how many singles and pairs of those that there are, other plans, runs that said nothing."""
+    """The numbers of tried plans: singles and pairs of all that exist, larger plans, runs that said nothing."""
 
     runs: int = 0
     singles: int = 0
@@ -68,8 +68,8 @@ class Tried:
         return f"{line}{larger} tried{known}{idle}{silent}"
 
 
-def _many(number: int, what: str) -> str:
-    return f"{number:,} {what}{'' if number == 1 else 's'}"
+def _many(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 class Search:
@@ -107,9 +107,9 @@ class Search:
                 yield plan
 
     def leave_out(self, plan: Plan) -> bool:
-        """Return whether a plan is not tried, and count it then: less than two misfortunes of it are not known.
+        """True if a plan is not tried, because less than two of its misfortunes are unknown; the plan is counted then.
 
-        What is known stays known, so it makes no difference whether a plan is asked for before or behind its run.
+        Known misfortunes stay known, so the answer for a plan is the same before and after its run.
         """
         left = sum(not self._is_known(item) for item in plan)
         known = left < min(2, len(plan))

@@ -22,7 +22,10 @@ _VARIES: Final = re.compile(r"\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b|(?
 
 
 def story(plan: Plan, passed: Sequence[Observed], broken: Sequence[Observed], question: str = "") -> list[str]:
-    """What went wrong, by what right, and where the two runs part; of a question, why it is one."""
+    """The story of a failure: its cause, the rules that allow it, and the place where the two runs part.
+
+    If it is a question, the story begins with the reason, which is `question`.
+    """
     lines = [f"{'what breaks it:' if len(plan) == 1 else 'what breaks it, all of it together:'}"]
     for item in plan:
         lines.append(f"  {item}")
@@ -60,5 +63,5 @@ def _alike(line: Line) -> Line:
 
 
 def _told(lines: Sequence[Line], all_of_them: int = 0) -> list[str]:
-    told = [f"  {show(at):>10}  {line}" for at, line in lines] or ["  (nothing more)"]
-    return told + ([f"  and {all_of_them - len(lines)} more"] if all_of_them > len(lines) else [])
+    texts = [f"  {show(at):>10}  {line}" for at, line in lines] or ["  (nothing more)"]
+    return texts + ([f"  and {all_of_them - len(lines)} more"] if all_of_them > len(lines) else [])

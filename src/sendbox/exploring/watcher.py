@@ -93,7 +93,7 @@ class Watcher(Watch):
 
     @property
     def idle(self) -> bool:
-        """Whether nothing of the plan happened in the run: it has only rules, and none of them decided anything."""
+        """True if nothing of the plan happened in the run: it has only rules, and none of them decided anything."""
         return bool(self._plan) and not any(
             rules is None or not rules.isdisjoint(self._fired.get(world, ()))
             for world, rules in ((world, _rules(scenario)) for world, scenario in self._plan.items())
@@ -101,7 +101,7 @@ class Watcher(Watch):
 
     @property
     def unused(self) -> bool:
-        """Whether the scenarios in front have rules, and no world ever used one."""
+        """True if the scenarios in front have rules, and no world ever used one."""
         return bool(self._own) and not self.used
 
     # -- as the runtime calls it
@@ -128,7 +128,7 @@ class Watcher(Watch):
         ordinal = self._ordinals.get(hosted, 0)
         plan = self._plan.get(ordinal, {})
         number = len(self._moves.get(hosted, ())) + 1
-        ends = {each["advance"]: duration(each["to"]) for each in plan.get("found", {}).get("advances", ())}
+        ends = {advance["advance"]: duration(advance["to"]) for advance in plan.get("found", {}).get("advances", ())}
         end = ends.get(number)
         if end is None and self._plan and goal.way == "next":  # a misfortune is a step more, and the test counts others
             end = self._usual.get((ordinal, number))
@@ -182,7 +182,7 @@ class Watcher(Watch):
         on = Observer(world, self._served.kinds)
         numbers = range(journal.first, len(journal))
         entries = [on.entry(number) for number in numbers]
-        messages = [{"message_id": each.id, "phone": each.phone} for each in Messaging.of(world).messages]
+        messages = [{"message_id": message.id, "phone": message.phone} for message in Messaging.of(world).messages]
         teller = teller_of(self._served.kinds, entries, messages)
         return [
             (journal.entry(number)[0] - world.start, line)
@@ -202,7 +202,7 @@ class Watcher(Watch):
 
 
 def _rules(scenario: Mapping[str, Any]) -> set[str] | None:
-    """What the rules of a plan are called; None where it says other things too."""
+    """The names of the rules of a plan; None if it has other parts too."""
     lists = [scenario.get(key, ()) for key in LISTS] + [scenario.get("verify", {}).get("rules", ())]
     if scenario.keys() - {"sendbox", "verify", *LISTS}:
         return None

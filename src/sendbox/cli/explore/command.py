@@ -41,7 +41,7 @@ Echo = Callable[[str], object]
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What is to be explored, and how. `time` is in milliseconds; None: what is usual."""
+    """The command to explore, with its options. `time` is in milliseconds; None means the default."""
 
     command: tuple[str, ...]
     scenario: tuple[str, ...] = ("default",)
@@ -55,7 +55,7 @@ class Asked:
     strict: bool = False
 
     def counts(self, kind: FindKind) -> bool:
-        """Whether a find of a kind makes the command fail."""
+        """True if a find of this kind makes the command fail."""
         return self.strict or kind == "bug"
 
     def opened(self, command: Sequence[str]) -> Runs:
@@ -65,17 +65,17 @@ class Asked:
         return Runs(command, scenario=self.scenario, junit=self.junit, jobs=jobs, limit=limit)
 
 
-def run(asked: Asked, echo: Echo, progress: TextIO) -> int:
+def run(settings: Asked, echo: Echo, progress: TextIO) -> int:
     """Explores a command; its exit code. Raises `Failure`."""
-    load(*asked.scenario, env=os.environ)
-    with _ending(), asked.opened(asked.command) as runs:
-        exploration = _Exploration(asked, runs, echo, _Progress(progress))
+    load(*settings.scenario, env=os.environ)
+    with _ending(), settings.opened(settings.command) as runs:
+        exploration = _Exploration(settings, runs, echo, _Progress(progress))
         return exploration.explored()
 
 
-def again(asked: Asked, echo: Echo, progress: TextIO) -> int:
+def again(settings: Asked, echo: Echo, progress: TextIO) -> int:
     """Runs the finds of `sendbox explore` again; the exit code. Raises `Failure`."""
-    load(*asked.scenario, env=os.environ)
+    load(*settings.scenario, env=os.environ)
     try:
         finds = [find for find in found.read(found.FOLDER) if find.command]
     except (OSError, ValueError) as error:
@@ -85,10 +85,10 @@ def again(asked: Asked, echo: Echo, progress: TextIO) -> int:
         return OK
     commands: dict[tuple[str, ...], list[found.Found]] = {}
     for find in finds:
-        commands.setdefault(asked.command or find.command, []).append(find)
+        commands.setdefault(settings.command or find.command, []).append(find)
     broken = False
     for command, of_it in commands.items():
-        with _ending(), asked.opened(command) as runs:
+        with _ending(), settings.opened(command) as runs:
             line = _Progress(progress)
             line.show(f"{shlex.join(command)}: without misfortune")
             _passes(command, runs.first(), line)
@@ -98,10 +98,10 @@ def again(asked: Asked, echo: Echo, progress: TextIO) -> int:
                 line.clear()
                 of_kind = ", a question" if find.kind == "question" else ""
                 echo(one_line(f"{_AGAIN[outcome.broke]}{of_kind}: {find.file.stem} ({find.test}; {find.file})"))
-                broken = broken or (outcome.broke is True and asked.counts(find.kind))
+                broken = broken or (outcome.broke is True and settings.counts(find.kind))
                 if outcome.broke:
-                    for shown in _output(outcome.shown):
-                        echo(shown)
+                    for text in _output(outcome.shown):
+                        echo(text)
     return NO if broken else OK
 
 
@@ -118,15 +118,15 @@ _AGAIN: Final[dict[bool | None, str]] = {
 class _Exploration:
     """The exploration of one command."""
 
-    def __init__(self, asked: Asked, runs: Runs, echo: Echo, progress: _Progress) -> None:
-        self._asked = asked
+    def __init__(self, settings: Asked, runs: Runs, echo: Echo, progress: _Progress) -> None:
+        self._asked = settings
         self._runs = runs
         self._echo = echo
         self._progress = progress
-        self._name = shlex.join(asked.command)
+        self._name = shlex.join(settings.command)
         #: how many runs the search has, once that is known
         self._most = ""
-        self._late = deadline(asked.time)
+        self._late = deadline(settings.time)
         self._passed = Run(None)
         self._done = 0
         #: the smallest plan that broke the client since one was found, its last run, and how often it was broken by it
@@ -136,21 +136,21 @@ class _Exploration:
 
     def explored(self) -> int:
         """The exit code."""
-        asked = self._asked
+        settings = self._asked
         try:
             self._progress.show("without misfortune")
             self._passed = self._runs.first()
-            _passes(asked.command, self._passed, self._progress)
+            _passes(settings.command, self._passed, self._progress)
             if not self._passed.worlds:
                 raise Failure(CANNOT, f"{self._name} opened no world: it has to call the sandbox at SENDBOX_URL")
             result = explore(
                 self._passed,
                 self._run,
                 name=self._name,
-                families=asked.families or USUAL,
-                keep=asked.keep,
-                seed=SEED if asked.seed is None else asked.seed,
-                runs=asked.runs,
+                families=settings.families or USUAL,
+                keep=settings.keep,
+                seed=SEED if settings.seed is None else settings.seed,
+                runs=settings.runs,
                 over=self._over,
                 run_all=self._runs.all,
                 progress=self._count,
@@ -197,9 +197,9 @@ class _Exploration:
 
     def _told(self, find: Find) -> None:
         """A find: its story, the output of the client, and its files."""
-        shown: Shown = find.run.shown
-        test = shown.failed or self._name
-        for line in [f"{_BREAKS[find.kind]}: {test}", *find.story, *_output(shown)]:
+        result: Shown = find.run.shown
+        test = result.failed or self._name
+        for line in [f"{_BREAKS[find.kind]}: {test}", *find.story, *_output(result)]:
             self._echo(one_line(line))
         try:
             files = found.write(found.FOLDER, test, find, self._asked.command)
@@ -234,13 +234,13 @@ def _passes(command: Sequence[str], run: Run, progress: _Progress) -> None:
     if run.broke is False:
         return
     progress.clear()
-    shown: Shown = run.shown
-    raise Failure(CANNOT, f"{shlex.join(command)} fails without misfortune: {shown.ended}", tuple(shown.output))
+    result: Shown = run.shown
+    raise Failure(CANNOT, f"{shlex.join(command)} fails without misfortune: {result.ended}", tuple(result.output))
 
 
-def _output(shown: Shown) -> list[str]:
+def _output(result: Shown) -> list[str]:
     """The last lines of a run, and how it ended."""
-    return ["the last lines of the run that broke:", *(f"  {line}" for line in shown.output), f"  ({shown.ended})"]
+    return ["the last lines of the run that broke:", *(f"  {line}" for line in result.output), f"  ({result.ended})"]
 
 
 class _Progress:

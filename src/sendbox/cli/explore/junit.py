@@ -14,7 +14,7 @@ from sendbox.cli.outcome import CANNOT, Failure
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """What a JUnit file says: the first test that failed, None where all passed."""
+    """The result in a JUnit file: the first test that failed, None if all passed."""
 
     failed: str | None
 
@@ -47,7 +47,7 @@ class Reports:
 
 
 def judged(file: Path) -> Judged | None:
-    """What a JUnit file says; None where it is not there, or is not one."""
+    """The result in a JUnit file; None if the file does not exist, or is not a JUnit file."""
     try:
         root = ET.parse(file).getroot()
     except (OSError, ET.ParseError):

@@ -37,7 +37,7 @@ Scenarios = Mapping[int, Mapping[str, Any]]
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """What a run showed: its exit code (None: it took too long), its last lines, the test that a report says failed."""
+    """The result of a run: its exit code (None if it took too long), last lines, and its failed test by a report."""
 
     code: int | None
     output: tuple[str, ...]
@@ -45,7 +45,7 @@ class Shown:
 
     @property
     def ended(self) -> str:
-        """How it ended, in words."""
+        """The end of the run, in words."""
         if self.failed is not None:
             return f"{self.failed} failed"
         return "it took too long" if self.code is None else f"exit code {self.code}"
@@ -147,13 +147,13 @@ class Runs:
             watcher = server.runtime.watch = Watcher(SERVED)
             watcher.remember(self._passed)
             watcher.begin(plan, observing=True)
-            broke, shown = self._judged(server.origin)
+            broke, result = self._judged(server.origin)
             worlds = server.thread.call(lambda: watcher.end(server.runtime))
         except ScenarioError as error:
             raise Failure(CANNOT, f"a plan cannot be laid in front of what the command opens: {error}") from None
         finally:
             server.stop()
-        return Run(broke, worlds, shown, watcher.idle, shown.ended)
+        return Run(broke, worlds, result, watcher.idle, result.ended)
 
     def _judged(self, origin: str) -> tuple[bool | None, Shown]:
         """Runs the command, and whether it broke."""
@@ -161,5 +161,5 @@ class Runs:
         ended = self._children.run(command, {**os.environ, "SENDBOX_URL": origin}, self._limit)
         report = None if file is None else judged(file)
         failed = None if report is None else report.failed
-        shown = Shown(ended.code, ended.output, failed)
-        return (None if ended.code is None else ended.code != 0 or failed is not None), shown
+        result = Shown(ended.code, ended.output, failed)
+        return (None if ended.code is None else ended.code != 0 or failed is not None), result

@@ -1,1 +1,1 @@
-"""What is looked at beside a world: its past, and another world."""
+"""Views of a world next to the world itself: its past, and a comparison with another world."""

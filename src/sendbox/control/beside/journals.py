@@ -44,7 +44,7 @@ class Difference:
 
     @property
     def context(self) -> list[Entry]:
-        """What is shown before it."""
+        """The entries that are shown before it."""
         return self.before[-CONTEXT:]
 
     @property
@@ -88,7 +88,7 @@ def _edge(journal: Journal, at: int) -> int:
 
 
 def notes(*journals: Journal) -> list[str]:
-    """What is left out of the comparison."""
+    """Notes about the entries that the comparison leaves out."""
     return [
         *(
             f"{journal.name}: the first {journal.lost} entries were forgotten ({journal.bound}); only later instants "

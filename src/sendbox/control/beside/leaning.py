@@ -1,9 +1,8 @@
-"""What a world would have shown under other values of the assumptions that its client relied on.
+"""The results of a world under other values of the assumptions that its client relied on.
 
 The world is made again from its record, once for each other value. What its client saw, the answers to its calls and
 the webhooks, is compared up to the first difference. Nothing is said about what comes after that: the client would have
-acted differently. The module is long because the type of each answer stands with
-the operation.
+acted differently. The module is long because the type of each answer stands with the operation.
 """
 
 from __future__ import annotations
@@ -64,11 +63,11 @@ class Other(NamedTuple):
 
 def others(settings: Any, ids: Iterable[str]) -> list[Other]:
     """Every other value of the settings of some assumptions, in the order of the settings."""
-    wanted = frozenset(ids)
+    assumption_ids = frozenset(ids)
     return [
         Other(row.assumption, name, value)
         for name, row in SETTINGS.items()
-        if row.assumption in wanted
+        if row.assumption in assumption_ids
         for value in row.others(getattr(settings, name))
     ]
 
@@ -107,14 +106,14 @@ class Seen(NamedTuple):
 
     @property
     def place(self) -> str:
-        """What it is, for people."""
+        """The observation as a text for people."""
         if self.kind == "call":
             return f"call {self.number}, {self.view['method']} {self.view['path']}"
         return f"webhook {self.number} to {self.view['target']}"
 
 
 def seen(world: World) -> Iterator[Seen]:
-    """What the client of a world saw, in order."""
+    """The answers and webhooks that the client of a world saw, in order."""
     numbers = {"call": 0, "webhook": 0}
     for entry in world.journal.numbers(_SEEN):
         at, _, subject = world.journal.entry(entry)
@@ -175,13 +174,13 @@ def first_of(
 
 
 def _differs(was: Seen, path: tuple[str | int, ...], a: Any, b: Any) -> First:
-    what, *rest = path
+    part, *rest = path
     place = json_path(rest)
     if isinstance(a, list) and isinstance(b, list):
         old, new = (f"{len(value)} {'entry' if len(value) == 1 else 'entries'}" for value in (a, b))
     else:
         old, new = ("nothing" if value is MISSING else show(value) for value in (a, b))
-    match what:
+    match part:
         case "answer":
             text = f"the answer to {was.place} would have had {new} at {place}, not {old}"
         case "body":
@@ -189,7 +188,7 @@ def _differs(was: Seen, path: tuple[str | int, ...], a: Any, b: Any) -> First:
         case "at":
             text = f"{was.place} would have come at {b}, not at {a}"
         case _:
-            text = f"{was.place} would have had the {what} {b}, not {a}"
+            text = f"{was.place} would have had the {part} {b}, not {a}"
     earlier, later = (None if value is MISSING else value for value in (a, b))
     return First(was.entry, was.place, json_path(path), earlier, later, text)
 
@@ -198,7 +197,10 @@ def _differs(was: Seen, path: tuple[str | int, ...], a: Any, b: Any) -> First:
 
 
 class Again(NamedTuple):
-    """What came of a replay: `differs`, `equal`, `ended` (elsewhere than the record, with nothing to be seen of it)."""
+    """The outcome of a replay: `differs`, `equal`, or `ended`.
+
+    `ended` means that the replay ended at another place than the record, without a visible difference.
+    """
 
     outcome: str
     text: str
@@ -276,13 +278,13 @@ def _with(language: Language, commands: Sequence[tuple[Stamp, Command]], other: 
 
 
 def lines(answer: Mapping[str, Any]) -> list[str]:
-    """What would have been different, a line for each other value; where an assumption without a setting was used."""
-    told = []
+    """The differences, one line for each other value; for an assumption without a setting, its first use."""
+    texts = []
     for row in answer["leaned"]:
-        told += [f"{row['id']}: with {other['setting']}: {other['said']}, {other['text']}" for other in row["others"]]
+        texts += [f"{row['id']}: with {other['setting']}: {other['said']}, {other['text']}" for other in row["others"]]
         if not row["others"]:
-            told.append(f"{row['id']}: {row['title']}: first used at {row['used']['text']}")
-    return told if answer["why"] is None else [*told, f"nothing was replayed: {answer['why']}"]
+            texts.append(f"{row['id']}: {row['title']}: first used at {row['used']['text']}")
+    return texts if answer["why"] is None else [*texts, f"nothing was replayed: {answer['why']}"]
 
 
 class FirstDifference(Answer):
@@ -340,7 +342,7 @@ async def leaning(call: Call, longest: Size = None, most: Count = None) -> Leani
     looked for.
     """
     bound = None if longest is None else whole(longest, "longest", 0)
-    wanted = None if most is None else whole(most, "most", 1)
+    limit = None if most is None else whole(most, "most", 1)
     hosted = call.here
     collected = await call.runtime.tried.present(hosted, await loaded(call.served))
     await hosted.free()
@@ -353,12 +355,12 @@ async def leaning(call: Call, longest: Size = None, most: Count = None) -> Leani
     outcomes: dict[str, list[OtherValue]] = {id_: [] for id_ in rows}
     if why is None:
         before, commands, ends = await hosted.whole(_present(world))
-        found = 0
+        differences = 0
         for other in others(world.assume, rows):
             outcome = await _otherwise(call, other, commands, ends, before)
             outcomes[other.assumption].append(_shown(other, outcome))
-            found += outcome.outcome == "differs"
-            if found == wanted:
+            differences += outcome.outcome == "differs"
+            if differences == limit:
                 break
     on = Observer(world, call.served.kinds)
     return Leaning(
@@ -378,7 +380,7 @@ async def leaning(call: Call, longest: Size = None, most: Count = None) -> Leani
 
 
 def _present(world: World) -> Generator[None, None, tuple[list[Seen], list[tuple[Stamp, Command]], Stamp]]:
-    """What the client saw, the commands, and where the world stands: all of one moment."""
+    """The observations of the client, the commands, and the place of the world, all at one moment."""
     before, commands = [], []
     for item in seen(world):
         before.append(item)

@@ -49,18 +49,18 @@ class Past(Side):
         self._before = 0
 
     def stands_at(self, place: Place) -> bool:
-        """Whether this is the place, or the same command or tick made that entry."""
+        """True if this is the place, or if the same command or tick made that entry."""
         if place.entry is None or self._stands is None or self._stands.entry is None:
             return place == self._stands and self._ended(place.at)
         return self._before <= place.entry < len(self.world.journal)
 
     def _ended(self, at: int) -> bool:
-        """Whether the world, too, has done nothing more up to that instant."""
+        """True if the world, too, has done nothing more up to that instant."""
         stamp, command = self._coming()
         return stamp.at > at or (command is None and stamp.ticks == self.world.ticks)
 
     def leads_to(self, place: Place) -> bool:
-        """Whether the place is still to come."""
+        """True if the place is still to come."""
         return self.world.now <= place.at if place.entry is None else len(self.world.journal) <= place.entry
 
     def go(self, place: Place) -> Steps:
@@ -127,7 +127,7 @@ class Past(Side):
 
 
 async def read(call: Call, row: Operation, values: Mapping[str, Any], then: Any) -> Any:
-    """What an operation answers for a place in the past of its world. Raises `ControlError`, and `Cut`."""
+    """The answer of an operation for a place in the past of its world. Raises `ControlError`, and `Cut`."""
     if values.get("wait") is not None:
         raise ControlError(400, "bad_argument", 'wait: nothing more comes in the past; leave out "wait" or "then"')
     side = await _standing(call, then)
@@ -139,7 +139,7 @@ async def read(call: Call, row: Operation, values: Mapping[str, Any], then: Any)
 
 async def _standing(call: Call, then: Any) -> Past:
     """A side world at the place, with one reader more. The clock of the world runs on meanwhile."""
-    hosted, beside = call.here, call.runtime.beside
+    hosted, side_worlds = call.here, call.runtime.beside
     hosted.controls -= 1
     try:
         await hosted.free()
@@ -148,21 +148,21 @@ async def _standing(call: Call, then: Any) -> Past:
         _ = world.record.opening  # `Cut` where it does not reach back
         place = place_of(world, then)
         async with hosted.replaying:
-            kept: list[Past] = beside.of(world)
+            kept: list[Past] = side_worlds.of(world)
             side = next((side for side in kept if side.stands_at(place)), None)
             arrived = side is not None
             if side is None:
                 idle = [side for side in kept if not side.hosted.readers and side.leads_to(place)]
                 nearest = max(idle, key=lambda side: (side.done, side.world.ticks), default=None)
                 side = Past(call.control, world) if nearest is None else nearest
-            beside.use(side)
+            side_worlds.use(side)
             side.hosted.readers += 1
             if not arrived:
                 try:
                     await Slice().through(side.go(place))
                 except BaseException:
                     side.hosted.readers -= 1
-                    beside.drop(side)
+                    side_worlds.drop(side)
                     raise
             return side
     finally:

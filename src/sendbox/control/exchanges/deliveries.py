@@ -109,16 +109,16 @@ async def deliveries(
 
     every = world.outlets.deliveries
     if last is None:
-        found = await page(every, attrgetter("number"), fits, limit, cursor, order)
+        result = await page(every, attrgetter("number"), fits, limit, cursor, order)
     else:
-        found = Page(await newest(every, fits, last))
+        result = Page(await newest(every, fits, last))
     view: Callable[[Observer, Delivery], Any] = _short if short else delivery_view
-    views = await each(found.items, lambda delivery: view(on, delivery))
-    return Deliveries(deliveries=views, next_cursor=found.cursor)
+    views = await each(result.items, lambda delivery: view(on, delivery))
+    return Deliveries(deliveries=views, next_cursor=result.cursor)
 
 
 def _short(on: Observer, delivery: Delivery) -> ShortWebhook:
-    """What a list shows of a webhook."""
+    """The short form of a webhook, as lists show it."""
     events = [
         {name: cut(value) if isinstance(value, str) else value for name, value in on.event(event).items()}
         for event in delivery.events[:EVENTS]
@@ -128,7 +128,7 @@ def _short(on: Observer, delivery: Delivery) -> ShortWebhook:
 
 
 def found_by(on: Observer) -> dict[str, Key[Delivery]]:
-    """How deliveries are found by the keys of a search."""
+    """The keys of a search for deliveries, by name."""
     country = account_of(on.world).country
     return {
         "to": lambda value: among(
@@ -148,11 +148,11 @@ def found_by(on: Observer) -> dict[str, Key[Delivery]]:
 def _messages(delivery: Delivery) -> list[str]:
     """The ids of the messages that the events of a delivery are about: their results, and replies to them."""
     about = (event[0] if isinstance(event, tuple) else event for event in delivery.events)
-    return [message.id for each in about if (message := getattr(each, "message", None)) is not None]
+    return [message.id for subject in about if (message := getattr(subject, "message", None)) is not None]
 
 
 def _of_events(on: Observer, delivery: Delivery, *names: str) -> list[str]:
-    """What the events of a delivery have in some fields, or in all."""
+    """The texts in some fields, or in all fields, of the events of a delivery."""
     views = (on.event(event) for event in delivery.events)
     return [
         value
@@ -163,7 +163,7 @@ def _of_events(on: Observer, delivery: Delivery, *names: str) -> list[str]:
 
 
 def _ended(this_try: Try) -> str:
-    """How a try ended: a word, or the status."""
+    """The end of a try: a word for the error, or the status."""
     return this_try.error or str(this_try.status or "")
 
 
@@ -185,11 +185,11 @@ async def delivery(call: Call, delivery: str) -> WholeWebhook:
     """
     world = call.here.world
     await through(world.outlets.by_id.read())
-    found = _find(world, delivery)
-    http, on, took = encoded(world, found), Observer(world, call.served.kinds), world.outlets.took
+    webhook = _find(world, delivery)
+    http, on, took = encoded(world, webhook), Observer(world, call.served.kinds), world.outlets.took
     return WholeWebhook(
-        **head_of(on, found),
-        events=[on.event(event) for event in found.events],
+        **head_of(on, webhook),
+        events=[on.event(event) for event in webhook.events],
         tries=[
             TimedTry(
                 at=view.at,
@@ -198,7 +198,7 @@ async def delivery(call: Call, delivery: str) -> WholeWebhook:
                 rule=view.rule,
                 took=None if not _ended(this_try) else show(took.get(this_try, 0)),
             )
-            for view, this_try in zip(tries_of(found), found.tries, strict=True)
+            for view, this_try in zip(tries_of(webhook), webhook.tries, strict=True)
         ],
         request=SentRequest(
             method=http.method,
@@ -206,14 +206,14 @@ async def delivery(call: Call, delivery: str) -> WholeWebhook:
             headers=[list(header) for header in http.headers],
             body=http.body.decode("utf-8", "replace"),
         ),
-        signature=_signature(found, http),
-        next_try=await _next_try(world, found),
-        acts=[act for act, states in ACTS.items() if found.state in states],
+        signature=_signature(webhook, http),
+        next_try=await _next_try(world, webhook),
+        acts=[act for act, states in ACTS.items() if webhook.state in states],
     )
 
 
 def _signature(delivery: Delivery, http: policy.HttpCall) -> Signature | None:
-    """How a receiver checks a request; `right` is false where a rule spoils it."""
+    """The signature with which a receiver checks a request; `right` is false if a rule makes it wrong."""
     value = next((value for name, value in http.headers if name == policy.SIGNATURE), None)
     if value is None:
         return None

@@ -104,14 +104,14 @@ async def requests(
         else:
             numbers = journal.find(code, looked[1] if looked[0] is world else start + 1)
         length = len(journal)
-        found = await chosen(numbers, fits, most + 1)  # one more says that there is more
+        matching = await chosen(numbers, fits, most + 1)  # one more says that there is more
         looked = (world, length)  # entries are only added, so none is read twice
-        return (world, found) if found else None
+        return (world, matching) if matching else None
 
-    found = await wait_for(hosted, wait, look)
-    if found is None:
+    result = await wait_for(hosted, wait, look)
+    if result is None:
         return Requests(requests=[], more=False, next_cursor=None)
-    world, numbers = found
+    world, numbers = result
     more, numbers = len(numbers) > most, numbers[:most]
     view: Callable[[int], Any] = partial(_short, world) if short else Observer(world, call.served.kinds).entry
     views = await each(numbers, view)
@@ -119,7 +119,7 @@ async def requests(
 
 
 def _short(world: World, number: int) -> ShortRequest:
-    """What a list shows of a call: not what was sent and answered, and how much was remarked about it."""
+    """The short form of a call, as lists show it: without request and response, with the number of remarks."""
     at, _, record = world.journal.entry(number)
     return ShortRequest(
         n=number,
@@ -161,7 +161,7 @@ async def export_request(call: Call, n: Whole, as_: Annotated[Any, AS] = "curl")
 
 
 def found_by(world: World) -> dict[str, Key[Timed]]:
-    """How calls are found by the keys of a search."""
+    """The keys of a search for calls, by name."""
     country = account_of(world).country
     return {
         "to": lambda value: among(written.pattern(value, country).matches, lambda called: phones_of(world, called[1])),

@@ -153,13 +153,13 @@ def _file(call: Call, as_: Any, proof: Proof, recorded: dict[str, Any] | None) -
 
 
 def _ends_early(world: World) -> bool:
-    """Whether the scenario, played until nothing is due, would go on beyond the present of the world."""
+    """True if the scenario, played until nothing is due, would go on beyond the present of the world."""
     lapsed = next(world.journal.numbers(frozenset({"lapse"})), None)
     return world.timeline.next_due() is not None or lapsed is not None
 
 
 def _base(language: Language, blueprint: Blueprint) -> dict[str, Any]:
-    """What the scenario of an export begins with."""
+    """The first keys of the scenario of an export."""
     if of_the_library(language, blueprint):
         return {"sendbox": 1, "name": f"{blueprint.name}, exported", "extends": blueprint.name}
     return source_of(blueprint)

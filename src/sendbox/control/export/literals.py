@@ -25,8 +25,8 @@ class Literals:
             pieces = [part for piece in pieces for part in ([piece] if piece in known else _split(piece, name))]
         if len(pieces) == 1:
             return f'"{_escaped(value)}"'
-        shown = (f"{{{known[piece]}}}" if piece in known else _escaped(piece, braces=True) for piece in pieces)
-        return f'f"{"".join(shown)}"'
+        parts = (f"{{{known[piece]}}}" if piece in known else _escaped(piece, braces=True) for piece in pieces)
+        return f'f"{"".join(parts)}"'
 
     def value(self, value: Any, indent: int = 0, used: int = 0) -> str:
         """A JSON value; one that does not fit on its line is broken after each item. `used` columns are taken."""
@@ -54,13 +54,13 @@ class Literals:
     def call(self, function: str, positional: list[Any], named: Mapping[str, Any], indent: int = 4) -> str:
         """A call; arguments whose names are not identifiers of Python are given as a mapping."""
         odd = {name: value for name, value in named.items() if not name.isidentifier() or keyword.iskeyword(name)}
-        shown = [self.value(item, indent) for item in positional]
-        shown += [
+        arguments = [self.value(item, indent) for item in positional]
+        arguments += [
             f"{name}={self.value(item, indent, len(name) + 40)}" for name, item in named.items() if name not in odd
         ]
         if odd:
-            shown.append(f"**{self.value(odd, indent, 40)}")
-        return broken(function, shown, indent)
+            arguments.append(f"**{self.value(odd, indent, 40)}")
+        return broken(function, arguments, indent)
 
 
 def broken(function: str, arguments: Sequence[str], indent: int = 4, room: int = WIDTH) -> str:
@@ -80,8 +80,8 @@ def _split(piece: str, name: str) -> list[str]:
 
 
 def _escaped(text: str, *, braces: bool = False) -> str:
-    shown = "".join(
+    escaped = "".join(
         char if char.isprintable() else char.encode("unicode_escape", "surrogatepass").decode()
         for char in text.replace("\\", "\\\\").replace('"', '\\"')
     )
-    return shown.replace("{", "{{").replace("}", "}}") if braces else shown
+    return escaped.replace("{", "{{").replace("}", "}}") if braces else escaped

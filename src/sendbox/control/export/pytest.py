@@ -28,7 +28,7 @@ _NESTED: Final = 50
 
 @dataclass(frozen=True, slots=True)
 class About:
-    """What a file says of the world it was made of. `scenario` is a name of the library, or the YAML text."""
+    """The facts that a file states about its world. `scenario` is a name of the library, or the YAML text."""
 
     scenario: str
     digest: str
@@ -122,7 +122,7 @@ class _File:
         return [*lines, body, f'    assert sendbox.digest == "{about.digest}"']
 
     def _client(self, body: str) -> list[str]:
-        """What its calls need."""
+        """The lines that define the client and the key that the calls need."""
         late = any(isinstance(step, Called) and step.record.fault is not None for step in self._script.steps)
         patient = ", timeout=None" if late else ""  # only what never comes is a timeout then
         lines = [f"    client = httpx.Client(transport=sendbox.transport, base_url=sendbox.origin{patient})"]

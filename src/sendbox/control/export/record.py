@@ -100,9 +100,9 @@ def _place(stamp: Stamp) -> dict[str, Any]:
 def _fields(command: Command) -> dict[str, Any]:
     fields = command._asdict()
     names = sorted(fields, key=_LAST.__contains__)
-    shown = {_KEYS.get(name, name): _write(name, fields[name]) for name in names}
+    values = {_KEYS.get(name, name): _write(name, fields[name]) for name in names}
     compiled = [name for name, value in fields.get("arguments", {}).items() if isinstance(value, Blueprint)]
-    return shown | ({"scenarios": compiled} if compiled else {})
+    return values | ({"scenarios": compiled} if compiled else {})
 
 
 def _write(name: str, value: Any) -> Any:

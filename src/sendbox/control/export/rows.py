@@ -40,7 +40,7 @@ class Done:
 
     @property
     def refused(self) -> bool:
-        """Whether it was refused although it changed something."""
+        """True if it was refused although it changed something."""
         return self.act is not None and self.act.refused
 
 
@@ -53,12 +53,13 @@ class Look(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Exported:
-    """How an act is repeated.
+    """The ways to repeat an act.
 
-    `entry` makes the entry of a timeline, without its instant, or raises `NoEntry`; None where none does it. An entry
-    comes before all that is due at its instant: where an attempt reached a state of `sooner` first, that is not what
-    happened; only one to the phone of the act counts if it is `by_phone`. `line` writes it in Python; None stands for
-    the operation of that name. `look` is for names that such an act may hold, and no answer gave.
+    `entry` makes the entry of a timeline, without its instant, or raises `NoEntry`; None if no entry can repeat the
+    act. An entry comes before everything that is due at its instant, so it repeats the act wrongly if an attempt
+    reached a state of `sooner` first; with `by_phone` only an attempt to the phone of the act counts. `line` writes the
+    act in Python; None stands for the operation of that name. `look` finds names that the act may have and that no
+    answer gave.
     """
 
     entry: Callable[[Any, Done], dict[str, Any]] | None = None

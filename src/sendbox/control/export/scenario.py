@@ -164,14 +164,14 @@ class _Writer:
         self.traffic.append({**entry, "request": request, **expect})
 
     def _entry(self, at: int, name: str | None = None) -> dict[str, Any]:
-        """What every entry of the traffic begins with."""
+        """The first keys of every entry of the traffic."""
         if self._settled and at == self._last and self.traffic:
             self.traffic.append({"at": self._at(at), "control": {"operation": "advance", "arguments": {"by": 0}}})
         self._last, self._settled = at, False
         return {"at": self._at(at)} if name is None else {"at": self._at(at), "name": name}
 
     def _request(self, step: Called) -> dict[str, Any]:
-        """What a call asks for. Raises `_Unsaid` for what no entry can express."""
+        """The request of a call, as an entry has it. Raises `_Unsaid` if no entry can express the call."""
         record = step.record
         if step.call.body is None:
             raise _Unsaid("a body that is too long to be read")
@@ -205,7 +205,7 @@ class _Writer:
         return {**request, **_content(step)} if step.body else request
 
     def _carried(self, step: Called, part: str | None) -> dict[str, Any]:
-        """What a call carries, as an entry of traffic has it. Raises `_Unsaid` for what none has."""
+        """The content of a call, as an entry of the traffic has it. Raises `_Unsaid` if no entry can have it."""
         record, body = step.record, step.body
         form = (record.content_type or b"").partition(b";")[0].strip().lower() == FORM
         if part == "query":
@@ -291,7 +291,7 @@ class _Writer:
         return [*self.rules.get(where, []), *(written or [])]
 
     def _control(self, step: Done) -> None:
-        """What was done, as an entry of the traffic that does it through control."""
+        """Adds an entry to the traffic that repeats the act through control."""
         self._now = step.at
         try:
             if step.act is None:  # a browser opened a link

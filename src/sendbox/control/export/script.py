@@ -1,7 +1,7 @@
-"""What was done to a world, step by step, so that it can be repeated: calls, acts of testers, and moves of the clock.
+"""The steps that were done to a world, so that they can be repeated: calls, acts of testers, and moves of the clock.
 
-The steps are read from the record, their results from the journal. What came while the world advanced, such as
-calls of a receiver, is repeated once its instant has settled.
+The steps are read from the record, their results from the journal. Calls that came while the world advanced,
+such as those of a receiver, are repeated once their instant has settled.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class Called:
 
     @property
     def broken(self) -> bool:
-        """Whether the client got no whole answer: nothing of HTTP, nothing at all, or the first half of one."""
+        """True if the client got no whole answer: no HTTP, nothing at all, or the first half of an answer."""
         fault = self.record.fault
         return fault is not None and fault.rule.fault.broken
 
@@ -85,7 +85,7 @@ class Script:
 
 
 def script(world: World) -> Script:
-    """What was done to a world since its epoch began. Raises `Cut`."""
+    """The steps that were done to a world since its epoch began. Raises `Cut`."""
     result = Script()
     _ = world.record.opening
     journal, record = world.journal, world.record
@@ -142,7 +142,7 @@ def _begun(record: Record) -> list[bool]:
 
 
 def _last(world: World, number: int) -> bool:
-    """Whether only deliveries, other calls and its own messages follow a call at its instant."""
+    """True if only deliveries, other calls and its own messages follow a call at its instant."""
     at, _, called = world.journal.entry(number)
     for later in range(number + 1, len(world.journal)):
         instant, code, about = world.journal.entry(later)
@@ -156,14 +156,14 @@ def _last(world: World, number: int) -> bool:
 
 
 def whole(script: Script) -> bool:
-    """Whether nothing is missing that the digest depends on."""
+    """True if nothing is missing that the digest depends on."""
     return not any(line.startswith(("entry ", "the first ")) for line in script.left_out)
 
 
 def _outcomes(world: World) -> dict[str, list[int | str]]:
-    """How tries ended, a status or a word for each, of deliveries with one that did not end in 200.
+    """The ends of tries, a status or a word for each, of deliveries with a try that did not end in 200.
 
-    Copies with the same id share a list, in the order of their tries. What a rule answered is left out: the
+    Copies with the same id share a list, in the order of their tries. Tries that a rule answered are left out: the
     rule answers again.
     """
     outcomes: dict[str, list[int | str]] = {}

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def stem(world_id: str) -> str:
-    """What a file of this world is called."""
+    """The name of a file of this world, without its ending."""
     return re.sub(r"[^0-9A-Za-z]+", "_", world_id).strip("_").lower() or "world"
 
 
@@ -24,7 +24,7 @@ def name_or_text(language: Language, blueprint: Blueprint) -> str:
 
 
 def of_the_library(language: Language, blueprint: Blueprint) -> bool:
-    """Whether it is the scenario of its name in the library."""
+    """True if it is the scenario that has this name in the library."""
     return blueprint.name in library.names() and _is(language.load(blueprint.name), blueprint)
 
 

@@ -65,11 +65,11 @@ class Report(Sum):
     @property
     def scope(self) -> list[str] | None:
         """The operations of the scope in the order of the catalog, None for all."""
-        wanted = self._calls() if self._scope == USED else self._scope or self.declared
-        return [name for name in self.catalog.rows if name in wanted] if wanted or self._scope == USED else None
+        operations = self._calls() if self._scope == USED else self._scope or self.declared
+        return [name for name in self.catalog.rows if name in operations] if operations or self._scope == USED else None
 
     def _calls(self) -> Counter[str]:
-        """How often each operation was called."""
+        """The number of calls of each operation."""
         calls: Counter[str] = Counter()
         for name, count in self.tally.get("operations", {}).items():
             calls[name.partition(" ")[0]] += count
@@ -106,7 +106,7 @@ class Report(Sum):
         return [(item, count) for *_, item, count in counted]
 
     def figures(self, dimension: str | None = None) -> tuple[int, int]:
-        """How many items were tried, of how many; of one dimension, or of all."""
+        """The number of items that were tried, and the number of all items; of one dimension, or of all."""
         counted = [
             count for name in self.catalog.headings if dimension in (None, name) for _, count in self.items(name)
         ]
@@ -209,12 +209,12 @@ class Report(Sum):
             if never:
                 yield ""
                 yield f"{heading}, never tried:"
-                shown = never[:most]
-                width = min(48, max(len(item.name) for item in shown))
-                for item in shown:
+                listed = never[:most]
+                width = min(48, max(len(item.name) for item in listed))
+                for item in listed:
                     yield f"  {item.name:<{width}}  {item.snippet}"
-                if len(never) > len(shown):
-                    yield f"  and {len(never) - len(shown)} more"
+                if len(never) > len(listed):
+                    yield f"  and {len(never) - len(listed)} more"
         if self.leaned:
             yield ""
             yield "Assumptions leaned on:"

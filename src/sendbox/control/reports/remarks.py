@@ -1,4 +1,4 @@
-"""What is remarked on in a report, in lines: refusals, rejections, advice, webhooks and messages that failed."""
+"""The remarks of a report, in lines: refusals, rejections, advice, webhooks and messages that failed."""
 
 from __future__ import annotations
 
@@ -47,5 +47,5 @@ def of_warning(warning: Item) -> str:
 def _finding(finding: Item) -> str:
     """A finding in one line, with its value where the message does not contain it."""
     value = finding["value"]
-    shown = "" if value is None or value[:_SAID] in finding["message"] else f" (there is {value})"
-    return f"{finding['message']} at {finding['path']}{shown}"
+    suffix = "" if value is None or value[:_SAID] in finding["message"] else f" (there is {value})"
+    return f"{finding['message']} at {finding['path']}{suffix}"

@@ -135,12 +135,12 @@ async def report(
     judged: Verdict = await verdict(call, ended=ended)
     everything: Assumptions = await assumptions(call)
     covered: Covered = await coverage(call)
-    shown = await world(call)
+    world_view = await world(call)
     sent = await _sent(call)
     story, coming = await _story(call, most, sent)
     document = Report(
         sendbox=__version__,
-        world=shown,
+        world=world_view,
         scenario=await scenario(call),
         settings=everything.settings,
         findings=await _findings(call, sent),
@@ -151,7 +151,7 @@ async def report(
         coverage=ReportedCoverage(scope=covered.scope, total=covered.total, dimensions=covered.dimensions),
         assumptions=_leaned(everything),
         digest=await digest(call),
-        record=f"{call.origin}/_sandbox/worlds/{quote(shown['id'], safe='')}/record",
+        record=f"{call.origin}/_sandbox/worlds/{quote(world_view['id'], safe='')}/record",
     )
     if format == "json" or call.served.document is None:
         return document
@@ -171,7 +171,7 @@ async def _sent(call: Call) -> list[Any]:
 
 
 async def _findings(call: Call, sent: Sequence[Mapping[str, Any]]) -> list[str]:
-    """What was refused, rejected or failed, in lines; those that are alike once."""
+    """Lines about refusals, rejections and failures; equal lines appear once."""
     world, kinds = call.here.world, call.served.kinds
     journal = world.journal
     requests = CODE["request"]
@@ -182,12 +182,12 @@ async def _findings(call: Call, sent: Sequence[Mapping[str, Any]]) -> list[str]:
         return code in others or bool(code == requests and about.findings)
 
     numbers = await chosen(range(journal.first, len(journal)), fits)
-    found: dict[bool, list[str]] = {True: [], False: []}
+    remarks: dict[bool, list[str]] = {True: [], False: []}
     for entry in await each(numbers[-LOOKED_AT:], Observer(world, kinds).entry):
         called = entry["kind"] == "request"
-        found[called] += of_request(entry) if called else [entry["message"]]
+        remarks[called] += of_request(entry) if called else [entry["message"]]
     lost = [of_lost(message) for message in sent if message["result"] in LOST and not message["unsettled"]]
-    return counted(found[True], found[False], await _failed(call), lost)
+    return counted(remarks[True], remarks[False], await _failed(call), lost)
 
 
 async def _failed(call: Call) -> list[str]:
@@ -201,8 +201,8 @@ async def _failed(call: Call) -> list[str]:
         return (status, error) != (None, None) and not succeeded(status, error)
 
     on = Observer(world, call.served.kinds)
-    found = await newest(world.outlets.deliveries, fits, LOOKED_AT)
-    failed = await each(found, lambda delivery: delivery_view(on, delivery))
+    deliveries = await newest(world.outlets.deliveries, fits, LOOKED_AT)
+    failed = await each(deliveries, lambda delivery: delivery_view(on, delivery))
     tries = sum(this_try.error == NOT_FETCHED for delivery in failed for this_try in delivery.tries)
     return [*([of_warning(unfetched(world.id, tries))] if tries else []), *map(of_failed, failed)]
 
@@ -220,16 +220,16 @@ async def _advice(call: Call) -> list[ReportedAdvice]:
 
 
 async def _story(call: Call, most: int, sent: Sequence[Mapping[str, Any]]) -> tuple[ReportedStory, list[str]]:
-    """What happened, and lines about what is still to come."""
+    """The story of the events so far, and lines about what is still to come."""
     kinds = call.served.kinds
-    seen: Journal = await journal(call, last=LOOKED_AT)
-    teller = teller_of(kinds, seen.entries, sent)
-    narrated = [line for line in await each(seen.entries, partial(told, teller)) if line is not None]
+    recent: Journal = await journal(call, last=LOOKED_AT)
+    teller = teller_of(kinds, recent.entries, sent)
+    narrated = [line for line in await each(recent.entries, partial(told, teller)) if line is not None]
     lines = collapsed(narrated)
     story = ReportedStory(
         lines=[ReportedLine(at=moment(instant(line.at)), text=line.text, tone=line.tone) for line in lines[-most:]],
         told=len(narrated),
-        entries=seen.length,
+        entries=recent.length,
         left_out=max(len(lines) - most, 0),
     )
     return story, to_come(teller, await pending(call, limit=COMING))

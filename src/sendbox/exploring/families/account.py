@@ -17,9 +17,9 @@ _TEMPLATE: Final = ("PAUSED", "DISABLED")
 _NUMBER: Final = "RESTRICTED"
 
 
-def _happens(at: int, **what: Any) -> dict[str, Any]:
+def _happens(at: int, **fields: Any) -> dict[str, Any]:
     """An entry of the timeline comes before what else happens at its instant."""
-    return {"timeline": [{"at": later(at), **what}]}
+    return {"timeline": [{"at": later(at), **fields}]}
 
 
 def _attempts(world: Census) -> Iterator[tuple[Sent, Tried]]:
@@ -33,9 +33,9 @@ def _credit(kind: Kind, world: Census) -> Iterator[Spot]:
         yield Spot(kind, world.ordinal, place, f"{world.ordinal} account", kind.name, (value,))
 
 
-def _used(kind: Kind, world: Census, what: str, message: Sent, attempt: Tried, *values: Value) -> Spot:
+def _used(kind: Kind, world: Census, subject: str, message: Sent, attempt: Tried, *values: Value) -> Spot:
     """A spot at something that an attempt uses."""
-    place = f"{what} at {later(attempt.at)}"
+    place = f"{subject} at {later(attempt.at)}"
     return Spot(kind, world.ordinal, place, about_message(world, message), kind.name, values)
 
 
@@ -45,7 +45,7 @@ def _once(spots: Iterator[Spot]) -> Iterator[Spot]:
 
 
 def _sender(kind: Kind, world: Census) -> Iterator[Spot]:
-    def found() -> Iterator[Spot]:
+    def spots() -> Iterator[Spot]:
         for message, attempt in _attempts(world):
             withdrawn = (FAMILY[attempt.channel], attempt.sender)
             if withdrawn not in world.senders:
@@ -57,22 +57,22 @@ def _sender(kind: Kind, world: Census) -> Iterator[Spot]:
             value = Value("is withdrawn", _happens(attempt.at, account={"senders": left}))
             yield _used(kind, world, f"the {withdrawn[0]} sender {attempt.sender}", message, attempt, value)
 
-    return _once(found())
+    return _once(spots())
 
 
 def _number(kind: Kind, world: Census) -> Iterator[Spot]:
-    def found() -> Iterator[Spot]:
+    def spots() -> Iterator[Spot]:
         for message, attempt in _attempts(world):
             if attempt.number:
                 change = {"phone_number": attempt.number, "status": _NUMBER}
                 value = Value(f"is {_NUMBER.lower()}", _happens(attempt.at, number=change))
                 yield _used(kind, world, f"the business number {attempt.number}", message, attempt, value)
 
-    return _once(found())
+    return _once(spots())
 
 
 def _template(kind: Kind, world: Census) -> Iterator[Spot]:
-    def found() -> Iterator[Spot]:
+    def spots() -> Iterator[Spot]:
         for message, attempt in _attempts(world):
             if attempt.template is None:
                 continue
@@ -84,7 +84,7 @@ def _template(kind: Kind, world: Census) -> Iterator[Spot]:
             ]
             yield _used(kind, world, f"the template {name} ({language})", message, attempt, *values)
 
-    return _once(found())
+    return _once(spots())
 
 
 KINDS: Final = (

@@ -98,9 +98,9 @@ def _limited(kind: Kind, world: Census) -> Iterator[Spot]:
 
 
 def _repeated(misfortune: Misfortune, passed: Census, broken: Census) -> bool:
-    """Return whether the client gave up a call that failed, or made it again until it was taken and sent nothing twice.
+    """True if the client gave up a call that failed, or repeated it until it was accepted and sent nothing twice.
 
-    Who gives a call up may tell its caller so: whether it should have tried again, only its author knows.
+    A client that gives up a call may tell its own caller so; only its author knows if it should have tried again.
     """
     assert misfortune.spot.row is not None
     operation, ordinals = misfortune.spot.row
@@ -111,9 +111,9 @@ def _repeated(misfortune: Misfortune, passed: Census, broken: Census) -> bool:
 
 
 def _looked(misfortune: Misfortune, passed: Census, broken: Census) -> bool:
-    """Whether the client did not make a call again whose answer was lost, or asked what had become of it before.
+    """True if the client did not repeat a call whose answer was lost, or asked for its result before it did.
 
-    Where the clock stands, no list has yet what was sent.
+    While the clock does not move, no list has the messages that were just sent.
     """
     if _made(broken) <= _made(passed):
         return True
@@ -125,7 +125,7 @@ def _looked(misfortune: Misfortune, passed: Census, broken: Census) -> bool:
 
 
 def _made(world: Census) -> Counter[tuple[str, ...]]:
-    """What calls have made, counted: messages and sessions, by their phones."""
+    """The messages and sessions that calls have made, counted by their phones."""
     messages = (("message", message.phone, message.operation, *message.channels) for message in world.messages)
     return Counter([*messages, *(("session", session.phone) for session in world.sessions)])
 

@@ -29,12 +29,12 @@ def spot(kind: Kind, world: Census, event: Posted, values: list[Value]) -> Spot:
 
 
 def deciding(world: Census) -> bool:
-    """Whether the test itself decides about deliveries, by a rule or as a receiver that refuses: it may count tries."""
+    """True if the test itself decides about deliveries, by a rule or as a receiver that refuses: it may count tries."""
     return any(event.own and (event.struck or event.refused) for event in world.events)
 
 
 def pauses(world: Census, event: Posted) -> list[tuple[int, str]]:
-    """How much later it may come within its advance: behind each later event there, and at the end."""
+    """The delays that are possible for an event within its advance: behind each later event there, and at the end."""
     room = event.until - event.at
     following = [
         other

@@ -28,17 +28,17 @@ _AWKWARD: Final = (
 
 
 def _had(attempt: Tried, at: int) -> bool:
-    """Whether the phone may have an attempt at an instant, as far as is known."""
+    """True if the phone may have an attempt at an instant, as far as is known."""
     before = [result for result, reached in attempt.results if reached < at]
     return bool(before) and (before[-1] == "sending" or REACH[CODES[before[-1]]] > 0)
 
 
 def _newest(message: Sent, same: Iterable[Sent], at: int) -> bool:
-    """Whether the last attempt of a message is the newest that its phone has at an instant."""
+    """True if the last attempt of a message is the newest that its phone has at an instant."""
     had = [
-        (attempt.results[0][1], each.ordinal, number)
-        for each in same
-        for number, attempt in enumerate(each.attempts, 1)
+        (attempt.results[0][1], other.ordinal, number)
+        for other in same
+        for number, attempt in enumerate(other.attempts, 1)
         if _had(attempt, at)
     ]
     return max(had)[1:] == (message.ordinal, len(message.attempts)) if had else False

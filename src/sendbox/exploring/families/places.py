@@ -18,18 +18,18 @@ def ordinal(number: int) -> str:
 
 def event_words(event: Posted) -> str:
     """An event by its place."""
-    what = event.result or {"incomingReplyMessage": "reply", "incomingMessage": "inbound message"}.get(
+    name = event.result or {"incomingReplyMessage": "reply", "incomingMessage": "inbound message"}.get(
         event.event, event.event
     )
     by = f" by {event.gateway}" if event.gateway else ""
     whom = f" of {event.phone}" if event.phone else ""
-    return f"the {ordinal(event.ordinal)} webhook {what}{by}{whom}"
+    return f"the {ordinal(event.ordinal)} webhook {name}{by}{whom}"
 
 
 def event_when(event: Posted) -> dict[str, Any]:
     """The conditions of a rule of `webhooks` that find it."""
-    asked = {"event": event.event, "gateway": event.gateway, "phone": event.phone, "result": event.result}
-    return {**{name: value for name, value in asked.items() if value}, "nth": event.ordinal}
+    conditions = {"event": event.event, "gateway": event.gateway, "phone": event.phone, "result": event.result}
+    return {**{name: value for name, value in conditions.items() if value}, "nth": event.ordinal}
 
 
 def call_words(call: Called) -> str:
@@ -61,7 +61,7 @@ def message_when(message: Sent, attempt: int) -> dict[str, Any]:
 
 
 def about_message(world: Census, message: Sent) -> str:
-    """What misfortunes of one message are about."""
+    """The subject of misfortunes of one message."""
     return f"{world.ordinal} message {message.phone} {message.ordinal}"
 
 

@@ -31,7 +31,7 @@ def _reach(result: str) -> int:
 
 
 def _legal(channel: str, results: Sequence[str]) -> bool:
-    """Whether an attempt may go this way."""
+    """True if an attempt may have these results in this order."""
     return all(LEGAL[channel][CODES[one]][CODES[other]] for one, other in pairwise((STATES[ACCEPTED], *results)))
 
 
@@ -103,7 +103,7 @@ def _other_ends(kind: Kind, world: Census, *, moves_on: bool) -> Iterator[Spot]:
 
 
 def _leaves(attempt: Tried, way: Sequence[str]) -> bool:
-    """Whether a way ends badly before the condition of its step is met."""
+    """True if a way ends badly before the condition of its step is met."""
     return not _reach(way[-1]) and not any(_reach(result) >= _reach(attempt.condition) for result in way)
 
 
@@ -130,7 +130,7 @@ def _left_out(kind: Kind, world: Census) -> Iterator[Spot]:
         values = []
         for place, (result, _) in enumerate(attempt.results[:-1]):
             path = (*attempt.results[:place], *attempt.results[place + 1 :])
-            if _legal(attempt.channel, [each for each, _ in path]):
+            if _legal(attempt.channel, [state for state, _ in path]):
                 values.append(Value(f"is never {result}, {path[place][0]} follows", _part(message, number, path)))
         yield from _spot(kind, world, message, number, values)
 
@@ -152,9 +152,9 @@ def _late(kind: Kind, world: Census) -> Iterator[Spot]:
 
 def _missing(attempt: Tried, at: int) -> Path:
     """A way whose condition is first met at an instant after the ttl."""
-    seen = attempt.condition == "seen" and _legal(attempt.channel, WAYS["seen"])
-    way = WAYS["seen" if seen else "delivered"]
-    first = next((place for place, each in enumerate(way) if _reach(each) >= _reach(attempt.condition)), len(way) - 1)
+    until_seen = attempt.condition == "seen" and _legal(attempt.channel, WAYS["seen"])
+    way = WAYS["seen" if until_seen else "delivered"]
+    first = next((place for place, state in enumerate(way) if _reach(state) >= _reach(attempt.condition)), len(way) - 1)
     return [(result, at if place >= first else attempt.at + place * _STEP) for place, result in enumerate(way)]
 
 

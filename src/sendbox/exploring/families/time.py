@@ -27,7 +27,9 @@ STARTS: Final = (
 
 
 def _start(kind: Kind, world: Census) -> Iterator[Spot]:
-    values = [Value(f"is {instant}, a second before {what}", {"clock": {"start": instant}}) for instant, what in STARTS]
+    values = [
+        Value(f"is {instant}, a second before {moment}", {"clock": {"start": instant}}) for instant, moment in STARTS
+    ]
     place, about = "the start of the world", f"{world.ordinal} time"
     yield Spot(kind, world.ordinal, place, about, "start", tuple(values), ANY_TIME)
 
@@ -57,13 +59,13 @@ def _ends(world: Census, session: Session, move: Moved) -> Iterator[Value]:
 
 
 def _quiet(world: Census, first: int, last: int) -> bool:
-    """Whether nothing happens between two instants, both left out."""
+    """True if nothing happens between two instants, both excluded."""
     return not any(first < at < last for at in world.happened)
 
 
 def _moved(move: Moved, end: int, says: str) -> Value:
-    found: dict[str, Any] = {"advances": [{"advance": move.ordinal, "to": later(end)}]}
-    return Value(says, {"found": found})
+    part: dict[str, Any] = {"advances": [{"advance": move.ordinal, "to": later(end)}]}
+    return Value(says, {"found": part})
 
 
 KINDS: Final = (
