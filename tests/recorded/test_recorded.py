@@ -120,7 +120,6 @@ def test_the_catalogue_is_covered() -> None:
 
 #: Operations that no recorded call carries out, and why.
 UNREACHED: Final = {
-    "outbox": "it ends with the next release; a call of it is among the requests",
     "schema": "it is a file of this repository; that it takes no arguments is recorded",
     "stream_worlds": "it has no end; that it refuses a position is recorded",
     "stream": "it has no end; that it refuses a world that is not open is recorded",
