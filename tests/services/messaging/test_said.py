@@ -12,7 +12,7 @@ from sendbox.engine.texts import FAKES, POOL, Fake, Gap, Text
 from sendbox.engine.world import World
 from sendbox.services.account.account import Account
 from sendbox.services.messaging.content.gaps import GAPS, Line
-from sendbox.services.messaging.content.interpolation import fill
+from sendbox.services.messaging.content.text import fill
 from sendbox.services.messaging.messaging import Messaging
 from sendbox.services.messaging.model import Shortening
 from sendbox.services.messaging.rules.rules import Reply, Rule

@@ -18,8 +18,7 @@ from sendbox.services import limits
 from sendbox.services.advice import NO_TARGET, advise
 from sendbox.services.messaging.accept import outlet_for
 from sendbox.services.messaging.channels import CONVERSING, FAMILY, LEGAL
-from sendbox.services.messaging.content.interpolation import fill
-from sendbox.services.messaging.content.text import Prepared, id_query
+from sendbox.services.messaging.content.text import Prepared, fill, id_query
 from sendbox.services.messaging.records import Attempt, Inbound, Link, Message
 from sendbox.services.messaging.results import DELIVERED, SEEN, SENDING, SENT
 

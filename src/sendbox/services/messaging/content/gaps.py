@@ -1,4 +1,4 @@
-"""The gaps of a text (`engine/texts.py`) that a message can fill. `interpolation.py` fills them."""
+"""The gaps of a text (`engine/texts.py`) that a message can fill. `text.py` fills them."""
 
 from __future__ import annotations
 
