@@ -1,4 +1,4 @@
-"""Advice on what will happen to a legal message: its texts, its times, its senders, and where its events go (§2.1, A59).
+"""Advice on what will happen to a legal message: its texts, times, numbers and senders (A59), and where its events go.
 
 All of it is on the way of every message, so each remark begins with a test that costs next to nothing; texts are made
 only when there is something to say.
