@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from sendbox.engine.delivery.batches import Outlet
-    from sendbox.services.messaging.content.gaps import Line
     from sendbox.services.messaging.home import Home
     from sendbox.services.messaging.model import PhoneSpec
+    from sendbox.services.messaging.rules.rules import Line
 
 #: The number a phone writes to when nothing else is said and the account has none of its own.
 DEFAULT_NUMBER: Final = "420900000000"

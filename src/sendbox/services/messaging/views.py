@@ -23,9 +23,9 @@ from sendbox.services.ports import Phoning, Share, account_of
 if TYPE_CHECKING:
     from sendbox.engine.kinds.upcoming import About
     from sendbox.engine.world import World
-    from sendbox.services.messaging.content.gaps import Line
     from sendbox.services.messaging.outages import Current
     from sendbox.services.messaging.records import Attempt, Inbound, Link, Message, Submission
+    from sendbox.services.messaging.rules.rules import Line
 
 #: So many numbers of a list are shown in one entry.
 MOST_LISTED: Final = 100

@@ -24,9 +24,9 @@ from sendbox.services.templates.templates import render
 
 if TYPE_CHECKING:
     from sendbox.engine.chooser.draws import Chooser
-    from sendbox.services.messaging.content.gaps import Line
     from sendbox.services.messaging.model import Shortening, Step
     from sendbox.services.messaging.records import Attempt, Submission
+    from sendbox.services.messaging.rules.rules import Line
     from sendbox.services.ports import Account
 
 #: A short link counts as this many characters, independent of its real length (A78).
@@ -36,6 +36,18 @@ _OWN_ID: Final = "0" * 36
 _INDEXED_ID: Final = "0" * 38
 #: Stands for the n-th link until a message is known; a private-use character, which no link finder takes for text.
 _MARK: Final = "\ue000"
+#: Gaps of a text (`engine/texts.py`) that a message fills. `payload` is followed by a dotted path.
+GAPS: Final = {
+    "body": "the text of the message, as the phone shows it",
+    "sender": "the sender that the phone shows",
+    "phone": "the number of the phone",
+    "channel": "the channel of the step that reached it",
+    "attempt": "which attempt of the message that was, from 1",
+    "tags": "the tags of the message, with commas",
+    "message_id": "the id of the message",
+    "request_id": "the id of its request",
+    "payload": "what the payload of the request holds at a path, such as payload.order.id; nothing where it has none",
+}
 #: Gaps whose filling no two worlds share, or that say nothing which the request does not.
 _OWN: Final = frozenset({"body", "message_id", "request_id"})
 

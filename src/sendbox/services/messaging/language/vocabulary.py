@@ -13,7 +13,7 @@ from sendbox.scenario.values import Reader, canonical, entries, whole
 from sendbox.scenario.vocabulary import Key, RuleList, Rules, Vocabulary
 from sendbox.services.language import compile_sender
 from sendbox.services.messaging.channels import CHANNELS, FAMILIES, MEANT, SENDERS
-from sendbox.services.messaging.content.gaps import GAPS
+from sendbox.services.messaging.content.text import GAPS
 from sendbox.services.messaging.language.lints import find, seen
 from sendbox.services.messaging.language.lints import inbound as lint_inbound
 from sendbox.services.messaging.language.rules import channels_of, compile_rule
