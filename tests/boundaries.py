@@ -126,11 +126,7 @@ OBSERVERS: Final = (
     "engine.expect.verdict",
     "engine.kinds",
     "services.coverage",
-    *(
-        f"services.{name}.{half}"
-        for name in SERVICES
-        for half in ("answers", "control", "kinds", "subjects", "upcoming", "views")
-    ),
+    *(f"services.{name}.{half}" for name in SERVICES for half in ("answers", "control", "kinds", "subjects", "views")),
 )
 #: So many modules a folder of the package may hold.
 MOST_FILES: Final = 20

@@ -51,7 +51,7 @@ def other_rows() -> tuple[Route, ...]:
     """The rows of the interfaces but for those of messages."""
     from sendbox.services.account.http.routes import ROUTES as ACCOUNT
     from sendbox.services.messaging.http.accepting import send_template
-    from sendbox.services.messaging.http.legacy.routes import ROUTES as LEGACY
+    from sendbox.services.messaging.http.legacy import ROUTES as LEGACY
     from sendbox.services.messaging.http.rest.routes import ROUTES as ROWS
     from sendbox.services.messaging.http.sending.simple import ROUTES as SIMPLE
     from sendbox.services.partner.http.routes import routes as partner_routes

@@ -13,7 +13,7 @@ from urllib.parse import urlencode
 import pytest
 
 from sendbox.services.http.exchange import Route
-from sendbox.services.messaging.http.legacy.routes import ROUTES as LEGACY
+from sendbox.services.messaging.http.legacy import ROUTES as LEGACY
 from sendbox.services.messaging.http.sending.routes import ROUTES as SENDING
 from sendbox.services.messaging.http.sending.simple import ROUTES as SIMPLE
 from sendbox.services.verify.http.routes import ROUTES as VERIFY

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from sendbox.contract.validators import Contract
-from sendbox.services.messaging.http.legacy.routes import ROUTES as LEGACY
+from sendbox.services.messaging.http.legacy import ROUTES as LEGACY
 from sendbox.services.messaging.http.sending.routes import ROUTES as SENDING
 from sendbox.services.messaging.http.sending.simple import ROUTES as SIMPLE
 from sendbox.services.verify.http.routes import ROUTES as VERIFY

@@ -276,7 +276,7 @@ HASHES: Final = {
     "engine/commands/polling.py": "questions and answers that are equal",
     "exploring/found.py": "the name of a find, by its test and its plan",
     "fixture/opening.py": "the id of a test's world, by the test's name",
-    "services/messaging/forgetting/past.py": "ids of messages that were forgotten, in short",
+    "services/messaging/forgetting.py": "ids of messages that were forgotten, in short",
     "services/partner/partner.py": "names of signups",
     "services/partner/media.py": "handles of pictures",
 }

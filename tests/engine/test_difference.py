@@ -13,8 +13,7 @@ from sendbox.engine.patterns import Pattern
 from sendbox.engine.rules.rule import When, difference
 from sendbox.engine.rules.rule import differences as of_rule
 from sendbox.services.messaging.messaging import Messaging
-from sendbox.services.messaging.rules.history import After
-from sendbox.services.messaging.rules.payload import Payload
+from sendbox.services.messaging.rules.conditions import After, Payload
 from tests.core.asking import ask, rule
 from tests.core.worlds import HOUR, advance, make_world, send_one, step
 from tests.core.worlds import rule as made

@@ -20,9 +20,9 @@ from sendbox.services.assume import Assume
 from sendbox.services.messaging.checks import BY_WORD
 from sendbox.services.messaging.messaging import Messaging
 from sendbox.services.messaging.records import Message
+from sendbox.services.messaging.rules.conditions import After
 from sendbox.services.messaging.rules.explain import checks, explain
 from sendbox.services.messaging.rules.explained import explained
-from sendbox.services.messaging.rules.history import After
 from sendbox.services.messaging.rules.rules import Click, Reply, Rule
 from sendbox.services.templates.templates import TemplateUse
 from sendbox.services.verify.rules import VerifyRule

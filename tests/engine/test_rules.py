@@ -10,8 +10,7 @@ from sendbox.engine.patterns import Pattern
 from sendbox.engine.rules.rule import When, difference
 from sendbox.services.account.account import Account
 from sendbox.services.messaging.results import STATES
-from sendbox.services.messaging.rules.history import After
-from sendbox.services.messaging.rules.payload import Payload
+from sendbox.services.messaging.rules.conditions import After, Payload
 from sendbox.services.messaging.rules.rules import Click, Fate, Path, PathEntry, Reply
 from sendbox.services.verify.verify import Verify
 from tests.core.asking import DELIVERED, FAILED, SPANNED, ask, book, fate_of, now, rule

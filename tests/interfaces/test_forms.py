@@ -7,7 +7,7 @@ import pytest
 from sendbox.engine.bounds import PARAMETERS
 from sendbox.engine.remarks import Advice, Finding
 from sendbox.services.http.forms import Unreadable, media_type, read_form, relocated, unknown_parameters
-from sendbox.services.messaging.http.legacy.routes import ROUTES
+from sendbox.services.messaging.http.legacy import ROUTES
 from tests.interfaces.fakes import exchange
 
 

@@ -9,7 +9,7 @@ from sendbox.engine.world import World
 from sendbox.services.account.account import Account
 from sendbox.services.account.spec import AccountSpec
 from sendbox.services.assume import Assume
-from sendbox.services.messaging.http.senders import unregistered
+from sendbox.services.messaging.http.advising import unregistered
 from sendbox.services.messaging.model import Recipient, Send, Step
 from tests.scenarios import make_blueprint
 

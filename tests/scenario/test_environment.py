@@ -14,7 +14,7 @@ from sendbox.language import LANGUAGE
 from sendbox.scenario import library
 from sendbox.scenario.environment import FROM_AFAR, FROM_LIBRARY, MARK
 from sendbox.scenario.read import read
-from sendbox.services.messaging.rules.payload import Payload
+from sendbox.services.messaging.rules.conditions import Payload
 from tests.scenario.test_read import write
 from tests.scenarios import check, load
 

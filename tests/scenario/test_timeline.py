@@ -13,7 +13,7 @@ from sendbox.engine.world import World
 from sendbox.scenario.keys.texts import LOCALE
 from sendbox.scenario.shape import schema
 from sendbox.services.account.account import Account
-from sendbox.services.messaging.content.gaps import GAPS
+from sendbox.services.messaging.content.text import GAPS
 from sendbox.services.messaging.messaging import Messaging
 from sendbox.services.messaging.model import Shortening
 from sendbox.services.messaging.outages import Outage

@@ -26,9 +26,9 @@ from sendbox.services.http.exchange import Answer, Exchange, Route
 from sendbox.services.messaging import accept, channels, events
 from sendbox.services.messaging.content import tags
 from sendbox.services.messaging.content import text as content
-from sendbox.services.messaging.http.legacy import errors as legacy_errors
+from sendbox.services.messaging.http import legacy
 from sendbox.services.messaging.http.rest import listing
-from sendbox.services.messaging.http.sending import decode, handlers, steps
+from sendbox.services.messaging.http.sending import decode, routes, steps
 from sendbox.services.partner.http.tokens import TOKENS
 from sendbox.services.templates import templates
 from sendbox.services.verify.http import handlers as verify_handlers
@@ -76,8 +76,8 @@ def _schemas(patch: pytest.MonkeyPatch, edit: Callable[[dict[str, Node]], object
 
 def _routes(patch: pytest.MonkeyPatch, change: Callable[[Route], Route | None]) -> None:
     """The application with other rows; None leaves one out."""
-    routes = [row for row in map(change, app.SERVED.routes) if row is not None]
-    patch.setattr(app, "SERVED", replace(app.SERVED, routes=routes))
+    rows = [row for row in map(change, app.SERVED.routes) if row is not None]
+    patch.setattr(app, "SERVED", replace(app.SERVED, routes=rows))
 
 
 def _around(patch: pytest.MonkeyPatch, owner: Any, name: str, wrap: Callable[..., Any]) -> None:
@@ -194,7 +194,7 @@ def templates_with_a_body(patch: pytest.MonkeyPatch) -> None:
 @_proof("s2_3-03", "response-has-three-fields-and-nothing-else")
 def keys_from_ten(patch: pytest.MonkeyPatch) -> None:
     """Keys are not the positions."""
-    _around(patch, handlers, "message_response", lambda old, *given: old(*given).replace(b'"key":"', b'"key":"1'))
+    _around(patch, routes, "message_response", lambda old, *given: old(*given).replace(b'"key":"', b'"key":"1'))
 
 
 # --- lists, catalog, listing, keys, devices
@@ -251,7 +251,7 @@ def no_key_in_the_query(patch: pytest.MonkeyPatch) -> None:
 @_proof("s4_1-08", "legacy-errors-are-the-status-text-only")
 def talkative_legacy_errors(patch: pytest.MonkeyPatch) -> None:
     """An error of the old interface says more than its status."""
-    _around(patch, legacy_errors, "line", lambda old, *given: old(*given) + "|an id")
+    _around(patch, legacy, "line", lambda old, *given: old(*given) + "|an id")
 
 
 @_proof("s4_4-02", "blacklist-is-in-force-after-a-second")

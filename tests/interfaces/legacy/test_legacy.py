@@ -11,8 +11,7 @@ from sendbox.contract.validators import Contract
 from sendbox.engine.remarks import Finding
 from sendbox.services.assume import Assume
 from sendbox.services.http.exchange import Answer, Exchange, Refused, Route
-from sendbox.services.messaging.http.legacy.errors import error
-from sendbox.services.messaging.http.legacy.routes import ROUTES
+from sendbox.services.messaging.http.legacy import ROUTES, error
 from sendbox.services.messaging.model import Recipient, Step
 from tests.interfaces.fakes import FakeContract, FakeWorld, exchange, world_of
 from tests.interfaces.sending.support import steps_of

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import orjson
 
-from sendbox.services.messaging.http.sending.encode import message_response, messages_response, recipients_response
+from sendbox.services.messaging.http.sending.routes import message_response, messages_response, recipients_response
 
 REQUEST_ID = "11111111-1111-4111-8111-111111111111"
 

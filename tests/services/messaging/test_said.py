@@ -11,11 +11,10 @@ from sendbox.engine.rules.book import DRAWN
 from sendbox.engine.texts import FAKES, POOL, Fake, Gap, Text
 from sendbox.engine.world import World
 from sendbox.services.account.account import Account
-from sendbox.services.messaging.content.gaps import GAPS, Line
-from sendbox.services.messaging.content.interpolation import fill
+from sendbox.services.messaging.content.text import GAPS, fill
 from sendbox.services.messaging.messaging import Messaging
 from sendbox.services.messaging.model import Shortening
-from sendbox.services.messaging.rules.rules import Reply, Rule
+from sendbox.services.messaging.rules.rules import Line, Reply, Rule
 from tests.core.observed import digest
 from tests.core.worlds import HOUR, PHONE, TEN, advance, delivered, go_back, make_world, rule, send_one, step
 

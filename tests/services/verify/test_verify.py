@@ -22,7 +22,7 @@ from sendbox.services.account.spec import AccountSpec
 from sendbox.services.assume import Assume, Prices, PromotionalHours, Proof, VerifyLimits
 from sendbox.services.limits import TEST_NUMBER
 from sendbox.services.messaging.messaging import Messaging
-from sendbox.services.messaging.rules.payload import Payload
+from sendbox.services.messaging.rules.conditions import Payload
 from sendbox.services.messaging.rules.rules import Rule
 from sendbox.services.messaging.views import message_view, phone_view
 from sendbox.services.verify.rules import RANDOM, VerifyRule

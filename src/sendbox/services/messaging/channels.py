@@ -213,9 +213,8 @@ def legal_next(channel: str, state: str) -> tuple[str, ...]:
     return tuple(ATTEMPT[channel][state].values())
 
 
-def _codes(table: Table) -> tuple[tuple[bool, ...], ...]:
-    return tuple(tuple(after in table[state].values() for after in STATES) for state in STATES)
-
-
 #: The same tables by code, for the hot path: `LEGAL[channel][state][next]`.
-LEGAL: Final = {name: _codes(table) for name, table in ATTEMPT.items()}
+LEGAL: Final = {
+    name: tuple(tuple(after in table[state].values() for after in STATES) for state in STATES)
+    for name, table in ATTEMPT.items()
+}

@@ -19,8 +19,7 @@ from sendbox.services.messaging.events import DEFAULT_INFO, info_of, kind_of
 from sendbox.services.messaging.outages import named
 from sendbox.services.messaging.records import Inbound, Message
 from sendbox.services.messaging.results import ACCEPTED, SENT, STATES
-from sendbox.services.messaging.upcoming import STEPS
-from sendbox.services.messaging.views import inbound_view
+from sendbox.services.messaging.views import STEPS, inbound_view
 
 if TYPE_CHECKING:
     from sendbox.engine.coverage.collector import Collector

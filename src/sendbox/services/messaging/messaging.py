@@ -16,18 +16,16 @@ from sendbox.services.assume import Assume
 from sendbox.services.messaging.accept import accept
 from sendbox.services.messaging.bulk import Bulks
 from sendbox.services.messaging.channels import FAMILY, USUAL
-from sendbox.services.messaging.content.gaps import Line
-from sendbox.services.messaging.content.interpolation import fill
+from sendbox.services.messaging.content.text import fill
 from sendbox.services.messaging.events import EVENTS
 from sendbox.services.messaging.flow import Simulator
-from sendbox.services.messaging.forgetting.passes import forget
-from sendbox.services.messaging.forgetting.past import Past, take_apart
+from sendbox.services.messaging.forgetting import Past, forget, take_apart
 from sendbox.services.messaging.model import Recipient, Send, Step
 from sendbox.services.messaging.outages import Outages
 from sendbox.services.messaging.phones import Phones
 from sendbox.services.messaging.prices import Costs
 from sendbox.services.messaging.records import Accepted, Attempt, Inbound, Link, Message, Request, Rows
-from sendbox.services.messaging.rules.rules import Attempts
+from sendbox.services.messaging.rules.rules import Attempts, Line
 from sendbox.services.ports import Carrier, Key, account_of
 
 if TYPE_CHECKING:

@@ -18,8 +18,7 @@ from sendbox.services import limits
 from sendbox.services.advice import NO_TARGET, advise
 from sendbox.services.messaging.accept import outlet_for
 from sendbox.services.messaging.channels import CONVERSING, FAMILY, LEGAL
-from sendbox.services.messaging.content.interpolation import fill
-from sendbox.services.messaging.content.text import Prepared, id_query
+from sendbox.services.messaging.content.text import Prepared, fill, id_query
 from sendbox.services.messaging.records import Attempt, Inbound, Link, Message
 from sendbox.services.messaging.results import DELIVERED, SEEN, SENDING, SENT
 
@@ -27,9 +26,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from sendbox.engine.delivery.batches import Outlet
-    from sendbox.services.messaging.content.gaps import Line
     from sendbox.services.messaging.home import Home
     from sendbox.services.messaging.model import PhoneSpec
+    from sendbox.services.messaging.rules.rules import Line
 
 #: The number a phone writes to when nothing else is said and the account has none of its own.
 DEFAULT_NUMBER: Final = "420900000000"

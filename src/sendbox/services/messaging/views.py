@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable
+from collections.abc import Callable, Generator, Iterable, Mapping
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final, Literal
 
@@ -14,14 +14,18 @@ from sendbox.services.messaging import answers
 from sendbox.services.messaging.channels import channels_on
 from sendbox.services.messaging.content.text import text_shown
 from sendbox.services.messaging.events import channel_details, timeline_of
-from sendbox.services.messaging.forgetting.passes import has_ended
+from sendbox.services.messaging.forgetting import has_ended
 from sendbox.services.messaging.messaging import Messaging
+from sendbox.services.messaging.model import CONDITIONS
 from sendbox.services.messaging.results import SEEN, STATES
 from sendbox.services.ports import Phoning, Share, account_of
 
 if TYPE_CHECKING:
+    from sendbox.engine.kinds.upcoming import About
     from sendbox.engine.world import World
-    from sendbox.services.messaging.records import Attempt, Inbound, Link, Message
+    from sendbox.services.messaging.outages import Current
+    from sendbox.services.messaging.records import Attempt, Inbound, Link, Message, Submission
+    from sendbox.services.messaging.rules.rules import Line
 
 #: So many numbers of a list are shown in one entry.
 MOST_LISTED: Final = 100
@@ -258,3 +262,65 @@ def texts_of(shares: Iterable[Share]) -> list[answers.Text]:
 def shares_on(world: World, number: str) -> list[Share]:
     """The parts of a phone's content that come from other services."""
     return [part.on_phone(number) for part in world.parts.values() if isinstance(part, Phoning)]
+
+
+def _submission(submission: Submission) -> About:
+    phones = [message.phone for message in submission.messages]
+    return {"what": f"hand-over of {submission.operation} to {len(phones)} phones", "phone": phones[0]}
+
+
+def _message(message: Message) -> About:
+    return {"what": f"hand-over by {message.submission.send.steps[0].channel}", "phone": message.phone}
+
+
+def _transition(attempt: Attempt) -> About:
+    plan = attempt.plan
+    if plan is None or attempt.position >= len(plan):
+        return None
+    return {"what": f"{attempt.step.channel} {STATES[plan[attempt.position][0]]}", "phone": attempt.message.phone}
+
+
+def _ttl(attempt: Attempt) -> About:
+    step = attempt.step
+    good = CONDITIONS[CONDITIONS.index(step.condition) :]
+    if attempt is not attempt.message.last or any(STATES[code] in good for code, _ in attempt.transitions()):
+        return None
+    text = f'ttl of {step.channel} ends; if it is not "{step.condition}" by then the flow goes on'
+    return {"what": text, "phone": attempt.message.phone}
+
+
+def _fallback(subject: tuple[Attempt, str]) -> About:
+    return {
+        "what": f"the flow goes on after {subject[0].step.channel} ({subject[1]})",
+        "phone": subject[0].message.phone,
+    }
+
+
+def _reply(subject: tuple[Attempt, str | Line]) -> About:
+    attempt, body = subject
+    text = body if isinstance(body, str) else body.text.source
+    return {"what": f'the phone replies "{text}"', "phone": attempt.message.phone}
+
+
+def _click(subject: tuple[Attempt, int | None]) -> About:
+    return {"what": "the phone follows a link", "phone": subject[0].message.phone}
+
+
+def _recovery(current: Current) -> About:
+    outage = " ".join(str(current.what[name]) for name in ("channel", "country", "operator") if name in current.what)
+    return {"what": f"the outage of {outage} ends"}
+
+
+#: The steps that are still to come for messages, in words, by the names of their handlers.
+STEPS: Final[Mapping[str, Callable[[Any], About]]] = {
+    "submission_due": _submission,
+    "message_due": _message,
+    "turn_due": _message,
+    "transition_due": _transition,
+    "ttl_due": _ttl,
+    "fallback_due": _fallback,
+    "reply_due": _reply,
+    "click_due": _click,
+    "recovery_due": _recovery,
+    "line_due": lambda bulk: {"what": f"next line of the file {bulk.bulk_id}"},
+}

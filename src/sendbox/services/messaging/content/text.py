@@ -1,19 +1,32 @@
-"""The text of a step as it leaves: converted, its links shortened, its segments counted (§2.1, §2.2, A61, A78)."""
+"""The text of a step as it leaves: converted, its links shortened, its segments counted (§2.1, §2.2, A61, A78).
+
+Also the texts that phones write: texts with gaps, filled from the message that is answered and with invented names.
+A message fills some gaps (`GAPS`); for others something is invented (`FAKES`): out of a pool that was made when the
+scenario was compiled, so that no world needs the library that invents, and a choice is one draw. The digest sees a
+filled text in its canonical form: what differs from world to world (ids, the text with its short links) and what
+differs between versions of that library (the invented words) stands in it as the gap, the invented ones with the number
+that was drawn.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+import json  # `sendbox --help` reads this module, and need not load more
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
 
 from sendbox.engine.classes import dataclass
+from sendbox.engine.texts import Fake, Gap
 from sendbox.services.messaging.channels import ROWS
 from sendbox.services.messaging.content import links
 from sendbox.services.messaging.content.segments import segment, to_gsm
 from sendbox.services.templates.templates import render
 
 if TYPE_CHECKING:
+    from sendbox.engine.chooser.draws import Chooser
     from sendbox.services.messaging.model import Shortening, Step
     from sendbox.services.messaging.records import Attempt, Submission
+    from sendbox.services.messaging.rules.rules import Line
     from sendbox.services.ports import Account
 
 #: A short link counts as this many characters, independent of its real length (A78).
@@ -23,6 +36,20 @@ _OWN_ID: Final = "0" * 36
 _INDEXED_ID: Final = "0" * 38
 #: Stands for the n-th link until a message is known; a private-use character, which no link finder takes for text.
 _MARK: Final = "\ue000"
+#: Gaps of a text (`engine/texts.py`) that a message fills. `payload` is followed by a dotted path.
+GAPS: Final = {
+    "body": "the text of the message, as the phone shows it",
+    "sender": "the sender that the phone shows",
+    "phone": "the number of the phone",
+    "channel": "the channel of the step that reached it",
+    "attempt": "which attempt of the message that was, from 1",
+    "tags": "the tags of the message, with commas",
+    "message_id": "the id of the message",
+    "request_id": "the id of its request",
+    "payload": "what the payload of the request holds at a path, such as payload.order.id; nothing where it has none",
+}
+#: Gaps whose filling no two worlds share, or that say nothing which the request does not.
+_OWN: Final = frozenset({"body", "message_id", "request_id"})
 
 
 @dataclass(slots=True, eq=False)
@@ -91,3 +118,53 @@ def text_shown(attempt: Attempt, account: Account) -> str:
     prepared = prepare(submission, attempt.number, attempt.step, account)
     submission.prepared = earlier  # a view leaves nothing behind for the recipients that are served
     return text_of(attempt, prepared)
+
+
+def fill(line: Line, chooser: Chooser, account: Account, phone: str, attempt: Attempt | None = None) -> tuple[str, str]:
+    """The text with its gaps filled, and its canonical form; without an attempt only the phone is known."""
+    draw = chooser.draw(line.rule, line.subject, line.number)
+    texts, canonical = [], []
+    for index, piece in enumerate(line.text.parts):
+        if isinstance(piece, Fake):
+            drawn = draw.pick(piece.pool, f"{line.purpose}.{index}")
+            texts.append(piece.pool[drawn])
+            canonical.append(f"{{{{fake.{piece.name} {piece.locale} {drawn}}}}}")
+            continue
+        value = piece if isinstance(piece, str) else _value(piece, account, phone, attempt)
+        texts.append(value)
+        canonical.append(f"{{{{{piece.name}}}}}" if isinstance(piece, Gap) and piece.name in _OWN else value)
+    return "".join(texts), "".join(canonical)
+
+
+def _value(gap: Gap, account: Account, phone: str, attempt: Attempt | None) -> str:
+    if attempt is None:
+        return phone if gap.name == "phone" else ""
+    if gap.name == "payload":
+        return _inside(json.loads(attempt.message.submission.send.payload), gap.path)
+    return str(_FILLINGS[gap.name](attempt, account))
+
+
+_FILLINGS: Final[dict[str, Callable[[Attempt, Account], object]]] = {
+    "body": text_shown,
+    "sender": lambda attempt, _account: attempt.shown_sender,
+    "phone": lambda attempt, _account: attempt.message.phone,
+    "channel": lambda attempt, _account: attempt.step.channel,
+    "attempt": lambda attempt, _account: attempt.number + 1,
+    "tags": lambda attempt, _account: ",".join(attempt.message.submission.send.tags),
+    "message_id": lambda attempt, _account: attempt.message.id,
+    "request_id": lambda attempt, _account: attempt.message.submission.request_id,
+}
+
+
+def _inside(value: Any, path: tuple[str, ...]) -> str:
+    """The value at a path, as text; empty if there is no value."""
+    for name in path:
+        if isinstance(value, dict) and name in value:
+            value = value[name]
+        elif isinstance(value, list) and name.isdecimal() and int(name) < len(value):
+            value = value[int(name)]
+        else:
+            return ""
+    if value is None:
+        return ""
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, separators=(",", ":"))

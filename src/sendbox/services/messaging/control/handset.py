@@ -2,28 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Iterable, Iterator
 from heapq import heappush, heappushpop
+from itertools import count
 from operator import attrgetter
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from msgspec.structs import asdict
 
 from sendbox.engine.answer import moment
 from sendbox.services.messaging.answers import Known, NewestHandset, NumberedLink, Text
 from sendbox.services.messaging.checks import BY_WORD
-from sendbox.services.messaging.content.shown import shown
 from sendbox.services.messaging.events import info_of
 from sendbox.services.messaging.messaging import Messaging
 from sendbox.services.messaging.records import Attempt, Message
 from sendbox.services.messaging.results import ACCEPTED, STATES
 from sendbox.services.messaging.views import fields_on_phone, handset_view, shares_on, texts_of, written_view
 from sendbox.services.ports import account_of
+from sendbox.services.templates import shown as templates
 
 if TYPE_CHECKING:
     from sendbox.engine.world import World
+    from sendbox.services.messaging.model import Step
+    from sendbox.services.ports import Account
 
-    #: Instant, then place among those of the instant; and an attempt, or a message of which none was made.
     Entry = tuple[tuple[int, int, int], Attempt | Message]
 
 #: So many messages of a phone are looked at between two pauses.
@@ -112,3 +114,38 @@ def entry_view(world: World, found: Entry) -> Known:
         planned=attempt.planned,
         acts=Messaging.of(world).phones.acts_on(message) if item in (message, message.shown) else [],
     )
+
+
+def shown(step: Step, account: Account) -> dict[str, Any]:
+    """The parts of a step in the form of `services/templates/shown.py`; a part that there is not is left out."""
+    use = step.template
+    if use is not None:
+        template = account.template(use.name, use.language, step.sender)
+        return {} if template is None else templates.shown(template, use)
+    content = step.content
+    if content is None:
+        buttons = [{"type": "URL", "text": button["title"], "url": button["url"]} for button in step.buttons or ()]
+        return {"buttons": buttons} if buttons else {}
+    replies = count()  # in the order of `Step.suggestions`
+    parts = {
+        "buttons": list(_suggested(content.get("buttons", ()), replies)),
+        "cards": [_card(card, replies) for card in (content.get("card"), *content.get("carousel", ())) if card],
+        "raw": content.get("raw"),
+    }
+    return {name: part for name, part in parts.items() if part}
+
+
+def _suggested(buttons: Iterable[dict[str, Any]], replies: Iterator[int]) -> Iterator[dict[str, Any]]:
+    for button in buttons:
+        view = {"type": button["type"], "text": button["text"]}
+        yield view | ({"press": next(replies)} if button["type"] == "reply" else {"url": button.get("url", "")})
+
+
+def _card(card: dict[str, Any], replies: Iterator[int]) -> dict[str, Any]:
+    parts = {
+        "header": {"kind": card.get("type", "image"), "link": card["file"]} if "file" in card else None,
+        "title": card.get("title"),
+        "description": card.get("description"),
+        "buttons": list(_suggested(card.get("buttons", ()), replies)),
+    }
+    return {name: part for name, part in parts.items() if part}

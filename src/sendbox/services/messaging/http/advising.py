@@ -1,4 +1,4 @@
-"""Advice on what will happen to a legal message: its texts, its times, its numbers, and where its events go.
+"""Advice on what will happen to a legal message: its texts, times, numbers and senders (A59), and where its events go.
 
 All of it is on the way of every message, so each remark begins with a test that costs next to nothing; texts are made
 only when there is something to say.
@@ -6,6 +6,8 @@ only when there is something to say.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 from sendbox.contract.findings import show
@@ -16,6 +18,7 @@ from sendbox.services.advice import (
     DATETIME_FAR,
     HOURS_NEVER_MET,
     ONE_CHARACTER_OVER,
+    SENDER_NOT_REGISTERED,
     START_NOT_PINNED,
     TEMPLATE_NEAR_LIMIT,
     TTL_TOO_SHORT,
@@ -23,10 +26,9 @@ from sendbox.services.advice import (
     advise,
 )
 from sendbox.services.assume import Assume
-from sendbox.services.messaging.channels import ROWS
+from sendbox.services.messaging.channels import FAMILY, ROWS
 from sendbox.services.messaging.content.hours import hours_of, in_both
 from sendbox.services.messaging.content.segments import one_unit_over, only_foreign_character, segment, surely_not_over
-from sendbox.services.messaging.http.senders import unregistered
 from sendbox.services.messaging.results import WAYS
 from sendbox.services.ports import account_of
 from sendbox.services.templates.templates import render
@@ -41,6 +43,12 @@ if TYPE_CHECKING:
 
 #: A filled template of more characters is close to the limit of a body (§8).
 NEAR: Final = 950
+#: What becomes of a step whose sender is not registered.
+TAKEN = "it is accepted anyway"
+REJECTED = "the step will be rejected"
+#: And of the message, where it was the last step, or another follows.
+ENDS = "and the message with it"
+GOES_ON = "and the flow goes on with"
 
 
 def remark_texts(send: Send, advice: list[Advice]) -> None:
@@ -153,3 +161,36 @@ def _remark_template(account: Account, step: Step, path: str, advice: list[Advic
         relation = "over" if size > limits.BODY else "close to"
         text = f"{template.title} has {size} characters once it is filled, {relation} the {limits.BODY} of a body"
         advice.append(advise(TEMPLATE_NEAR_LIMIT, text, path))
+
+
+def unregistered(world: World, account: Account, sends: Iterable[Send]) -> list[Advice]:
+    """One advice for each sender of a channel; the same records for the same senders, since clients repeat them."""
+    senders = account.senders
+    remarks: list[Advice] = []
+    for send in sends:
+        for index, step in enumerate(send.steps):
+            sender, channel = step.sender, ROWS[step.channel]
+            if sender is None:
+                continue
+            number = account.business.get(sender)
+            if number is not None and number.sends:
+                continue
+            own = send.own_senders >> index & 1
+            if senders == "any":
+                if not (channel.numbers and sender in account.numbers):
+                    remarks.append(_advice(send.path, own, index, channel.name, sender, TAKEN, True))
+            elif not account.registered(channel, sender):
+                fate = TAKEN
+                if channel.needs_sender or Assume.of(world).sms_sender == "strict":
+                    last = index == len(send.steps) - 1
+                    fate = f"{REJECTED}, {ENDS if last else f'{GOES_ON} {send.steps[index + 1].channel}'}"
+                remarks.append(_advice(send.path, own, index, channel.name, sender, fate, False))
+    return remarks
+
+
+@lru_cache(4096)
+def _advice(path: str, own: int, index: int, channel: str, sender: str, outcome: str, note: bool) -> Advice:
+    """Advice on the sender of a step; it stands in the step where that has its `own`, else at the root."""
+    text = f'"{sender}" is not registered as a sender for {FAMILY[channel]}; {outcome}'
+    where = f"{path}.flow[{index}].{channel}.sender" if own else f"{path}.sender"
+    return advise(SENDER_NOT_REGISTERED, text, where, note=note)

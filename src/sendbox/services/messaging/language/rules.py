@@ -11,14 +11,12 @@ from sendbox.scenario.keys.when import asked, compile_when, one_or_more, pattern
 from sendbox.scenario.model import Node, listed, plain, show
 from sendbox.scenario.values import Reader, canonical, text_of, whole, words
 from sendbox.services.messaging.channels import CHANNELS, ROWS, legal_next
-from sendbox.services.messaging.content.gaps import GAPS
-from sendbox.services.messaging.rules.history import After
-from sendbox.services.messaging.rules.payload import Payload
+from sendbox.services.messaging.content.text import GAPS
+from sendbox.services.messaging.rules.conditions import After, Payload
 from sendbox.services.messaging.rules.rules import Click, Path, PathEntry, Reply, Rule
 from sendbox.services.operations import SENDING
 
 if TYPE_CHECKING:
-    from sendbox.engine.rules.rule import When
     from sendbox.services.assume import Timing
 
 
@@ -42,7 +40,8 @@ def compile_rule(node: Node, reader: Reader) -> Rule:
     name = text_of(node.get("name"))
     times = node.get("times")
     return Rule(
-        key=name or _canonical(when, decides),
+        # equal rules without a name have equal texts, wherever they stand and however their times are written
+        key=name or canonical({"when": asked(when), **decides}),
         when=when,
         path=replace(way, replies=None, click=None) if way.leads else None,
         mix=mix,
@@ -81,7 +80,8 @@ def _mix(
     """The ways of a mix with their weights, and its text."""
     if isinstance(node.value, dict):
         goals = {goal: _number(weight) for goal, weight in node.entries().items()}
-        _goals_are_reachable(node, channels, reader)
+        for goal in node.entries():
+            _goal_is_reachable(node, goal, channels, reader, key=goal)
         return tuple((Path(goal=goal), weight) for goal, weight in goals.items()), goals
     mix, texts = [], []
     for item in node.items():
@@ -101,14 +101,6 @@ def _reply(node: Node, reader: Reader, locale: Node | None) -> Reply:
 def _click(node: Node, reader: Reader) -> Click:
     link = node.get("link")
     return Click(reader.span(node.get("after")), None if link is None else int(_number(link)))
-
-
-def _canonical(when: When, decides: dict[str, Any]) -> str:
-    """The text by which a rule without a name is known: what it asks and what it decides, in one fixed order.
-
-    Equal rules have equal texts, wherever they stand and however their times are written.
-    """
-    return canonical({"when": asked(when), **decides})
 
 
 def _asks(when: Node, reader: Reader) -> dict[str, Any]:
@@ -239,12 +231,6 @@ def _illegal(node: Node, state: str, result: str, channel: str | None, reader: R
     message = f'"{result}" does not follow "{state}"{where}; legal: {legal} (§3.1, A25); {way_out}'
     key = result if isinstance(node.value, dict) else None
     reader.complain(node, "transition", message, key=key)
-
-
-def _goals_are_reachable(node: Node, channels: tuple[str, ...] | None, reader: Reader) -> None:
-    """Every result of a mix exists on a channel of the rule."""
-    for goal in node.entries():
-        _goal_is_reachable(node, goal, channels, reader, key=goal)
 
 
 def _goal_is_reachable(

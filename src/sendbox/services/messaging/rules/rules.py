@@ -14,7 +14,6 @@ from sendbox.engine.chooser.draws import UNSEEDED, Chooser
 from sendbox.engine.classes import dataclass
 from sendbox.engine.rules.book import Drawn, Rulebook
 from sendbox.engine.rules.rule import Rule as AnyRule
-from sendbox.services.messaging.content.gaps import Line
 
 if TYPE_CHECKING:
     from sendbox.engine.cases import Case
@@ -29,6 +28,16 @@ class PathEntry:
     result: str
     after: Span
     info: str | None = None
+
+
+class Line(NamedTuple):
+    """The text that a phone will write, and the values by which its invented parts are drawn."""
+
+    text: Text
+    rule: str
+    subject: str
+    number: int = 0
+    purpose: str = "say"
 
 
 @dataclass(frozen=True, slots=True)

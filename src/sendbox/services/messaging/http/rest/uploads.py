@@ -17,10 +17,9 @@ from sendbox.services.http.requests import canonical, refusal
 from sendbox.services.http.rest import error, read_body, refused, success
 from sendbox.services.messaging.bulk import FILETYPES, PART, Bulk, Decoded, Decoder, Intake, Unfit
 from sendbox.services.messaging.http.advising import remark_accepted
-from sendbox.services.messaging.http.sending.decode import decode_message
-from sendbox.services.messaging.http.sending.handlers import read_json, without_callback
+from sendbox.services.messaging.http.sending.decode import decode_message, read_datetime
 from sendbox.services.messaging.http.sending.routes import ROUTES as SENDING
-from sendbox.services.messaging.http.sending.schedule import read_datetime
+from sendbox.services.messaging.http.sending.routes import read_json, without_callback
 from sendbox.services.messaging.messaging import Messaging
 
 if TYPE_CHECKING:

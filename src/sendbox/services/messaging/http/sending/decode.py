@@ -7,15 +7,17 @@ every message: known fields are tested as sets, and paths and texts are made onl
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 
 from sendbox.engine.commands.requests import compact
+from sendbox.engine.durations import instant, iso
 from sendbox.engine.remarks import Advice, Finding
 from sendbox.services import limits
 from sendbox.services import windows as window
-from sendbox.services.advice import EMPTY_TAGS, TAGS_CLEANED, advise
+from sendbox.services.advice import DATETIME_CONVERTED, DATETIME_WITHOUT_ZONE, EMPTY_TAGS, TAGS_CLEANED, advise
 from sendbox.services.assume import Assume
 from sendbox.services.http.names import refused_fields, renamed, unknown_fields
 from sendbox.services.http.numbers import remark_recipient
@@ -23,7 +25,6 @@ from sendbox.services.messaging.content import tags
 from sendbox.services.messaging.http.advising import remark_clock, remark_texts
 from sendbox.services.messaging.http.sending.callback import read_callback
 from sendbox.services.messaging.http.sending.errors import refusal, show
-from sendbox.services.messaging.http.sending.schedule import read_datetime
 from sendbox.services.messaging.http.sending.steps import (
     Root,
     check_sender,
@@ -54,6 +55,7 @@ WINDOW_FIELDS: Final = frozenset({"days", "start", "end", "tz"})
 #: The special tag that takes the priority queue (§2.1, A60).
 PRIORITY_TAG: Final = "priority"
 EMPTY_PAYLOAD: Final = b"{}"
+_ZONE: Final = re.compile(r"(?:([Zz])|[+-]([0-9]{2}:[0-9]{2}))\Z")
 
 
 def decode_message(message: dict[str, Any], path: str, exchange: Exchange, advice: list[Advice]) -> Send:
@@ -159,6 +161,26 @@ def _read_reference(message: dict[str, Any], root: Root) -> str | None:
         text = f"{show(reference)} is not a legal reference; legal: a text of 1 to {limits.REFERENCE} characters"
         root.refuse(f"{root.path}.reference", "reference", f"{text} (§2.1, A57)", "§2.1", "A57")
     return None
+
+
+def read_datetime(text: str, path: str, problems: list[Finding], advice: list[Advice]) -> int | None:
+    """The instant in virtual milliseconds, parts of a millisecond cut off; None and a finding when it is not legal.
+
+    Another offset than UTC is converted, a missing one read as UTC, both with advice (A58).
+    """
+    place = f"{path}.datetime"
+    zone = _ZONE.search(text)
+    try:
+        at = instant(f"{text}Z" if zone is None else text)
+    except ValueError:
+        rule = "is not a date-time of RFC 3339; legal is the form 2026-03-01T09:00:00Z (§2.1)"
+        problems.append(Finding(place, "date-time", f"{show(text)} {rule}", "§2.1", "A58"))
+        return None
+    if zone is None:
+        advice.append(advise(DATETIME_WITHOUT_ZONE, f"{show(text)} has no offset and is read as UTC", place))
+    elif zone[1] is None and zone[2] != "00:00":
+        advice.append(advise(DATETIME_CONVERTED, f"{show(text)} is converted to UTC: {iso(at)[:19]}Z", place))
+    return at
 
 
 def _read_window(value: dict[str, Any], path: str, problems: list[Finding], advice: list[Advice]) -> Window | None:

@@ -1,21 +1,243 @@
-"""The JSON endpoints of the sending interface as rows (§4.1, base `{base_url}` with its `/v2`)."""
+"""The JSON endpoints of the sending interface: one Message, one in the priority queue, up to ten at once (§4.1).
+
+Their base is `{base_url}` with its `/v2`. Their answer, MessageResponse (§2.3), is made as bytes (A07, A09): ids
+are made by the core of hexadecimal digits and hyphens, so nothing in them needs escaping.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Collection, Sequence
+from typing import TYPE_CHECKING, Any, Final
 
+import orjson
+
+from sendbox.services import limits
+from sendbox.services.assume import Assume
+from sendbox.services.http.exchange import Answer, Exchange, Refused
+from sendbox.services.http.requests import canonical, parsed
 from sendbox.services.http.routing import route
-from sendbox.services.messaging.http.sending.errors import deny, error
-from sendbox.services.messaging.http.sending.handlers import send_message, send_messages, send_priority_message
+from sendbox.services.messaging.http.accepting import Remade, accept
+from sendbox.services.messaging.http.sending.decode import decode_message
+from sendbox.services.messaging.http.sending.errors import deny, error, refusal
+from sendbox.services.messaging.http.sending.repair import MESSAGE, further
+from sendbox.services.messaging.http.sending.steps import channel_finding, is_off
 
 if TYPE_CHECKING:
+    from sendbox.engine.remarks import Finding
     from sendbox.services.http.exchange import Handler, Route
+    from sendbox.services.messaging.model import Send
+    from sendbox.services.messaging.records import Accepted
 
 #: Assumptions that every JSON endpoint here rests on: fields and forms of Message, its answers, its refusals.
 ASSUMED: Final = (
     "A01", "A02", "A03", "A06", "A07", "A08", "A09", "A11", "A14", "A15", "A16", "A17", "A55", "A56", "A57", "A58",
     "A59", "A60", "A64", "A75", "A77", "A80", "A85", "A86", "A89",
 )  # fmt: skip
+
+
+class One(Remade):
+    """A request with one object."""
+
+    __slots__ = ()
+
+    def content(self, body: bytes) -> bytes:
+        """The canonical request without callback."""
+        return canonical(without_callback(orjson.loads(body)))
+
+    def answer(self) -> bytes:
+        """The answer, in which every recipient was accepted."""
+        return message_response(self.id, [self.message_id(place) for place in range(self.count)])
+
+
+class Several(Remade):
+    """A request with several objects."""
+
+    __slots__ = ()
+
+    def content(self, body: bytes) -> bytes:
+        """The canonical request without callbacks."""
+        return canonical([without_callback(message) for message in orjson.loads(body)])
+
+    def answer(self) -> bytes:
+        """The answer, in which every object was accepted."""
+        base_ids = [self.base_id(index) for index in range(self.count)]
+        return messages_response(self.id, base_ids, [[base_id] for base_id in base_ids])
+
+
+def send_message(exchange: Exchange) -> Answer:
+    """`POST /message`: one Message to 1 to 10 recipients (§4.1, §2.1)."""
+    message: dict[str, Any] = read_json(exchange)
+    return _accept_one(exchange, message, decode_message(message, "$", exchange, exchange.advice))
+
+
+def send_priority_message(exchange: Exchange) -> Answer:
+    """`POST /message/priority`: the same, by the priority queue (§4.1)."""
+    message: dict[str, Any] = read_json(exchange)
+    send = decode_message(message, "$", exchange, exchange.advice)
+    send.priority = True
+    return _accept_one(exchange, message, send)
+
+
+def send_messages(exchange: Exchange) -> Answer:
+    """`POST /messages`: an array of 1 to 10 Messages, refused as a whole when one is illegal (§4.1, A10).
+
+    With `messages_refusal: partial` those that are legal are accepted, and the others are in `rejected` (A88).
+    """
+    request = parsed(exchange)
+    problems = _problems(request, exchange)
+    bad = _bad(request, exchange) if problems else ()
+    if problems and len(bad) == len(_list(request)):
+        raise refusal(problems)
+    messages: list[dict[str, Any]] = request
+    sends: list[Send] = []
+    for index, message in enumerate(messages):
+        if index not in bad:
+            try:
+                send = decode_message(message, f"$[{index}]", exchange, exchange.advice)
+            except Refused as refused:
+                problems = [*problems, *refused.findings]
+            else:
+                send.index = index
+                sends.append(send)
+    assume = Assume.of(exchange.world)
+    if problems and (not sends or assume.messages_refusal != "partial"):
+        raise refusal(problems)
+    content = canonical([without_callback(message) for message in messages])
+    accepted = accept(exchange, sends, content, Several)
+    base_ids, ids = accepted.base_ids, accepted.messages
+    if problems:
+        exchange.findings = [*problems, *exchange.findings]
+        places = {send.index: place for place, send in enumerate(sends)}
+        base_ids = [base_ids[places[index]] if index in places else "" for index in range(len(messages))]
+        ids = [ids[places[index]] if index in places else _none_of(message) for index, message in enumerate(messages)]
+    if assume.messages_accepted == "recipient":
+        return Answer(200, recipients_response(accepted.request_id, ids))
+    answer = Answer(200, messages_response(accepted.request_id, base_ids, ids))
+    if not problems and all(map(any, ids)):
+        _is_remade(exchange, accepted, answer, len(ids))
+    return answer
+
+
+def read_json(exchange: Exchange, line: int = 1) -> Any:
+    """The body of a call, parsed and legal by the route's schema. `line` is the number of its first line.
+
+    Raises `Refused`: malformed JSON (A75), or what the schema finds; another content type (A75).
+    """
+    request = parsed(exchange, line)
+    findings = _problems(request, exchange)
+    if findings:
+        raise refusal(findings)
+    return request
+
+
+def _problems(request: Any, exchange: Exchange) -> Sequence[Finding]:
+    """The findings of the schema, and those of the further checks."""
+    checker = exchange.contract.checker(exchange.route.request or "")
+    if checker.is_valid(request):
+        return ()
+    findings = _findings(request, checker.findings(request), exchange)
+    for path, message in _messages(request):
+        findings = findings + further(message, path, findings, exchange)
+    return findings
+
+
+def _bad(request: Any, exchange: Exchange) -> Collection[int]:
+    """Which messages of a call are not legal by their schema: all where the call is refused as a whole (A88)."""
+    whole = range(len(_list(request)))
+    if Assume.of(exchange.world).messages_refusal != "partial" or not 0 < len(whole) <= limits.MESSAGES:
+        return whole
+    if not all(isinstance(message, dict) for message in request):
+        return whole
+    checker = exchange.contract.checker(MESSAGE)
+    return [index for index in whole if not checker.is_valid(request[index])]
+
+
+def _none_of(message: dict[str, Any]) -> list[str | None]:
+    """No id for each recipient of a refused message, as far as they can be counted."""
+    return [None] * len(_list(message.get("to")))
+
+
+def _accept_one(exchange: Exchange, message: dict[str, Any], send: Send) -> Answer:
+    content = canonical(without_callback(message))
+    accepted = accept(exchange, [send], content, One)
+    ids = accepted.messages[0]
+    answer = Answer(200, message_response(accepted.request_id, ids))
+    if None not in ids:
+        _is_remade(exchange, accepted, answer, len(ids))
+    return answer
+
+
+def _is_remade(exchange: Exchange, accepted: Accepted, answer: Answer, count: int) -> None:
+    """Leaves it to the request to make its answer again, where the request is what is kept of the call."""
+    request = accepted.request
+    if isinstance(request, Remade):
+        request.count = count
+        exchange.remade = answer
+
+
+def without_callback(message: dict[str, Any]) -> dict[str, Any]:
+    """The message without its `callback`, which changes from run to run and must not enter its names."""
+    if "callback" not in message:
+        return message
+    others = message.copy()
+    del others["callback"]
+    return others
+
+
+def _findings(request: Any, findings: list[Finding], exchange: Exchange) -> list[Finding]:
+    """The findings of the schema; for a flow channel that is off, only the finding that it is off (A02)."""
+    own = [
+        channel_finding(name, f"{path}.flow[{index}]", exchange)
+        for path, message in _messages(request)
+        for index, element in enumerate(_list(message.get("flow")))
+        if isinstance(element, dict)
+        for name in element
+        if is_off(name, exchange)
+    ]
+    if not own:
+        return findings
+    places = tuple(finding.path for finding in own)
+    return own + [finding for finding in findings if not finding.path.startswith(places)]
+
+
+def _messages(request: Any) -> list[tuple[str, dict[str, Any]]]:
+    if isinstance(request, dict):
+        return [("$", request)]
+    return [(f"$[{index}]", item) for index, item in enumerate(_list(request)) if isinstance(item, dict)]
+
+
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def message_response(request_id: str, messages: Sequence[str | None]) -> bytes:
+    """The answer to one Message: `key` is the index of the recipient; None is a rejected one (§2.3, A07, A09)."""
+    return _response(request_id, list(enumerate(messages)))
+
+
+def messages_response(request_id: str, base_ids: Sequence[str], messages: Sequence[Sequence[str | None]]) -> bytes:
+    """The answer to `/messages`: `key` is the index of the object, `message_id` its base id (A09).
+
+    An object none of whose recipients is accepted is in `rejected`.
+    """
+    return _response(request_id, [(key, base_ids[key] if any(ids) else None) for key, ids in enumerate(messages)])
+
+
+def recipients_response(request_id: str, messages: Sequence[Sequence[str | None]]) -> bytes:
+    """The answer to `/messages` by recipient: `key` is `<object>-<recipient>`, ids in full (A09, `recipient`).
+
+    A refused object without recipients is rejected under its own index (A88).
+    """
+    every: list[tuple[str, str | None]] = []
+    for index, ids in enumerate(messages):
+        every += [(f"{index}-{place}", id) for place, id in enumerate(ids)] if ids else [(str(index), None)]
+    return _response(request_id, every)
+
+
+def _response(request_id: str, rows: Sequence[tuple[object, str | None]]) -> bytes:
+    accepted = ",".join([f'{{"key":"{key}","message_id":"{id}"}}' for key, id in rows if id is not None])
+    rejected = ",".join([f'{{"key":"{key}"}}' for key, id in rows if id is None])
+    return f'{{"request_id":"{request_id}","accepted":[{accepted}],"rejected":[{rejected}]}}'.encode()
 
 
 def _route(operation: str, summary: str, handler: Handler, request: str, *assumed: str) -> Route:

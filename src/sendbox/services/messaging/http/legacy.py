@@ -1,0 +1,228 @@
+"""The deprecated legacy interface: /Send and /api-send.php with its recipient as `to`, POST and GET (§4.1, A13).
+
+The rules are those of a Message (§2.1); what breaks one has a code instead of a text. Refused calls are answered by one
+line of plain text, `ERROR|<code>` or `ERROR`. The exact meaning of each of 101, 102 and 109 is not known; the
+distinction here is ours.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Final
+
+from sendbox.contract.findings import show
+from sendbox.engine.remarks import Finding
+from sendbox.services import limits
+from sendbox.services.assume import Assume
+from sendbox.services.http.exchange import Answer, Exchange, Refused, Route
+from sendbox.services.http.forms import FORM, Unreadable, media_type, read_form, unknown_parameters
+from sendbox.services.http.names import refused_fields
+from sendbox.services.http.numbers import remark_recipient
+from sendbox.services.http.requests import canonical
+from sendbox.services.http.routing import route
+from sendbox.services.messaging.http.accepting import accept, unpaid
+from sendbox.services.messaging.http.sending.parameters import message_of, read_message
+from sendbox.services.messaging.http.sending.routes import without_callback
+from sendbox.services.numbers import normal as numbers
+from sendbox.services.operations import CALLS
+from sendbox.services.ports import account_of
+
+if TYPE_CHECKING:
+    from sendbox.services.messaging.model import Send
+
+#: the request cannot be read: not UTF-8, unknown path, wrong method
+UNREADABLE: Final = 101
+#: another parameter than those that have a code of their own is bad; so is a body that is not a form
+BAD_PARAMETER: Final = 102
+BAD_KEY: Final = 103
+BAD_GATEWAY: Final = 104
+NO_CREDIT: Final = 105
+#: more numbers than one call may have
+TOO_MANY: Final = 109
+#: no number that can be normalized, or none at all
+BAD_NUMBER: Final = 201
+BAD_MESSAGE: Final = 202
+BAD_SENDER: Final = 203
+#: the server takes nothing more in
+FULL: Final = 900
+INTERNAL: Final = 901
+
+CONTENT_TYPE: Final = b"text/plain; charset=utf-8"
+
+#: HTTP status of each code (A13).
+STATUS: Final = {
+    UNREADABLE: 400,
+    BAD_PARAMETER: 400,
+    BAD_KEY: 401,
+    BAD_GATEWAY: 400,
+    NO_CREDIT: 402,
+    TOO_MANY: 400,
+    BAD_NUMBER: 400,
+    BAD_MESSAGE: 400,
+    BAD_SENDER: 400,
+    FULL: 503,
+    INTERNAL: 500,
+}
+
+ASSUMED: Final = ("A01", "A13", "A14", "A57", "A58", "A59", "A80", "A89")
+RESULT: Final = "legacy.json#/$defs/SendResult"
+
+_CODE_OF_STATUS: Final = {401: BAD_KEY, 402: NO_CREDIT, 503: FULL}
+#: What stands between two numbers.
+_BETWEEN: Final = re.compile(r"[;,]")
+_FIELDS: Final = frozenset({"apikey", "message", "sender", "gateway", "time", "callback"})
+_CODES: Final = {"$.message": BAD_MESSAGE, "$.sender": BAD_SENDER, "$.gateway": BAD_GATEWAY}
+
+
+def error(status: int, text: str) -> Answer:
+    """The answer to a refused call; `text` is its line where a handler refused, else the line follows from `status`.
+
+    A status that has no code of its own is 9xx from 500 on, 101 below.
+    """
+    if not text.startswith("ERROR"):
+        text = f"ERROR|{_CODE_OF_STATUS.get(status, INTERNAL if status >= 500 else UNREADABLE)}"
+    return Answer(status, text.encode(), CONTENT_TYPE)
+
+
+def deny(_with_key: bool) -> Answer:
+    """The answer to a denied key, and to none (A13)."""
+    return error(401, "")
+
+
+def line(code: int, assume: Assume) -> str:
+    """The line of a refusal: with its code, or without where `legacy_error` is `plain` (A13)."""
+    return "ERROR" if assume.legacy_error == "plain" else f"ERROR|{code}"
+
+
+def refusal(code: int, findings: Sequence[Finding], assume: Assume) -> Refused:
+    """The refusal whose line goes to the client, and whose findings go to the journal."""
+    return Refused(list(findings), STATUS[code], line(code, assume))
+
+
+def read_fields(exchange: Exchange, raw: bytes) -> dict[str, str]:
+    """The fields of a call. Raises `Refused` with 101 for what is not UTF-8."""
+    try:
+        return read_form(raw, exchange.advice)
+    except Unreadable as unreadable:
+        raise refusal(UNREADABLE, [unreadable.finding], Assume.of(exchange.world)) from None
+
+
+def check_media_type(exchange: Exchange) -> None:
+    """Refuses with 102 a body of another content type than a form; one without a content type is read as a form."""
+    kind = media_type(exchange)
+    if kind not in (None, FORM):
+        text = f"{show(kind)} is not the content type of this call; legal: {FORM} (§4.1)"
+        finding = Finding("header content-type", "content-type", text, "§4.1", "A13")
+        raise refusal(BAD_PARAMETER, [finding], Assume.of(exchange.world))
+
+
+def decode(exchange: Exchange, fields: dict[str, str], name: str, schema: str) -> tuple[Send, bytes]:
+    """The `Send` of a call whose recipients are in the field `name`, and its canonical content (A13).
+
+    Several numbers have `;` or `,` between them; those that cannot be normalized are left out. Raises `Refused`: 201
+    without a number that is left, 202 for the message, 203 for the sender, 104 for the gateway, 109 for too many
+    numbers, 102 for anything else.
+    """
+    problems: list[Finding] = []
+    phone_numbers = [number for text in _BETWEEN.split(fields.get(name, "")) if (number := text.strip())]
+    if len(phone_numbers) > limits.IN_ALL:
+        text = f"{len(phone_numbers)} numbers are more than the {limits.IN_ALL} that one call may have"
+        problems.append(_fault(name, "maxItems", text))
+    country = account_of(exchange.world).country
+    recipients = [number for number in phone_numbers[: limits.IN_ALL] if numbers.normalize(number, country) is not None]
+    if not recipients:
+        problem = (
+            f"{show(fields[name])} has no number that can be normalized" if phone_numbers else f"no {name} is given"
+        )
+        problems.append(
+            _fault(name, "phone-number" if phone_numbers else "required", f"{problem}; legal: one number or several")
+        )
+    if "message" not in fields:
+        problems.append(_fault("message", "required", "no message is given; legal is a text"))
+    problems += _check_schema(exchange, fields, schema, {finding.path for finding in problems})
+    unknown_parameters(fields, _FIELDS | {name}, exchange.advice)
+    problems += refused_fields(exchange, exchange.advice)
+    names = {"phone_number": name, "message": "message", "datetime": "time"}
+    message = message_of(fields, names, recipients, exchange, problems)
+    send = read_message(message, names, exchange, problems)
+    if send is None or problems:
+        raise refusal(_code(problems[0], name), problems, Assume.of(exchange.world))
+    for number in phone_numbers:
+        if number not in recipients:
+            remark_recipient(number, None, f"$.{name}", exchange.advice, "is left out (A13)")
+    return send, canonical(without_callback(message))
+
+
+def _check_schema(exchange: Exchange, fields: dict[str, str], schema: str, places: set[str]) -> list[Finding]:
+    """The findings of the schema, except at places that already have a finding."""
+    # The key may have come another way; the caller is known before any handler runs (§5).
+    fields = {"apikey": exchange.key.id, **fields}
+    checker = exchange.contract.checker(schema)
+    if checker.is_valid(fields):
+        return []
+    return [finding for finding in checker.findings(fields) if finding.path not in places]
+
+
+def _code(finding: Finding, name: str) -> int:
+    """The code of a refusal by its first finding."""
+    if finding.rule == "maxItems":
+        return TOO_MANY
+    return BAD_NUMBER if finding.path == f"$.{name}" else _CODES.get(finding.path, BAD_PARAMETER)
+
+
+def _fault(name: str, rule: str, text: str) -> Finding:
+    return Finding(f"$.{name}", rule, f"{text} (§4.1, A13)", "§4.1", "A13")
+
+
+def _handler(name: str, schema: str, *, form: bool) -> Callable[[Exchange], Answer]:
+    """The handler of a row whose recipients are in the field `name`."""
+
+    def handle(exchange: Exchange) -> Answer:
+        """Takes one text to one number or several; each gets its own line."""
+        if form:
+            check_media_type(exchange)
+        fields = read_fields(exchange, exchange.body if form else exchange.query)
+        return _accept(exchange, *decode(exchange, fields, name, schema))
+
+    return handle
+
+
+def _accept(exchange: Exchange, send: Send, content: bytes) -> Answer:
+    finding = unpaid(exchange, send, "A13")
+    if finding is not None:
+        raise refusal(NO_CREDIT, [finding], Assume.of(exchange.world))
+    phone_numbers = [recipient.number for recipient in send.recipients]
+    ids = accept(exchange, [send], content).messages[0]
+    return answer(ids, phone_numbers, Assume.of(exchange.world))
+
+
+def answer(ids: Sequence[str | None], phone_numbers: Sequence[str], assume: Assume) -> Answer:
+    """One line for each number, in their order: `OK|<id>`, with `legacy_answer: number` the number behind it (A13)."""
+    suffixes = [f"|{number}" if assume.legacy_answer == "number" else "" for number in phone_numbers]
+    lines = [f"OK|{id}{number}" for id, number in zip(ids, suffixes, strict=True)]
+    return Answer(200, "\n".join(lines).encode(), CONTENT_TYPE)
+
+
+def _route(operation: str, name: str, schema: str, summary: str) -> Route:
+    reference = f"legacy.json#/$defs/{schema}"
+    return route(
+        operation,
+        summary,
+        _handler(name, reference, form=CALLS[operation].part == "form"),
+        reference,
+        dict.fromkeys((200, 400, 401, 402), RESULT),
+        section="§4.1",
+        error=error,
+        deny=deny,
+        assumed=ASSUMED,
+        auth="form",
+    )
+
+
+ROUTES: Final = (
+    _route("legacySend", "number", "SendForm", "Send one text with a form (deprecated)"),
+    _route("legacySendByQuery", "number", "SendForm", "Send one text with query parameters (deprecated)"),
+    _route("legacyApiSend", "to", "ApiSendForm", "Send one text with a form (deprecated)"),
+    _route("legacyApiSendByQuery", "to", "ApiSendForm", "Send one text by query (deprecated)"),
+)
