@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from sendbox.runtime.slot import Gone, Hosted
     from sendbox.settings import Settings
 
-
 Level = Literal["info", "warning", "error"]
 _NONE: Mapping[str, Any] = {}
 

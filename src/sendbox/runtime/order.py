@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from sendbox.engine.world import World
     from sendbox.runtime.slot import Hosted
 
-
 _number = attrgetter("number")
 
 
