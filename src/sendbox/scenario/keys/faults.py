@@ -95,7 +95,7 @@ def compile_webhook_rule(node: Node, reader: Reader) -> WebhookRule:
         message = f'"{fault.kind}" is about the answer to a request that sends, which only {_SENT} events follow'
         reader.complain(node, fault.kind, message, key="fault")
     return WebhookRule(
-        key=text_of(name) or _delivery_key(when, fault),
+        key=text_of(name) or canonical({"when": asked(when), "fault": fault.text}),
         when=when,
         fault=fault,
         times=None if times is None else whole(times),
@@ -113,11 +113,6 @@ def _fault(node: Node, reader: Reader) -> WebhookFault:
         reader.complain(node, "fault", f"{show(plain(node))} do not go together: {why}")
         return faults[0]
     return Several(faults) if len(faults) > 1 else faults[0]
-
-
-def _delivery_key(when: When, fault: WebhookFault) -> str:
-    """The text that identifies a rule without a name: its conditions and its fault, in one fixed order."""
-    return canonical({"when": asked(when), "fault": fault.text})
 
 
 def _asks_of_delivery(node: Node, reader: Reader) -> dict[str, Any]:
