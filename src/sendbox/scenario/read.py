@@ -66,7 +66,7 @@ def read(
     scenarios of the library named in `without` is read as if it did not. One that was `sent` has smaller bounds.
     """
     reading = _Reading(shape, paths, {} if env is None else env, without, sent=sent)
-    sources = list(source) if isinstance(source, list | tuple) else [source]  # type: ignore[list-item] # no other sequence
+    sources = _as_list(source)
     if not sources:
         origin = Source(name or "scenario")
         return None, [problem(Node(None, origin, ""), "file", "[] names no scenario; give at least one")], origin
@@ -264,6 +264,10 @@ class _Reading:
             self.problems.append(problem(node, rule, message))
             return None
         return file
+
+
+def _as_list(source: Scenarios) -> list[Scenario]:
+    return list(source) if isinstance(source, list | tuple) else [source]  # type: ignore[list-item] # no other sequence
 
 
 def _is_text(source: str) -> bool:
