@@ -26,7 +26,7 @@ from sendbox.engine.faults.row import AT_ONCE, Fault
 from sendbox.engine.faults.table import CALLS
 from sendbox.engine.faults.wire import Act, End, Piece, Wait
 from sendbox.engine.forms import span
-from sendbox.scenario.keys import api, webhooks
+from sendbox.scenario.keys import faults as scenario_faults
 from sendbox.scenario.model import ScenarioError
 from sendbox.scenario.shape import _without_patterns
 from sendbox.server import faults as server_faults
@@ -185,7 +185,7 @@ def test_a_row_without_more() -> None:
 
 
 @pytest.mark.parametrize(
-    "module", [server_faults, api, webhooks, injection, rules, api_rules], ids=lambda each: each.__name__
+    "module", [server_faults, scenario_faults, injection, rules, api_rules], ids=lambda each: each.__name__
 )
 def test_whoever_handles_faults_knows_none_by_name(module: ModuleType) -> None:
     """Compiling, deciding and carrying out go by rows: a fault is not named there."""

@@ -16,9 +16,9 @@ import pytest
 if TYPE_CHECKING:
     from sendbox.fixture import AsyncSandbox, RemoteServer, Sandbox, SandboxServer
     from sendbox.fixture.coverage import Gathering
-    from sendbox.fixture.crashes import Crash
     from sendbox.fixture.exploring import Exploring
     from sendbox.fixture.fresh import Ends
+    from sendbox.fixture.receivers import Crash
     from sendbox.runtime.callbacks import Callbacks
 
 #: pytest shows a failure at the call in the test, not in this module.
@@ -474,7 +474,7 @@ def _fail_if_crashed(item: pytest.Item) -> None:
     """Raises the first exception of an application if no report contains it."""
     crashes = _crashes(item)
     if crashes and not item.stash[_TOLD]:
-        from sendbox.fixture.crashes import raise_first
+        from sendbox.fixture.receivers import raise_first
 
         raise_first(crashes)
 
@@ -501,6 +501,6 @@ def _crash_lines(crashes: list[Crash], failure: BaseException) -> list[str]:
     """A line about crashes that are not the failure."""
     if not crashes or any(crash.error is failure for crash in crashes):
         return []
-    from sendbox.fixture.crashes import line_of
+    from sendbox.fixture.receivers import line_of
 
     return [line_of(crashes)]

@@ -11,12 +11,10 @@ from sendbox.control.operation import Control
 from sendbox.control.routes import control_routes
 from sendbox.page.lost import lost
 from sendbox.page.routes import page_routes
-from sendbox.server.links import link_route
 from sendbox.server.metrics import metrics_route
 from sendbox.server.origin import origin_of
-from sendbox.server.tools import json_answer
+from sendbox.server.tools import json_answer, link_route, upload_route
 from sendbox.server.tools import tools as tools_of
-from sendbox.server.uploads import upload_route
 from sendbox.services.http.openapi import document
 
 if TYPE_CHECKING:

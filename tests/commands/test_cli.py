@@ -93,7 +93,7 @@ def test_other_ends_have_their_codes(monkeypatch: pytest.MonkeyPatch, error: Any
     def fail() -> None:
         raise error()
 
-    monkeypatch.setattr("sendbox.scenario.numbers.magic", fail)
+    monkeypatch.setattr("sendbox.scenario.library.magic", fail)
     assert sendbox("numbers").exit_code == code
 
 

@@ -15,8 +15,8 @@ from sendbox.control.beside.past import Past
 from sendbox.control.operation import Control
 from sendbox.control.replaying import Diverged
 from sendbox.engine.durations import iso
-from sendbox.runtime.beside import OF_ALL, OF_ONE
 from sendbox.runtime.bounds import Bounds
+from sendbox.runtime.order import OF_ALL, OF_ONE
 from sendbox.runtime.policy import Outcome as Answered
 from sendbox.runtime.worlds import Runtime
 from sendbox.settings import Settings

@@ -26,7 +26,6 @@ from sendbox.exploring.families.table import FAMILIES, USUAL
 from sendbox.fixture.sandbox import Phone, Sandbox
 from sendbox.language import SUBJECTS
 from sendbox.scenario import library
-from sendbox.scenario.numbers import magic
 from sendbox.scenario.shape import schema
 from sendbox.services.account.orders import ORDER
 from sendbox.services.advice import ADVICE
@@ -67,7 +66,7 @@ def rests() -> str:
 
 def magic_numbers() -> str:
     """The magic numbers of the default scenario."""
-    rows = [(f"**{suffix}**", code(example), meaning) for suffix, example, meaning in magic()]
+    rows = [(f"**{suffix}**", code(example), meaning) for suffix, example, meaning in library.magic()]
     return table(("ends in", "for example", "what happens to a message"), rows)
 
 

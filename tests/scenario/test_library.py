@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from sendbox.scenario import library, numbers
+from sendbox.scenario import library
 from sendbox.services.assumptions import registry
 from sendbox.services.templates.templates import compile_template
 from tests.scenarios import check, load
@@ -74,7 +74,7 @@ def test_a_scenario_of_the_library(name: str) -> None:
 
 def test_magic_numbers() -> None:
     """The list is read from the default scenario: two digits of fate, an example, and what happens."""
-    assert numbers.magic() == [
+    assert library.magic() == [
         ("00", "420777000100", "delivered"),
         ("01", "420777000101", "delivered as well"),
         ("02", "420777000102", "undelivered"),
@@ -93,7 +93,7 @@ def test_magic_numbers() -> None:
     ]
 
 
-@pytest.mark.parametrize(("suffix", "example", "_meaning"), numbers.magic())
+@pytest.mark.parametrize(("suffix", "example", "_meaning"), library.magic())
 def test_a_magic_number_is_what_it_says(suffix: str, example: str, _meaning: str) -> None:
     """The example, and only the numbers with its two digits, meet the rule or the phone."""
     settled = load("default").compiled

@@ -8,7 +8,7 @@ import pytest
 
 from sendbox.app import PARTS
 from sendbox.engine.world import World
-from sendbox.scenario import numbers
+from sendbox.scenario import library
 from sendbox.services.account.account import Account
 from sendbox.services.messaging.messaging import Messaging
 from sendbox.services.templates.templates import TemplateUse
@@ -54,7 +54,7 @@ def test_fates_of_the_magic_numbers(suffix: str, expected: list[str]) -> None:
 def test_magic_numbers_that_answer() -> None:
     """07 replies YES, 09 opts out, five seconds after it was delivered; nobody else answers."""
     world = play("default")
-    examples = {suffix: example for suffix, example, _ in numbers.magic()}
+    examples = {suffix: example for suffix, example, _ in library.magic()}
     send(world, examples["00"], examples["07"], examples["09"])
     advance(world, 9_000)
     assert [(each.at - START, each.sender, each.body) for each in Messaging.of(world).phones.inbound] == [

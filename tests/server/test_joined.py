@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from sendbox.server.writes import Joined
+from sendbox.server.wire import Joined
 
 HEAD = b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n"
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from prometheus_client.parser import text_string_to_metric_families as families
 
-from sendbox.runtime.counting.holds import BOUNDS, Holds
+from sendbox.runtime.counts import BOUNDS, Holds
 from tests.box import KEY, WORLD, Box, boxed
 from tests.receivers import answering, receiving
 

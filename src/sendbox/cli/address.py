@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 from sendbox.cli.outcome import CANNOT, USAGE, Failure, one_line
 from sendbox.cli.variables import injected
 from sendbox.engine.patterns import Pattern
-from sendbox.runtime.origins import origin as parsed
+from sendbox.runtime.callbacks import origin as parsed
 from sendbox.settings import PORT
 
 #: Addresses that mean every address: a client cannot call them.

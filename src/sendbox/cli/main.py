@@ -694,7 +694,7 @@ def numbers() -> None:
     Example:
       a message to 420777123402 ends undelivered
     """
-    from sendbox.scenario.numbers import magic
+    from sendbox.scenario.library import magic
 
     click.echo(table(("ends in", "example", "what happens to a message"), magic()))
 

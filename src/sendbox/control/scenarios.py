@@ -21,7 +21,6 @@ from sendbox.engine.bounds import LONG_BODY
 from sendbox.engine.kinds.shapes import Value
 from sendbox.scenario import cursor, library, parse, write
 from sendbox.scenario.model import SIZE, Source, errors, listed
-from sendbox.scenario.numbers import magic
 
 if TYPE_CHECKING:
     from sendbox.engine.blueprint import Blueprint
@@ -167,7 +166,7 @@ async def library_scenario(call: Call, name: str) -> LibraryScenario:
 @operation("GET", "/numbers", answers=MagicNumbers, whole=True)
 async def numbers(call: Call) -> MagicNumbers:
     """The magic numbers of the default scenario: `{ends, example, meaning}` of each, in order of their ends."""
-    rows = await asyncio.get_running_loop().run_in_executor(None, magic)
+    rows = await asyncio.get_running_loop().run_in_executor(None, library.magic)
     return MagicNumbers(numbers=[MagicNumber(**row._asdict()) for row in rows])
 
 

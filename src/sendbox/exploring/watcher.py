@@ -13,7 +13,7 @@ from sendbox.engine.kinds.rows import Observer
 from sendbox.exploring.census import Census, census
 from sendbox.exploring.front import in_front
 from sendbox.exploring.misfortune import LISTS
-from sendbox.runtime.watch import Watch
+from sendbox.runtime.host import Watch
 from sendbox.scenario.model import ScenarioError
 from sendbox.services.messaging.messaging import Messaging
 

@@ -10,6 +10,7 @@ from urllib.parse import quote, urlencode, urlsplit
 
 import orjson
 
+from sendbox.control.operation import ControlError
 from sendbox.engine.answer import plain
 from sendbox.engine.journal import CODE
 from sendbox.engine.traffic import Traffic, reference, resolved
@@ -75,8 +76,6 @@ class Caller:
 
     async def _act(self, request: Asked) -> None:
         """An operation of a tester."""
-        from sendbox.control.operation import ControlError
-
         entry = request.traffic
         try:
             arguments = resolved(entry.value, self._answers)

@@ -13,14 +13,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from sendbox.engine.answer import plain
+from sendbox.engine.blueprint import Blueprint
 from sendbox.engine.durations import instant
 from sendbox.engine.kinds.rows import Observer
 from sendbox.engine.traffic import WORLD
 from sendbox.playing.steps import Player
+from sendbox.server.loop import new_loop
 
 if TYPE_CHECKING:
     from sendbox.control.operation import Served
-    from sendbox.engine.blueprint import Blueprint
     from sendbox.playing.played import Played
     from sendbox.runtime.worlds import Hosted, Runtime
     from sendbox.scenario.language import Language
@@ -45,9 +46,6 @@ def play(
     `until` in milliseconds from the start (30 days after the last entry unless given); `served` None stands for
     what Sendbox itself serves. Raises `ScenarioError`. Not from a running loop.
     """
-    from sendbox.engine.blueprint import Blueprint
-    from sendbox.server.loop import new_loop
-
     blueprint = scenario if isinstance(scenario, Blueprint) else _language(served).load(scenario)
     with asyncio.Runner(loop_factory=new_loop) as runner:
         return runner.run(aplay(blueprint, seed=seed, until=until, served=served))

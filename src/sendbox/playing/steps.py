@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, cast
 from sendbox.engine.clock import Goal
 from sendbox.engine.durations import DAY
 from sendbox.playing.played import Asked, Played
+from sendbox.runtime.policy import Outcome
 
 if TYPE_CHECKING:
     from sendbox.control.operation import Served
     from sendbox.engine.blueprint import Blueprint
     from sendbox.engine.traffic import Reception, Traffic
     from sendbox.engine.world import World
-    from sendbox.runtime.policy import Failure, HttpCall, Outcome
+    from sendbox.runtime.policy import Failure, HttpCall
     from sendbox.runtime.worlds import Hosted, Runtime
 
 #: Virtual milliseconds after the last entry of traffic and timeline at which playing ends, unless `until` is given; so
@@ -192,8 +193,6 @@ class _Receiver:
 
     async def received(self, call: HttpCall) -> Outcome:
         """One try."""
-        from sendbox.runtime.policy import Outcome
-
         name = next((value for header, value in call.headers if header.lower() == "x-request-id"), "")
         if name not in self._left:
             delivery = self._outlets.find(name)

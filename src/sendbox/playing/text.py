@@ -10,6 +10,7 @@ from sendbox.engine.durations import DAY, iso, show
 from sendbox.engine.expect.verdict import lines, proves, warning_lines
 from sendbox.engine.kinds.narration import Names, cut
 from sendbox.playing.rows import Row, rows
+from sendbox.services.messaging.results import STATES
 
 if TYPE_CHECKING:
     from sendbox.playing.played import Played
@@ -90,7 +91,7 @@ class _Page:
         messages = [played.by_id[name] for name in names.ids if name in played.by_id]
         table = []
         for message in messages[:MESSAGES]:
-            way = ", ".join(f"{attempt.step.channel} {_result(attempt)}" for attempt in message.attempts)
+            way = ", ".join(f"{attempt.step.channel} {STATES[attempt.state]}" for attempt in message.attempts)
             table.append((names.of(message.id), message.phone, message.result, way or "nothing was tried"))
         if table:
             heads = ("message", "phone", "result")
@@ -153,9 +154,3 @@ def _after(at: int, start: int) -> str:
 
 def _instant(at: int) -> str:
     return iso(at).replace(".000Z", "Z")
-
-
-def _result(attempt: Any) -> str:
-    from sendbox.services.messaging.results import STATES
-
-    return str(STATES[attempt.state])

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 from sendbox.engine.keeping.forgetting import MESSAGES, Forgetting
 from sendbox.runtime import collector
-from sendbox.runtime.counting.counts import messages_made
+from sendbox.runtime.counts import messages_made
 from sendbox.runtime.slot import Capped
 
 if TYPE_CHECKING:

@@ -1,5 +1,7 @@
 """Which addresses webhooks may be sent to: the setting `callbacks`. Pure: the sender resolves, and asks here.
 
+Origins are here too: scheme, host and port of an address, as they are compared.
+
 A setting is a list of words and places, with commas between, and allows what any of them names:
 
 | item                        | allows                                                                              |
@@ -22,12 +24,14 @@ import re
 from collections.abc import Iterable
 from functools import lru_cache
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple
+from urllib.parse import urlsplit
 
 from sendbox.engine.classes import dataclass
 
 if TYPE_CHECKING:
     from urllib.parse import SplitResult
+
 
 #: The port of an address that names none, by its scheme.
 PORTS: Final = {"http": 80, "https": 443}
@@ -222,3 +226,38 @@ def host_name(item: str) -> str | None:
     name = name.lower().rstrip(".")
     # a name whose last part is a number is an address that is written wrongly
     return name if _HOST.fullmatch(name) and not name.rpartition(".")[2].isdigit() else None
+
+
+class Origin(NamedTuple):
+    """An origin over http or https. Its text has the usual form, without the port that is usual for the scheme."""
+
+    scheme: str
+    host: str
+    port: int
+
+    def __str__(self) -> str:
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"{self.scheme}://{host}" + ("" if self.port == PORTS[self.scheme] else f":{self.port}")
+
+
+@lru_cache(maxsize=1024)
+def origin(text: str) -> Origin | None:
+    """The origin that a text is; None for one with a path, a query or a user, and for anything else."""
+    scheme, separator, rest = text.partition("://")
+    scheme = scheme.lower()
+    place = authority(rest.removesuffix("/"), scheme) if separator and scheme in PORTS else None
+    return None if place is None else Origin(scheme, *place)
+
+
+@lru_cache(maxsize=1024)
+def authority(text: str, scheme: str) -> tuple[str, int] | None:
+    """The host as it is compared, and the port; None if it is not `host` or `host:port`."""
+    try:
+        parts = urlsplit(f"//{text}")
+        host, port = (parts.hostname or "").removesuffix("."), parts.port
+    except ValueError:
+        return None
+    if "@" in text or parts.netloc != text or port == 0:
+        return None
+    name = literal(host) or host_name(host)
+    return None if name is None else (name, PORTS.get(scheme, PORTS["http"]) if port is None else port)

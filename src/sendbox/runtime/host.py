@@ -1,4 +1,7 @@
-"""The interface of the runtime that its scheduler and dispatcher need, and the lines of its log."""
+"""The interface of the runtime that its scheduler and dispatcher need, the lines of its log, and who watches it.
+
+By default nobody watches its worlds, or changes what they are opened from.
+"""
 
 from __future__ import annotations
 
@@ -7,14 +10,13 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
 if TYPE_CHECKING:
-    from sendbox.runtime.beside import Beside
-    from sendbox.runtime.counting.counts import Counts
-    from sendbox.runtime.order import Kept, Order
-    from sendbox.runtime.senders import Senders
+    from sendbox.engine.blueprint import Blueprint
+    from sendbox.engine.clock import Goal
+    from sendbox.runtime.counts import Counts
+    from sendbox.runtime.order import Beside, Kept, Order
+    from sendbox.runtime.sender import Senders
     from sendbox.runtime.slot import Gone, Hosted
-    from sendbox.runtime.watch import Watch
     from sendbox.settings import Settings
-
 
 Level = Literal["info", "warning", "error"]
 _NONE: Mapping[str, Any] = {}
@@ -65,3 +67,28 @@ class Host(Protocol):
 
     def not_advancing(self, hosted: Hosted) -> None:
         """Raises `Conflict` while the world advances."""
+
+
+class Watch:
+    """Watches nothing and changes nothing: the base of those who do. Its methods are called on the runtime's loop."""
+
+    def opens(self, blueprint: Blueprint, start: int | None) -> tuple[Blueprint, int | None]:
+        """A world is about to open; the blueprint and the start (None: not set by a call) that it opens with."""
+        return blueprint, start
+
+    def opened(self, hosted: Hosted) -> None:
+        """A world has opened."""
+
+    def loads(self, hosted: Hosted, blueprint: Blueprint) -> Blueprint:
+        """A world gets another scenario; the one that it gets."""
+        return blueprint
+
+    def advances(self, hosted: Hosted, goal: Goal) -> Goal:
+        """A tester is about to move a clock; how far it goes."""
+        return goal
+
+    def advanced(self, hosted: Hosted, began: int) -> None:
+        """A tester has moved a clock; it began at this instant."""
+
+    def closes(self, hosted: Hosted) -> None:
+        """A world is about to close."""

@@ -1,12 +1,19 @@
-"""The order in which worlds were opened, so that a part of them is found without a look at all; and closed ones."""
+"""The order in which worlds were opened, so that a part of them is found without a look at all; and the worlds that are
+kept beside the open ones: closed ones, and side worlds.
+"""
 
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator
 from operator import attrgetter
+from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
 from sendbox.runtime.slot import Changing, Hosted
+
+if TYPE_CHECKING:
+    from sendbox.engine.world import World
+    from sendbox.runtime.slot import Hosted
 
 _number = attrgetter("number")
 
@@ -82,3 +89,58 @@ class Kept:
         """None is kept any longer."""
         for world_id in list(self.worlds):
             self.drop(world_id)
+
+
+#: So many side worlds are kept of one world, and of all worlds of a process together.
+OF_ONE: Final = 2
+OF_ALL: Final = 8
+
+
+class Side:
+    """A side world, with what it is hosted by, and the open world `of` which it shows something."""
+
+    def __init__(self, of: World, hosted: Hosted) -> None:
+        self.of = of
+        self.hosted = hosted
+
+
+S = TypeVar("S", bound=Side)
+
+
+class Beside(Generic[S]):
+    """The side worlds of one runtime. The one that was not used for the longest time goes first.
+
+    Nothing leaves a side world. `discard` takes a world apart once it has no readers.
+    """
+
+    def __init__(self, discard: Callable[[Hosted, World], None]) -> None:
+        self._discard = discard
+        #: the one that was used last stands last
+        self._sides: list[S] = []
+
+    def __len__(self) -> int:
+        return len(self._sides)
+
+    def of(self, world: World) -> list[S]:
+        """Those that are kept of a world."""
+        return [side for side in self._sides if side.of is world]
+
+    def use(self, side: S) -> None:
+        """It is used now, and kept; another one may go."""
+        if side in self._sides:
+            self._sides.remove(side)
+        self._sides.append(side)
+        for kept, most in ((self.of(side.of), OF_ONE), (self._sides[:], OF_ALL)):
+            for oldest in kept[: max(0, len(kept) - most)]:
+                self.drop(oldest)
+
+    def drop(self, side: S) -> None:
+        """It is no longer kept."""
+        if side in self._sides:
+            self._sides.remove(side)
+            self._discard(side.hosted, side.hosted.world)
+
+    def forget(self, world: World | None = None) -> None:
+        """Those of a world that is gone are no longer kept; without a world none is."""
+        for side in self._sides[:] if world is None else self.of(world):
+            self.drop(side)

@@ -23,17 +23,15 @@ from sendbox.engine.identity import tag_of
 from sendbox.engine.kinds.masking import MASK, Mask, key_shown
 from sendbox.engine.world import World
 from sendbox.runtime import wall
-from sendbox.runtime.beside import Beside
 from sendbox.runtime.bounds import Bounds, Builder, resident
-from sendbox.runtime.counting.counts import Counts, messages_made
-from sendbox.runtime.counting.holds import Holds
+from sendbox.runtime.counts import Counts, Holds, messages_made
 from sendbox.runtime.coverage import Tried
 from sendbox.runtime.dispatcher import Carrier
 from sendbox.runtime.ending import CLOSED, Closed, Idle
-from sendbox.runtime.host import Level, Line
-from sendbox.runtime.order import Kept, Order
+from sendbox.runtime.host import Level, Line, Watch
+from sendbox.runtime.order import Beside, Kept, Order
 from sendbox.runtime.scheduler import Mover
-from sendbox.runtime.senders import Senders
+from sendbox.runtime.sender import Senders
 from sendbox.runtime.slot import (
     CHECKPOINTS,
     Capped,
@@ -46,7 +44,6 @@ from sendbox.runtime.slot import (
     fresh_id,
     spread,
 )
-from sendbox.runtime.watch import Watch
 
 if TYPE_CHECKING:
     from sendbox.engine.blueprint import Blueprint

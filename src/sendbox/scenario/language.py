@@ -14,13 +14,12 @@ from typing import TYPE_CHECKING, Any, Final
 from sendbox.engine import bounds
 from sendbox.engine.blueprint import Blueprint, Written
 from sendbox.scenario import library
-from sendbox.scenario.keys.api import compile_api_rule
 from sendbox.scenario.keys.expect import NOT, compile_expectation
+from sendbox.scenario.keys.faults import compile_api_rule, compile_webhook_rule
 from sendbox.scenario.keys.plan import compile_plan
 from sendbox.scenario.keys.texts import LOCALE
 from sendbox.scenario.keys.timeline import Happening, compile_timeline
 from sendbox.scenario.keys.traffic import Called, compile_receiver, compile_traffic
-from sendbox.scenario.keys.webhooks import compile_webhook_rule
 from sendbox.scenario.model import (
     SIZE,
     Node,
@@ -315,7 +314,7 @@ class Language:
 
     def _lint(self, linter: Linter) -> None:
         """Warns about a scenario that can be used, but probably says something else than was intended."""
-        from sendbox.scenario.lint import lengths, reach, shadows, spelling
+        from sendbox.scenario.lint import reach, shadows, values
 
         keys = self.keys.values()
         shadows.find(linter, [rules for key in keys for rules in key.lists])
@@ -324,8 +323,8 @@ class Language:
             for find in vocabulary.lints:
                 find(linter)
         reach.find(linter, [key.name for key in keys if key.rules is not None], self._subjects)
-        lengths.find(linter, {key.name: key.times for key in keys if key.times is not None})
-        spelling.find(linter, self.shape)
+        values.lengths(linter, {key.name: key.times for key in keys if key.times is not None})
+        values.spelling(linter, self.shape)
 
 
 def _written(source: Source) -> Written | None:

@@ -1,13 +1,17 @@
-"""The scenario library: the files that travel with the package, by name."""
+"""The scenario library: the files that travel with the package, by name; and the magic numbers, as the default scenario
+defines them.
+"""
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from itertools import takewhile
 from pathlib import Path
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from sendbox import data
+from sendbox.scenario.model import Source
 
 
 class Row(NamedTuple):
@@ -51,7 +55,6 @@ def rows() -> tuple[Row, ...]:
 
 def _row(name: str) -> Row:
     from sendbox.scenario import parse
-    from sendbox.scenario.model import Source
 
     node, _ = parse.parse(text(name), Source(name))
     title = None if node is None else node.get("name")
@@ -64,3 +67,35 @@ def _story(text: str) -> str:
     comment = [line[1:].strip() for line in text.partition("\nsendbox: 1")[0].splitlines() if line.startswith("#")]
     lines = comment[comment.index("") + 1 :]
     return " ".join(takewhile(bool, lines))
+
+
+_MAGIC: Final = re.compile(r"(420777)\?{4}([0-9]{2})")
+#: The free digits of the example numbers.
+_FREE: Final = "0001"
+
+
+class Magic(NamedTuple):
+    """The digits that a magic number ends in, an example, and what happens to a message to it."""
+
+    ends: str
+    example: str
+    meaning: str
+
+
+def magic() -> list[Magic]:
+    """Each magic number, in order of its ends.
+
+    They are the entries of the default scenario that have a name and a number 420777????NN.
+    """
+    from sendbox.scenario import parse
+
+    root, _ = parse.parse(text("default"), Source("default"))
+    assert root is not None
+    rows = []
+    for entry in root.mappings():
+        conditions, name = entry.get("when") or entry, entry.get("name")
+        number = conditions.get("phone") or conditions.get("number")
+        match = _MAGIC.fullmatch(str(number.value)) if number is not None else None
+        if match and name is not None:
+            rows.append(Magic(match[2], f"{match[1]}{_FREE}{match[2]}", str(name.value)))
+    return sorted(rows)

@@ -390,17 +390,13 @@ def _copy(node: Node, path: str) -> Node:
 
 
 def _remedy(reason: str, text: str, line: int) -> str:
-    if "cannot start any token" in reason and _tab(text, line):
+    if "cannot start any token" in reason and _line(text, line).lstrip(" ").startswith("\t"):
         return "; tabs cannot indent, use spaces"
     if "mapping values are not allowed" in reason:
         return '; a value that holds ": " needs quotes; a key must stand under its neighbours'
     if "${" in _line(text, line):
         return "; inside { } and [ ] a value with ${ needs quotes"
     return ""
-
-
-def _tab(text: str, line: int) -> bool:
-    return _line(text, line).lstrip(" ").startswith("\t")
 
 
 def _line(text: str, line: int) -> str:

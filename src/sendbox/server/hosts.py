@@ -10,8 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from sendbox.runtime.callbacks import literal
-from sendbox.runtime.origins import authority, origin
+from sendbox.runtime.callbacks import authority, literal, origin
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

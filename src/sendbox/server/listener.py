@@ -22,8 +22,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResp
 
 from sendbox.server.faults import written
 from sendbox.server.thread import ServerThread
-from sendbox.server.wire import WIRE, Line, gone
-from sendbox.server.writes import Joined
+from sendbox.server.wire import WIRE, Joined, Line, gone
 from sendbox.services.http.exchange import Answer
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from starlette.routing import Route
 from sendbox import __version__
 from sendbox.engine import ENGINE
 from sendbox.engine.keeping.forgetting import MESSAGES
-from sendbox.runtime.counting.holds import BOUNDS
+from sendbox.runtime.counts import BOUNDS
 from sendbox.runtime.slot import Slice
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from sendbox.control.replaying import CHUNK, Diverged, Replay
 from sendbox.engine import bounds
 from sendbox.engine.commands.command import Stamp
 from sendbox.engine.durations import instant, iso
-from sendbox.runtime.beside import Side
+from sendbox.runtime.order import Side
 from sendbox.runtime.slot import Slice
 
 if TYPE_CHECKING:

@@ -15,8 +15,8 @@ from sendbox.engine.patterns import Pattern
 from sendbox.engine.traffic import reference
 from sendbox.scenario.keys.expect import NOT
 from sendbox.scenario.keys.traffic import leaves
-from sendbox.scenario.lint.lengths import REACH
 from sendbox.scenario.lint.linter import Linter, nothing_like_it
+from sendbox.scenario.lint.values import REACH
 from sendbox.scenario.model import Node, nearest, plain, show
 from sendbox.scenario.values import Reader, items
 

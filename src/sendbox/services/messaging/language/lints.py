@@ -8,8 +8,8 @@ from sendbox.engine import durations
 from sendbox.engine.rules.conditions import several
 from sendbox.engine.traffic import reference
 from sendbox.scenario.lint import globs
-from sendbox.scenario.lint.lengths import LEGAL, REACH
 from sendbox.scenario.lint.linter import Linter, asked
+from sendbox.scenario.lint.values import LEGAL, REACH
 from sendbox.scenario.model import Node, listed, nearest, plain, show
 from sendbox.services import limits
 from sendbox.services.http.addressee import FIELDS

@@ -1,0 +1,102 @@
+"""The counts of a server since its start: plain numbers that only grow, and that `server/metrics.py` shows.
+
+Among them are the times for which its event loop was held.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import Counter
+from typing import TYPE_CHECKING, Final
+
+from sendbox.engine.keeping.forgetting import MESSAGES
+
+if TYPE_CHECKING:
+    import asyncio
+
+    from sendbox.engine.world import World
+    from sendbox.runtime.policy import Outcome
+    from sendbox.runtime.slot import Hosted
+
+
+class Counts:
+    """The counts of one runtime. Nothing in them names a world, a key or a phone."""
+
+    __slots__ = ("calls", "messages", "tries")
+
+    def __init__(self) -> None:
+        #: calls, by operation, status (0 where no answer was sent) and what became of them
+        self.calls: Counter[tuple[str, int, str]] = Counter()
+        #: tries of webhooks, by what became of the webhook, and why it was not delivered
+        self.tries: Counter[tuple[str, str]] = Counter()
+        #: messages of all worlds, as far as they were looked at (`look`)
+        self.messages = 0
+
+    def tried(self, state: str, outcome: Outcome) -> None:
+        """A try has ended, and this is the state of its webhook now."""
+        reason = "" if outcome.ok else outcome.error or f"{(outcome.status or 0) // 100}xx"
+        self.tries["retried" if state == "waiting" else state, reason] += 1
+
+    def look(self, hosted: Hosted) -> None:
+        """Counts the messages that a world has made since the last look; it also comes before a world ends."""
+        total = messages_made(hosted.world)
+        self.messages += max(total - hosted.counted, 0)
+        hosted.counted = total
+
+
+def messages_made(world: World) -> int:
+    """The number of messages that a world has had, including forgotten ones."""
+    return sum(part.made for part in world.parts.values() if MESSAGES in part.counts)
+
+
+#: Real seconds between two looks.
+PERIOD: Final = 0.02
+#: Real seconds after which it ends if no client asks again.
+ASKED: Final = 600.0
+#: Seconds of holds that are told apart.
+BOUNDS: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0)
+
+
+class Holds:
+    """The times for which one loop was held, from the first time that they are asked for.
+
+    They are measured by a timer that notes its own delay. A hold during which no timer was due is not noticed, so this
+    is a lower bound. It runs only while someone asks.
+
+    `counts` has a number for each of `BOUNDS`, of looks that were so late at most, and one for those that were later.
+    """
+
+    __slots__ = ("_asked", "_due", "_loop", "_timer", "counts", "longest", "total")
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._loop = loop
+        self._timer: asyncio.TimerHandle | None = None
+        self._due = self._asked = 0.0
+        self.counts = [0] * (len(BOUNDS) + 1)
+        self.longest = self.total = 0.0
+
+    def watch(self) -> None:
+        """They are asked for: watches from now on."""
+        self._asked = self._loop.time()
+        if self._timer is None:
+            self._set()
+
+    def close(self) -> None:
+        """Watches no more."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _set(self) -> None:
+        self._due = self._loop.time() + PERIOD
+        self._timer = self._loop.call_at(self._due, self._look)
+
+    def _look(self) -> None:
+        now = self._loop.time()
+        late = max(now - self._due, 0.0)
+        self.counts[bisect_left(BOUNDS, late)] += 1
+        self.total += late
+        self.longest = max(self.longest, late)
+        self._timer = None
+        if now - self._asked < ASKED:
+            self._set()
