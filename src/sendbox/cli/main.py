@@ -586,7 +586,7 @@ def compare(file: Path, scenarios: tuple[str, ...], assume: tuple[str, ...], val
       sendbox compare service.har
       sendbox compare --assume legacy_error=plain --json service.har
     """
-    from sendbox.cli.assumptions import compare as comparing
+    from sendbox.cli.diff import compare as comparing
     from sendbox.comparing import report
 
     compared = comparing(file, scenarios, assume, os.environ, values=values)
@@ -725,7 +725,7 @@ def assumptions(file: Path | None, leaned: bool, world: str | None, url: str | N
     if leaned == (file is None and world is None) or (file is not None and world is not None):
         raise Failure(USAGE, "--leaned needs a run: FILE or --world KEY; without --leaned there is neither")
     if leaned:
-        from sendbox.cli import assumptions as leaning
+        from sendbox.cli import replay as leaning
 
         answer = leaning.of_file(file) if file is not None else leaning.of_world(url or address.default(), str(world))
         click.echo(pretty(answer) if as_json else "\n".join(map(one_line, leaning.lines(answer))))

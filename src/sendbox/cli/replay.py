@@ -1,4 +1,7 @@
-"""`sendbox replay`: makes a world again from its record, and says whether it is the same."""
+"""`sendbox replay`: makes a world again from its record, and says whether it is the same.
+
+`sendbox assumptions --leaned`: the assumptions that a run relied on, with what other values would have shown.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,9 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from sendbox.cli import address
 from sendbox.cli.outcome import CANNOT, NO, OK, Failure, content, one_line
+from sendbox.engine.answer import plain
 
 if TYPE_CHECKING:
     from sendbox.control.export.record import Comparison, Recorded
@@ -95,3 +100,43 @@ def _report(recorded: Recorded, comparison: Comparison, stopped: str | None) -> 
     elif comparison.digest != recorded.digest:
         lines.append(f"the digest was {recorded.digest}, and is {comparison.digest}")
     return lines, NO
+
+
+# --- the assumptions of a run
+
+
+def of_world(url: str, world: str) -> dict[str, Any]:
+    """The answer of a sandbox about the assumptions of one of its worlds. Raises `Failure`."""
+    answer: dict[str, Any] = address.call(address.origin(url), "leaning", world, {})
+    return answer
+
+
+def of_file(file: Path) -> dict[str, Any]:
+    """The same about a world that is made again from its record. Raises `Failure`."""
+    from sendbox.app import SERVED
+    from sendbox.server.loop import new_loop
+
+    recorded = read(file, SERVED)
+    with asyncio.Runner(loop_factory=new_loop) as runner:
+        return runner.run(_of_record(file, recorded))
+
+
+async def _of_record(file: Path, recorded: Recorded) -> dict[str, Any]:
+    from sendbox.app import SERVED
+    from sendbox.control.export.record import compare
+
+    async with made(recorded, SERVED) as (control, replayed, stopped):
+        world = replayed.world
+        if stopped is not None or compare(recorded, world, SERVED.kinds).first is not None:
+            message = f"{file}: this version makes another world of it; sendbox replay shows the first difference"
+            raise Failure(CANNOT, message)
+        control.runtime.worlds[world.id] = replayed.hosted
+        answer: dict[str, Any] = plain(await control.perform("", "leaning", world.id))
+        return answer
+
+
+def lines(answer: dict[str, Any]) -> list[str]:
+    """The answer for people."""
+    from sendbox.control.beside.leaning import lines as told
+
+    return told(answer) or ["no assumption was relied on"]
