@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from starlette.responses import HTMLResponse, Response
 
-from sendbox.page.assets import assets
-from sendbox.page.rendering import html
+from sendbox.page.rendering import assets, html
+
+if TYPE_CHECKING:
+    from starlette.responses import Response
 
 #: What a browser may do with any page: nothing comes from another host, and no script or style stands in a page, so a
 #: script that a client put into its texts cannot run.
@@ -46,3 +48,9 @@ async def page(
 
     text = await asyncio.get_running_loop().run_in_executor(None, render)
     return HTMLResponse(text, status, headers)
+
+
+async def lost(status: int, message: str) -> Response:
+    """The page; `message` is the text that a client gets that is not a browser."""
+    data = {"expired": status == 410, "message": message}
+    return await page("link.html", lambda: data, status)
