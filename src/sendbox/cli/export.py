@@ -11,11 +11,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
+from sendbox.app import SERVED
 from sendbox.cli import address
 from sendbox.cli.outcome import CANNOT, USAGE, Failure, json_of, one_line
+from sendbox.control.catalog import catalog
+from sendbox.control.reports import coverage
+from sendbox.control.reports.coverage import Report, Unreadable, scope_of
 
 if TYPE_CHECKING:
-    from sendbox.control.reports.coverage import Report
     from sendbox.engine.patterns import Pattern
 
 
@@ -67,10 +70,6 @@ def _fitting(origin: str, pattern: Pattern, closed: str) -> list[str]:
 
 def merged(files: tuple[str, ...], scope: str | None) -> Report:
     """The sum of several reports. Raises `Failure` for a file that is not a report."""
-    from sendbox.app import SERVED
-    from sendbox.control.catalog import catalog
-    from sendbox.control.reports.coverage import Report, Unreadable, scope_of
-
     everything = catalog(SERVED)
     try:
         report = Report(everything, scope=None if scope is None else scope_of(scope.split(","), everything.rows))
@@ -86,9 +85,6 @@ def merged(files: tuple[str, ...], scope: str | None) -> Report:
 
 def minimum(text: str) -> tuple[str | None, float]:
     """A minimum from its text: `60`, or `operations=80`. Raises `Failure`."""
-    from sendbox.app import SERVED
-    from sendbox.control.reports import coverage
-
     try:
         return coverage.minimum(text, SERVED.dimensions)
     except ValueError as error:

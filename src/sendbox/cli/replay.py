@@ -10,16 +10,24 @@ import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from sendbox import __version__
+from sendbox.app import SERVED, make_app
 from sendbox.cli import address
 from sendbox.cli.outcome import CANNOT, NO, OK, Failure, content, one_line
+from sendbox.contract.validators import Contract
+from sendbox.control.beside.leaning import lines as told
+from sendbox.control.export.record import Comparison, Recorded, Unreadable, compare
+from sendbox.control.export.record import read as read_record
+from sendbox.control.operation import Control, Served
+from sendbox.control.replaying import Diverged, Replay
+from sendbox.engine import ENGINE
 from sendbox.engine.answer import plain
-
-if TYPE_CHECKING:
-    from sendbox.control.export.record import Comparison, Recorded
-    from sendbox.control.operation import Control, Served
-    from sendbox.control.replaying import Replay
+from sendbox.engine.commands.command import Open
+from sendbox.runtime.worlds import Runtime
+from sendbox.server.loop import new_loop
+from sendbox.settings import Settings
 
 
 def replay(file: Path, served: Served | None = None) -> tuple[list[str], int]:
@@ -27,9 +35,6 @@ def replay(file: Path, served: Served | None = None) -> tuple[list[str], int]:
 
     `served` None stands for what Sendbox itself serves. Raises `Failure` for a file that cannot be read.
     """
-    from sendbox.app import SERVED
-    from sendbox.server.loop import new_loop
-
     served = served or SERVED
     recorded = read(file, served)
     with asyncio.Runner(loop_factory=new_loop) as runner:
@@ -38,9 +43,6 @@ def replay(file: Path, served: Served | None = None) -> tuple[list[str], int]:
 
 def read(file: Path, served: Served) -> Recorded:
     """The record that a file holds. Raises `Failure`."""
-    from sendbox.control.export.record import Unreadable
-    from sendbox.control.export.record import read as read_record
-
     try:
         return read_record(content(file), served.language)
     except Unreadable as error:
@@ -50,14 +52,6 @@ def read(file: Path, served: Served) -> Recorded:
 @asynccontextmanager
 async def made(recorded: Recorded, served: Served) -> AsyncIterator[tuple[Control, Replay, str | None]]:
     """Makes the world of a record again in this process; with why the replay ended early, None where it did not."""
-    from sendbox.app import make_app
-    from sendbox.contract.validators import Contract
-    from sendbox.control.operation import Control
-    from sendbox.control.replaying import Diverged, Replay
-    from sendbox.engine.commands.command import Open
-    from sendbox.runtime.worlds import Runtime
-    from sendbox.settings import Settings
-
     opening: Any = recorded.commands[0][1]
     assert isinstance(opening, Open)
     runtime = Runtime(Settings(mode="manual"), opening.blueprint, served.parts)
@@ -76,16 +70,11 @@ async def made(recorded: Recorded, served: Served) -> AsyncIterator[tuple[Contro
 
 
 async def _replay(recorded: Recorded, served: Served) -> tuple[list[str], int]:
-    from sendbox.control.export.record import compare
-
     async with made(recorded, served) as (_, replayed, stopped):
         return _report(recorded, compare(recorded, replayed.world, served.kinds), stopped)
 
 
 def _report(recorded: Recorded, comparison: Comparison, stopped: str | None) -> tuple[list[str], int]:
-    from sendbox import __version__
-    from sendbox.engine import ENGINE
-
     by = f"recorded by Sendbox {recorded.version}, engine {recorded.engine}; replayed by {__version__}, engine {ENGINE}"
     if comparison.first is None and stopped is None and comparison.digest == recorded.digest:
         return [f"{recorded.world}: equal, {len(recorded.journal)} entries, digest {comparison.digest}", by], OK
@@ -113,18 +102,12 @@ def of_world(url: str, world: str) -> dict[str, Any]:
 
 def of_file(file: Path) -> dict[str, Any]:
     """The same about a world that is made again from its record. Raises `Failure`."""
-    from sendbox.app import SERVED
-    from sendbox.server.loop import new_loop
-
     recorded = read(file, SERVED)
     with asyncio.Runner(loop_factory=new_loop) as runner:
         return runner.run(_of_record(file, recorded))
 
 
 async def _of_record(file: Path, recorded: Recorded) -> dict[str, Any]:
-    from sendbox.app import SERVED
-    from sendbox.control.export.record import compare
-
     async with made(recorded, SERVED) as (control, replayed, stopped):
         world = replayed.world
         if stopped is not None or compare(recorded, world, SERVED.kinds).first is not None:
@@ -137,6 +120,4 @@ async def _of_record(file: Path, recorded: Recorded) -> dict[str, Any]:
 
 def lines(answer: dict[str, Any]) -> list[str]:
     """The answer for people."""
-    from sendbox.control.beside.leaning import lines as told
-
     return told(answer) or ["no assumption was relied on"]
