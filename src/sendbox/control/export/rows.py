@@ -1,4 +1,4 @@
-"""The form of a row that says how an export repeats an act of a tester, the rows of control itself, and values as Python.
+"""The form of a row that says how an export repeats an act of a tester, the rows of control itself, and Python values.
 
 A phone of a timeline acts on the newest message with which it can; a tester may have named another one. So what an act
 was about is looked up in the journal, and compared with what the timeline would find.
