@@ -32,7 +32,7 @@ _SERVICE: Final = "a service can be read, and removed, without the others; what 
 #: What a service needs to make operations of control, and to say how an export does them again.
 _ROWS: Final = (
     "control.operation control.arguments control.answers control.reading "
-    "control.searching control.catalog control.export.rows control.export.literals"
+    "control.searching control.catalog control.export.rows"
 )
 #: The longest name that fits a module is its part. Whoever is not here is the shell, which may import everything
 #: but the two ends.

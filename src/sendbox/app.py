@@ -18,7 +18,7 @@ from sendbox.control.reports import report
 from sendbox.engine.kinds import own
 from sendbox.engine.kinds.rows import Kinds, Observed
 from sendbox.language import LANGUAGE, SUBJECTS
-from sendbox.page.report import document
+from sendbox.page.answers import document
 from sendbox.playing import control as playing
 from sendbox.server.application import Application
 from sendbox.server.gateway import Emulated

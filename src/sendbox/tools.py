@@ -9,7 +9,7 @@ from starlette.routing import Route as HttpRoute
 from sendbox import __version__
 from sendbox.control.operation import Control
 from sendbox.control.routes import control_routes
-from sendbox.page.lost import lost
+from sendbox.page.answers import lost
 from sendbox.page.routes import page_routes
 from sendbox.server.metrics import metrics_route
 from sendbox.server.origin import origin_of

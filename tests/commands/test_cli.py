@@ -309,7 +309,7 @@ def test_ready_asks_where_serve_would_listen(monkeypatch: pytest.MonkeyPatch) ->
         asked.append(url)
         return {}
 
-    monkeypatch.setattr("sendbox.cli.ready.wait_ready", wait_ready)
+    monkeypatch.setattr("sendbox.cli.address.wait_ready", wait_ready)
     env = {"SENDBOX_HOST": "0.0.0.0", "SENDBOX_PORT": "8000", "SENDBOX_URL": "http://other:1"}
     for args in ((), ("--port", "9000"), ("--tls", "self")):
         assert sendbox("ready", *args, env=env).exit_code == OK

@@ -13,7 +13,7 @@ from typing import Final
 import pytest
 
 from sendbox.cli.explore import command
-from sendbox.cli.explore.junit import judged
+from sendbox.cli.explore.runs import judged
 from sendbox.cli.outcome import CANNOT, INTERRUPTED, NO, OK
 from sendbox.exploring import explore as exploration
 from sendbox.exploring import found

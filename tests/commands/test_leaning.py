@@ -9,9 +9,9 @@ from pathlib import Path
 import httpx
 import pytest
 
-from sendbox.cli.assumptions import lines, of_file, of_world
 from sendbox.cli.export import export
 from sendbox.cli.outcome import CANNOT, USAGE, Failure
+from sendbox.cli.replay import lines, of_file, of_world
 from tests.commands.sandbox import sandbox, sendbox
 
 KEY = "test-leaning"

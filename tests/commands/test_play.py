@@ -130,7 +130,7 @@ def test_what_cannot_be_played_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     def stuck(*_: object, **__: object) -> None:
         raise Conflict("loop", "it goes round")
 
-    monkeypatch.setattr("sendbox.playing.player.play", stuck)
+    monkeypatch.setattr("sendbox.cli.play.run", stuck)
     result = sendbox("default")
     assert (result.exit_code, result.stderr) == (CANNOT, "sendbox: default: it goes round\n")
 

@@ -9,9 +9,9 @@ import pytest
 from click.testing import CliRunner, Result
 
 from sendbox.cli import main as cli
+from sendbox.cli.address import OF_TESTS, unknown
 from sendbox.cli.outcome import CANNOT, USAGE, Failure
 from sendbox.cli.serve import serving
-from sendbox.cli.variables import OF_TESTS, unknown
 from sendbox.runtime.host import Line
 from tests.commands.sandbox import options
 

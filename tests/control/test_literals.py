@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from sendbox.control.export.literals import Literals
+from sendbox.control.export.rows import Literals
 
 NAMES = {"abc": "name", "abcdef": "longer"}
 

@@ -12,7 +12,7 @@ import pytest
 
 from sendbox.app import SERVED
 from sendbox.control.operation import Control, ControlError, Served
-from sendbox.control.reports.remarks import of_failed
+from sendbox.control.reports.report import of_failed
 from sendbox.engine.kinds.happened import line_of, teller_of
 from tests.box import KEY, ORIGIN, WORLD, Box, boxed
 

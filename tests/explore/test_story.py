@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from sendbox.exploring.census import Census
+from sendbox.exploring.explore import SAME, story
 from sendbox.exploring.misfortune import Kind, Misfortune, Plan, Spot, Value
-from sendbox.exploring.story import SAME, story
 from sendbox.exploring.watcher import Observed
 
 KIND = Kind("delivery", "repeated", ("A91",), "It has the same id.", lambda _kind, _world: iter(()))

@@ -16,7 +16,7 @@ import pytest
 from sendbox.app import PARTS, make_app
 from sendbox.contract.validators import Contract
 from sendbox.page import lines
-from sendbox.page.assets import FOLDER, TYPES, assets
+from sendbox.page.answers import FOLDER, TYPES, assets
 from sendbox.runtime.worlds import Runtime
 from sendbox.settings import Settings
 from tests.scenarios import load

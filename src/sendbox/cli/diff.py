@@ -3,25 +3,33 @@
 They are compared in canonical form (`control/beside/journals.py`), in which a name counts as what it was derived from.
 A journal that was saved in the form for people is brought close to that form: its names are numbered in the order of
 their first use.
+
+`sendbox compare`: recorded calls and answers of the service beside ours.
 """
 
 from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import unquote
 
 import orjson
 
 from sendbox.cli.address import call
-from sendbox.cli.outcome import CANNOT, USAGE, Failure, json_of
-from sendbox.control.beside.journals import Difference, Entry, Journal, as_text, compare, left, notes
+from sendbox.cli.files import load
+from sendbox.cli.outcome import CANNOT, USAGE, Failure, content, json_of
+from sendbox.control.beside import journals
+from sendbox.control.beside.journals import Difference, Entry, Journal, as_text, left, notes
 from sendbox.engine.durations import instant
+from sendbox.settings import Settings
 
-__all__ = ["as_object", "as_text", "diff", "read"]
+if TYPE_CHECKING:
+    from sendbox.comparing.comparison import Compared
+
+__all__ = ["as_object", "as_text", "compare", "diff", "read"]
 
 _WORLD: Final = re.compile(r"(.*)/_sandbox/worlds/([^/]+)(?:/journal)?/?")
 #: Entries that the digest leaves out.
@@ -41,7 +49,7 @@ def diff(first: str, second: str) -> tuple[Journal, Journal, Difference | None]:
         raise Failure(
             USAGE, f"{without.name} was saved without form=canonical, {plain.name} with it; save both in the same form"
         )
-    return a, b, compare(*left(a, b))
+    return a, b, journals.compare(*left(a, b))
 
 
 # --- reading
@@ -130,3 +138,24 @@ def as_object(a: Journal, b: Journal, difference: Difference | None) -> dict[str
         "b": {"name": b.name, "entries": len(b.entries), "only": 0 if difference is None else len(difference.only_b)},
         "first": first,
     }
+
+
+# --- recorded calls and answers of the service
+
+
+def compare(
+    file: Path, scenarios: tuple[str, ...], assume: tuple[str, ...], env: Mapping[str, str], *, values: bool
+) -> list[Compared]:
+    """Every call of a file with its differences. Raises `Failure`."""
+    from sendbox.comparing.comparison import comparison
+    from sendbox.comparing.recording import Unreadable
+    from sendbox.comparing.recording import read as recording
+    from sendbox.runtime.worlds import Conflict
+
+    blueprint = load(*scenarios, env=env, texts=Settings(assume=assume).assumptions)
+    try:
+        return comparison(recording(content(file)), blueprint, values=values)
+    except Unreadable as error:
+        raise Failure(CANNOT, f"{file} cannot be compared: {error}") from None
+    except Conflict as conflict:
+        raise Failure(CANNOT, f"{file} cannot be compared: {conflict.message}") from None

@@ -14,15 +14,27 @@ from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 
+from sendbox.app import PARTS, SERVED, make_app
 from sendbox.cli.outcome import NO, USAGE, Failure, json_of
+from sendbox.contract.validators import Contract
 from sendbox.engine.clock import Goal
 from sendbox.engine.durations import instant, iso, show
+from sendbox.engine.journal import CODE
+from sendbox.engine.kinds.narration import Names, Teller
+from sendbox.engine.kinds.rows import Observer
+from sendbox.runtime.policy import Outcome
+from sendbox.runtime.slot import Conflict
+from sendbox.runtime.worlds import Runtime
+from sendbox.server.asgi import AsgiCall
+from sendbox.server.loop import new_loop
 from sendbox.services.account.account import Account
 from sendbox.services.messaging.channels import ROWS, TEMPLATED
 from sendbox.services.messaging.messaging import Messaging
 from sendbox.services.messaging.rules.explain import checks, explain
+from sendbox.services.numbers import written
 from sendbox.services.operations import CALLS
 from sendbox.services.verify.verify import Verify
+from sendbox.settings import Settings
 
 if TYPE_CHECKING:
     from sendbox.engine.blueprint import Blueprint
@@ -83,20 +95,11 @@ def run(blueprint: Blueprint, request: Any, operation: str | None = None, verify
     `{scenario, start, request, sessions, messages, stopped}`; `faults` of the request are lines; a message is as
     `services/messaging/rules/explain.explain` has it, with `checks` of each step as they stood before, and `happens`.
     """
-    from sendbox.server.loop import new_loop
-
     with asyncio.Runner(loop_factory=new_loop) as runner:
         return runner.run(_run(blueprint, request, operation, verify))
 
 
 async def _run(blueprint: Blueprint, request: Any, operation: str | None, verify: str | None) -> dict[str, Any]:
-    from sendbox.app import PARTS, make_app
-    from sendbox.contract.validators import Contract
-    from sendbox.runtime.policy import Outcome
-    from sendbox.runtime.slot import Conflict
-    from sendbox.runtime.worlds import Runtime
-    from sendbox.settings import Settings
-
     async def content(_call: Any) -> Outcome:
         return Outcome(200, None)
 
@@ -142,10 +145,6 @@ async def _run(blueprint: Blueprint, request: Any, operation: str | None, verify
 
 def _happened(world: World, message: Message) -> list[dict[str, Any]]:
     """The events of a message in the journal, in order: `{at, after, what}`, with `after` since it was accepted."""
-    from sendbox.app import SERVED
-    from sendbox.engine.kinds.narration import Names, Teller
-    from sendbox.engine.kinds.rows import Observer
-
     observer = Observer(world, SERVED.kinds)
     journal = world.journal
     entries = [observer.entry(number) for number in range(journal.first, len(journal))]
@@ -175,8 +174,6 @@ def _about(entry: Mapping[str, Any], message: Message, carried: Mapping[str, Any
 
 
 def _validate(hosted: Hosted, number: str) -> None:
-    from sendbox.services.numbers import written
-
     world = hosted.world
     try:
         phone = written.number(number, Account.of(world).country)
@@ -188,10 +185,6 @@ def _validate(hosted: Hosted, number: str) -> None:
 
 
 def _record(hosted: Hosted) -> dict[str, Any]:
-    from sendbox.app import SERVED
-    from sendbox.engine.journal import CODE
-    from sendbox.engine.kinds.rows import Observer
-
     journal = hosted.world.journal
     view = Observer(hosted.world, SERVED.kinds).entry(next(journal.find(CODE["request"], 0)))
     faults = [journal.entry(number)[2].line for number in journal.find(CODE["fault"], 0)]
@@ -201,8 +194,6 @@ def _record(hosted: Hosted) -> dict[str, Any]:
 async def _post(app: Any, path: str, body: bytes) -> None:
     """One request of the client, without a socket; its answer is read from the journal."""
     import httpx
-
-    from sendbox.server.asgi import AsgiCall
 
     headers = {b"host": b"sandbox", b"x-api-key": WORLD.encode(), b"content-type": b"application/json"}
     headers[b"content-length"] = b"%d" % len(body)

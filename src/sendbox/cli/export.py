@@ -1,14 +1,22 @@
-"""`sendbox export` and `sendbox report`: fetch a world as a file, and a document about it."""
+"""`sendbox export` and `sendbox report`: fetch a world as a file, and a document about it.
+
+`sendbox coverage`: reports of several runs and jobs, added up.
+"""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
+from sendbox.app import SERVED
 from sendbox.cli import address
-from sendbox.cli.outcome import CANNOT, Failure, one_line
+from sendbox.cli.outcome import CANNOT, USAGE, Failure, json_of, one_line
+from sendbox.control.catalog import catalog
+from sendbox.control.reports import coverage
+from sendbox.control.reports.coverage import Report, Unreadable, scope_of
 
 if TYPE_CHECKING:
     from sendbox.engine.patterns import Pattern
@@ -55,3 +63,29 @@ def _fitting(origin: str, pattern: Pattern, closed: str) -> list[str]:
         except StopIteration as end:
             names: list[str] = end.value
             return names
+
+
+# --- coverage
+
+
+def merged(files: tuple[str, ...], scope: str | None) -> Report:
+    """The sum of several reports. Raises `Failure` for a file that is not a report."""
+    everything = catalog(SERVED)
+    try:
+        report = Report(everything, scope=None if scope is None else scope_of(scope.split(","), everything.rows))
+    except ValueError as error:
+        raise Failure(USAGE, f"--scope: {error}") from None
+    for name in files:
+        try:
+            report.add_json(json_of(Path(name)))
+        except Unreadable as unreadable:
+            raise Failure(CANNOT, f"{name} cannot be added: {unreadable}") from None
+    return report
+
+
+def minimum(text: str) -> tuple[str | None, float]:
+    """A minimum from its text: `60`, or `operations=80`. Raises `Failure`."""
+    try:
+        return coverage.minimum(text, SERVED.dimensions)
+    except ValueError as error:
+        raise Failure(USAGE, f"--min: {error}") from None

@@ -23,7 +23,7 @@ import click
 from click.core import ParameterSource
 
 from sendbox import __version__
-from sendbox.cli import address, variables
+from sendbox.cli import address
 from sendbox.cli.outcome import CANNOT, CODES, INTERRUPTED, NO, OK, USAGE, Failure, one_line
 from sendbox.engine import bounds
 from sendbox.engine import durations as spans
@@ -95,7 +95,7 @@ class Setting(click.Option):
     def resolve_envvar_value(self, ctx: click.Context) -> str | None:
         """The value of the variable."""
         value = super().resolve_envvar_value(ctx)
-        return None if value is None or variables.injected(str(self.envvar), value) else value
+        return None if value is None or address.injected(str(self.envvar), value) else value
 
 
 class Whole(click.IntRange):
@@ -417,7 +417,7 @@ def options(arguments: Mapping[str, Any]) -> Any:
         log_format=arguments["log_format"],
         quiet=arguments["only_warnings"],
         sources=origins,
-        unknown=variables.unknown(os.environ, {str(name) for name in known}),
+        unknown=address.unknown(os.environ, {str(name) for name in known}),
     )
 
 
@@ -443,8 +443,7 @@ def check(files: tuple[str, ...], format: str, together: bool, strict: bool, fix
       sendbox check --strict --format github scenarios/*.yaml
     """
     from sendbox.cli.files import check as problems_of
-    from sendbox.cli.files import expanded, report
-    from sendbox.cli.repairs import repair
+    from sendbox.cli.files import expanded, repair, report
 
     names = expanded(files)
     checked = problems_of(names, os.environ, together=together)
@@ -587,7 +586,7 @@ def compare(file: Path, scenarios: tuple[str, ...], assume: tuple[str, ...], val
       sendbox compare service.har
       sendbox compare --assume legacy_error=plain --json service.har
     """
-    from sendbox.cli.assumptions import compare as comparing
+    from sendbox.cli.diff import compare as comparing
     from sendbox.comparing import report
 
     compared = comparing(file, scenarios, assume, os.environ, values=values)
@@ -726,7 +725,7 @@ def assumptions(file: Path | None, leaned: bool, world: str | None, url: str | N
     if leaned == (file is None and world is None) or (file is not None and world is not None):
         raise Failure(USAGE, "--leaned needs a run: FILE or --world KEY; without --leaned there is neither")
     if leaned:
-        from sendbox.cli import assumptions as leaning
+        from sendbox.cli import replay as leaning
 
         answer = leaning.of_file(file) if file is not None else leaning.of_world(url or address.default(), str(world))
         click.echo(pretty(answer) if as_json else "\n".join(map(one_line, leaning.lines(answer))))
@@ -777,7 +776,7 @@ def coverage(
     Example:
       sendbox coverage job-*.json --format html --output coverage.html --min 40 --scope used
     """
-    from sendbox.cli.coverage import merged, minimum
+    from sendbox.cli.export import merged, minimum
 
     least = dict(map(minimum, minima))
     report = merged(files, scope)
@@ -804,13 +803,11 @@ def ready(url: str | None, port: int | None, tls: str | None, wait: int) -> None
     Example:
       sendbox ready --wait 10s && run-the-tests
     """
-    from sendbox.cli.ready import wait_ready
-
     here = port is not None or tls is not None
     if here and sources().get("url") == "--url":
         raise Failure(USAGE, "--url says the port and whether it is https: leave out --port and --tls")
     where = url if url and not here else address.default(port=port, secure=True if tls else None)
-    health = wait_ready(where, wait)
+    health = address.wait_ready(where, wait)
     click.echo(one_line(f"{address.origin(where)} is ready: Sendbox {health.get('version')}"))
 
 

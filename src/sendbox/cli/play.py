@@ -9,6 +9,12 @@ import orjson
 
 from sendbox.cli.files import source_of, unusable
 from sendbox.cli.outcome import CANNOT, NO, OK, Failure
+from sendbox.playing import text
+from sendbox.playing.mermaid import mermaid
+from sendbox.playing.objects import objects
+from sendbox.playing.player import play as run
+from sendbox.runtime.worlds import Conflict
+from sendbox.scenario.model import ScenarioError
 
 if TYPE_CHECKING:
     from sendbox.playing.played import Played
@@ -21,10 +27,6 @@ WIDTH: Final = 120
 
 def play(name: str, *, seed: int | str | None = None, until: int | None = None) -> Played:
     """One scenario, played. Raises `Failure` with its problems where it has any, or where it cannot be played."""
-    from sendbox.playing.player import play as run
-    from sendbox.runtime.worlds import Conflict
-    from sendbox.scenario.model import ScenarioError
-
     try:
         return run(source_of(name), seed=seed, until=until)
     except ScenarioError as error:
@@ -36,22 +38,15 @@ def play(name: str, *, seed: int | str | None = None, until: int | None = None) 
 def shown(played: Played, form: str, *, width: int, colour: bool) -> str:
     """The played scenario in a format: text, json, mermaid."""
     if form == "json":
-        from sendbox.playing.objects import objects
-
         return orjson.dumps(objects(played), option=orjson.OPT_INDENT_2).decode()
     if form == "mermaid":
-        from sendbox.playing.mermaid import mermaid
-
         return mermaid(played)
-    from sendbox.playing.text import text
 
-    return text(played, width=width, colour=colour)
+    return text.text(played, width=width, colour=colour)
 
 
 def summary(names: Sequence[str], played: Sequence[Played]) -> str:
     """The result of each of several scenarios."""
-    from sendbox.playing import text
-
     return text.summary(names, played)
 
 

@@ -1,4 +1,7 @@
-"""`sendbox replay`: makes a world again from its record, and says whether it is the same."""
+"""`sendbox replay`: makes a world again from its record, and says whether it is the same.
+
+`sendbox assumptions --leaned`: the assumptions that a run relied on, with what other values would have shown.
+"""
 
 from __future__ import annotations
 
@@ -7,14 +10,24 @@ import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from sendbox import __version__
+from sendbox.app import SERVED, make_app
+from sendbox.cli import address
 from sendbox.cli.outcome import CANNOT, NO, OK, Failure, content, one_line
-
-if TYPE_CHECKING:
-    from sendbox.control.export.record import Comparison, Recorded
-    from sendbox.control.operation import Control, Served
-    from sendbox.control.replaying import Replay
+from sendbox.contract.validators import Contract
+from sendbox.control.beside.leaning import lines as told
+from sendbox.control.export.record import Comparison, Recorded, Unreadable, compare
+from sendbox.control.export.record import read as read_record
+from sendbox.control.operation import Control, Served
+from sendbox.control.replaying import Diverged, Replay
+from sendbox.engine import ENGINE
+from sendbox.engine.answer import plain
+from sendbox.engine.commands.command import Open
+from sendbox.runtime.worlds import Runtime
+from sendbox.server.loop import new_loop
+from sendbox.settings import Settings
 
 
 def replay(file: Path, served: Served | None = None) -> tuple[list[str], int]:
@@ -22,9 +35,6 @@ def replay(file: Path, served: Served | None = None) -> tuple[list[str], int]:
 
     `served` None stands for what Sendbox itself serves. Raises `Failure` for a file that cannot be read.
     """
-    from sendbox.app import SERVED
-    from sendbox.server.loop import new_loop
-
     served = served or SERVED
     recorded = read(file, served)
     with asyncio.Runner(loop_factory=new_loop) as runner:
@@ -33,9 +43,6 @@ def replay(file: Path, served: Served | None = None) -> tuple[list[str], int]:
 
 def read(file: Path, served: Served) -> Recorded:
     """The record that a file holds. Raises `Failure`."""
-    from sendbox.control.export.record import Unreadable
-    from sendbox.control.export.record import read as read_record
-
     try:
         return read_record(content(file), served.language)
     except Unreadable as error:
@@ -45,14 +52,6 @@ def read(file: Path, served: Served) -> Recorded:
 @asynccontextmanager
 async def made(recorded: Recorded, served: Served) -> AsyncIterator[tuple[Control, Replay, str | None]]:
     """Makes the world of a record again in this process; with why the replay ended early, None where it did not."""
-    from sendbox.app import make_app
-    from sendbox.contract.validators import Contract
-    from sendbox.control.operation import Control
-    from sendbox.control.replaying import Diverged, Replay
-    from sendbox.engine.commands.command import Open
-    from sendbox.runtime.worlds import Runtime
-    from sendbox.settings import Settings
-
     opening: Any = recorded.commands[0][1]
     assert isinstance(opening, Open)
     runtime = Runtime(Settings(mode="manual"), opening.blueprint, served.parts)
@@ -71,16 +70,11 @@ async def made(recorded: Recorded, served: Served) -> AsyncIterator[tuple[Contro
 
 
 async def _replay(recorded: Recorded, served: Served) -> tuple[list[str], int]:
-    from sendbox.control.export.record import compare
-
     async with made(recorded, served) as (_, replayed, stopped):
         return _report(recorded, compare(recorded, replayed.world, served.kinds), stopped)
 
 
 def _report(recorded: Recorded, comparison: Comparison, stopped: str | None) -> tuple[list[str], int]:
-    from sendbox import __version__
-    from sendbox.engine import ENGINE
-
     by = f"recorded by Sendbox {recorded.version}, engine {recorded.engine}; replayed by {__version__}, engine {ENGINE}"
     if comparison.first is None and stopped is None and comparison.digest == recorded.digest:
         return [f"{recorded.world}: equal, {len(recorded.journal)} entries, digest {comparison.digest}", by], OK
@@ -95,3 +89,35 @@ def _report(recorded: Recorded, comparison: Comparison, stopped: str | None) -> 
     elif comparison.digest != recorded.digest:
         lines.append(f"the digest was {recorded.digest}, and is {comparison.digest}")
     return lines, NO
+
+
+# --- the assumptions of a run
+
+
+def of_world(url: str, world: str) -> dict[str, Any]:
+    """The answer of a sandbox about the assumptions of one of its worlds. Raises `Failure`."""
+    answer: dict[str, Any] = address.call(address.origin(url), "leaning", world, {})
+    return answer
+
+
+def of_file(file: Path) -> dict[str, Any]:
+    """The same about a world that is made again from its record. Raises `Failure`."""
+    recorded = read(file, SERVED)
+    with asyncio.Runner(loop_factory=new_loop) as runner:
+        return runner.run(_of_record(file, recorded))
+
+
+async def _of_record(file: Path, recorded: Recorded) -> dict[str, Any]:
+    async with made(recorded, SERVED) as (control, replayed, stopped):
+        world = replayed.world
+        if stopped is not None or compare(recorded, world, SERVED.kinds).first is not None:
+            message = f"{file}: this version makes another world of it; sendbox replay shows the first difference"
+            raise Failure(CANNOT, message)
+        control.runtime.worlds[world.id] = replayed.hosted
+        answer: dict[str, Any] = plain(await control.perform("", "leaning", world.id))
+        return answer
+
+
+def lines(answer: dict[str, Any]) -> list[str]:
+    """The answer for people."""
+    return told(answer) or ["no assumption was relied on"]

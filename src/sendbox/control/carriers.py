@@ -10,6 +10,7 @@ import asyncio
 import os
 import threading
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from urllib.parse import quote
@@ -162,8 +163,6 @@ class Client(Carrier):
     def submit(self, name: str, world: str | None, arguments: Mapping[str, Any]) -> Future[Any]:
         """Starts an operation on its own thread."""
         if self._pool is None:
-            from concurrent.futures import ThreadPoolExecutor
-
             self._pool = ThreadPoolExecutor(8, thread_name_prefix="sendbox-client")
         future = self._pool.submit(self.call, name, world, arguments)
         self._under_way.add(future)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Final, NamedTuple
 
 from sendbox.control.answers import Clock, Problem
 from sendbox.control.arguments import Count, whole
-from sendbox.control.export.source import library_name, source_of
+from sendbox.control.export.scenario import library_name, source_of
 from sendbox.control.operation import Call, ControlError, operation
 from sendbox.control.reading import each
 from sendbox.control.worlds import blueprint_differences, clock_view

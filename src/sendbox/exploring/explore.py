@@ -3,23 +3,27 @@
 A find is a *bug* where the service may do at any time what breaks the test, and a *question* where it changes what is
 true: a correct client may rightly do something else then. Neither ends the search; there is one find for each pair of
 kinds of misfortune and assertion.
+
+Its story: the plan in words, and the run that broke beside the run that passed. And its progress in a pytest session.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-from sendbox.exploring import census, story
+from sendbox.engine.durations import show
+from sendbox.exploring import census
 from sendbox.exploring.families import table
 from sendbox.exploring.misfortune import Misfortune, Plan, kinds_of
 from sendbox.exploring.search import RUNS, Search, Tried
 from sendbox.runtime import wall
 
 if TYPE_CHECKING:
-    from sendbox.exploring.watcher import Observed
+    from sendbox.exploring.watcher import Line, Observed
 
 #: A run may take so many times as long as the first, and at least so many real seconds.
 TIMES: Final = 10
@@ -279,7 +283,7 @@ class _Exploration:
         self._known.setdefault(assertion, []).append(kinds)
         self._search.broke(small, new=True)
         question = self._question(small, again[-1])
-        lines = story.story(small, self._passed.worlds, again[-1].worlds, question)
+        lines = story(small, self._passed.worlds, again[-1].worlds, question)
         kind: FindKind = "question" if question else "bug"
         effort = f"found by run {tried.runs}, made small by {tried.shrinking - before} more"
         self._keep(Find(kind, small, again[-1], lines, effort))
@@ -330,3 +334,115 @@ def _until(plans: Iterator[Plan], over: Callable[[], bool]) -> Iterator[Plan]:
         if plan is None:
             return
         yield plan
+
+
+# --- the story of a find
+
+#: So many lines stand before the first difference, and so many from it on.
+_BEFORE: Final = 3
+_FROM: Final = 8
+#: What is said where the entries of both runs are the same.
+SAME: Final = "the same happens in both runs; only the instants differ at which the client and the test look"
+#: What may differ in runs that are the same: ids, which come from the key of a world, and the ports of receivers.
+_VARIES: Final = re.compile(r"\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b|(?<=://)[^/\s]+:\d+")
+
+
+def story(plan: Plan, passed: Sequence[Observed], broken: Sequence[Observed], question: str = "") -> list[str]:
+    """The story of a failure: its cause, the rules that allow it, and the place where the two runs part.
+
+    If it is a question, the story begins with the reason, which is `question`.
+    """
+    lines = [f"{'what breaks it:' if len(plan) == 1 else 'what breaks it, all of it together:'}"]
+    for item in plan:
+        lines.append(f"  {item}")
+        lines.append(f"    the service may do so by {', '.join(item.spot.kind.cites)}; a client may rely on this:")
+        lines.append(f"    {item.spot.kind.relies}")
+    if question:
+        lines.append(f"a question, not a bug: {question}. Would a correct client pass?")
+    parting: list[str] = []
+    for first, second in zip(passed, broken, strict=False):
+        parting += _parting(first.lines, second.lines, f" in world {first.census.ordinal}" if len(passed) > 1 else "")
+    return [*lines, *(parting or [SAME])]
+
+
+def _parting(passed: Sequence[Line], broken: Sequence[Line], where: str) -> list[str]:
+    """The last lines that both have, then those of each."""
+    pairs = zip(map(_alike, passed), map(_alike, broken), strict=False)
+    same = next(
+        (place for place, (one, other) in enumerate(pairs) if one != other),
+        min(len(passed), len(broken)),
+    )
+    if same == len(passed) == len(broken):
+        return []
+    return [
+        f"both runs{where}, until they part:",
+        *_told(passed[max(0, same - _BEFORE) : same]),
+        "the run that passed:",
+        *_told(passed[same : same + _FROM], len(passed) - same),
+        "the run that broke:",
+        *_told(broken[same : same + _FROM], len(broken) - same),
+    ]
+
+
+def _alike(line: Line) -> Line:
+    return line[0], _VARIES.sub("", line[1])
+
+
+def _told(lines: Sequence[Line], all_of_them: int = 0) -> list[str]:
+    texts = [f"  {show(at):>10}  {line}" for at, line in lines] or ["  (nothing more)"]
+    return texts + ([f"  and {all_of_them - len(lines)} more"] if all_of_them > len(lines) else [])
+
+
+# --- progress in a pytest session: a bar on a terminal, elsewhere a line every ten seconds of real time
+
+#: How wide the bar is, and the line that it is in.
+_BAR: Final = 20
+_WIDTH: Final = 79
+#: Between two bars on a terminal, in real milliseconds.
+_OFTEN: Final = 100
+
+
+class Progress:
+    """The progress that a session shows while it explores; `tests` is the number of tests that are explored."""
+
+    def __init__(self, config: Any) -> None:
+        self.tests = 0
+        self._config = config
+        self._begun = 0
+        self._over = deadline(EVERY)
+
+    @contextmanager
+    def next(self) -> Iterator[Callable[[int, int, str], object]]:
+        """The progress of the next test: takes how many runs were made, of how many, and what was found."""
+        self._begun += 1
+        reporter: Any = self._config.pluginmanager.getplugin("terminalreporter")
+        if reporter is None:  # a worker of xdist
+            yield lambda done, runs, finds: None
+            return
+        terminal, written = bool(reporter.isatty), False
+        every = _OFTEN if terminal else EVERY
+        if terminal:
+            self._over = deadline(every)
+
+        def show(done: int, runs: int, finds: str) -> None:
+            nonlocal written
+            if not self._over():
+                return
+            self._over = deadline(every)
+            text = f"{done} of {runs} runs, {finds}"
+            if not written:
+                reporter.ensure_newline()
+            written = True
+            if terminal:
+                bar = ("#" * (_BAR * done // runs)).ljust(_BAR, ".")
+                reporter.rewrite(f"exploring {self._begun} of {self.tests} [{bar}] {text}"[:_WIDTH], erase=True)
+                reporter.flush()
+            else:
+                reporter.write_line(f"exploring test {self._begun} of {self.tests}: {text}", flush=True)
+
+        try:
+            yield show
+        finally:
+            if written and terminal:
+                reporter.rewrite("", erase=True)
+                reporter.write("\r", flush=True)

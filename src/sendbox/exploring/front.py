@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
-from sendbox.control.export.source import source_of
+from sendbox.control.export.scenario import source_of
 from sendbox.exploring.misfortune import LISTS
 from sendbox.scenario.environment import escaped
 from sendbox.scenario.model import ScenarioError, errors

@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from sendbox.control.export.scenario import of_the_library, scenario_of, source_of
+from sendbox.control.export.script import script
 from sendbox.engine.clock import Goal
 from sendbox.engine.durations import duration, instant, iso
 from sendbox.engine.kinds.happened import line_of, teller_of
@@ -191,10 +193,6 @@ class Watcher(Watch):
         ]
 
     def _scenario(self, world: World, base: Blueprint) -> dict[str, Any]:
-        from sendbox.control.export.scenario import scenario_of
-        from sendbox.control.export.script import script
-        from sendbox.control.export.source import of_the_library, source_of
-
         language = self._served.language
         source = {"extends": base.name} if of_the_library(language, base) else {"include": [source_of(base)]}
         value, _ = scenario_of(language, world, script(world), source, self._served.exported)

@@ -1,15 +1,115 @@
-"""Pages as answers: their headers, and how they are rendered."""
+"""Pages as answers: the files of the page, its templates, the headers, and the report of a world as a document.
+
+Files are scripts, styles and icons. All of them are in the package; nothing comes from another host. Their address has
+a stamp of their content, so a browser keeps them for as long as they do not change.
+
+Templates are what is rendered here and not in the browser. Everything that comes from a client is escaped. The report
+needs no further file: its style stands in it, and it has no scripts.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import base64
+import functools
+import hashlib
 from collections.abc import Callable, Mapping
-from typing import Final
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from starlette.responses import HTMLResponse, Response
 
-from sendbox.page.assets import assets
-from sendbox.page.rendering import html
+if TYPE_CHECKING:
+    from jinja2 import Environment
+    from starlette.responses import Response
+
+FOLDER: Final = Path(__file__).parent / "static"
+#: What a file is, by its ending; others are not served.
+TYPES: Final = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
+#: The styles, in the order in which they apply; those of the views follow by name.
+STYLES: Final = ("look.css", "frame.css")
+
+
+class Assets(NamedTuple):
+    """The files by path, each with its type, and the stamp of all."""
+
+    files: dict[str, tuple[bytes, str]]
+    stamp: str
+
+    @property
+    def styles(self) -> list[str]:
+        """The styles of the page."""
+        names = sorted(path for path in self.files if path.startswith("css/"))
+        first = [f"css/{name}" for name in STYLES]
+        return [*first, *(name for name in names if name not in first and name != "css/hosted.css")]
+
+
+@functools.cache
+def assets() -> Assets:
+    """All files. They are read once, which takes too long for the event loop."""
+    paths = sorted(path for path in FOLDER.rglob("*") if path.suffix in TYPES)
+    files = {path.relative_to(FOLDER).as_posix(): (path.read_bytes(), TYPES[path.suffix]) for path in paths}
+    digest = hashlib.sha256()
+    for name, (content, _) in files.items():
+        digest.update(f"{name} {len(content)}\n".encode() + content)
+    return Assets(files, digest.hexdigest()[:12])
+
+
+# --- templates
+
+#: The longest text that is shown whole.
+TEXT: Final = 400
+
+
+@functools.cache
+def environment() -> Environment:
+    """The templates. The first call imports jinja2, which takes too long for the event loop."""
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    templates = Environment(
+        loader=FileSystemLoader(Path(__file__).parent / "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        auto_reload=False,
+    )
+    templates.filters["cut"] = cut
+    return templates
+
+
+def html(template: str, data: Mapping[str, Any]) -> str:
+    """A template with its data."""
+    return environment().get_template(template).render(data)
+
+
+def cut(text: object, length: int = TEXT) -> str:
+    """A text of bounded length."""
+    complete = str(text)
+    return complete if len(complete) <= length else f"{complete[: length - 1]}…"
+
+
+# --- the report of a world
+
+#: What the page has beside the look of every page.
+STYLE: Final = Path(__file__).parent / "templates" / "report.css"
+
+
+@functools.cache
+def style() -> tuple[str, str]:
+    """The style, and the policy of a page that has it: this style, and nothing else."""
+    content = assets().files["css/look.css"][0].decode() + STYLE.read_text("utf-8")
+    digest = base64.b64encode(hashlib.sha256(content.encode()).digest()).decode()
+    return content, f"default-src 'none'; style-src 'sha256-{digest}'; img-src data:; base-uri 'none'"
+
+
+def document(report: Mapping[str, Any]) -> str:
+    """A report as a page. The first one takes longer than anything may hold the event loop."""
+    content, policy = style()
+    return html("report.html", {"report": report, "style": content, "policy": policy})
+
+
+# --- answers
 
 #: What a browser may do with any page: nothing comes from another host, and no script or style stands in a page, so a
 #: script that a client put into its texts cannot run.
@@ -46,3 +146,9 @@ async def page(
 
     text = await asyncio.get_running_loop().run_in_executor(None, render)
     return HTMLResponse(text, status, headers)
+
+
+async def lost(status: int, message: str) -> Response:
+    """The page; `message` is the text that a client gets that is not a browser."""
+    data = {"expired": status == 410, "message": message}
+    return await page("link.html", lambda: data, status)

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
+import shlex
 from typing import Final
-
-from sendbox.control.export.curl import curl
 
 #: A number that is delivered, by the magic numbers of the default scenario.
 DELIVERED: Final = "420777000101"
@@ -30,4 +29,4 @@ def open_line(control_url: str) -> str:
 
 
 def _curl(*arguments: str, body: object) -> str:
-    return curl(*arguments, "-d", json.dumps(body))
+    return shlex.join(("curl", *arguments, "-d", json.dumps(body)))

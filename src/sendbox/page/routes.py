@@ -11,7 +11,7 @@ from starlette.routing import Route
 from sendbox.control.answers import addresses
 from sendbox.control.routes import PREFIX, json_answer, origin_of
 from sendbox.page import answers, lines
-from sendbox.page.assets import assets
+from sendbox.page.answers import assets
 from sendbox.page.signup import signup_routes
 
 if TYPE_CHECKING:

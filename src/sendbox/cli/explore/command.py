@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, TextIO
 from sendbox.cli.explore.runs import Runs, Shown
 from sendbox.cli.files import load
 from sendbox.cli.outcome import CANNOT, INTERRUPTED, NO, OK, Failure, one_line
-from sendbox.exploring import found, story
+from sendbox.exploring import found
 from sendbox.exploring.explore import (
     AGAIN,
     CHANGES,
@@ -26,6 +26,7 @@ from sendbox.exploring.explore import (
     Run,
     deadline,
     explore,
+    story,
 )
 from sendbox.exploring.families.table import USUAL
 
@@ -222,7 +223,7 @@ class _Exploration:
             state = "proved" if proved else f"not proved: it was broken {self._times} of {AGAIN + 1} times"
             self._echo(f"interrupted while it was made small; {state}")
             question = CHANGES if any(item.changing for item in plan) else ""
-            lines = story.story(plan, self._passed.worlds, run.worlds, question)
+            lines = story(plan, self._passed.worlds, run.worlds, question)
             self._told(Find("question" if question else "bug", plan, run, lines))
         elif not result.finds:
             self._echo(NOTHING)

@@ -19,7 +19,7 @@ from sendbox.contract.findings import json_path, show
 from sendbox.contract.pairs import MISSING, differing
 from sendbox.control.arguments import Count, Size, whole
 from sendbox.control.catalog import loaded
-from sendbox.control.export.source import source_of
+from sendbox.control.export.scenario import source_of
 from sendbox.control.operation import Call, operation
 from sendbox.control.replaying import CHUNK, Diverged, Replay
 from sendbox.engine.answer import Answer, Instant, moment

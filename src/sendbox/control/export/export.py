@@ -12,9 +12,8 @@ from sendbox.control.answers import Proof
 from sendbox.control.arguments import one_of
 from sendbox.control.export.pytest import About, pytest_file
 from sendbox.control.export.record import written
-from sendbox.control.export.scenario import scenario_of
-from sendbox.control.export.script import script
-from sendbox.control.export.source import name_or_text, of_the_library, source_of, stem
+from sendbox.control.export.scenario import name_or_text, of_the_library, scenario_of, source_of
+from sendbox.control.export.script import script, stem
 from sendbox.control.operation import Call, operation
 from sendbox.control.records import proof_of
 from sendbox.engine.answer import Answer, Instant, keywords, reference

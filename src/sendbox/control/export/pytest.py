@@ -7,10 +7,8 @@ import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from sendbox.control.export.literals import Literals, broken
-from sendbox.control.export.rows import Done, Exported
-from sendbox.control.export.script import Called, Script, whole
-from sendbox.control.export.source import stem
+from sendbox.control.export.rows import Done, Exported, Literals, broken
+from sendbox.control.export.script import Called, Script, stem, whole
 from sendbox.engine.bounds import deeper
 from sendbox.engine.classes import dataclass
 from sendbox.engine.commands.requests import JSON_TYPE

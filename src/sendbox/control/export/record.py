@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import orjson
 
 from sendbox import __version__
-from sendbox.control.export.source import source_of
+from sendbox.control.export.scenario import source_of
 from sendbox.engine import ENGINE
 from sendbox.engine.blueprint import Blueprint
 from sendbox.engine.commands.command import COMMANDS, Open, Stamp

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
+import shlex
 from base64 import b64encode
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
 
-from sendbox.control.export.curl import curl
 from sendbox.control.export.pytest import pytest_call
 from sendbox.control.export.scenario import entry_of_call
 from sendbox.engine.commands.tracing import HEADERS as TRACING
@@ -46,6 +46,11 @@ def _text(body: bytes) -> str | None:
     return None if "\0" in text else text
 
 
+def _curl(*arguments: str) -> str:
+    """A command line of curl, as a shell reads it."""
+    return shlex.join(("curl", *arguments))
+
+
 def _as_curl(origin: str, step: Called) -> str:
     url, body = _url(origin, step), step.body
     usual = "POST" if body else "GET"
@@ -55,13 +60,13 @@ def _as_curl(origin: str, step: Called) -> str:
     for name, value in _headers(step):
         arguments += ["-H", f"{name}: {value}" if value else f"{name};"]
     if not body:
-        return curl(*arguments)
+        return _curl(*arguments)
     if step.record.content_type is None:
         arguments += ["-H", "content-type:"]  # curl would add one
     text = _text(body)
     if text is not None:
-        return curl(*arguments, "--data-raw", text)
-    return f"printf %s {b64encode(body).decode()} | base64 -d | {curl(*arguments, '--data-binary', '@-')}"
+        return _curl(*arguments, "--data-raw", text)
+    return f"printf %s {b64encode(body).decode()} | base64 -d | {_curl(*arguments, '--data-binary', '@-')}"
 
 
 def _as_python(origin: str, step: Called) -> str:

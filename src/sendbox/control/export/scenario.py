@@ -1,4 +1,7 @@
-"""A world's script as a scenario: its settings, what the client sent (`traffic`), and its `timeline`."""
+"""A world's script as a scenario: its settings, what the client sent (`traffic`), and its `timeline`.
+
+And the scenario with which it was opened, by name, as text or as an object.
+"""
 
 from __future__ import annotations
 
@@ -16,13 +19,16 @@ from sendbox.engine.bounds import DEEPEST, deeper
 from sendbox.engine.durations import iso, show
 from sendbox.engine.journal import CODE
 from sendbox.engine.traffic import NONE, WORLD, reference
+from sendbox.scenario import library
 from sendbox.scenario.environment import escaped
+from sendbox.scenario.write import dump
 from sendbox.services.numbers.normal import normalize
 from sendbox.services.ports import account_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from sendbox.engine.blueprint import Blueprint
     from sendbox.engine.world import World
     from sendbox.scenario.language import Language
 
@@ -350,3 +356,31 @@ def _content(step: Called) -> dict[str, Any]:
     if text is None or reference(text) is not None:
         text = {"base64": b64encode(step.body).decode()}
     return {"content": text, "type": "" if kind is None else kind.decode("latin-1")}
+
+
+# --- the scenario of a world, which means what was compiled
+
+
+def name_or_text(language: Language, blueprint: Blueprint) -> str:
+    """The name of a scenario of the library, or the text of any other."""
+    return blueprint.name if of_the_library(language, blueprint) else dump(source_of(blueprint))
+
+
+def of_the_library(language: Language, blueprint: Blueprint) -> bool:
+    """True if it is the scenario that has this name in the library."""
+    return blueprint.name in library.names() and _is(language.load(blueprint.name), blueprint)
+
+
+def library_name(language: Language, blueprint: Blueprint) -> str | None:
+    """The name of a scenario of the library, which may have another title; None for any other scenario."""
+    named = (row.name for row in library.rows() if blueprint.name in (row.name, row.title))
+    return next((name for name in named if _is(language.load(name), blueprint)), None)
+
+
+def _is(in_library: Blueprint, blueprint: Blueprint) -> bool:
+    return in_library is blueprint or (in_library.source is not None and in_library.source == blueprint.source)
+
+
+def source_of(blueprint: Blueprint) -> dict[str, Any]:
+    """The scenario as an object."""
+    return {"sendbox": 1, "name": blueprint.name} if blueprint.source is None else blueprint.source

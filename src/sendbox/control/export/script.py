@@ -6,6 +6,7 @@ such as those of a receiver, are repeated once their instant has settled.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import field
 from typing import TYPE_CHECKING, Any, Final
@@ -213,3 +214,8 @@ def _texts(value: Any, path: tuple[str, ...]) -> Iterator[tuple[str, tuple[str, 
             yield from _texts(item, (*path, f"#{index}"))
     elif isinstance(value, str) and len(value) >= SHORTEST:
         yield value, path
+
+
+def stem(world_id: str) -> str:
+    """The name of a file of this world, without its ending."""
+    return re.sub(r"[^0-9A-Za-z]+", "_", world_id).strip("_").lower() or "world"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from html import escape
+from json import dumps
 from typing import Any, Final, Literal
 
 from sendbox import __version__
@@ -144,8 +145,6 @@ class Report(Sum):
     def render(self, form: str) -> str:
         """The report in one of the formats."""
         if form == "json":
-            from json import dumps
-
             return dumps(self.as_json(), indent=1, ensure_ascii=False) + "\n"
         return self.html() if form == "html" else self.text()
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final
 
-from sendbox.exploring.families.places import about_message, later
-from sendbox.exploring.misfortune import Kind, Spot, Value
+from sendbox.exploring.misfortune import Kind, Spot, Value, about_message, later
 from sendbox.services.messaging.channels import FAMILY
 
 if TYPE_CHECKING:

@@ -10,8 +10,7 @@ from collections.abc import Iterator
 from itertools import dropwhile
 from typing import TYPE_CHECKING, Any, Final
 
-from sendbox.exploring.families.places import call_when, call_words, later
-from sendbox.exploring.misfortune import Kind, Misfortune, Spot, Value
+from sendbox.exploring.misfortune import Kind, Misfortune, Spot, Value, call_when, call_words, later
 
 if TYPE_CHECKING:
     from sendbox.exploring.census import Called, Census

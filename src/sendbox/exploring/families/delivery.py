@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final
 
-from sendbox.exploring.families.places import event_when, event_words, later
-from sendbox.exploring.misfortune import Kind, Spot, Value
+from sendbox.exploring.misfortune import Kind, Spot, Value, event_when, event_words, later
 
 if TYPE_CHECKING:
     from sendbox.exploring.census import Census, Posted

@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from sendbox.exploring.families.delivery import rule, spot
-from sendbox.exploring.families.places import later
-from sendbox.exploring.misfortune import Kind, Spot, Value
+from sendbox.exploring.misfortune import Kind, Spot, Value, later
 
 if TYPE_CHECKING:
     from sendbox.exploring.census import Census

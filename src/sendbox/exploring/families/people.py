@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Final
 
-from sendbox.exploring.families.places import about_message, later, message_words
-from sendbox.exploring.misfortune import Kind, Spot, Value
+from sendbox.exploring.misfortune import Kind, Spot, Value, about_message, later, message_words
 from sendbox.services import limits
 from sendbox.services.messaging.channels import FAMILY
 from sendbox.services.messaging.results import CODES, REACH

@@ -6,8 +6,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final
 
-from sendbox.exploring.families.places import about_message, attempt_words, later, message_when, ordinal
-from sendbox.exploring.misfortune import Kind, Spot, Value
+from sendbox.exploring.misfortune import Kind, Spot, Value, about_message, attempt_words, later, message_when, ordinal
 from sendbox.services.messaging.channels import LEGAL, USUAL, legal_next
 from sendbox.services.messaging.results import ACCEPTED, CODES, REACH, STATES, WAYS
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final
 
-from sendbox.exploring.families.places import later, ordinal
-from sendbox.exploring.misfortune import ANY_TIME, Kind, Spot, Value
+from sendbox.exploring.misfortune import ANY_TIME, Kind, Spot, Value, later, ordinal
 
 if TYPE_CHECKING:
     from sendbox.exploring.census import Census, Moved, Session

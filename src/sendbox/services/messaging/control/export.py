@@ -16,7 +16,7 @@ from sendbox.services.messaging.results import ACCEPTED, SEEN, STATE_OF, STATES
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from sendbox.control.export.literals import Literals
+    from sendbox.control.export.rows import Literals
     from sendbox.engine.world import World
     from sendbox.services.messaging.records import Inbound, Link, Message
 
