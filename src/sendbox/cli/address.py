@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 from sendbox.cli.outcome import CANNOT, USAGE, Failure, one_line
 from sendbox.cli.variables import injected
-from sendbox.engine.patterns import Pattern
+from sendbox.engine.texts import Pattern
 from sendbox.runtime.origins import origin as parsed
 from sendbox.settings import PORT
 

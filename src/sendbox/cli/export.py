@@ -11,7 +11,7 @@ from sendbox.cli import address
 from sendbox.cli.outcome import CANNOT, Failure, one_line
 
 if TYPE_CHECKING:
-    from sendbox.engine.patterns import Pattern
+    from sendbox.engine.texts import Pattern
 
 
 def export(world: str, url: str, form: str) -> str:

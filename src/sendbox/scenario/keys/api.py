@@ -6,14 +6,14 @@ from dataclasses import fields
 from typing import TYPE_CHECKING, Any, Final
 
 from sendbox.engine.faults.calls import ApiRule, Headers
-from sendbox.engine.faults.row import read
+from sendbox.engine.faults.fault import read
 from sendbox.engine.faults.table import CALLS
 from sendbox.engine.rules.conditions import several
 from sendbox.scenario.keys.when import CALL, asked, compile_when, one_or_more, patterns, recipient
 from sendbox.scenario.values import Reader, canonical, text_of, whole
 
 if TYPE_CHECKING:
-    from sendbox.engine.faults.wire import ApiFault
+    from sendbox.engine.faults.fault import ApiFault
     from sendbox.engine.rules.rule import When
     from sendbox.scenario.model import Node
 

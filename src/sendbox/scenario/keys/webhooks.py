@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 from sendbox.engine.delivery.faults.several import Several, misfit
 from sendbox.engine.delivery.faults.table import DELIVERIES
 from sendbox.engine.delivery.rules import WebhookRule
-from sendbox.engine.faults.row import read
+from sendbox.engine.faults.fault import read
 from sendbox.scenario.keys.when import asked, compile_when, patterns, recipient
 from sendbox.scenario.model import Node, plain, show
 from sendbox.scenario.values import Reader, canonical, text_of, whole, words

@@ -23,7 +23,7 @@ from sendbox.services.messaging.upcoming import STEPS
 from sendbox.services.messaging.views import inbound_view
 
 if TYPE_CHECKING:
-    from sendbox.engine.coverage.collector import Collector
+    from sendbox.engine.coverage import Collector
     from sendbox.engine.digest import Canon
     from sendbox.services.messaging.bulk import Bulk
     from sendbox.services.messaging.bulk import Line as BulkLine

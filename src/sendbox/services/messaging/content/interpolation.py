@@ -17,7 +17,7 @@ from sendbox.engine.texts import Fake, Gap
 from sendbox.services.messaging.content.text import text_shown
 
 if TYPE_CHECKING:
-    from sendbox.engine.chooser.draws import Chooser
+    from sendbox.engine.draws import Chooser
     from sendbox.services.messaging.content.gaps import Line
     from sendbox.services.messaging.records import Attempt
     from sendbox.services.ports import Account

@@ -9,7 +9,7 @@ from msgspec.structs import asdict
 
 from sendbox.control.catalog import loaded
 from sendbox.control.reading import each
-from sendbox.engine.coverage.collector import Collector
+from sendbox.engine.coverage import Collector
 from sendbox.engine.kinds.narration import Names, Teller
 from sendbox.services.assumptions import registry
 from sendbox.services.messaging.answers import RestsOn, ToldAttempt, ToldMessage

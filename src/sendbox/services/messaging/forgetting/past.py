@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from hashlib import blake2b
 from typing import TYPE_CHECKING
 
-from sendbox.engine.chooser.draws import UNSEEDED
-from sendbox.engine.keeping.fingerprints import SIZE, Fingerprints
+from sendbox.engine.draws import UNSEEDED
+from sendbox.engine.keeping.kept import SIZE, Fingerprints
 
 if TYPE_CHECKING:
     from sendbox.services.messaging.records import Message

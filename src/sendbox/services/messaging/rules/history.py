@@ -10,8 +10,8 @@ from sendbox.engine.rules.conditions import quoted, several
 from sendbox.services.messaging.results import STATES
 
 if TYPE_CHECKING:
-    from sendbox.engine.cases import Case
-    from sendbox.engine.patterns import Pattern
+    from sendbox.engine.rules.conditions import Case
+    from sendbox.engine.texts import Pattern
     from sendbox.services.messaging.records import Attempt, Message
 
 

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final
 
 from sendbox.engine.classes import dataclass
-from sendbox.engine.patterns import Pattern
 from sendbox.engine.rules.conditions import choices, fits, quoted
+from sendbox.engine.texts import Pattern
 
 if TYPE_CHECKING:
-    from sendbox.engine.cases import Case
+    from sendbox.engine.rules.conditions import Case
 
 #: Stands for a value that the payload does not have.
 _ABSENT: Final = object()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from sendbox.engine.keeping.index import STEP
+from sendbox.engine.keeping.kept import STEP
 from sendbox.services.advice import BASE_ID, advise
 from sendbox.services.http.diagnosis import together
 from sendbox.services.http.exchange import Answer, Exchange, in_slices
