@@ -21,10 +21,9 @@ from sendbox.engine.delivery.faults.fault import FaultyDelivery, Spoilt, Way
 from sendbox.engine.delivery.faults.split import Split
 from sendbox.engine.delivery.faults.table import DELIVERIES
 from sendbox.engine.faults import calls as api_rules
-from sendbox.engine.faults import wire as calls
-from sendbox.engine.faults.row import AT_ONCE, Fault
+from sendbox.engine.faults import fault as calls
+from sendbox.engine.faults.fault import AT_ONCE, Act, End, Fault, Piece, Wait
 from sendbox.engine.faults.table import CALLS
-from sendbox.engine.faults.wire import Act, End, Piece, Wait
 from sendbox.engine.forms import span
 from sendbox.scenario.keys import faults as scenario_faults
 from sendbox.scenario.model import ScenarioError

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from sendbox.contract.validators import Contract
     from sendbox.control.operation import Served
-    from sendbox.engine.coverage.tally import Catalog
+    from sendbox.engine.coverage import Catalog
     from sendbox.engine.part import Part
     from sendbox.runtime.worlds import Runtime
     from sendbox.services.http.exchange import Route

@@ -11,7 +11,7 @@ import pytest
 
 from sendbox.app import SERVED
 from sendbox.control.catalog import catalog
-from sendbox.engine.coverage.tally import Item, Row
+from sendbox.engine.coverage import Item, Row
 from sendbox.runtime.slot import Slice
 from sendbox.services.assumptions import registry
 from sendbox.services.coverage.catalog import DIMENSIONS

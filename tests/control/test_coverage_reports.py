@@ -12,7 +12,7 @@ from sendbox.app import SERVED
 from sendbox.control.catalog import catalog
 from sendbox.control.reports.coverage import Report, Unreadable, minimum, scope_of
 from sendbox.engine import ENGINE
-from sendbox.engine.coverage.tally import Catalog, FieldRow, Item, Row, Tally
+from sendbox.engine.coverage import Catalog, FieldRow, Item, Row, Tally
 from sendbox.services.coverage.catalog import DIMENSIONS, FACTS
 
 #: A service with one operation that has one field.

@@ -12,7 +12,7 @@ from sendbox import __version__
 from sendbox.app import SERVED
 from sendbox.control.operation import Control
 from sendbox.engine import ENGINE
-from sendbox.engine.chooser.draws import Chooser
+from sendbox.engine.draws import Chooser
 from sendbox.scenario.keys import texts
 from tests.box import KEY, ORIGIN, START, WORLD, Box, boxed
 from tests.scenarios import load

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from sendbox.engine.cases import Case
-from sendbox.engine.chooser.draws import Chooser
+from sendbox.engine.draws import Chooser, seed_bytes
 from sendbox.engine.durations import Span
-from sendbox.engine.identity import seed_bytes
-from sendbox.engine.patterns import Pattern
+from sendbox.engine.rules.conditions import Case
 from sendbox.engine.rules.rule import When
+from sendbox.engine.texts import Pattern
 from sendbox.services.messaging.rules.rules import Attempts, Click, Fate, Path, PathEntry, Reply, Rule
 
 SEED = seed_bytes(0)

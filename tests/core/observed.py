@@ -7,8 +7,7 @@ from typing import Any
 
 from sendbox.app import SERVED
 from sendbox.engine import digest as digests
-from sendbox.engine.coverage.collector import collect_in_slices
-from sendbox.engine.coverage.tally import Catalog, Collected
+from sendbox.engine.coverage import Catalog, Collected, collect_in_slices
 from sendbox.engine.delivery.batches import Delivery
 from sendbox.engine.digest import finished
 from sendbox.engine.expect import verdict as verdicts

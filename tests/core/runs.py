@@ -8,8 +8,8 @@ from typing import NamedTuple
 from hypothesis import strategies as st
 
 from sendbox.engine.durations import Span
-from sendbox.engine.patterns import Pattern
 from sendbox.engine.rules.rule import When
+from sendbox.engine.texts import Pattern
 from sendbox.engine.world import World
 from sendbox.services.messaging.model import Shortening
 from sendbox.services.messaging.rules.rules import Click, Path, PathEntry, Reply, Rule

@@ -10,13 +10,12 @@ import orjson
 from sendbox.app import PARTS
 from sendbox.engine.bounds import END
 from sendbox.engine.commands.command import Restore
-from sendbox.engine.delivery.batches import Delivery, Target
-from sendbox.engine.delivery.bodies import body_of, listed
+from sendbox.engine.delivery.batches import Delivery, Target, body_of, listed
 from sendbox.engine.delivery.injection import FakedTry
 from sendbox.engine.durations import Span
 from sendbox.engine.journal import CODE, Journal
-from sendbox.engine.patterns import Pattern
 from sendbox.engine.rules.rule import When
+from sendbox.engine.texts import Pattern
 from sendbox.engine.world import World
 from sendbox.services.account.account import Account
 from sendbox.services.account.keys import Key

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import yaml
 
 from sendbox.engine.delivery.faults.table import DELIVERIES
-from sendbox.engine.faults.row import F
+from sendbox.engine.faults.fault import F
 from sendbox.engine.faults.table import CALLS
 from tests.documentation import language
 from tests.documentation.markdown import code, table

@@ -18,7 +18,7 @@ from sendbox.engine.delivery.faults import table as deliveries
 from sendbox.engine.delivery.faults.table import DELIVERIES
 from sendbox.engine.expect.conditions import INSTANT
 from sendbox.engine.faults import table as calls
-from sendbox.engine.faults.row import F
+from sendbox.engine.faults.fault import F
 from sendbox.engine.faults.table import CALLS
 from sendbox.language import SUBJECTS
 from sendbox.scenario.environment import MARK

@@ -9,13 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sendbox.engine.chooser.draws import Chooser
+from sendbox.engine.draws import Chooser, seed_bytes
 from sendbox.engine.durations import Moment, Rate, Span
 from sendbox.engine.faults.answer import Answer
 from sendbox.engine.faults.bad_json import BadJson
 from sendbox.engine.faults.calls import REMEMBERED, ApiFaults, ApiRule, Applied, Call
 from sendbox.engine.faults.delay import Delay
 from sendbox.engine.faults.disconnect import Disconnect
+from sendbox.engine.faults.fault import ApiFault
 from sendbox.engine.faults.garbage import Garbage
 from sendbox.engine.faults.rate_limit import RateLimit
 from sendbox.engine.faults.reset import Reset
@@ -23,10 +24,8 @@ from sendbox.engine.faults.status import Status
 from sendbox.engine.faults.table import CALLS
 from sendbox.engine.faults.timeout import Timeout
 from sendbox.engine.faults.trickle import Trickle
-from sendbox.engine.faults.wire import ApiFault
-from sendbox.engine.identity import seed_bytes
-from sendbox.engine.patterns import Pattern
 from sendbox.engine.rules.rule import When
+from sendbox.engine.texts import Pattern
 from tests.core.worlds import START, go_back, make_world
 
 ERROR = Status(status=500)

@@ -15,10 +15,21 @@ from hypothesis import strategies as st
 
 import sendbox
 from sendbox.app import PARTS
-from sendbox.engine.chooser.draws import Chooser, Draw
-from sendbox.engine.chooser.forms import Between, Digits, Option, Time, Truth, Value
-from sendbox.engine.chooser.plan import NO_PLAN, Overlay, Place, Plan, Planned, Recording
-from sendbox.engine.identity import derive, seed_bytes
+from sendbox.engine.draws import Chooser, Draw, derive, seed_bytes
+from sendbox.engine.plan import (
+    NO_PLAN,
+    Between,
+    Digits,
+    Option,
+    Overlay,
+    Place,
+    Plan,
+    Planned,
+    Recording,
+    Time,
+    Truth,
+    Value,
+)
 from sendbox.engine.world import World
 from sendbox.services.messaging.rules.rules import Path as Way
 from sendbox.services.verify.verify import Verify
@@ -267,13 +278,12 @@ def test_a_world_records_what_its_plan_gave() -> None:
 #: Who hashes outside the chooser, and what for: never to decide anything.
 HASHES: Final = {
     "engine/commands/tracing.py": "the parent ids of trace contexts, made of the ids of deliveries",
-    "engine/chooser/draws.py": "fates",
-    "engine/identity.py": "the hash itself, seeds of any length, names, the tag of a world",
+    "engine/draws.py": "the hash itself, seeds of any length, fates, names, the tag of a world",
     "engine/world.py": "requests that are equal",
     "engine/digest.py": "the digest",
     "engine/faults/calls.py": "calls that are equal cannot race",
     "control/export/record.py": "entries of a journal, in short",
-    "engine/commands/polling.py": "questions and answers that are equal",
+    "engine/commands/instant.py": "questions and answers that are equal",
     "exploring/found.py": "the name of a find, by its test and its plan",
     "fixture/opening.py": "the id of a test's world, by the test's name",
     "services/messaging/forgetting.py": "ids of messages that were forgotten, in short",
@@ -282,7 +292,7 @@ HASHES: Final = {
 }
 #: What hashes, makes draws or asks hashes by themselves.
 HASHING: Final = frozenset({"blake2b", "derive", "Draw", "_Single", "_Asked"})
-CHOOSING: Final = ("engine/chooser/draws.py", "engine/chooser/plan.py")
+CHOOSING: Final = ("engine/draws.py", "engine/plan.py")
 
 
 def calls(file: Path, wanted: Set[str]) -> set[str]:
@@ -303,10 +313,10 @@ def test_nothing_else_hashes() -> None:
     hashing = {name: called for name, called in found.items() if called}
     assert hashing.keys() - CHOOSING == HASHES.keys() - CHOOSING
     assert {name for name, called in hashing.items() if called - {"blake2b", "derive"}} == set(CHOOSING)
-    assert {name for name, called in hashing.items() if "derive" in called} == {CHOOSING[0], "engine/identity.py"}
+    assert {name for name, called in hashing.items() if "derive" in called} == {CHOOSING[0]}
 
 
 def test_one_place_makes_the_choosers_of_worlds() -> None:
     """A service uses that of its world; what no world draws has one without a seed."""
     making = {str(f.relative_to(SRC)) for f in SRC.rglob("*.py") if calls(f, {"Chooser", "Planned"})}
-    assert making == {"engine/chooser/draws.py", "engine/world.py", "exploring/search.py", "scenario/keys/plan.py"}
+    assert making == {"engine/draws.py", "engine/world.py", "exploring/search.py", "scenario/keys/plan.py"}

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sendbox.engine.delivery.batches import Target
-from sendbox.engine.delivery.bodies import body_of
+from sendbox.engine.delivery.batches import Target, body_of
 from sendbox.services.account.spec import AccountSpec
 from sendbox.services.assume import Assume
 from tests.core.worlds import (

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sendbox.engine.cases import Case
-from sendbox.engine.patterns import Pattern
+from sendbox.engine.rules.conditions import Case
 from sendbox.engine.rules.rule import When, difference
 from sendbox.engine.rules.rule import differences as of_rule
+from sendbox.engine.texts import Pattern
 from sendbox.services.messaging.messaging import Messaging
 from sendbox.services.messaging.rules.conditions import After, Payload
 from tests.core.asking import ask, rule

@@ -9,12 +9,10 @@ from typing import Any, ClassVar
 import orjson
 
 from sendbox.engine.blueprint import TimelineEntry
-from sendbox.engine.cases import Case
-from sendbox.engine.delivery.batches import Target
-from sendbox.engine.delivery.bodies import body_of
-from sendbox.engine.delivery.events import EventKind, Events
+from sendbox.engine.delivery.batches import EventKind, Events, Target, body_of
 from sendbox.engine.journal import CODE
 from sendbox.engine.part import Part
+from sendbox.engine.rules.conditions import Case
 from sendbox.engine.world import World
 from tests.scenarios import make_blueprint
 

@@ -15,9 +15,9 @@ from sendbox.engine.durations import Rate, Span
 from sendbox.engine.faults.calls import ApiRule, Applied
 from sendbox.engine.faults.disconnect import Disconnect
 from sendbox.engine.journal import CODE
-from sendbox.engine.patterns import Pattern
 from sendbox.engine.remarks import Finding
 from sendbox.engine.rules.rule import When
+from sendbox.engine.texts import Pattern
 from sendbox.engine.world import World
 from sendbox.services.account.account import Account
 from sendbox.services.account.spec import AccountSpec

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from sendbox.engine.durations import Rate, Span
-from sendbox.engine.patterns import Pattern
+from sendbox.engine.rules.book import tried
 from sendbox.engine.rules.rule import When
-from sendbox.engine.rules.tried import tried
+from sendbox.engine.texts import Pattern
 from sendbox.engine.world import World
 from sendbox.language import SUBJECTS
 from sendbox.services.account.account import Account

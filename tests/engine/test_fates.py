@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sendbox.engine.draws import seed_bytes
 from sendbox.engine.durations import Span
-from sendbox.engine.identity import seed_bytes
-from sendbox.engine.patterns import Pattern
 from sendbox.engine.rules.book import DRAWN, USED
 from sendbox.engine.rules.rule import When
+from sendbox.engine.texts import Pattern
 from sendbox.services.messaging.rules.rules import Click, Fate, Path, PathEntry, Reply, Rule
 from tests.core.asking import DELIVERED, FAILED, PHONES, RULES, SPANNED, ask, book, fate_of, rule
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sendbox.engine.identity import derive, seed_bytes, tag_of, uuid_text
+from sendbox.engine.draws import derive, seed_bytes, tag_of, uuid_text
 
 SEED = seed_bytes(7)
 

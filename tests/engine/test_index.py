@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from sendbox.engine.keeping.index import STEP, Index
-from sendbox.engine.keeping.kept import Kept
+from sendbox.engine.keeping.kept import STEP, Index, Kept
 
 
 def named(number: int) -> str:

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from sendbox.engine.blueprint import TimelineEntry
 from sendbox.engine.delivery.faults.fault import FaultyDelivery
 from sendbox.engine.durations import Moment
-from sendbox.engine.patterns import Pattern
 from sendbox.engine.rules.rule import When
+from sendbox.engine.texts import Pattern
 from sendbox.engine.world import World
 from sendbox.services.account.account import Account
 from sendbox.services.messaging.messaging import Messaging

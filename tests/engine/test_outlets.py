@@ -6,9 +6,8 @@ from typing import Any
 
 import pytest
 
-from sendbox.engine.delivery.batches import Delivery, Target
-from sendbox.engine.delivery.bodies import body_of
-from sendbox.engine.patterns import Pattern
+from sendbox.engine.delivery.batches import Delivery, Target, body_of
+from sendbox.engine.texts import Pattern
 from sendbox.services.account.account import Account
 from sendbox.services.assume import Assume
 from sendbox.services.messaging.messaging import Messaging

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sendbox.engine.patterns import Pattern
+from sendbox.engine.texts import Pattern
 
 CASES = [
     # pattern, digits, value, matches

@@ -7,13 +7,11 @@ from typing import Any
 
 import pytest
 
-from sendbox.engine.cases import Case
 from sendbox.engine.durations import Moment
-from sendbox.engine.patterns import Pattern
-from sendbox.engine.rules.book import Rulebook
-from sendbox.engine.rules.conditions import Not
-from sendbox.engine.rules.memory import Memory, Series
+from sendbox.engine.rules.book import Memory, Rulebook, Series
+from sendbox.engine.rules.conditions import Case, Not
 from sendbox.engine.rules.rule import When, difference, differences
+from sendbox.engine.texts import Pattern
 from sendbox.services.verify.rules import VerifyRule
 from sendbox.services.windows import Window
 

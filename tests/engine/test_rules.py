@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import pytest
 
-from sendbox.engine.patterns import Pattern
 from sendbox.engine.rules.rule import When, difference
+from sendbox.engine.texts import Pattern
 from sendbox.services.account.account import Account
 from sendbox.services.messaging.results import STATES
 from sendbox.services.messaging.rules.conditions import After, Payload

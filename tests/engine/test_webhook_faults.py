@@ -12,8 +12,8 @@ from sendbox.engine.delivery.injection import InjectedFault
 from sendbox.engine.delivery.rules import WebhookRule
 from sendbox.engine.durations import Moment
 from sendbox.engine.journal import CODE
-from sendbox.engine.patterns import Pattern
 from sendbox.engine.rules.rule import When
+from sendbox.engine.texts import Pattern
 from sendbox.engine.world import World
 from sendbox.services.account.account import Account
 from sendbox.services.assume import Assume

@@ -18,8 +18,8 @@ from sendbox.app import PARTS
 from sendbox.engine.blueprint import TimelineEntry
 from sendbox.engine.bounds import END
 from sendbox.engine.delivery.injection import FakedTry
-from sendbox.engine.patterns import Pattern
 from sendbox.engine.rules.rule import When
+from sendbox.engine.texts import Pattern
 from sendbox.engine.world import World
 from sendbox.services.account.account import Account
 from sendbox.services.account.spec import AccountSpec

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from types import SimpleNamespace
 from typing import Any, cast
 
-from sendbox.engine.commands.races import Races
+from sendbox.engine.commands.instant import Races
 from sendbox.engine.remarks import Finding
 from sendbox.services.account.keys import Key
 from sendbox.services.assume import Assume

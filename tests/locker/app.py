@@ -10,7 +10,7 @@ from sendbox.control import checkpoints, coverage, pending, records, refused, ti
 from sendbox.control.export import export
 from sendbox.control.export.rows import OWN
 from sendbox.control.operation import Served, View, operations_of
-from sendbox.engine.coverage.tally import Item
+from sendbox.engine.coverage import Item
 from sendbox.engine.expect import own as expectable
 from sendbox.engine.kinds import own
 from sendbox.engine.kinds.rows import Kinds

@@ -6,15 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Final
 
-from sendbox.engine.cases import Case
-from sendbox.engine.delivery.batches import Target
-from sendbox.engine.delivery.events import EventKind, Events
+from sendbox.engine.delivery.batches import EventKind, Events, Target
+from sendbox.engine.draws import uuid_text
 from sendbox.engine.durations import DAY, HOUR, Span, iso
-from sendbox.engine.identity import uuid_text
 from sendbox.engine.journal import enter
 from sendbox.engine.lifecycle import Table
 from sendbox.engine.part import Part
 from sendbox.engine.rules.book import Rulebook
+from sendbox.engine.rules.conditions import Case
 from sendbox.engine.rules.rule import Rule
 from sendbox.engine.world import World
 

@@ -17,10 +17,9 @@ import yaml
 from faker import Faker
 
 from sendbox.engine import world as engine
-from sendbox.engine.chooser.draws import UNSEEDED, Chooser
-from sendbox.engine.chooser.forms import Between, Digits, Form, Option, T, Time, Value
-from sendbox.engine.chooser.plan import Overlay, Place, Plan, Planned, Recording
+from sendbox.engine.draws import UNSEEDED, Chooser
 from sendbox.engine.durations import instant
+from sendbox.engine.plan import Between, Digits, Form, Option, Overlay, Place, Plan, Planned, Recording, T, Time, Value
 from sendbox.engine.world import World
 from sendbox.playing.played import Played
 from sendbox.playing.player import play
@@ -310,12 +309,21 @@ def test_a_plan_drives_the_time_of_a_signup(value: int) -> None:
 # --- nothing goes past the chooser
 
 
+#: The modules of the chooser itself.
+CHOOSERS: Final = ("engine.draws", "engine.plan")
+
+
+def module_of(file: Path) -> str:
+    """The dotted name of a module of the package, without `sendbox.`."""
+    return ".".join(file.relative_to(SRC).with_suffix("").parts)
+
+
 def drawing() -> Iterator[str]:
     """The functions outside the chooser that draw: module and name."""
     methods = {"between", "interval", "below", "weighted", "pick", "digits"}
     for path in sorted(SRC.rglob("*.py")):
-        module = ".".join(path.relative_to(SRC).with_suffix("").parts)
-        if not module.startswith(("engine.", "services.", "scenario.")) or module.startswith("engine.chooser."):
+        module = module_of(path)
+        if not module.startswith(("engine.", "services.", "scenario.")) or module in CHOOSERS:
             continue
         text = path.read_text("utf-8")
         if not any(f".{method}(" in text for method in methods):
@@ -339,9 +347,10 @@ def test_every_function_that_draws_is_driven(monkeypatch: pytest.MonkeyPatch) ->
     def noted(self: Planned, place: Place, form: Form[T], ordinary: T) -> T:
         if place in self._values:
             frame: Any = sys._getframe(1)
-            while "chooser" in frame.f_code.co_filename or frame.f_code.co_name == "<genexpr>":
+            while (
+                module := module_of(Path(frame.f_code.co_filename))
+            ) in CHOOSERS or frame.f_code.co_name == "<genexpr>":
                 frame = frame.f_back
-            module = ".".join(Path(frame.f_code.co_filename).relative_to(SRC).with_suffix("").parts)
             driven.add(f"{module}.{frame.f_code.co_name}")
         return answer(self, place, form, ordinary)
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from sendbox.engine.patterns import Pattern
+from sendbox.engine.texts import Pattern
 from sendbox.playing import Played, play
 from sendbox.playing.sample import MOST, filled, sample
 from sendbox.services.messaging.messaging import Messaging

@@ -10,14 +10,14 @@ from sendbox.engine.durations import Moment, Rate, Span
 from sendbox.engine.faults.bad_json import BadJson
 from sendbox.engine.faults.delay import Delay
 from sendbox.engine.faults.disconnect import Disconnect
+from sendbox.engine.faults.fault import ApiFault
 from sendbox.engine.faults.garbage import Garbage
 from sendbox.engine.faults.rate_limit import RateLimit
 from sendbox.engine.faults.status import Status
 from sendbox.engine.faults.timeout import Timeout
 from sendbox.engine.faults.trickle import Trickle
-from sendbox.engine.faults.wire import ApiFault
-from sendbox.engine.patterns import Pattern
 from sendbox.engine.rules.rule import When
+from sendbox.engine.texts import Pattern
 from sendbox.scenario.model import ScenarioError
 from tests.scenarios import compile_rule, load
 

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from sendbox.engine.durations import Span
-from sendbox.engine.patterns import Pattern
 from sendbox.engine.rules.rule import When
+from sendbox.engine.texts import Pattern
 from sendbox.scenario.model import ScenarioError
 from sendbox.services.assume import Assume, Timing
 from sendbox.services.messaging.results import WAYS

@@ -12,7 +12,7 @@ import pytest
 
 from sendbox.engine.blueprint import TimelineEntry
 from sendbox.engine.durations import Rate
-from sendbox.engine.patterns import Pattern
+from sendbox.engine.texts import Pattern
 from sendbox.language import LANGUAGE
 from sendbox.scenario.model import Problem, ScenarioError
 from sendbox.services.account.spec import AccountSpec

@@ -9,7 +9,7 @@ import pytest
 
 from sendbox.engine.delivery.faults.answer import Answer
 from sendbox.engine.expect.conditions import Condition, Range
-from sendbox.engine.patterns import Pattern
+from sendbox.engine.texts import Pattern
 from sendbox.language import LANGUAGE
 from sendbox.scenario import library
 from sendbox.scenario.environment import FROM_AFAR, FROM_LIBRARY, MARK

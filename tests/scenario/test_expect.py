@@ -7,7 +7,7 @@ import pytest
 from sendbox.engine.durations import Moment
 from sendbox.engine.expect.conditions import Condition, Range
 from sendbox.engine.expect.expectation import Expectation
-from sendbox.engine.patterns import Pattern
+from sendbox.engine.texts import Pattern
 from sendbox.language import SUBJECTS
 from sendbox.scenario.shape import schema
 from tests.scenarios import load

@@ -18,7 +18,7 @@ import pytest
 from sendbox.engine.durations import Rate
 from sendbox.engine.expect.conditions import Condition, Not, Range
 from sendbox.engine.expect.expectation import SOME, Expectation, Share
-from sendbox.engine.patterns import Pattern
+from sendbox.engine.texts import Pattern
 from sendbox.engine.world import World
 from sendbox.playing import play
 from tests.core.observed import verdict

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from sendbox.engine.blueprint import Blueprint
-from sendbox.engine.patterns import Pattern
+from sendbox.engine.texts import Pattern
 from sendbox.language import LANGUAGE
 from sendbox.scenario import library
 from sendbox.scenario.lint import globs, reach, shadows

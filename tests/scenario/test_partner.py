@@ -6,8 +6,8 @@ from typing import Any
 
 from sendbox.app import PARTS
 from sendbox.engine.durations import Span
-from sendbox.engine.patterns import Pattern
 from sendbox.engine.rules.rule import When
+from sendbox.engine.texts import Pattern
 from sendbox.engine.world import World
 from sendbox.services.messaging.messaging import Messaging
 from sendbox.services.partner.partner import Partner

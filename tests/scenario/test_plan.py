@@ -7,8 +7,7 @@ from typing import Any, Final
 import pytest
 
 from sendbox.control.worlds import blueprint_differences
-from sendbox.engine.chooser.forms import Value
-from sendbox.engine.chooser.plan import NO_PLAN, Place, Plan
+from sendbox.engine.plan import NO_PLAN, Place, Plan, Value
 from sendbox.engine.texts import Fake
 from sendbox.language import LANGUAGE
 from sendbox.scenario.model import ScenarioError

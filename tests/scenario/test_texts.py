@@ -53,7 +53,7 @@ def test_locales_differ() -> None:
 def test_pools_are_the_same_in_every_process() -> None:
     """What is invented depends on the version of the library and on nothing of the process."""
     code = (
-        "from sendbox.engine.chooser.draws import UNSEEDED; from sendbox.scenario.keys.texts import _pool; "
+        "from sendbox.engine.draws import UNSEEDED; from sendbox.scenario.keys.texts import _pool; "
         "print(_pool('cs_CZ', 'name', UNSEEDED)[:5])"
     )
     there = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from sendbox.engine.durations import Rate
-from sendbox.engine.patterns import Pattern
 from sendbox.engine.rules.rule import When
+from sendbox.engine.texts import Pattern
 from sendbox.scenario.model import ScenarioError
 from sendbox.services.assume import Proof, VerifyLimits
 from sendbox.services.verify.rules import VerifyRule

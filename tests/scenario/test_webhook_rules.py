@@ -21,8 +21,8 @@ from sendbox.engine.delivery.faults.stale import Stale
 from sendbox.engine.delivery.faults.table import DELIVERIES
 from sendbox.engine.delivery.rules import WebhookRule
 from sendbox.engine.durations import Moment, Span, instant
-from sendbox.engine.patterns import Pattern
 from sendbox.engine.rules.rule import When
+from sendbox.engine.texts import Pattern
 from sendbox.scenario.model import ScenarioError
 from sendbox.scenario.shape import schema
 from tests.scenarios import compile_rule, load

@@ -13,10 +13,10 @@ from typing import Any, Final
 import pytest
 
 from sendbox.app import PARTS
-from sendbox.engine.cases import Case
-from sendbox.engine.chooser.forms import Option
 from sendbox.engine.durations import DAY
 from sendbox.engine.faults.calls import Call
+from sendbox.engine.plan import Option
+from sendbox.engine.rules.conditions import Case
 from sendbox.engine.rules.rule import differences
 from sendbox.engine.world import World
 from sendbox.language import LANGUAGE

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
 from sendbox.cli.outcome import CANNOT, NO, USAGE, Failure, one_line
-from sendbox.engine.patterns import Pattern
+from sendbox.engine.texts import Pattern
 from sendbox.runtime import wall
 from sendbox.runtime.callbacks import origin as parsed
 from sendbox.settings import PORT

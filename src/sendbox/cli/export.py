@@ -19,7 +19,7 @@ from sendbox.control.reports import coverage
 from sendbox.control.reports.coverage import Report, Unreadable, scope_of
 
 if TYPE_CHECKING:
-    from sendbox.engine.patterns import Pattern
+    from sendbox.engine.texts import Pattern
 
 
 def export(world: str, url: str, form: str) -> str:

@@ -28,7 +28,7 @@ from sendbox.server.instance import Instances, routing
 if TYPE_CHECKING:
     import httpx
 
-    from sendbox.engine.patterns import Pattern
+    from sendbox.engine.texts import Pattern
 
 T = TypeVar("T")
 #: Real seconds a sandbox may take to accept a connection or a request.

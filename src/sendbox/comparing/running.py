@@ -18,7 +18,7 @@ from sendbox.comparing.names import IDS
 from sendbox.comparing.places import Place, find
 from sendbox.contract.pairs import MISSING, differing
 from sendbox.engine.clock import Goal
-from sendbox.engine.coverage.collector import Collector
+from sendbox.engine.coverage import Collector
 from sendbox.playing.calls import answered
 from sendbox.playing.player import ORIGIN
 from sendbox.runtime.policy import Outcome
@@ -27,7 +27,7 @@ from sendbox.services.verify.verify import Verify
 if TYPE_CHECKING:
     from sendbox.comparing.recording import Recorded
     from sendbox.engine.blueprint import Blueprint
-    from sendbox.engine.coverage.tally import Catalog
+    from sendbox.engine.coverage import Catalog
     from sendbox.runtime.policy import HttpCall
     from sendbox.runtime.worlds import Hosted, Runtime
     from sendbox.services.http.paths import Paths

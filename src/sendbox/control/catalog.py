@@ -11,7 +11,7 @@ from urllib.parse import urlencode
 
 from sendbox.contract import schemas
 from sendbox.contract.fields import Field, fields_of, smallest
-from sendbox.engine.coverage.tally import Catalog, FieldRow, Row
+from sendbox.engine.coverage import Catalog, FieldRow, Row
 
 if TYPE_CHECKING:
     from sendbox.control.operation import Served

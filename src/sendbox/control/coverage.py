@@ -13,7 +13,7 @@ from sendbox.engine.answer import Answer, enum, keywords, read
 from sendbox.services.assumptions import CONFIDENCE, registry
 
 if TYPE_CHECKING:
-    from sendbox.engine.coverage.tally import Catalog, Sum
+    from sendbox.engine.coverage import Catalog, Sum
 
 FORM: Final = enum(FORMATS)
 _MEDIA: Final = {"text": "text/plain", "html": "text/html"}

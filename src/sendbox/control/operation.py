@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from sendbox.control.export.rows import Exported
-    from sendbox.engine.coverage.tally import Item
+    from sendbox.engine.coverage import Item
     from sendbox.engine.expect.subjects import Subject
     from sendbox.engine.kinds.rows import Kinds
     from sendbox.engine.part import Part

@@ -21,7 +21,7 @@ from sendbox.control.reading import chosen, each, newest, remembered, wait_for
 from sendbox.engine import ENGINE
 from sendbox.engine.answer import Answer, Instant, enum, keywords, moment, read, reference
 from sendbox.engine.bounds import in_value
-from sendbox.engine.delivery.bodies import body_of, listed
+from sendbox.engine.delivery.batches import body_of, listed
 from sendbox.engine.digest import canonical_in_slices, digest_in_slices
 from sendbox.engine.durations import instant
 from sendbox.engine.expect.explaining import FAILED

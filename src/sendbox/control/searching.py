@@ -13,7 +13,7 @@ from typing import Final, NamedTuple, TypeVar
 from sendbox.control.operation import ControlError
 from sendbox.engine.characters import foreign, nearest
 from sendbox.engine.durations import DAY, HOUR, MINUTE, SECOND, duration, instant, shown
-from sendbox.engine.patterns import Pattern
+from sendbox.engine.texts import Pattern
 
 T = TypeVar("T")
 #: Whether an item is one of those that are looked for.

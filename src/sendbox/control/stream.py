@@ -19,8 +19,8 @@ from sendbox.control.arguments import whole
 from sendbox.control.operation import Call, Control, ControlError, operation
 from sendbox.control.worlds import clock_view
 from sendbox.engine.answer import Answer, encoded, keywords
+from sendbox.engine.draws import tag_of
 from sendbox.engine.durations import shown
-from sendbox.engine.identity import tag_of
 from sendbox.engine.kinds.rows import Observer
 from sendbox.engine.kinds.shapes import Entry
 from sendbox.runtime.slot import Changing, Hosted, change_of

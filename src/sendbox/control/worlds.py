@@ -35,7 +35,7 @@ from sendbox.engine.blueprint import Blueprint
 from sendbox.engine.bounds import FASTEST, SLOWEST
 from sendbox.engine.durations import instant, iso, shown
 from sendbox.engine.kinds.shapes import Cursor
-from sendbox.engine.patterns import Pattern
+from sendbox.engine.texts import Pattern
 from sendbox.runtime.worlds import MEMORY_FULL, Hosted, Runtime, Slice
 from sendbox.scenario.keys.texts import invents
 from sendbox.scenario.model import ScenarioError

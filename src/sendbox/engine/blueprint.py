@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from sendbox.engine.chooser.plan import NO_PLAN, Plan
 from sendbox.engine.classes import dataclass
+from sendbox.engine.plan import NO_PLAN, Plan
 
 if TYPE_CHECKING:
     from sendbox.engine.clock import Mode

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
 
 if TYPE_CHECKING:
     from sendbox.engine.blueprint import TimelineEntry
-    from sendbox.engine.delivery.batches import Delivery
-    from sendbox.engine.delivery.events import Events
+    from sendbox.engine.delivery.batches import Delivery, Events
     from sendbox.engine.remarks import Advice
     from sendbox.engine.rules.book import Rulebook
 

@@ -15,29 +15,25 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, Final
 
 from sendbox.engine.bounds import END
-from sendbox.engine.chooser.draws import Chooser
-from sendbox.engine.chooser.plan import Place, Planned
 from sendbox.engine.clock import Clock, Mode
 from sendbox.engine.commands.command import Call, Open, Own
-from sendbox.engine.commands.polling import Polling
-from sendbox.engine.commands.races import Races
+from sendbox.engine.commands.instant import Polling, Races
 from sendbox.engine.commands.record import Record
 from sendbox.engine.delivery.batches import succeeded
 from sendbox.engine.delivery.targets import NOT_FETCHED, Outlets
+from sendbox.engine.draws import Chooser, Naming, seed_bytes, tag_of, uuid_text
 from sendbox.engine.durations import iso
 from sendbox.engine.faults.calls import ApiFaults
-from sendbox.engine.identity import Naming, seed_bytes, tag_of, uuid_text
 from sendbox.engine.journal import CODE, Capped, Journal
-from sendbox.engine.keeping.fingerprints import Fingerprints
+from sendbox.engine.keeping.kept import Fingerprints
+from sendbox.engine.plan import Place, Planned
 from sendbox.engine.remarks import Advice
 from sendbox.engine.timeline import Timeline
 
 if TYPE_CHECKING:
     from sendbox.engine.blueprint import Blueprint, TimelineEntry
     from sendbox.engine.commands.requests import RequestRecord
-    from sendbox.engine.delivery.batches import Delivery
-    from sendbox.engine.delivery.events import Events
-    from sendbox.engine.delivery.home import Carriage
+    from sendbox.engine.delivery.batches import Carriage, Delivery, Events
     from sendbox.engine.part import Part
     from sendbox.engine.rules.book import Rulebook
 
@@ -284,17 +280,13 @@ class World:
             self.clock.move(at)
         passed = self.timeline.lapsed(at, LAPSES)
         for _, kind, subject in passed:
-            owner = self._owner(kind)
+            owner = next((part for part in self.parts.values() if kind in part.LAPSES), None)  # None: the engine's own
             if owner is None or owner.lapses(at, kind, subject):
                 self.journal.add(at, CODE["lapse"], (kind, subject))
             observed = (owner is not None and owner.lapsed(kind, subject)) or observed
         if moves and (observed or at == goal):  # an event says so here, or the clock was to go here
             self.instants += 1
         return len(passed) == LAPSES
-
-    def _owner(self, kind: str) -> Part | None:
-        """The part whose lapse this is, None for one of the engine's own."""
-        return next((part for part in self.parts.values() if kind in part.LAPSES), None)
 
     @property
     def rulebooks(self) -> dict[str, Rulebook[Any]]:

@@ -13,8 +13,7 @@ from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import Final
 
-from sendbox.engine.chooser.draws import Chooser, Draw
-from sendbox.engine.identity import seed_bytes
+from sendbox.engine.draws import Chooser, Draw, seed_bytes
 from sendbox.exploring.misfortune import MOST, Misfortune, Plan, Spot, kinds_of, legal
 
 #: So many runs a test gets at most, and at least, unless a number is said.

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from sendbox import data
-from sendbox.engine.patterns import Pattern
 from sendbox.engine.rules.conditions import several
+from sendbox.engine.texts import Pattern
 from sendbox.engine.traffic import WORLD, Traffic
 from sendbox.services.messaging.channels import ROWS, USUAL, Channel
 from sendbox.services.messaging.rules.conditions import Payload

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from sendbox.runtime.slot import Hosted, Slice
 
 if TYPE_CHECKING:
-    from sendbox.engine.coverage.tally import Catalog, Collected, Sum
+    from sendbox.engine.coverage import Catalog, Collected, Sum
     from sendbox.engine.world import World
 
 
@@ -27,15 +27,14 @@ def _not_handed_in() -> Catalog:
 
 
 def _no_sum() -> Sum:
-    from sendbox.engine.coverage.tally import Sum
+    from sendbox.engine.coverage import Sum
 
     return Sum()
 
 
 def _collected(world: World, catalog: Catalog, *, present: bool) -> Generator[None, None, Collected]:
     """The coverage of a world, in slices; with `present`, only since it was last restored."""
-    from sendbox.engine.coverage.collector import collect_in_slices
-    from sendbox.engine.coverage.tally import last_restore
+    from sendbox.engine.coverage import collect_in_slices, last_restore
 
     return (yield from collect_in_slices(world, catalog, last_restore(world) if present else 0))
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final, cast
 import orjson
 
 from sendbox.engine.commands.command import Overtake
-from sendbox.engine.delivery.bodies import body_of
+from sendbox.engine.delivery.batches import body_of
 from sendbox.engine.delivery.faults.fault import FaultyDelivery
 from sendbox.engine.delivery.injection import FakedTry
 from sendbox.runtime import policy

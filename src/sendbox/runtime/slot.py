@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, NamedTuple, Pro
 from urllib.parse import quote
 
 from sendbox.engine.classes import dataclass
-from sendbox.engine.identity import tag_of
+from sendbox.engine.draws import tag_of
 from sendbox.runtime import wall
 from sendbox.runtime.loops import Calls
 from sendbox.runtime.policy import HttpCall, Outcome
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from sendbox.engine.blueprint import Blueprint
     from sendbox.engine.commands.command import Open
     from sendbox.engine.commands.record import Record
-    from sendbox.engine.coverage.tally import Sum
+    from sendbox.engine.coverage import Sum
     from sendbox.engine.delivery.batches import Delivery
     from sendbox.engine.keeping.forgetting import Forgetting
     from sendbox.engine.remarks import Advice

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Final
 from sendbox import __version__
 from sendbox.engine import ENGINE
 from sendbox.engine.commands.command import Capture, Checkpoint, Open, Tune
-from sendbox.engine.identity import tag_of
+from sendbox.engine.draws import tag_of
 from sendbox.engine.kinds.masking import MASK, Mask, key_shown
 from sendbox.engine.world import World
 from sendbox.runtime import wall
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from sendbox.engine.blueprint import Blueprint
     from sendbox.engine.clock import Mode
     from sendbox.engine.part import Part
-    from sendbox.engine.patterns import Pattern
+    from sendbox.engine.texts import Pattern
     from sendbox.settings import Settings
 
 __all__ = ["Conflict", "Deliverer", "Hosted", "Refusal", "Runtime", "Slice"]

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 import orjson
 
 from sendbox.engine import durations as spans
-from sendbox.engine.chooser.draws import UNSEEDED, Chooser
+from sendbox.engine.draws import UNSEEDED, Chooser
 from sendbox.engine.durations import Moment, Rate, Span
-from sendbox.engine.patterns import Pattern
+from sendbox.engine.texts import Pattern
 from sendbox.scenario.model import PROBLEMS, Node, Problem, listed, nearest, plain, problem, show
 from sendbox.scenario.shape import UNIT
 from sendbox.services.numbers import written

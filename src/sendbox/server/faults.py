@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Final
 
-from sendbox.engine.faults.wire import End, Piece, Wait
+from sendbox.engine.faults.fault import End, Piece, Wait
 from sendbox.server.wire import wire_of
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
-from sendbox.engine.patterns import Pattern
+from sendbox.engine.texts import Pattern
 from sendbox.scenario.lint import globs
 from sendbox.scenario.model import Node, listed, nearest, show
 from sendbox.scenario.vocabulary import Vocabulary

@@ -15,7 +15,7 @@ from sendbox.engine.durations import Rate
 from sendbox.engine.forms import Given, Node, Value, word
 
 if TYPE_CHECKING:
-    from sendbox.engine.patterns import Pattern
+    from sendbox.engine.texts import Pattern
 
 R = TypeVar("R")
 T = TypeVar("T")

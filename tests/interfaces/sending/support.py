@@ -8,8 +8,8 @@ from typing import Any, cast
 
 import orjson
 
-from sendbox.engine.commands.races import Races
-from sendbox.engine.identity import Naming
+from sendbox.engine.commands.instant import Races
+from sendbox.engine.draws import Naming
 from sendbox.engine.remarks import Advice, Finding
 from sendbox.services.account.keys import Key
 from sendbox.services.advice import ADVICE

@@ -14,12 +14,12 @@ from sendbox.app import SERVED
 from sendbox.control.catalog import catalog
 from sendbox.engine.blueprint import TimelineEntry
 from sendbox.engine.commands.requests import RequestRecord
-from sendbox.engine.coverage.tally import Sum, Tally, last_restore, merge
+from sendbox.engine.coverage import Sum, Tally, last_restore, merge
 from sendbox.engine.delivery.batches import Delivery, Target
 from sendbox.engine.durations import Moment, Rate, Span
 from sendbox.engine.journal import CODE
-from sendbox.engine.patterns import Pattern
 from sendbox.engine.remarks import Finding
+from sendbox.engine.texts import Pattern
 from sendbox.engine.world import World
 from sendbox.services.account.account import Account
 from sendbox.services.account.spec import AccountSpec
@@ -143,8 +143,8 @@ def _channel(channel: str) -> Any:
 
 
 def _phone(number: str) -> Any:
-    from sendbox.engine.patterns import Pattern
     from sendbox.engine.rules.rule import When
+    from sendbox.engine.texts import Pattern
 
     return When(phone=Pattern(number, digits=True))
 

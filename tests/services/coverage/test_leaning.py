@@ -12,7 +12,7 @@ import pytest
 from sendbox import data
 from sendbox.app import SERVED
 from sendbox.control.catalog import catalog
-from sendbox.engine.coverage.tally import MOST_ENTRIES, Leaned
+from sendbox.engine.coverage import MOST_ENTRIES, Leaned
 from sendbox.engine.delivery.batches import Target
 from sendbox.engine.durations import Rate
 from sendbox.engine.journal import CODE
@@ -247,7 +247,7 @@ OWN_BODY: Final = {"body": "Hello", "flow": [{"richmsg": {"body": "Hi"}}, {"sms"
 )
 def test_a_row_is_told(id_: str, does: Any, settings: dict[str, Any]) -> None:
     """The events rest on the row, and a world without events rests on no row."""
-    from sendbox.engine.patterns import Pattern
+    from sendbox.engine.texts import Pattern
     from sendbox.services.account.spec import AccountSpec
     from sendbox.services.messaging.model import PhoneSpec
 
@@ -294,7 +294,7 @@ def test_a_row_is_told(id_: str, does: Any, settings: dict[str, Any]) -> None:
 )
 def test_a_row_is_not_told_by_what_rests_on_the_law(id_: str, does: Any) -> None:
     """An event that the specification settles rests on no row."""
-    from sendbox.engine.patterns import Pattern
+    from sendbox.engine.texts import Pattern
     from sendbox.services.account.spec import AccountSpec
     from sendbox.services.messaging.model import PhoneSpec
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from sendbox.engine.durations import Rate
-from sendbox.engine.patterns import Pattern
+from sendbox.engine.texts import Pattern
 from sendbox.engine.world import World
 from sendbox.services.account.account import Account
 from sendbox.services.account.spec import AccountSpec

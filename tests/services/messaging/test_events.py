@@ -8,8 +8,7 @@ import orjson
 import pytest
 
 from sendbox.contract.validators import Contract
-from sendbox.engine.delivery.batches import Delivery
-from sendbox.engine.delivery.bodies import body_of
+from sendbox.engine.delivery.batches import Delivery, body_of
 from sendbox.engine.world import World
 from sendbox.services.account.account import Account
 from sendbox.services.account.keys import Key

@@ -7,10 +7,9 @@ from typing import Any
 import pytest
 
 from sendbox.app import PARTS
-from sendbox.engine.keeping.fingerprints import Fingerprints
 from sendbox.engine.keeping.forgetting import Forgetting
-from sendbox.engine.keeping.kept import Kept
-from sendbox.engine.rules.memory import Memory
+from sendbox.engine.keeping.kept import Fingerprints, Kept
+from sendbox.engine.rules.book import Memory
 from sendbox.engine.world import World
 from sendbox.services import limits
 from sendbox.services.account.account import Account

@@ -11,9 +11,9 @@ from typing import Any, Final
 import pytest
 
 from sendbox.engine.blueprint import TimelineEntry
-from sendbox.engine.chooser.draws import UNSEEDED
-from sendbox.engine.patterns import Pattern
+from sendbox.engine.draws import UNSEEDED
 from sendbox.engine.rules.rule import When
+from sendbox.engine.texts import Pattern
 from sendbox.engine.world import World
 from sendbox.services.messaging.messaging import Messaging
 from sendbox.services.messaging.model import Step

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from sendbox.engine.durations import iso
-from sendbox.engine.patterns import Pattern
 from sendbox.engine.rules.rule import When
+from sendbox.engine.texts import Pattern
 from sendbox.services.account.account import Account
 from sendbox.services.account.keys import Key
 from sendbox.services.account.lists import ListName, enter

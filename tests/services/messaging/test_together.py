@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import pytest
 
-from sendbox.engine.patterns import Pattern
+from sendbox.engine.texts import Pattern
 from sendbox.engine.world import World
 from sendbox.services.account.spec import AccountSpec
 from sendbox.services.assume import Assume, Timing

@@ -6,8 +6,8 @@ import pytest
 
 from sendbox.app import SERVED
 from sendbox.engine.kinds.rows import Observer
-from sendbox.engine.patterns import Pattern
 from sendbox.engine.rules.rule import When
+from sendbox.engine.texts import Pattern
 from sendbox.services.account.control import account_view
 from sendbox.services.account.spec import AccountSpec
 from sendbox.services.messaging.messaging import Messaging

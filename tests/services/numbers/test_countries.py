@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sendbox.engine.chooser.draws import UNSEEDED
+from sendbox.engine.draws import UNSEEDED
 from sendbox.services.numbers.countries import country, every
 from sendbox.services.numbers.countries import operator as operator_of
 from sendbox.services.numbers.plan import codes, territories

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from sendbox.engine.cases import Case
+from sendbox.engine.rules.conditions import Case
 from sendbox.engine.rules.rule import When, differences
 from sendbox.scenario.model import ScenarioError
 from sendbox.services.messaging.messaging import Messaging

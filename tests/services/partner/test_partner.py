@@ -12,13 +12,13 @@ import orjson
 import pytest
 
 from sendbox.engine.blueprint import TimelineEntry
-from sendbox.engine.chooser.draws import Chooser
-from sendbox.engine.delivery.bodies import body_of
+from sendbox.engine.delivery.batches import body_of
 from sendbox.engine.delivery.targets import Outlets
+from sendbox.engine.draws import Chooser
 from sendbox.engine.durations import Span
 from sendbox.engine.lifecycle import IllegalMove
-from sendbox.engine.patterns import Pattern
 from sendbox.engine.rules.rule import When
+from sendbox.engine.texts import Pattern
 from sendbox.engine.world import World
 from sendbox.services import limits
 from sendbox.services.account.account import Account

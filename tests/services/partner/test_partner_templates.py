@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from sendbox.engine.chooser.draws import Chooser
+from sendbox.engine.draws import Chooser
 from sendbox.engine.durations import DAY, Span
 from sendbox.engine.lifecycle import IllegalMove
-from sendbox.engine.patterns import Pattern
 from sendbox.engine.rules.rule import When
+from sendbox.engine.texts import Pattern
 from sendbox.engine.world import World
 from sendbox.services.account.account import Account
 from sendbox.services.account.spec import AccountSpec

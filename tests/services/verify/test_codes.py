@@ -6,9 +6,9 @@ import re
 
 import pytest
 
-from sendbox.engine.chooser.draws import Chooser
-from sendbox.engine.patterns import Pattern
+from sendbox.engine.draws import Chooser
 from sendbox.engine.rules.rule import When
+from sendbox.engine.texts import Pattern
 from sendbox.services.verify.rules import RANDOM, Codes, Decided, VerifyRule
 
 PHONE = "420777000101"

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from sendbox.engine.commands.requests import RequestRecord
 from sendbox.engine.durations import Rate, iso
-from sendbox.engine.patterns import Pattern
 from sendbox.engine.rules.rule import When
+from sendbox.engine.texts import Pattern
 from sendbox.engine.world import World
 from sendbox.services.account.account import Account
 from sendbox.services.account.keys import Key

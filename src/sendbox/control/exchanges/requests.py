@@ -20,7 +20,7 @@ from sendbox.engine.journal import CODE
 from sendbox.engine.kinds.narration import SHOWN, cut
 from sendbox.engine.kinds.rows import Observer
 from sendbox.engine.kinds.shapes import Fault, RequestEntry
-from sendbox.engine.patterns import Pattern
+from sendbox.engine.texts import Pattern
 from sendbox.services.http.addressee import phones_of, tags_of
 from sendbox.services.numbers import written
 from sendbox.services.ports import account_of

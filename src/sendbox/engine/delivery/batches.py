@@ -1,13 +1,49 @@
-"""Webhooks as a world keeps them: targets, lines to them, batches of events, and the tries of each (§6, A20, A22)."""
+"""Webhooks as a world keeps them: events, their batches, the lines to targets, and the tries of each (§6, A20, A22).
+
+A service has one row for each type of event that it makes. An event is any value; its row, found by its type, says all
+that a delivery has to know about it.
+"""
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator, Sequence
-from itertools import chain
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import chain, groupby
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+import orjson
 
 from sendbox.engine.classes import dataclass
+
+if TYPE_CHECKING:
+    from sendbox.engine.clock import Clock
+    from sendbox.engine.draws import Chooser
+    from sendbox.engine.journal import Journal
+    from sendbox.engine.keeping.kept import Kept
+    from sendbox.engine.rules.conditions import Case
+    from sendbox.engine.timeline import Timeline
+
+
+class EventKind(NamedTuple):
+    """The properties of the events of one type (§6).
+
+    `case` is an event as rules see it; `older` is the previous event of the same thing, None if there is none; `thread`
+    is the thing whose events have an order; `key` is a name that no other event has that leaves at this instant; `body`
+    is the content that is sent, as it was at an instant. `single`: the event travels alone, as an object and not in an
+    array (A24). `bodies` makes the contents of several events of this type, if that is less work than one by one.
+    """
+
+    case: Callable[[Any], Case]
+    older: Callable[[Any], Any]
+    thread: Callable[[Any], Any]
+    key: Callable[[Any, Any, int], str]
+    body: Callable[[Any, Any, int], dict[str, Any]]
+    single: bool = False
+    bodies: Callable[[Any, Sequence[Any], int], list[dict[str, Any]]] | None = None
+
+
+#: The rows of all services, by the type of event.
+Events = Mapping[type, EventKind]
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,3 +142,78 @@ class Outlet:
         self.pending: list[Any] = []
         self.queue: deque[Delivery] = deque()
         self.busy = False
+
+
+class Carriage(Protocol):
+    """The settings of deliveries: bundled or not, the times of retries, the time limit of an answer in world time."""
+
+    @property
+    def bundle(self) -> bool: ...
+    @property
+    def webhook_retry(self) -> tuple[int, ...]: ...
+    @property
+    def webhook_timeout(self) -> int: ...
+
+
+class Lines(Protocol):
+    """The lines of a world to its targets, as far as faults of deliveries use them."""
+
+    deliveries: Kept[Delivery]
+    captured: bool
+
+    def queue(self, delivery: Delivery) -> None:
+        """Puts a batch at the end of its line."""
+
+    def made(self, delivery: Delivery) -> int:
+        """Adds a batch, and returns its entry's number."""
+
+    def begin(self, delivery: Delivery) -> None:
+        """A batch is under way from now on."""
+
+    def key_of(self, event: object, at: int) -> str:
+        """The key of an event that leaves at an instant."""
+
+
+class Home(Protocol):
+    """The world of deliveries."""
+
+    id: str
+    chooser: Chooser
+    start: int
+    clock: Clock
+    timeline: Timeline
+    journal: Journal
+
+    @property
+    def assume(self) -> Carriage: ...
+    @property
+    def events(self) -> Events: ...
+    @property
+    def outlets(self) -> Lines: ...
+
+    def delivery_name(self, key: bytes) -> str:
+        """The id of a delivery, derived from the key of its first event."""
+
+
+def body_of(world: Home, delivery: Delivery) -> bytes:
+    """The JSON array of a delivery, or its one object (A24); the same bytes on every try while it lives (A22)."""
+    if delivery.body is not None:
+        return delivery.body
+    rows = world.events
+    events = delivery.events
+    bodies: list[dict[str, Any]] = []
+    for kind, alike in groupby(events, type):
+        row = rows[kind]
+        if row.bodies is not None:
+            bodies += row.bodies(world, list(alike), delivery.made_at)
+        else:
+            bodies += [row.body(world, event, delivery.made_at) for event in alike]
+    body = orjson.dumps(bodies[0] if rows[type(events[0])].single else bodies)
+    if delivery.state == "sending":
+        delivery.body = body
+    return body
+
+
+def listed(batch: Any) -> list[dict[str, Any]]:
+    """The events of a batch as a list, also of one that is a single object (A24)."""
+    return batch if isinstance(batch, list) else [batch]

@@ -17,10 +17,10 @@ from sendbox.engine.delivery.faults.fault import FaultyDelivery, Rule
 from sendbox.engine.journal import CODE
 
 if TYPE_CHECKING:
-    from sendbox.engine.cases import Case
-    from sendbox.engine.chooser.draws import Draw
-    from sendbox.engine.delivery.home import Home
+    from sendbox.engine.delivery.batches import Home
     from sendbox.engine.delivery.rules import Decision, WebhookFaults, WebhookRule
+    from sendbox.engine.draws import Draw
+    from sendbox.engine.rules.conditions import Case
 
 #: So many batches of a window leave in one step, so that other work does not wait long.
 _AT_ONCE: Final = 100

@@ -19,10 +19,10 @@ from sendbox.engine.rules.rule import Rule as AnyRule
 from sendbox.engine.rules.rule import When, difference
 
 if TYPE_CHECKING:
-    from sendbox.engine.cases import Case
-    from sendbox.engine.chooser.draws import Draw
+    from sendbox.engine.delivery.batches import Home
     from sendbox.engine.delivery.faults.fault import WebhookFault
-    from sendbox.engine.delivery.home import Home
+    from sendbox.engine.draws import Draw
+    from sendbox.engine.rules.conditions import Case
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,11 +18,10 @@ from sendbox.engine.delivery.faults.fault import FaultyDelivery
 from sendbox.engine.delivery.injection import FakedTry, Injection
 from sendbox.engine.delivery.rules import WebhookFaults, WebhookRule
 from sendbox.engine.journal import CODE
-from sendbox.engine.keeping.index import Index
-from sendbox.engine.keeping.kept import Kept
+from sendbox.engine.keeping.kept import Index, Kept
 
 if TYPE_CHECKING:
-    from sendbox.engine.delivery.home import Home
+    from sendbox.engine.delivery.batches import Home
 
 #: The error of a try that a restore cut off, until it is made again.
 DROPPED: Final = "dropped"

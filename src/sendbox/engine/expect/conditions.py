@@ -9,7 +9,7 @@ import orjson
 
 from sendbox.engine.classes import dataclass
 from sendbox.engine.durations import iso
-from sendbox.engine.patterns import Pattern
+from sendbox.engine.texts import Pattern
 
 #: The name by which the time of a thing is read; no field has it.
 INSTANT: Final = "hours"

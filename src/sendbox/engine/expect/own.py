@@ -13,10 +13,10 @@ from sendbox.engine.faults.calls import Applied
 from sendbox.engine.faults.table import CALLS
 
 if TYPE_CHECKING:
-    from sendbox.engine.cases import Case
     from sendbox.engine.commands.requests import RequestRecord
     from sendbox.engine.delivery.batches import Delivery
     from sendbox.engine.delivery.injection import InjectedFault
+    from sendbox.engine.rules.conditions import Case
     from sendbox.engine.world import World
 
 DELIVERY_STATES: Final = ("waiting", "sending", "delivered", "failed", "held", "dropped")

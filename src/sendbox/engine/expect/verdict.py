@@ -13,7 +13,7 @@ from sendbox.engine.expect.expectation import Expectation
 from sendbox.engine.expect.explaining import FAILED, OPEN, PASSED
 from sendbox.engine.expect.judging import Judge
 from sendbox.engine.expect.subjects import REQUESTS, occurrences_of
-from sendbox.engine.patterns import Pattern
+from sendbox.engine.texts import Pattern
 
 if TYPE_CHECKING:
     from sendbox.engine.expect.subjects import Subject

@@ -1,5 +1,5 @@
 """Faults of calls, one file each, registered in `table`; and the rules that say which call of an interface goes wrong.
 
-`row` is what faults of deliveries share with them, `wire` what each may answer or do: what carries that out is the
+`fault` has what faults of deliveries share with them, and what each may answer or do: what carries that out is the
 server's, and knows no fault by name.
 """

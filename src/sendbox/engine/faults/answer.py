@@ -7,8 +7,8 @@ from typing import Any, ClassVar, Final, Self
 import orjson
 
 from sendbox.engine.classes import dataclass
+from sendbox.engine.faults.fault import ApiFault, Whole
 from sendbox.engine.faults.status import HEADERS
-from sendbox.engine.faults.wire import ApiFault, Whole
 from sendbox.engine.forms import Given, Reads, Value, mapping, whole
 
 _TEXT: Final = "text/plain; charset=utf-8"

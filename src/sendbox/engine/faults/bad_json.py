@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from sendbox.engine.faults.wire import NO_ANSWER, ApiFault, Body
+from sendbox.engine.faults.fault import NO_ANSWER, ApiFault, Body
 
 
 class BadJson(ApiFault):

@@ -17,17 +17,16 @@ from functools import cached_property
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from sendbox.engine.cases import Case
 from sendbox.engine.classes import dataclass
 from sendbox.engine.rules.book import Rulebook, owner
-from sendbox.engine.rules.conditions import Not, quoted
+from sendbox.engine.rules.conditions import Case, Not, quoted
 from sendbox.engine.rules.rule import Rule as AnyRule
 from sendbox.engine.rules.rule import When
 
 if TYPE_CHECKING:
-    from sendbox.engine.chooser.draws import Chooser
-    from sendbox.engine.faults.wire import ApiFault
-    from sendbox.engine.patterns import Pattern
+    from sendbox.engine.draws import Chooser
+    from sendbox.engine.faults.fault import ApiFault
+    from sendbox.engine.texts import Pattern
 
 #: So many calls whose answer was lost are remembered.
 REMEMBERED: Final = 100

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar, Self
 
 from sendbox.engine.classes import dataclass
-from sendbox.engine.faults.wire import Act, ApiFault, End, Piece
+from sendbox.engine.faults.fault import Act, ApiFault, End, Piece
 from sendbox.engine.forms import word
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar, Final
 
-from sendbox.engine.faults.wire import Act, ApiFault, End
+from sendbox.engine.faults.fault import Act, ApiFault, End
 
 #: What a client gets that speaks HTTP to something else.
 GARBAGE: Final = b"\x00\x15\xff\xfe this is no HTTP \x80\x81\r\n\r\n"

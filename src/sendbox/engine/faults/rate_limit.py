@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Final
 
 from sendbox.engine.classes import dataclass
 from sendbox.engine.durations import Rate, show
-from sendbox.engine.faults.wire import ApiFault, Error
+from sendbox.engine.faults.fault import ApiFault, Error
 from sendbox.engine.forms import Given, Reads, Value, either, mapping, positive, text, window, word
 
 #: What a rule always says otherwise.

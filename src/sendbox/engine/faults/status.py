@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar, Final, Self
 
 from sendbox.engine.classes import dataclass
-from sendbox.engine.faults.wire import ApiFault, Error
+from sendbox.engine.faults.fault import ApiFault, Error
 from sendbox.engine.forms import Given, Node, Reads, Value, either, mapping, text, whole
 
 _CODE: Final = whole("The HTTP status.", 400, 599, "an HTTP status from 400 to 599")

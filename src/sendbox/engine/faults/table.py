@@ -8,17 +8,17 @@ from sendbox.engine.faults.answer import Answer
 from sendbox.engine.faults.bad_json import BadJson
 from sendbox.engine.faults.delay import Delay
 from sendbox.engine.faults.disconnect import Disconnect
+from sendbox.engine.faults.fault import by_name, keys, words
 from sendbox.engine.faults.garbage import Garbage
 from sendbox.engine.faults.rate_limit import RateLimit
 from sendbox.engine.faults.reset import Reset
-from sendbox.engine.faults.row import by_name, keys, words
 from sendbox.engine.faults.status import Status
 from sendbox.engine.faults.timeout import Timeout
 from sendbox.engine.faults.trickle import Trickle
 from sendbox.engine.forms import Node, either
 
 if TYPE_CHECKING:
-    from sendbox.engine.faults.wire import ApiFault
+    from sendbox.engine.faults.fault import ApiFault
 
 CALLS: Final[dict[str, type[ApiFault]]] = by_name(
     Status, Answer, Delay, Disconnect, Reset, Garbage, BadJson, Trickle, Timeout, RateLimit

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from sendbox.engine.faults.wire import Act, ApiFault, Wait
+from sendbox.engine.faults.fault import Act, ApiFault, Wait
 
 
 class Timeout(ApiFault):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import ClassVar, Final
 
 from sendbox.engine.durations import Span
-from sendbox.engine.faults.wire import Act, Piece, Timed, Wait
+from sendbox.engine.faults.fault import Act, Piece, Timed, Wait
 from sendbox.engine.forms import span
 
 #: So many pieces an answer trickles in, where it has so many bytes.

@@ -1,10 +1,16 @@
-"""A list that only grows at its end, and whose oldest items may be forgotten (`engine/keeping/forgetting.py`)."""
+"""The past of a world as lists keep it, with what finds their items by name: indexes, groups, firsts, fingerprints.
+
+A list only grows at its end, and its oldest items may be forgotten (`engine/keeping/forgetting.py`). Names are read as
+far as they are asked for: in most worlds no thing is looked for.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from array import array
+from bisect import bisect_left
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from itertools import islice
-from typing import Final, Generic, NamedTuple, TypeVar
+from typing import Any, Final, Generic, NamedTuple, TypeVar
 
 T = TypeVar("T")
 #: As many as there are.
@@ -46,3 +52,193 @@ class Kept(list[T]):
         self[first : first + len(gone) + len(stays)] = stays
         self.lost += len(gone)
         return Forgotten(gone, first + len(stays))
+
+
+#: So many are read between two pauses.
+STEP: Final = 100
+
+
+class Reading(Generic[T]):
+    """A list that is read as far as it goes, each item once."""
+
+    __slots__ = ("_items", "_name", "_read")
+
+    def __init__(self, items: Kept[T], name: Callable[[T], str]) -> None:
+        self._items = items
+        self._name = name
+        #: the number of the first item that was not read; some before it may be forgotten
+        self._read = 0
+
+    @property
+    def behind(self) -> int:
+        """The number of items that were not read yet."""
+        return self._items.made - self._read
+
+    def read(self) -> Generator[None, None, None]:
+        """Reads the items that are new; pauses now and then."""
+        items = self._items
+        while self._read < items.made:
+            first = max(self._read - items.lost, 0)
+            for item in items[first : first + STEP]:
+                self._take(self._name(item), item)
+            self._read = items.lost + min(first + STEP, len(items))
+            yield
+
+    def read_now(self) -> None:
+        """The same without pauses."""
+        for _ in self.read():
+            pass
+
+    def _take(self, name: str, item: T) -> None:
+        """Takes an item that was read."""
+
+
+class Index(Reading[T], Mapping[str, T]):
+    """The items of a list by their names; of those that have one name, the first."""
+
+    __slots__ = ("_by_name",)
+
+    def __init__(self, items: Kept[T], name: Callable[[T], str]) -> None:
+        super().__init__(items, name)
+        self._by_name: dict[str, T] = {}
+
+    def _take(self, name: str, item: T) -> None:
+        self._by_name.setdefault(name, item)
+
+    def forget(self, gone: Iterable[T]) -> None:
+        """Items that are no longer in the list."""
+        if not self._by_name:  # their names are not needed
+            return
+        for item in gone:
+            name = self._name(item)
+            if self._by_name.get(name) is item:
+                del self._by_name[name]
+
+    def __getitem__(self, name: str) -> T:
+        return self._whole[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._whole)
+
+    def __len__(self) -> int:
+        return len(self._whole)
+
+    @property
+    def _whole(self) -> dict[str, T]:
+        self.read_now()
+        return self._by_name
+
+
+class Groups(Reading[T]):
+    """The items of a list in groups, by the name that those of one group have in common."""
+
+    __slots__ = ("_groups",)
+
+    def __init__(self, items: Kept[T], name: Callable[[T], str]) -> None:
+        super().__init__(items, name)
+        self._groups: dict[str, list[T]] = {}
+
+    def _take(self, name: str, item: T) -> None:
+        self._groups.setdefault(name, []).append(item)
+
+    def of(self, name: str) -> list[T]:
+        """The items of a group, in their order."""
+        self.read_now()
+        return self._groups.get(name, [])
+
+    def look_again(self) -> None:
+        """Items were forgotten: those that are left are read anew, when a group is asked for."""
+        self._groups = {}
+        self._read = 0
+
+
+class Source(NamedTuple):
+    """A list, the instant of an item, and its name; an item of name None does not count."""
+
+    items: Kept[Any]
+    at: Callable[[Any], int]
+    name: Callable[[Any], str | None]
+
+
+class Firsts:
+    """The `names` in order of first appearance in lists that go by time, and the place of each of them.
+
+    At one instant the items of an earlier list come first.
+    """
+
+    __slots__ = ("_read", "_sources", "names", "places")
+
+    def __init__(self, *sources: Source) -> None:
+        self._sources = sources
+        self.look_again()
+
+    def look_again(self) -> None:
+        """Items were forgotten: those that are left are read anew."""
+        #: by list, the number of the first item that was not read; some before it may be forgotten
+        self._read = [0] * len(self._sources)
+        self.names: list[str] = []
+        self.places: dict[str, int] = {}
+
+    def read(self) -> Generator[None, None, None]:
+        """Reads the items that are new; pauses now and then."""
+        while following := self._following():
+            for _ in range(STEP):
+                number, source = min(following, key=lambda pair: pair[1].at(self._next(*pair)))
+                name = source.name(self._next(number, source))
+                self._read[number] = max(self._read[number], source.items.lost) + 1
+                if name is not None and name not in self.places:
+                    self.places[name] = len(self.names)
+                    self.names.append(name)
+                following = self._following()
+                if not following:
+                    break
+            yield
+
+    def _following(self) -> list[tuple[int, Source]]:
+        """The lists that have items which were not read, with their places."""
+        return [
+            (number, source)
+            for number, source in enumerate(self._sources)
+            if source.items and self._read[number] < source.items.made
+        ]
+
+    def _next(self, number: int, source: Source) -> Any:
+        return source.items[max(self._read[number] - source.items.lost, 0)]
+
+
+#: So many bytes of a name tell it from others. Among a million names two are alike once in 30 million times.
+SIZE: Final = 8
+
+
+class Fingerprints:
+    """Counts names, of which the first bytes are those of a hash.
+
+    Each name is a number in one of 256 sorted arrays, as a dictionary would take a hundred bytes for it. Those that
+    came again are few, and have their count beside.
+    """
+
+    __slots__ = ("_again", "_seen")
+
+    def __init__(self) -> None:
+        self._seen: dict[int, array[int]] = {}
+        self._again: dict[int, int] = {}
+
+    def add(self, name: bytes) -> int:
+        """One more of a name; returns how many came before."""
+        number = int.from_bytes(name[:SIZE])
+        numbers = self._seen.get(name[0])
+        if numbers is None:
+            self._seen[name[0]] = array("Q", (number,))
+            return 0
+        place = bisect_left(numbers, number)
+        if place < len(numbers) and numbers[place] == number:
+            count = self._again[number] = self._again.get(number, 0) + 1
+            return count
+        numbers.insert(place, number)
+        return 0
+
+    def __contains__(self, name: bytes) -> bool:
+        number = int.from_bytes(name[:SIZE])
+        numbers = self._seen.get(name[0], ())
+        place = bisect_left(numbers, number)
+        return place < len(numbers) and numbers[place] == number

@@ -40,8 +40,7 @@ from sendbox.engine.kinds.upcoming import STEPS
 
 if TYPE_CHECKING:
     from sendbox.engine.commands.requests import RequestRecord
-    from sendbox.engine.coverage.collector import Collector
-    from sendbox.engine.coverage.tally import Row
+    from sendbox.engine.coverage import Collector, Row
     from sendbox.engine.delivery.batches import Delivery, Try
     from sendbox.engine.delivery.injection import InjectedFault
     from sendbox.engine.digest import Canon

@@ -1,21 +1,98 @@
 """Lists of rules as a world asks them: those that control put in front, then the scenario's; and what they decide.
 
 What is drawn for a rule is keyed by the rule, the subject and the ordinal of the case among those that drew with this
-key, never by when it came; a turn (`nth`, `every`, `times`) follows the order of arrival.
+key, never by when it came; a turn (`nth`, `every`, `times`) follows the order of arrival. A memory keeps the cases that
+drew, were counted, or were decided, each in order of arrival.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
 from dataclasses import replace
-from typing import ClassVar, Final, Generic, NamedTuple, TypeVar
+from typing import Any, ClassVar, Final, Generic, NamedTuple, TypeVar
 
-from sendbox.engine.cases import Case
-from sendbox.engine.chooser.draws import UNSEEDED, Chooser, Draw
+from sendbox.engine.draws import UNSEEDED, Chooser, Draw
 from sendbox.engine.durations import iso
-from sendbox.engine.rules.conditions import several
-from sendbox.engine.rules.memory import Memory, Place
-from sendbox.engine.rules.rule import Rule, difference
+from sendbox.engine.rules.conditions import Case, several
+from sendbox.engine.rules.rule import Rule, difference, differences
+
+#: So many places of a series are always kept.
+_FEW: Final = 16
+
+
+class Place(NamedTuple):
+    """A case in a series: how many came before it, and whether it could have come before another one as well."""
+
+    ordinal: int
+    number: int
+    raced: bool
+    at: Hashable
+    request: str | bytes
+
+
+class Series:
+    """Cases in order of arrival; one that comes again has the place that it had."""
+
+    __slots__ = ("_full", "_known", "latest")
+
+    def __init__(self, *, returning: bool) -> None:
+        self._known: dict[int, Place] | None = {} if returning else None
+        #: how many places are kept before those of forgotten cases are looked for
+        self._full = _FEW
+        self.latest: Place | None = None
+
+    def forget(self, before: int) -> None:
+        """Forgets the places of cases before an ordinal, which do not come again, once there are twice as many."""
+        known = self._known
+        if known is not None and len(known) > self._full:
+            self._known = known = {ordinal: place for ordinal, place in known.items() if ordinal >= before}
+            self._full = 2 * len(known) + _FEW
+
+    def __len__(self) -> int:
+        return 0 if self.latest is None else self.latest.number + 1
+
+    def find(self, ordinal: int) -> Place | None:
+        """The place of a case that came before; where cases do not return, only the latest is known."""
+        if self._known is not None:
+            return self._known.get(ordinal)
+        return self.latest if self.latest is not None and self.latest.ordinal == ordinal else None
+
+    def place(self, ordinal: int, at: Hashable = None, request: str | bytes = "") -> Place:
+        """The place of a case that comes at an instant; those of one request cannot race."""
+        place = self.find(ordinal)
+        if place is None:
+            before = self.latest
+            raced = before is not None and before.at == at and (before.raced or before.request != request)
+            place = self.latest = Place(ordinal, len(self), raced, at, request)
+            if self._known is not None:
+                self._known[ordinal] = place
+        return place
+
+
+class Memory:
+    """All series of one list, by what is counted and for whom."""
+
+    __slots__ = ("_returning", "_series", "before")
+
+    def __init__(self, *, returning: bool) -> None:
+        self._returning = returning
+        self._series: dict[tuple[str, ...], Series] = {}
+        #: cases before this ordinal are forgotten; what is counted stays
+        self.before = 0
+
+    def series(self, *key: str) -> Series:
+        """The series of a key."""
+        series = self._series.get(key)
+        if series is None:
+            series = self._series[key] = Series(returning=self._returning)
+        elif self.before:
+            series.forget(self.before)
+        return series
+
+    def known(self, *key: str) -> Series | None:
+        """The series of a key; None if no case came."""
+        return self._series.get(key)
+
 
 R = TypeVar("R", bound=Rule)
 
@@ -237,3 +314,52 @@ def counter(rule: Rule, case: Case) -> tuple[str, ...]:
 def owner(per: str, case: Case) -> str:
     """Whose counter a case has, by a field; those without the field, and those of the whole world, share one."""
     return "\0".join(case.words(per))
+
+
+_LATE: Final = "all that it decides was decided before"
+_NOT_THEN: Final = "all of it holds now; when the attempt began something did not, or the rule was not there"
+
+
+def tried(
+    book: Rulebook[R],
+    rules: Iterable[R],
+    case: Case,
+    decided: Collection[str] | None = None,
+    *,
+    then: bool = False,
+) -> list[Any]:
+    """Each rule in the order asked: `{rule, place, outcome, decides, why_not, seen}`.
+
+    `outcome` is `decided`, `differs` (a condition does not hold), `not its turn` (it counts, or takes a share) or
+    `too late` (what it decides was decided before); `decides` names what it decided. `decided` names the rules that
+    did decide, where that was recorded: `seen` is `then` for these, and `today` for all that is decided anew. With
+    `then` it is the moment of the decision, and all is.
+    """
+    decided_before: frozenset[str] = frozenset()
+    views = []
+    for rule in rules:
+        undecided = rule.decides - decided_before
+        recorded = decided is not None and rule.title in decided and not differences(rule, case, lasting=True)
+        outcome, why_not = "decided", None
+        if not undecided:
+            outcome, why_not = "too late", [_LATE]
+        elif not recorded:
+            if why_not := differences(rule, case):
+                outcome = "differs"
+            elif (turn := book.not_its_turn(rule, case)) is not None:
+                outcome, why_not = "not its turn", [turn]
+            elif decided is not None:
+                outcome, why_not = "differs", [_NOT_THEN]
+        if outcome == "decided":
+            decided_before |= undecided
+        views.append(
+            {
+                "rule": rule.title,
+                "place": rule.place,
+                "outcome": outcome,
+                "decides": [name for name in rule.DECISIONS if name in undecided] if outcome == "decided" else [],
+                "why_not": why_not or [],
+                "seen": "then" if then or (recorded and outcome == "decided") else "today",
+            }
+        )
+    return views

@@ -11,14 +11,12 @@ from dataclasses import field
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol
 
 from sendbox.engine.classes import dataclass
-from sendbox.engine.patterns import Pattern
 from sendbox.engine.rules.conditions import Not, condition, several
+from sendbox.engine.texts import Pattern
 
 if TYPE_CHECKING:
-    from sendbox.engine.cases import Case
     from sendbox.engine.durations import Moment
-    from sendbox.engine.rules.conditions import Backward, Condition, Wanted
-
+    from sendbox.engine.rules.conditions import Backward, Case, Condition, Wanted
 
 #: Whose counter a rule has where it says none: the whole world's.
 WORLD: Final = "world"

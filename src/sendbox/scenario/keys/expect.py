@@ -12,7 +12,7 @@ from sendbox.engine.durations import Rate, duration
 from sendbox.engine.expect.conditions import INSTANT, Condition, Hours, Not, OfPart, Range, Where
 from sendbox.engine.expect.expectation import SOME, Expectation, Share
 from sendbox.engine.expect.subjects import Field, Subject
-from sendbox.engine.patterns import Pattern
+from sendbox.engine.texts import Pattern
 from sendbox.scenario.keys.when import hours
 from sendbox.scenario.model import Node, listed, nearest, plain, show
 from sendbox.scenario.values import Reader, whole, words

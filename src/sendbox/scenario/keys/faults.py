@@ -9,7 +9,7 @@ from sendbox.engine.delivery.faults.several import Several, misfit
 from sendbox.engine.delivery.faults.table import DELIVERIES
 from sendbox.engine.delivery.rules import WebhookRule
 from sendbox.engine.faults.calls import ApiRule, Headers
-from sendbox.engine.faults.row import read
+from sendbox.engine.faults.fault import read
 from sendbox.engine.faults.table import CALLS
 from sendbox.engine.rules.conditions import several
 from sendbox.scenario.keys.when import CALL, asked, compile_when, one_or_more, patterns, recipient
@@ -18,7 +18,7 @@ from sendbox.scenario.values import Reader, canonical, text_of, whole, words
 
 if TYPE_CHECKING:
     from sendbox.engine.delivery.faults.fault import WebhookFault
-    from sendbox.engine.faults.wire import ApiFault
+    from sendbox.engine.faults.fault import ApiFault
     from sendbox.engine.rules.rule import When
 
 #: The names of a rule's conditions in this list, where they differ.

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sendbox.engine.chooser.draws import UNSEEDED
-from sendbox.engine.chooser.forms import TIMES, Value
-from sendbox.engine.chooser.plan import Place, Plan, Planned
+from sendbox.engine.draws import UNSEEDED
+from sendbox.engine.plan import TIMES, Place, Plan, Planned, Value
 from sendbox.scenario.values import Reader, items, whole
 
 if TYPE_CHECKING:

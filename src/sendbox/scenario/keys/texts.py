@@ -19,7 +19,7 @@ from sendbox.scenario import library
 from sendbox.scenario.model import Node, listed, nearest, show
 
 if TYPE_CHECKING:
-    from sendbox.engine.chooser.draws import Chooser
+    from sendbox.engine.draws import Chooser
     from sendbox.scenario.values import Reader
 
 #: The locale of a scenario without one. The schema lists the legal ones.

@@ -11,8 +11,8 @@ from sendbox.scenario.model import Node, Problem, errors, problem, show
 
 if TYPE_CHECKING:
     from sendbox.engine.blueprint import Blueprint
-    from sendbox.engine.patterns import Pattern
     from sendbox.engine.rules.rule import When
+    from sendbox.engine.texts import Pattern
     from sendbox.scenario.values import Reader
 
 _NO_TAG: Final = re.compile(r"[^a-z0-9._*-]+")

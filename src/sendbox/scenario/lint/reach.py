@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 from sendbox.engine import durations as spans
 from sendbox.engine.expect.conditions import Condition, Not, OfPart, Range, Where
 from sendbox.engine.expect.expectation import RULE_UNKNOWN, Expectation, Never
-from sendbox.engine.patterns import Pattern
+from sendbox.engine.texts import Pattern
 from sendbox.engine.traffic import reference
 from sendbox.scenario.keys.expect import NOT
 from sendbox.scenario.keys.traffic import leaves

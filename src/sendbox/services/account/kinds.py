@@ -9,7 +9,7 @@ from sendbox.engine.kinds.narration import WORLD, Entry, Teller, Told, cut
 from sendbox.engine.kinds.rows import Kind, Line, Observed, Observer, View
 
 if TYPE_CHECKING:
-    from sendbox.engine.coverage.collector import Collector
+    from sendbox.engine.coverage import Collector
     from sendbox.engine.digest import Canon
     from sendbox.services.account.keys import Key
     from sendbox.services.account.orders import Order

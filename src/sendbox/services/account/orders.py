@@ -12,8 +12,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, Protocol
 
 from sendbox.engine.classes import dataclass
+from sendbox.engine.draws import uuid_text
 from sendbox.engine.durations import DAY
-from sendbox.engine.identity import uuid_text
 from sendbox.engine.journal import CODE
 from sendbox.engine.lifecycle import Lifecycle
 from sendbox.services.account import catalog

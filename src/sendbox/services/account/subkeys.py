@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from sendbox.engine.identity import uuid_text
+from sendbox.engine.draws import uuid_text
 from sendbox.engine.journal import CODE
 from sendbox.services.account.billing import DEFAULT_SUBID, Billing
 from sendbox.services.account.keys import Key

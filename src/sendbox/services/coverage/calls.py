@@ -10,8 +10,7 @@ from sendbox.services.coverage.limits import CODE, EDITS, MEDIA, limits_of
 
 if TYPE_CHECKING:
     from sendbox.engine.commands.requests import RequestRecord
-    from sendbox.engine.coverage.collector import Collector
-    from sendbox.engine.coverage.tally import Row
+    from sendbox.engine.coverage import Collector, Row
 
 #: The calls whose refusal may be a good answer (A12).
 SIMPLE: Final = ("sendSimpleMessage", "sendSimpleMessageByQuery")

@@ -12,7 +12,7 @@ import json
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final
 
-from sendbox.engine.coverage.tally import Form, Item
+from sendbox.engine.coverage import Form, Item
 from sendbox.engine.delivery.faults.table import DELIVERIES
 from sendbox.engine.faults.table import CALLS
 from sendbox.services.account.orders import ORDER

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, Final, NamedTuple
 
-from sendbox.engine.coverage.tally import Form, Item
+from sendbox.engine.coverage import Form, Item
 from sendbox.engine.durations import instant
 from sendbox.services import limits
 

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from sendbox.engine.coverage.tally import Item
+    from sendbox.engine.coverage import Item
 
 #: Interfaces and operations by which messages are sent; a code of Verify is a message of the service.
 _MESSAGES: Final = "sending legacy uploadBulk"

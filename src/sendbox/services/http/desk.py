@@ -10,7 +10,7 @@ from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from sendbox.contract.validators import NotLoaded, preload
-from sendbox.engine.commands.polling import MANY
+from sendbox.engine.commands.instant import MANY
 from sendbox.engine.commands.requests import RequestRecord
 from sendbox.engine.commands.tracing import TRACEPARENT
 from sendbox.engine.durations import iso

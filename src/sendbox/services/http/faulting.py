@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from sendbox.engine.faults.calls import Applied
 from sendbox.engine.faults.calls import Call as Asking
-from sendbox.engine.faults.wire import NO_ANSWER, Error, Whole
+from sendbox.engine.faults.fault import NO_ANSWER, Error, Whole
 from sendbox.services.http.addressee import addressee
 from sendbox.services.http.exchange import Answer, Refusal, header
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from sendbox.engine.durations import iso
-from sendbox.engine.patterns import Pattern
+from sendbox.engine.texts import Pattern
 from sendbox.services.advice import ENTRY_NOT_IN_FORCE, advise
 from sendbox.services.messaging.channels import FAMILY, ROWS
 from sendbox.services.messaging.content.text import Prepared, prepare

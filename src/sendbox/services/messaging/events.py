@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 
-from sendbox.engine.cases import Case
-from sendbox.engine.delivery.events import EventKind
+from sendbox.engine.delivery.batches import EventKind
+from sendbox.engine.rules.conditions import Case
 from sendbox.services.messaging.channels import ROWS
 from sendbox.services.messaging.records import Attempt, Inbound
 from sendbox.services.messaging.results import DELIVERED, FAILED, REJECTED, SENT, STATES, UNDELIVERED

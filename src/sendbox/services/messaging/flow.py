@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Final
 
 import orjson
 
-from sendbox.engine.cases import Case
 from sendbox.engine.journal import CODE
+from sendbox.engine.rules.conditions import Case
 from sendbox.engine.timeline import LATE, RunHandler
 from sendbox.services.messaging.channels import LEGAL, ROWS, IllegalTransition
 from sendbox.services.messaging.checks import CREDIT, Check, Checks

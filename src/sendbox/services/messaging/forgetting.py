@@ -14,8 +14,8 @@ from hashlib import blake2b
 from itertools import chain, compress
 from typing import TYPE_CHECKING, Final
 
-from sendbox.engine.chooser.draws import UNSEEDED
-from sendbox.engine.keeping.fingerprints import SIZE, Fingerprints
+from sendbox.engine.draws import UNSEEDED
+from sendbox.engine.keeping.kept import SIZE, Fingerprints
 from sendbox.services.messaging.flow import met
 from sendbox.services.messaging.results import DELIVERED
 

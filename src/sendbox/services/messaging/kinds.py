@@ -22,7 +22,7 @@ from sendbox.services.messaging.results import ACCEPTED, SENT, STATES
 from sendbox.services.messaging.views import STEPS, inbound_view
 
 if TYPE_CHECKING:
-    from sendbox.engine.coverage.collector import Collector
+    from sendbox.engine.coverage import Collector
     from sendbox.engine.digest import Canon
     from sendbox.services.messaging.bulk import Bulk
     from sendbox.services.messaging.bulk import Line as BulkLine

@@ -6,8 +6,7 @@ from collections.abc import Callable, Container, Generator, Iterator, Mapping
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
-from sendbox.engine.keeping.index import Index
-from sendbox.engine.keeping.kept import Kept
+from sendbox.engine.keeping.kept import Index, Kept
 from sendbox.engine.part import Part
 from sendbox.engine.texts import Text
 from sendbox.services import limits
@@ -31,8 +30,7 @@ from sendbox.services.ports import Carrier, Key, account_of
 if TYPE_CHECKING:
     from sendbox.engine.blueprint import TimelineEntry
     from sendbox.engine.commands.requests import RequestRecord
-    from sendbox.engine.delivery.batches import Delivery
-    from sendbox.engine.delivery.events import Events
+    from sendbox.engine.delivery.batches import Delivery, Events
     from sendbox.engine.remarks import Advice
     from sendbox.engine.rules.book import Rulebook
     from sendbox.engine.world import World

@@ -13,7 +13,7 @@ from sendbox.engine.classes import dataclass
 
 if TYPE_CHECKING:
     from sendbox.engine.delivery.batches import Target
-    from sendbox.engine.patterns import Pattern
+    from sendbox.engine.texts import Pattern
     from sendbox.services.templates.templates import TemplateUse
     from sendbox.services.windows import Window
 

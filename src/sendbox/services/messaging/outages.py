@@ -28,7 +28,7 @@ from sendbox.services.messaging.results import (
 from sendbox.services.numbers.countries import country, operator
 
 if TYPE_CHECKING:
-    from sendbox.engine.patterns import Pattern
+    from sendbox.engine.texts import Pattern
     from sendbox.services.messaging.home import Home
     from sendbox.services.messaging.records import Attempt, Plan
 

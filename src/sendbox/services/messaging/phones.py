@@ -11,9 +11,7 @@ from operator import attrgetter, itemgetter
 from typing import TYPE_CHECKING, Final
 
 from sendbox.engine.journal import CODE
-from sendbox.engine.keeping.firsts import Firsts, Source
-from sendbox.engine.keeping.index import Groups
-from sendbox.engine.keeping.kept import Kept
+from sendbox.engine.keeping.kept import Firsts, Groups, Kept, Source
 from sendbox.services import limits
 from sendbox.services.advice import NO_TARGET, advise
 from sendbox.services.messaging.accept import outlet_for

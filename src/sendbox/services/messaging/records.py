@@ -13,9 +13,8 @@ from dataclasses import field
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
-from sendbox.engine.chooser.draws import UNSEEDED, Chooser
 from sendbox.engine.classes import dataclass
-from sendbox.engine.identity import Naming, uuid_text
+from sendbox.engine.draws import UNSEEDED, Chooser, Naming, uuid_text
 from sendbox.engine.journal import enter
 from sendbox.engine.keeping.kept import Kept
 from sendbox.services.messaging.results import ACCEPTED, DELIVERED, REACH, SEEN, SENT, STATES

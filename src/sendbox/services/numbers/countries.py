@@ -12,7 +12,7 @@ from sendbox.engine.classes import dataclass
 from sendbox.services.numbers.plan import codes, territories
 
 if TYPE_CHECKING:
-    from sendbox.engine.chooser.draws import Chooser
+    from sendbox.engine.draws import Chooser
 
 
 @dataclass(frozen=True, slots=True)

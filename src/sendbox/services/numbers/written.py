@@ -9,7 +9,7 @@ import re
 from typing import Final
 
 from sendbox.engine.characters import named
-from sendbox.engine.patterns import Pattern
+from sendbox.engine.texts import Pattern
 from sendbox.services.numbers.normal import normalize
 
 LEGAL: Final = "8 to 15 digits with an assigned calling code (A14)"

@@ -10,7 +10,7 @@ from sendbox.engine.kinds.rows import Event, Kind, Lapse, Line, Observed, Observ
 from sendbox.services.partner.records import Onboarding
 
 if TYPE_CHECKING:
-    from sendbox.engine.coverage.collector import Collector
+    from sendbox.engine.coverage import Collector
     from sendbox.engine.digest import Canon
 
 

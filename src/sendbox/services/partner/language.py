@@ -7,7 +7,7 @@ from typing import Any, Final, TypeVar
 
 import orjson
 
-from sendbox.engine.patterns import Pattern
+from sendbox.engine.texts import Pattern
 from sendbox.scenario.keys.timeline import Happening
 from sendbox.scenario.keys.when import Asks, compile_when, patterns
 from sendbox.scenario.lint.linter import Linter, nothing_like_it

@@ -17,7 +17,7 @@ from sendbox.engine.delivery.batches import Target
 from sendbox.engine.journal import CODE
 from sendbox.engine.lifecycle import IllegalMove
 from sendbox.engine.part import Part
-from sendbox.engine.patterns import Pattern
+from sendbox.engine.texts import Pattern
 from sendbox.services import limits
 from sendbox.services.numbers import written
 from sendbox.services.numbers.normal import normalize
@@ -38,7 +38,7 @@ from sendbox.services.ports import PhoneText, Share, account_of
 
 if TYPE_CHECKING:
     from sendbox.engine.blueprint import TimelineEntry
-    from sendbox.engine.delivery.events import Events
+    from sendbox.engine.delivery.batches import Events
     from sendbox.engine.rules.book import Rulebook
     from sendbox.engine.world import World
     from sendbox.services.partner.rules import SignupRule

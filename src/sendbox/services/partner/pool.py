@@ -9,7 +9,7 @@ from sendbox.services.numbers.plan import codes
 from sendbox.services.partner.records import Failure
 
 if TYPE_CHECKING:
-    from sendbox.engine.chooser.draws import Chooser
+    from sendbox.engine.draws import Chooser
     from sendbox.services.partner.records import Signup
 
 

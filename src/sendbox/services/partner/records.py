@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from sendbox.engine.cases import Case
 from sendbox.engine.classes import dataclass
-from sendbox.engine.delivery.events import EventKind
+from sendbox.engine.delivery.batches import EventKind
 from sendbox.engine.journal import enter
+from sendbox.engine.rules.conditions import Case
 from sendbox.services.partner.states import SENDING_NUMBERS
 
 if TYPE_CHECKING:

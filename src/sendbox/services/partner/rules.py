@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-from sendbox.engine.cases import Case
 from sendbox.engine.classes import dataclass
 from sendbox.engine.durations import Span
 from sendbox.engine.rules.book import Rulebook
+from sendbox.engine.rules.conditions import Case
 from sendbox.engine.rules.rule import Rule as AnyRule
 
 if TYPE_CHECKING:
-    from sendbox.engine.chooser.draws import Draw
+    from sendbox.engine.draws import Draw
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from sendbox.services.verify.session import EXPIRED, LAPSE
 from sendbox.services.verify.verify import Verify
 
 if TYPE_CHECKING:
-    from sendbox.engine.coverage.collector import Collector
+    from sendbox.engine.coverage import Collector
     from sendbox.engine.digest import Canon
     from sendbox.services.verify.session import Session
 

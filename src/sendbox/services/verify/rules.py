@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-from sendbox.engine.cases import Case
 from sendbox.engine.classes import dataclass
 from sendbox.engine.rules.book import Rulebook
+from sendbox.engine.rules.conditions import Case
 from sendbox.engine.rules.rule import Rule as AnyRule
 
 #: The code of a rule whose codes are drawn.

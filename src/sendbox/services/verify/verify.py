@@ -18,7 +18,7 @@ from sendbox.engine.commands.requests import compact
 from sendbox.engine.durations import DAY, instant, iso, show
 from sendbox.engine.journal import CODE
 from sendbox.engine.part import Part
-from sendbox.engine.rules.tried import tried
+from sendbox.engine.rules.book import tried
 from sendbox.services.assume import Assume
 from sendbox.services.numbers.normal import normalize
 from sendbox.services.ports import Share, account_of, sending_of

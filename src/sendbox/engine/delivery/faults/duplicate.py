@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from sendbox.engine.classes import dataclass
 from sendbox.engine.delivery.faults.fault import FaultyDelivery, Way, WebhookFault, shown
-from sendbox.engine.faults.row import AT_ONCE
+from sendbox.engine.faults.fault import AT_ONCE
 from sendbox.engine.forms import mapping, span, whole, word
 
 if TYPE_CHECKING:

@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, Protocol
 from sendbox.engine.classes import dataclass
 from sendbox.engine.delivery.batches import Delivery, Outlet, Target
 from sendbox.engine.durations import Span, show
-from sendbox.engine.faults.row import AT_ONCE, Fault
+from sendbox.engine.faults.fault import AT_ONCE, Fault
 
 if TYPE_CHECKING:
-    from sendbox.engine.delivery.events import Events
-    from sendbox.engine.delivery.home import Home
+    from sendbox.engine.delivery.batches import Events, Home
 
 
 class Rule(Protocol):

@@ -10,7 +10,7 @@ from sendbox.engine.durations import Span
 from sendbox.engine.forms import window
 
 if TYPE_CHECKING:
-    from sendbox.engine.delivery.events import Events
+    from sendbox.engine.delivery.batches import Events
 
 
 class Reorder(Timed):

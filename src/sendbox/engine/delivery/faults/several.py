@@ -9,8 +9,7 @@ from sendbox.engine.delivery.faults.delay import Delay, waits
 from sendbox.engine.delivery.faults.fault import FaultyDelivery, Spoilt, Way, WebhookFault
 
 if TYPE_CHECKING:
-    from sendbox.engine.delivery.batches import Target
-    from sendbox.engine.delivery.events import Events
+    from sendbox.engine.delivery.batches import Events, Target
     from sendbox.engine.durations import Span
 
 #: What a step of the delay has as its detail.

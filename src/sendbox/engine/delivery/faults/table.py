@@ -15,7 +15,7 @@ from sendbox.engine.delivery.faults.overtake import Overtake
 from sendbox.engine.delivery.faults.reorder import Reorder
 from sendbox.engine.delivery.faults.split import Split
 from sendbox.engine.delivery.faults.stale import Stale
-from sendbox.engine.faults.row import by_name, keys, words
+from sendbox.engine.faults.fault import by_name, keys, words
 from sendbox.engine.forms import Node, either
 
 if TYPE_CHECKING:

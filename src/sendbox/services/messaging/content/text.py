@@ -23,7 +23,7 @@ from sendbox.services.messaging.content.segments import segment, to_gsm
 from sendbox.services.templates.templates import render
 
 if TYPE_CHECKING:
-    from sendbox.engine.chooser.draws import Chooser
+    from sendbox.engine.draws import Chooser
     from sendbox.services.messaging.model import Shortening, Step
     from sendbox.services.messaging.records import Attempt, Submission
     from sendbox.services.messaging.rules.rules import Line

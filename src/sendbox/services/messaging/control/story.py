@@ -12,7 +12,7 @@ from sendbox.control.arguments import Flag, flag
 from sendbox.control.catalog import loaded
 from sendbox.control.operation import Call, operation
 from sendbox.control.reading import chosen, each
-from sendbox.engine.coverage.collector import Collector
+from sendbox.engine.coverage import Collector
 from sendbox.engine.delivery.batches import Delivery
 from sendbox.engine.delivery.injection import InjectedFault
 from sendbox.engine.kinds.narration import Names, Teller

@@ -19,7 +19,7 @@ from sendbox.services.numbers.normal import normalize
 
 if TYPE_CHECKING:
     from sendbox.engine.blueprint import Blueprint
-    from sendbox.engine.patterns import Pattern
+    from sendbox.engine.texts import Pattern
     from sendbox.services.messaging.model import PhoneSpec
     from sendbox.services.messaging.rules.rules import Rule
 

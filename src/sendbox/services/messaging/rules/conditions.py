@@ -6,12 +6,13 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final
 
 from sendbox.engine.classes import dataclass
-from sendbox.engine.patterns import Pattern
 from sendbox.engine.rules.conditions import choices, fits, quoted, several
+from sendbox.engine.texts import Pattern
 from sendbox.services.messaging.results import STATES
 
 if TYPE_CHECKING:
-    from sendbox.engine.cases import Case
+    from sendbox.engine.rules.conditions import Case
+    from sendbox.engine.texts import Pattern
     from sendbox.services.messaging.records import Attempt, Message
 
 #: Stands for a value that the payload does not have.

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from sendbox.engine.durations import iso
-from sendbox.engine.rules.tried import tried
+from sendbox.engine.rules.book import tried
 from sendbox.services.messaging.checks import CHECKS, refusal_line
 from sendbox.services.messaging.events import timeline_of
 from sendbox.services.messaging.messaging import Messaging

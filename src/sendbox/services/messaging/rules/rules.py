@@ -10,14 +10,14 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from sendbox.engine.chooser.draws import UNSEEDED, Chooser
 from sendbox.engine.classes import dataclass
+from sendbox.engine.draws import UNSEEDED, Chooser
 from sendbox.engine.rules.book import Drawn, Rulebook
 from sendbox.engine.rules.rule import Rule as AnyRule
 
 if TYPE_CHECKING:
-    from sendbox.engine.cases import Case
     from sendbox.engine.durations import Span
+    from sendbox.engine.rules.conditions import Case
     from sendbox.engine.texts import Text
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from sendbox.contract.findings import show
 from sendbox.engine.durations import instant
-from sendbox.engine.keeping.index import STEP
+from sendbox.engine.keeping.kept import STEP
 from sendbox.engine.remarks import Finding
 from sendbox.services.advice import BASE_ID, advise
 from sendbox.services.http.diagnosis import together

@@ -10,7 +10,7 @@ from typing import Final
 
 import orjson
 
-from sendbox.engine.identity import uuid_text
+from sendbox.engine.draws import uuid_text
 from sendbox.engine.remarks import Finding
 from sendbox.services.http.exchange import Answer, Exchange, Refused
 from sendbox.services.http.forms import FORM, Unreadable, media_type, read_form, unknown_parameters
