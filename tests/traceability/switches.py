@@ -19,9 +19,9 @@ from sendbox import app
 from sendbox.contract.schemas import Node
 from sendbox.services.account import catalog, lists
 from sendbox.services.account.account import Account
-from sendbox.services.account.billing import Billing
 from sendbox.services.account.http import keys
 from sendbox.services.account.http import lists as rest_lists
+from sendbox.services.account.keys import Billing
 from sendbox.services.http.exchange import Answer, Exchange, Route
 from sendbox.services.messaging import accept, channels, events
 from sendbox.services.messaging.content import tags

@@ -1,4 +1,7 @@
-"""One recorded answer beside ours: status and structure, and the recorded one beside our schema."""
+"""One recorded answer beside ours: status and structure, and the recorded one beside our schema.
+
+Passed over are values that differ between any two runs: ids, times and prices, by name and form.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 import orjson
 
-from sendbox.contract.findings import json_path, show
-from sendbox.contract.pairs import MISSING, Path, differing
+from sendbox.contract.findings import MISSING, Path, differing, json_path, show
 from sendbox.contract.schemas import inlined, name_of
 
 if TYPE_CHECKING:

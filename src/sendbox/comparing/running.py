@@ -1,7 +1,8 @@
 """Makes recorded calls again, in a fresh world for each key. The clocks stand, and are moved to the time of each call.
 
 Names that answers gave out (ids, tokens, addresses) are other names here: each is learnt from the pair of answers, and
-put into the calls that follow. Webhooks are answered in this process with 200.
+put into the calls that follow. Webhooks are answered in this process with 200. The operation of a call is found by the
+end of its path, since the service's addresses begin differently.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from urllib.parse import urlsplit
 import orjson
 
 from sendbox.comparing.differences import IDS, Answered
-from sendbox.contract.pairs import MISSING, differing
+from sendbox.contract.findings import MISSING, differing
 from sendbox.engine.clock import Goal
 from sendbox.engine.coverage.collector import Collector
 from sendbox.playing.calls import answered

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from sendbox.services.account.account import Account
-from sendbox.services.account.billing import DEFAULT_SUBID, Billing
+from sendbox.services.account.keys import DEFAULT_SUBID, Billing
 from sendbox.services.account.spec import AccountSpec, SubKeySpec
 from sendbox.services.assume import Assume, Prices
 from sendbox.services.messaging.messaging import Messaging

@@ -9,10 +9,8 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from sendbox.engine.part import Part
-from sendbox.services.account.billing import DEFAULT_SUBID, Billing
-from sendbox.services.account.keys import Key
+from sendbox.services.account.keys import DEFAULT_SUBID, Billing, Key, SubKeys
 from sendbox.services.account.orders import Orders
-from sendbox.services.account.subkeys import SubKeys
 from sendbox.services.assume import Assume
 from sendbox.services.templates.templates import Template, compile_template
 
