@@ -6,7 +6,7 @@ import pytest
 
 from sendbox.engine.delivery.batches import Target
 from sendbox.engine.delivery.bodies import body_of
-from sendbox.services.account.spec import AccountSpec
+from sendbox.services.account.account import AccountSpec
 from sendbox.services.assume import Assume
 from tests.core.worlds import (
     HOOK,
