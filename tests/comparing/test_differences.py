@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from sendbox.comparing.differences import Answered, Difference, compare
-from sendbox.comparing.names import masked, passed_over
+from sendbox.comparing.differences import Answered, Difference, compare, masked, passed_over
 from tests.box import CONTRACT
 
 ID = "f92bfde5-3d39-4a91-ab82-a23aab0ae9b7"

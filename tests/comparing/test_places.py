@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from sendbox.app import SERVED
-from sendbox.comparing.places import find
+from sendbox.comparing.running import find
 from sendbox.services.http.paths import Paths
 
 PATHS = Paths(SERVED.routes)

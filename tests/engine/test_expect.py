@@ -20,7 +20,7 @@ from sendbox.engine.rules.rule import When
 from sendbox.engine.world import World
 from sendbox.language import SUBJECTS
 from sendbox.playing import play
-from sendbox.services.account import catalog
+from sendbox.services.account import orders
 from sendbox.services.account.account import Account
 from tests.core.faulty import fault, run
 from tests.core.observed import occurrences, verdict, verdict_in_slices
@@ -148,7 +148,7 @@ def test_orders_are_counted_by_the_states_they_enter(where: dict[str, Any], coun
     """One that is active at once enters one state, one that takes time two; a miss names what came nearest."""
     world = make_world()
     account = Account.of(world)
-    services = catalog.services()
+    services = orders.services()
     account.orders.place(services["sender_sms_420_alnum"], "Acme", "month", account, b"{}")
     account.orders.place(services["sender_sms_420_simhost"], "420900000001", "year", account, b"{}")
     advance(world, 30 * DAY)

@@ -6,8 +6,7 @@ import pytest
 
 from sendbox.app import PARTS
 from sendbox.engine.world import World
-from sendbox.services.account.account import Account
-from sendbox.services.account.spec import AccountSpec
+from sendbox.services.account.account import Account, AccountSpec
 from sendbox.services.assume import Assume
 from sendbox.services.messaging.http.advising import unregistered
 from sendbox.services.messaging.model import Recipient, Send, Step

@@ -15,7 +15,7 @@ from sendbox.engine.world import World
 from sendbox.language import SUBJECTS
 from sendbox.scenario.model import ScenarioError
 from sendbox.services.account.account import Account
-from sendbox.services.account.catalog import services
+from sendbox.services.account.orders import services
 from sendbox.services.advice import ADVICE, OF_CALLS
 from sendbox.services.http.addressee import FIELDS
 from sendbox.services.messaging.channels import ROWS

@@ -17,11 +17,11 @@ import pytest
 
 from sendbox import app
 from sendbox.contract.schemas import Node
-from sendbox.services.account import catalog, lists
+from sendbox.services.account import lists, orders
 from sendbox.services.account.account import Account
-from sendbox.services.account.billing import Billing
 from sendbox.services.account.http import keys
 from sendbox.services.account.http import lists as rest_lists
+from sendbox.services.account.keys import Billing
 from sendbox.services.http.exchange import Answer, Exchange, Route
 from sendbox.services.messaging import accept, channels, events
 from sendbox.services.messaging.content import tags
@@ -209,15 +209,15 @@ def listed_as_written(patch: pytest.MonkeyPatch) -> None:
 @_proof("s2_5-10", "services-are-a-tree")
 def flat_catalog(patch: pytest.MonkeyPatch) -> None:
     """The catalog is a list by flat id."""
-    patch.setattr(catalog, "tree", lambda: {id_: service.as_json() for id_, service in catalog.services().items()})
+    patch.setattr(orders, "tree", lambda: {id_: service.as_json() for id_, service in orders.services().items()})
 
 
 @_proof("s2_5-12", "order-pays-the-interval-of-the-service")
 def no_least_term(patch: pytest.MonkeyPatch) -> None:
     """No price asks for a least term."""
-    for id_, service in catalog.services().items():
+    for id_, service in orders.services().items():
         prices = {currency: replace(price, min_interval=None) for currency, price in service.prices.items()}
-        patch.setitem(catalog.services(), id_, replace(service, prices=prices))
+        patch.setitem(orders.services(), id_, replace(service, prices=prices))
 
 
 @_proof("s3_2-03", "a-code-is-sent-read-and-verified")

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from sendbox import __version__
-from sendbox.comparing.names import masked
+from sendbox.comparing.differences import masked
 from sendbox.services.assumptions import registry
 
 if TYPE_CHECKING:

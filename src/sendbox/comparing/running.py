@@ -1,7 +1,8 @@
 """Makes recorded calls again, in a fresh world for each key. The clocks stand, and are moved to the time of each call.
 
 Names that answers gave out (ids, tokens, addresses) are other names here: each is learnt from the pair of answers, and
-put into the calls that follow. Webhooks are answered in this process with 200.
+put into the calls that follow. Webhooks are answered in this process with 200. The operation of a call is found by the
+end of its path, since the service's addresses begin differently.
 """
 
 from __future__ import annotations
@@ -13,10 +14,8 @@ from urllib.parse import urlsplit
 
 import orjson
 
-from sendbox.comparing.differences import Answered
-from sendbox.comparing.names import IDS
-from sendbox.comparing.places import Place, find
-from sendbox.contract.pairs import MISSING, differing
+from sendbox.comparing.differences import IDS, Answered
+from sendbox.contract.findings import MISSING, differing
 from sendbox.engine.clock import Goal
 from sendbox.engine.coverage import Collector
 from sendbox.playing.calls import answered
@@ -30,6 +29,7 @@ if TYPE_CHECKING:
     from sendbox.engine.coverage import Catalog
     from sendbox.runtime.policy import HttpCall
     from sendbox.runtime.worlds import Hosted, Runtime
+    from sendbox.services.http.exchange import Route
     from sendbox.services.http.paths import Paths
 
 #: The key of calls whose own was never accepted: it opens no world.
@@ -260,3 +260,31 @@ def _words(recorded: bytes, here: bytes) -> Iterator[tuple[tuple[str, ...], str,
 
 def _plain(value: Any) -> bool:
     return isinstance(value, str | int) and not isinstance(value, bool)
+
+
+#: What may stand before the end of a path here, where an address of the service does not have it.
+_BEFORE: Final = ("", "/v2", "/v1")
+
+
+class Place(NamedTuple):
+    """The place of a recorded call here: the path, and the row of its operation, None if the method has none."""
+
+    path: str
+    route: Route | None
+
+
+def find(paths: Paths, method: str, path: str) -> Place | None:
+    """The place of a call, None if its path is of no interface: the path itself, else its longest end that fits."""
+    other: Place | None = None
+    for candidate in _candidates(path):
+        rows, _ = paths.find(candidate)
+        if rows is not None and (method in rows or candidate == path):
+            return Place(candidate, rows.get(method))
+        if rows is not None and other is None:
+            other = Place(candidate, None)
+    return other
+
+
+def _candidates(path: str) -> Iterator[str]:
+    for end in (path[place:] for place, char in enumerate(path) if char == "/"):
+        yield from (f"{before}{end}" for before in _BEFORE)

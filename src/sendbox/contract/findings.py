@@ -1,7 +1,8 @@
 """Problems that a schema finds, as findings: one line with the value first, then the rule, then the legal values.
 
 Each keyword has its sentence in `SENTENCES`. The name of a value, its legal values and the section of the specification
-come from the schema (`x-noun`, `x-legal`, `x-unit`, `x-spec`, `x-assumed`; see `schemas`).
+come from the schema (`x-noun`, `x-legal`, `x-unit`, `x-spec`, `x-assumed`; see `schemas`). Beside them: the places at
+which two JSON values differ.
 """
 
 from __future__ import annotations
@@ -312,3 +313,24 @@ SENTENCES: Final[dict[str, Callable[[Problem, dict[str, Any]], Said]]] = {
     "required": _required,
     "additionalProperties": _additional,
 }
+
+
+#: Stands for a field that one of the two does not have.
+MISSING: Final = object()
+
+#: The steps to a place.
+Path = tuple[str | int, ...]
+
+
+def differing(a: Any, b: Any, path: Path = ()) -> Iterator[tuple[Path, Any, Any]]:
+    """Each place that differs, with both values; of arrays first their common entries, then arrays of other lengths."""
+    if isinstance(a, dict) and isinstance(b, dict):
+        for key in dict.fromkeys((*a, *b)):
+            yield from differing(a.get(key, MISSING), b.get(key, MISSING), (*path, key))
+    elif isinstance(a, list) and isinstance(b, list):
+        for index, (left, right) in enumerate(zip(a, b, strict=False)):
+            yield from differing(left, right, (*path, index))
+        if len(a) != len(b):
+            yield path, a, b
+    elif type(a) is not type(b) or a != b:
+        yield path, a, b

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sendbox.services.account.catalog import POOL, Price, Service, services, tree
+from sendbox.services.account.orders import POOL, Price, Service, services, tree
 from sendbox.services.numbers.normal import normalize
 
 

@@ -8,8 +8,8 @@ from sendbox.app import SERVED
 from sendbox.engine.kinds.rows import Observer
 from sendbox.engine.rules.rule import When
 from sendbox.engine.texts import Pattern
+from sendbox.services.account.account import AccountSpec
 from sendbox.services.account.control import account_view
-from sendbox.services.account.spec import AccountSpec
 from sendbox.services.messaging.messaging import Messaging
 from sendbox.services.messaging.model import PhoneSpec, Shortening
 from sendbox.services.messaging.views import link_view, message_view, phone_view

@@ -13,8 +13,7 @@ from typing import Any, Final
 
 import orjson
 
-from sendbox.contract.findings import json_path
-from sendbox.contract.pairs import MISSING, differing
+from sendbox.contract.findings import MISSING, differing, json_path
 from sendbox.engine.classes import dataclass
 from sendbox.engine.durations import show
 from sendbox.scenario.model import article

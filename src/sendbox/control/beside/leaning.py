@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import orjson
 
-from sendbox.contract.findings import json_path, show
-from sendbox.contract.pairs import MISSING, differing
+from sendbox.contract.findings import MISSING, differing, json_path, show
 from sendbox.control.arguments import Count, Size, whole
 from sendbox.control.catalog import loaded
 from sendbox.control.export.scenario import source_of

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from sendbox.engine.expect.subjects import Field, Subject
-from sendbox.services.account.catalog import PERIODS
-from sendbox.services.account.orders import REACHED
+from sendbox.services.account.orders import PERIODS, REACHED
 
 if TYPE_CHECKING:
     from sendbox.engine.world import World

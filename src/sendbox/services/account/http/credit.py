@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, Final
 
-from sendbox.services.account import catalog
+from sendbox.services.account import orders
 from sendbox.services.account.account import Account
 from sendbox.services.account.http.keys import may_change
 from sendbox.services.account.orders import NoCredit, NoSender, fee_of
@@ -13,7 +13,7 @@ from sendbox.services.http.rest import lacks, read_body, refused, success
 from sendbox.services.numbers import normal as numbers
 
 if TYPE_CHECKING:
-    from sendbox.services.account.catalog import Service
+    from sendbox.services.account.orders import Service
     from sendbox.services.http.exchange import Answer, Exchange
 
 #: A sender name: at most 11 characters (§8), a letter among them, or it would be a number.
@@ -23,14 +23,14 @@ _MISSING: Final = "Missing required service fields in request data"
 
 def services(_exchange: Exchange) -> Answer:
     """`GET /credit/services`: the catalog (§4.4)."""
-    return success(services=catalog.tree())
+    return success(services=orders.tree())
 
 
 def order(exchange: Exchange) -> Answer:
     """`POST /credit/order`: a service by its flat id; with `dryrun` only its fee (§4.4, A31)."""
     may_change(exchange)
     request = read_body(exchange, _MISSING, "service_id", "period")
-    service = catalog.services().get(request["service_id"])
+    service = orders.services().get(request["service_id"])
     if service is None:
         raise refused("Invalid service id", "$.service_id", "service", "§4.4", "A31", 500)
     billing = Account.of(exchange.world).billing_of(exchange.key)

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from sendbox.services.account.account import Account
-from sendbox.services.account.billing import DEFAULT_SUBID
-from sendbox.services.account.subkeys import MOST
+from sendbox.services.account.keys import DEFAULT_SUBID, MOST
 from sendbox.services.http.rest import lacks, read_body, refused, success
 
 if TYPE_CHECKING:
