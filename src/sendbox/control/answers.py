@@ -75,7 +75,7 @@ def addresses(origin: str) -> Addresses:
 
 
 class Bound(Answer):
-    """How much of a bounded list is kept, the most, and how much was forgotten."""
+    """The number of entries of a bounded list that are kept, the most, and the number of those that were forgotten."""
 
     kept: int
     most: int

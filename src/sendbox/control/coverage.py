@@ -21,7 +21,7 @@ _TEXT: Final = Annotated[Text, *_MEDIA.values()]
 
 
 class Share(Answer):
-    """How many of some items were tried."""
+    """The number of items that were tried."""
 
     tried: int
     of: int
@@ -35,7 +35,7 @@ class DimensionShare(Share):
 
 
 class Covered(Answer):
-    """What was tried: `items` are counts by dimension and name, `leaned` counts by assumption."""
+    """The items that were tried: `items` are counts by dimension and name, `leaned` counts by assumption."""
 
     sendbox: str
     engine: int
@@ -81,7 +81,7 @@ class Assumption(Answer):
 
 
 class LeanedOn(Answer):
-    """How often the client of a world relied on an assumption, and the first entries of the journal that did."""
+    """The number of times that the client of a world relied on an assumption, and the first entries of the journal."""
 
     id: str
     count: int
@@ -107,7 +107,7 @@ class Assumptions(Answer):
 
 @operation("GET", "/worlds/{id}/coverage", answers=Covered | _TEXT, whole=True)
 async def coverage(call: Call, format: Annotated[str, FORM] = "json", scope: str | None = None) -> Any:
-    """What the client of this world tried of the service, and what it did not.
+    """The items of the service that the client of this world tried, and those that it did not.
 
     `scope` limits the total to some operations, with commas between them, or to those that were `used`; the scenario
     says it too (`coverage:`).

@@ -28,7 +28,7 @@ class Step(Answer):
 
 
 class Pending(Answer):
-    """What is still to come: so many steps are `scheduled`; each service adds a list of its own."""
+    """The things that are still to come: so many steps are `scheduled`; each service adds a list of its own."""
 
     FURTHER = list[Annotated[Any, keywords(description="Something to come, as its service shows it.")]]
 
@@ -40,8 +40,8 @@ class Pending(Answer):
 
 @operation("GET", "/worlds/{id}/pending", answers=Pending)
 async def pending(call: Call, limit: Count = SHOWN) -> Any:
-    """What is still to come: the next steps with their instants, webhooks not delivered yet, open codes, and
-    entries of lists that are not in force."""
+    """The things that are still to come: the next steps with their instants, webhooks that are not delivered yet, open
+    codes, and entries of lists that are not in force."""
     most = whole(limit, "limit", 1)
     world = call.here.world
     on = Observer(world, call.served.kinds)

@@ -94,7 +94,7 @@ class DeliveryOfEvents(WebhookHead):
 
 
 class Events(Answer):
-    """What webhooks carry, whole; `country` is the calling code of national numbers."""
+    """The events of webhooks, whole; `country` is the calling code of national numbers."""
 
     events: list[SentEvent]
     deliveries: list[DeliveryOfEvents]
@@ -102,7 +102,7 @@ class Events(Answer):
 
 
 class Hook(Answer):
-    """What the built-in receiver got."""
+    """The webhooks that the built-in receiver got."""
 
     events: list[WebhookEvent]
     deliveries: list[Webhook]
@@ -135,7 +135,7 @@ class Outbox(Answer):
 
 
 class Pushed(Answer):
-    """How deliveries reach their targets from now on."""
+    """The way in which deliveries reach their targets from now on."""
 
     deliveries: Literal["push"]
 
@@ -166,7 +166,7 @@ class Never(Answer):
 
 
 class Nearest(Answer):
-    """What almost counted."""
+    """A thing that almost counted."""
 
     entry: int | None
     at: Instant
@@ -229,7 +229,7 @@ class VerdictWarning(Answer):
 
 
 class Verdict(Answer):
-    """What the scenario expects, and the results."""
+    """The expectations of the scenario, and the results."""
 
     passed: bool
     state: Literal["passed", "failed", "open"]
@@ -353,7 +353,7 @@ async def journal_entry(call: Call, n: Whole) -> Any:
 
 @operation("GET", "/worlds/{id}/events", answers=Events)
 async def events(call: Call) -> Events:
-    """What deliveries carry, whole: each event once, as it occurred, with the `targets` that it was sent to.
+    """The events of deliveries, whole: each event once, as it occurred, with the `targets` that it was sent to.
 
     With all deliveries; their `events` are places in the list of events. `country` is the calling code that national
     numbers get.
@@ -394,7 +394,7 @@ async def events(call: Call) -> Events:
 
 @operation("GET", "/worlds/{id}/hook", answers=Hook)
 async def hook(call: Call, wait: Duration = None) -> Hook:
-    """What the built-in receiver got: the events in order, and the deliveries that brought them."""
+    """The webhooks that the built-in receiver got: the events in order, and the deliveries that brought them."""
     hosted = call.here
 
     async def look() -> bool:
@@ -527,7 +527,7 @@ async def outbox_end(call: Call) -> Pushed:
 async def outbox_done(
     call: Call, delivery: str, status: Whole = None, error: Annotated[Any, FAILURE] = None
 ) -> Reported:
-    """How a call from the outbox went: an HTTP status, or a word for why there was none."""
+    """The result of a call from the outbox: an HTTP status, or a word for why there was none."""
     outbox = call.here.outbox
     waiting = outbox.get(delivery)
     if waiting is None or waiting[2].done():
@@ -580,7 +580,7 @@ def proof_of(world: World, text: str) -> Proof:
 
 @operation("GET", "/worlds/{id}/verdict", answers=Verdict)
 async def verdict(call: Call, ended: Flag = False, status: Flag = False, strict: Flag = False) -> Verdict:
-    """What the scenario expects, and the results; not `trusted` when journal entries are `lost`.
+    """The expectations of the scenario, and the results; not `trusted` when journal entries are `lost`.
 
     What may still come before its deadline is `open`; with `ended` the world has ended, and that failed. `unused` are
     the rules of the scenario that never decided anything, without those of the library's `default`. `warnings` has

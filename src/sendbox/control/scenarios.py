@@ -43,7 +43,7 @@ class LegalKey(Answer):
 
 
 class Checked(Answer):
-    """What is wrong with a text, and what may be written at the cursor."""
+    """The problems of a text, and what may be written at the cursor."""
 
     ok: bool
     problems: list[Problem]
@@ -76,7 +76,7 @@ class LibraryScenario(Answer):
 
 
 class MagicNumber(Answer):
-    """What happens to messages to numbers with these last digits."""
+    """The result of messages to numbers with these last digits."""
 
     ends: str
     example: str
@@ -123,7 +123,7 @@ class ScenarioShown(Answer):
 
 @operation("POST", "/check", answers=Checked, whole=True, asked=True, longest=LONG_BODY)
 async def check(call: Call, text: str, line: Count = None, column: Count = None) -> Checked:
-    """What is wrong with a scenario as YAML, and what may be written at the cursor; nothing is opened or changed.
+    """The problems of a scenario as YAML, and what may be written at the cursor; nothing is opened or changed.
 
     `{ok, problems, place, keys, values, examples}`: `problems` as in the answer 422 to a scenario, with warnings, which
     leave it `ok`. With `line` and `column`, which count from 1 (the end of the line unless `column` is given), `place`

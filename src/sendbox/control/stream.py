@@ -354,7 +354,7 @@ class Skipped(Answer):
 
 
 class InWorld(Answer):
-    """What is told of a world."""
+    """News of a world."""
 
     world: str
 
@@ -384,7 +384,7 @@ class SkippedIn(Skipped):
 
 
 class OpenWorlds(Answer):
-    """How many worlds are open."""
+    """The number of open worlds."""
 
     open: int
 
@@ -404,7 +404,7 @@ EVENTS: Final = {
 
 @operation("GET", "/worlds/{id}/stream", early=True, watches=True, answers=ALONE)
 async def stream(call: Call, most: Annotated[Any, AT_MOST] = None) -> Any:
-    """What happens in a world, as server-sent events: `entry` of the journal, `clock`, `reset`, `skipped`.
+    """The events of a world, as server-sent events: `entry` of the journal, `clock`, `reset`, `skipped`.
 
     The id of an entry is its epoch and its number, as `0.15`; the header `Last-Event-ID` takes it, or a number of the
     present epoch. If more than `most` (1 to 1000) entries wait for the reader, they are not sent, and `skipped` says
@@ -417,7 +417,7 @@ async def stream(call: Call, most: Annotated[Any, AT_MOST] = None) -> Any:
 
 @operation("GET", "/stream", answers=EVENTS)
 async def stream_worlds(call: Call, worlds: str = "", since: str = "", most: Annotated[Any, AT_MOST] = WAITING) -> Any:
-    """What happens in several worlds, as server-sent events: `entry`, `skipped`, `clock`, `reset`, `closed`, `opened`.
+    """The events of several worlds, as server-sent events: `entry`, `skipped`, `clock`, `reset`, `closed`, `opened`.
 
     `worlds` has the ids, percent-encoded, with commas between, at most 64; the event `worlds` says how many are open.
     Each event has an id, the positions in these worlds, as `test-a=0.15.5e4f3a21`: epoch, next entry, and which opening

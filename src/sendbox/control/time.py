@@ -30,7 +30,7 @@ class Warned(Answer):
 
 
 class Advanced(Answer):
-    """How far a world moved, and what happened; `truncated` says that the journal has more `entries` of it."""
+    """The way that a world moved, and what happened; `truncated` says that the journal has more `entries` of it."""
 
     from_: Instant
     to: Instant

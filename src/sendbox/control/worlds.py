@@ -183,7 +183,7 @@ class Closed(Answer):
 
 
 class ClosedMany(Answer):
-    """How many worlds were closed."""
+    """The number of worlds that were closed."""
 
     closed: int
 

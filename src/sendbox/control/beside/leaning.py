@@ -297,7 +297,7 @@ class FirstDifference(Answer):
 
 
 class OtherValue(Answer):
-    """What the client would have seen under another value of a setting."""
+    """The first difference that the client would have seen under another value of a setting."""
 
     setting: str
     value: Value

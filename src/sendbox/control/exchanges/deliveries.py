@@ -53,7 +53,7 @@ class SentRequest(Answer):
 
 
 class Signature(Answer):
-    """How a receiver checks a request; `right` is false where a rule spoils it."""
+    """The way in which a receiver checks a request; `right` is false where a rule spoils it."""
 
     header: str
     value: str

@@ -44,7 +44,7 @@ def scope_of(words: Iterable[str], operations: Collection[str]) -> Scope:
 
 
 class Report(Sum):
-    """What was tried, compared with all that can be tried. `leaned` counts entries by their assumption.
+    """The items that were tried, compared with all that can be tried. `leaned` counts entries by their assumption.
 
     Only items about the operations of the `scope` are compared; without one those about the `declared` operations,
     without any of these all.

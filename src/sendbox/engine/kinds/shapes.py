@@ -30,7 +30,7 @@ About = Annotated[Any, keywords(description="Any JSON value that the remark is a
 
 
 class Cursor(Answer):
-    """How to ask for what follows; null where nothing does. There is none unless a `limit` was given."""
+    """The cursor of the next page, null if there is none. It is left out unless a `limit` was given."""
 
     next_cursor: str | UnsetType | None = UNSET
 
@@ -88,7 +88,7 @@ class WebhookTry(Answer):
 
 
 class WebhookHead(Answer):
-    """What is always shown of a webhook; `rule` and `fault` where a rule changed it."""
+    """The fields that are always shown of a webhook; `rule` and `fault` if a rule changed it."""
 
     id: str
     target: str

@@ -83,7 +83,7 @@ class Link(Answer):
 
 
 class MessageHead(Answer):
-    """What is always shown of a message to one recipient."""
+    """The fields that are always shown of a message to one recipient."""
 
     message_id: str
     phone: str
@@ -97,7 +97,7 @@ class MessageHead(Answer):
 
 
 class WholeMessage(MessageHead):
-    """What is shown of a message beside its attempts."""
+    """The fields of a message beside its attempts."""
 
     request_id: str
     payload: Payload
@@ -152,7 +152,7 @@ class Text(Answer):
 
 
 class HandsetHead(Answer):
-    """What a handset is."""
+    """The fields of a handset."""
 
     number: str
     channels: list[Family]
