@@ -96,7 +96,9 @@ class Answer(msgspec.Struct, Mapping[str, Any], metaclass=_Class, frozen=True):
     #: The type of the fields that services add, None where they add none.
     FURTHER: ClassVar[Any] = None
 
-    if not TYPE_CHECKING:  # so that type checkers find misspelt names
+    if TYPE_CHECKING:
+        ...
+    else:  # so that type checkers find misspelt names
 
         def __getattr__(self, name: str) -> Any:
             """Called for a name that is no field."""

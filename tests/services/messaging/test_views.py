@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from sendbox.app import SERVED
+from sendbox.engine.answer import moment
 from sendbox.engine.kinds.rows import Observer
 from sendbox.engine.rules.rule import When
 from sendbox.engine.texts import Pattern
 from sendbox.services.account.account import AccountSpec
 from sendbox.services.account.control import account_view
+from sendbox.services.messaging.answers import Text
 from sendbox.services.messaging.messaging import Messaging
 from sendbox.services.messaging.model import PhoneSpec, Shortening
 from sendbox.services.messaging.views import link_view, message_view, phone_view
@@ -251,3 +255,10 @@ def test_events_in_short() -> None:
     Messaging.of(world).phones.write("sms", OTHER, None, "Hello")
     ((inbound,),) = ([each] for each in Messaging.of(world).phones.inbound)
     assert Observer(world, SERVED.kinds).event(inbound) == {"event": "incomingMessage", "from": OTHER, "body": "Hello"}
+
+
+@pytest.mark.parametrize(("fields", "recipient"), [({}, None), ({"to_": None}, None), ({"to_": "1"}, "1")])
+def test_the_recipient_of_a_text(fields: dict[str, Any], recipient: str | None) -> None:
+    """What arrived has none; what a phone wrote has the one that was named."""
+    text = Text(at=moment(0), channel="sms", message_id=None, from_=None, body="hi", **fields)
+    assert (text.to, text.get("to"), "to" in text) == (recipient, recipient, bool(fields))
