@@ -18,10 +18,7 @@ async def checkpoint(call: Call, name: str) -> Checkpoint:
     await call.runtime.steady(call.here)
     await call.here.free()
     call.runtime.take_checkpoint(call.here, name)
-    return Checkpoint(
-        name=name,
-        at=moment(call.here.world.now),
-    )
+    return Checkpoint(name=name, at=moment(call.here.world.now))
 
 
 @operation("POST", "/worlds/{id}/checkpoints/{name}", answers=World)

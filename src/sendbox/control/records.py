@@ -408,10 +408,7 @@ async def hook(call: Call, wait: Duration = None) -> Hook:
     for delivery in received:
         events += listed(orjson.loads(body_of(world, delivery)))
         await work.pause()
-    return Hook(
-        events=events,
-        deliveries=await each(received, lambda delivery: delivery_view(on, delivery)),
-    )
+    return Hook(events=events, deliveries=await each(received, lambda delivery: delivery_view(on, delivery)))
 
 
 @operation("POST", "/worlds/{id}/hook", raw=True, act=True, journals=True, answers=Received)

@@ -27,13 +27,7 @@ async def refused(call: Call) -> RefusedKeys:
     """Keys that opened no world, and why; newest last."""
     return RefusedKeys(
         refused=[
-            RefusedKey(
-                at=moment(item.at),
-                key=item.key,
-                path=item.path,
-                why=item.why,
-                what_to_do=item.what_to_do,
-            )
+            RefusedKey(at=moment(item.at), key=item.key, path=item.path, why=item.why, what_to_do=item.what_to_do)
             for item in call.runtime.refused
         ],
     )

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, NamedTuple, T
 import msgspec
 import orjson
 
-from sendbox.engine.bounds import BEGINNING, END
+from sendbox.engine.durations import nearest
 
 #: pytest shows a failure at the call in the test, not in this module.
 __tracebackhide__ = True
@@ -41,7 +41,7 @@ _MILLISECOND: Final = timedelta(milliseconds=1)
 
 def moment(at: int) -> Instant:
     """The instant that is so many milliseconds after 1970; outside the calendar its first or last instant."""
-    return _EPOCH + min(max(at, BEGINNING), END) * _MILLISECOND
+    return _EPOCH + nearest(at) * _MILLISECOND
 
 
 def moment_or_none(at: int | None) -> Instant | None:
@@ -96,9 +96,7 @@ class Answer(msgspec.Struct, Mapping[str, Any], metaclass=_Class, frozen=True):
     #: The type of the fields that services add, None where they add none.
     FURTHER: ClassVar[Any] = None
 
-    if TYPE_CHECKING:
-        ...
-    else:  # so that type checkers find misspelt names
+    if not TYPE_CHECKING:  # so that type checkers find misspelt names
 
         def __getattr__(self, name: str) -> Any:
             """Called for a name that is no field."""
@@ -135,6 +133,8 @@ class Answer(msgspec.Struct, Mapping[str, Any], metaclass=_Class, frozen=True):
         return len(self.present())
 
     def __eq__(self, other: object) -> bool:
+        if type(other) is type(self):
+            return msgspec.structs.astuple(self) == msgspec.structs.astuple(other)
         return isinstance(other, Mapping) and self.json == dict(other)
 
     def __ne__(self, other: object) -> bool:
@@ -153,11 +153,7 @@ class Answer(msgspec.Struct, Mapping[str, Any], metaclass=_Class, frozen=True):
 @cache
 def _fields(answer: type[Answer]) -> dict[str, Field]:
     """The fields of a class by their names in JSON."""
-    absent = {field.name: field.default for field in msgspec.structs.fields(answer)}
-    return {
-        name: Field(field, absent[field])
-        for field, name in zip(answer.__struct_fields__, answer.__struct_encode_fields__, strict=True)
-    }
+    return {field.encode_name: Field(field.name, field.default) for field in msgspec.structs.fields(answer)}
 
 
 def plain(value: Any) -> Any:

@@ -215,13 +215,19 @@ def on_calendar(ms: int, value: object = None) -> int:
     return ms
 
 
+def nearest(ms: int) -> int:
+    """The instant itself; the first or last one of the calendar for one that lies outside."""
+    if BEGINNING <= ms <= END:
+        return ms
+    return BEGINNING if ms < BEGINNING else END
+
+
 def iso(ms: int) -> str:
     """The instant in RFC 3339 with milliseconds: `2026-03-01T09:00:00.000Z`.
 
     What lies outside the calendar is shown as its first or last instant, so that `instant` reads all that is shown.
     """
-    if not BEGINNING <= ms <= END:
-        ms = BEGINNING if ms < BEGINNING else END
+    ms = nearest(ms)
     return (_FIRST + timedelta(0, 0, 0, ms - BEGINNING)).isoformat("T", "milliseconds") + "Z"
 
 

@@ -18,11 +18,6 @@ def send_line(base_url: str, key: str, *, cacert: str | None = None) -> str:
     return _curl(*trust, f"{base_url}/message", *headers, body=body)
 
 
-def advance_line(world_url: str, by: str) -> str:
-    """curl moves the clock of the world that control has at `world_url`."""
-    return _curl(f"{world_url}/clock/advance", body={"by": by})
-
-
 def open_line(control_url: str) -> str:
     """curl opens a world whose clock stands still until it is moved."""
     return _curl(f"{control_url}/worlds", body={"clock": {"mode": "manual"}})

@@ -137,14 +137,7 @@ def _first(a: Journal, b: Journal, difference: Difference) -> DifferentEntry:
         what=journals.headline(a, b, difference),
         here=difference.a,
         there=difference.b,
-        fields=[
-            DifferentField(
-                path=path,
-                here=was,
-                there=now,
-            )
-            for path, was, now in difference.fields
-        ],
+        fields=[DifferentField(path=path, here=was, there=now) for path, was, now in difference.fields],
     )
 
 

@@ -427,8 +427,4 @@ def _used(on: Observer, kinds: Kinds, entry: int) -> Used:
             text = f"webhook {number} to {view['target']}"
         case kind:
             text = f"entry {entry}, {kinds.words(view) or kind}"
-    return Used(
-        entry=entry,
-        at=moment(journal.entry(entry)[0]),
-        text=text,
-    )
+    return Used(entry=entry, at=moment(journal.entry(entry)[0]), text=text)

@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping
 from operator import attrgetter
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
+from msgspec.structs import asdict
+
 from sendbox.control.arguments import Count, Following, Size, one_of
 from sendbox.control.operation import Call, ControlError, operation
 from sendbox.control.reading import FORM, ORDER, Page, backwards, chosen, each, newest, page, shortened, through
@@ -191,13 +193,7 @@ async def delivery(call: Call, delivery: str) -> WholeWebhook:
         **head_of(on, webhook),
         events=[on.event(event) for event in webhook.events],
         tries=[
-            TimedTry(
-                at=view.at,
-                status=view.status,
-                error=view.error,
-                rule=view.rule,
-                took=None if not _ended(this_try) else show(took.get(this_try, 0)),
-            )
+            TimedTry(**asdict(view), took=None if not _ended(this_try) else show(took.get(this_try, 0)))
             for view, this_try in zip(tries_of(webhook), webhook.tries, strict=True)
         ],
         request=SentRequest(

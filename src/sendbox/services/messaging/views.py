@@ -54,32 +54,19 @@ def attempt_view(attempt: Attempt) -> answers.Attempt:
 def message_view(world: World, message: Message) -> answers.Message:
     """One recipient's message with its attempts and flags."""
     submission = message.submission
-    shown_attempt = message.shown
     attempts = message.attempts
     return answers.Message(
-        message_id=message.id,
+        **_head(world, message),
         request_id=submission.request_id,
-        operation=submission.operation,
-        phone=message.phone,
-        result=message.result,
-        channel=channel_of(message, shown_attempt),
-        sender=sender_of(message, shown_attempt),
-        body=body_of(world, message, shown_attempt),
-        tags=list(submission.send.tags),
         payload=orjson.loads(submission.send.payload),
         priority=submission.send.priority,
-        accepted_at=moment(message.accepted_at),
         clicked_at=moment_or_none(message.clicked_at),
         replied_at=moment_or_none(message.replied_at),
         optout_at=moment_or_none(message.optout_at),
         links=[link_view(link) for links in (message.links or {}).values() for link in links],
         attempts=[attempt_view(attempt) for attempt in attempts],
         timeline=[
-            answers.ReachedBy(
-                at=moment(at),
-                channel=attempt.step.channel,
-                result=STATES[code],
-            )
+            answers.ReachedBy(at=moment(at), channel=attempt.step.channel, result=STATES[code])
             for at, _, attempt, code in sorted(
                 ((at, attempt.number, attempt, code) for attempt in attempts for code, at in attempt.transitions()),
                 key=lambda entry: entry[:2],
@@ -90,20 +77,27 @@ def message_view(world: World, message: Message) -> answers.Message:
 
 def message_short(world: World, message: Message) -> answers.ShortMessage:
     """The same for a long list: what is small. `unsettled` says whether anything may still happen to it by itself."""
-    attempt = message.shown
     return answers.ShortMessage(
-        message_id=message.id,
-        phone=message.phone,
-        result=message.result,
-        channel=channel_of(message, attempt),
-        sender=sender_of(message, attempt),
-        body=body_of(world, message, attempt)[:MOST_SHOWN],
-        tags=list(message.submission.send.tags),
-        accepted_at=moment(message.accepted_at),
-        operation=message.submission.operation,
+        **_head(world, message, MOST_SHOWN),
         attempts=len(message.attempts),
         unsettled=not has_ended(Messaging.of(world), message),
     )
+
+
+def _head(world: World, message: Message, most: int | None = None) -> dict[str, Any]:
+    """The fields of a `MessageHead`; of the body only so many characters."""
+    attempt = message.shown
+    return {
+        "message_id": message.id,
+        "phone": message.phone,
+        "result": message.result,
+        "channel": channel_of(message, attempt),
+        "sender": sender_of(message, attempt),
+        "body": body_of(world, message, attempt)[:most],
+        "tags": list(message.submission.send.tags),
+        "accepted_at": moment(message.accepted_at),
+        "operation": message.submission.operation,
+    }
 
 
 def channel_of(message: Message, attempt: Attempt | None) -> str:
