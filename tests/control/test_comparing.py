@@ -134,6 +134,20 @@ async def test_what_was_forgotten_is_left_out() -> None:
         assert "(--max-journal=100)" in found["left_out"][0]
 
 
+async def test_equal_requests_that_one_world_has_forgotten() -> None:
+    """Their ordinals are counted among those that both worlds still have."""
+    async with boxed(max_journal=100) as box:
+        await both(box, "420777000101")
+        for _ in range(15):
+            await box.post(f"{WORLD}/hook", {})
+        for _ in range(8):
+            await both(box, "420777000101")
+        result = await compared(box)
+        assert [note.partition(":")[0] for note in result["left_out"]] == [KEY]
+        assert result["same"], result["lines"]
+        assert result["equal"] > 0
+
+
 @pytest.mark.parametrize(
     ("query", "status", "message"),
     [

@@ -5,6 +5,7 @@ They are compared as the digest reads them: the entries of one instant are compa
 
 from __future__ import annotations
 
+import re
 import sys
 from collections import Counter
 from collections.abc import Iterator
@@ -22,6 +23,8 @@ from sendbox.scenario.model import article
 CONTEXT: Final = 3
 SHOWN: Final = 70
 NOTHING: Final = "(nothing)"
+#: The name of a request in canonical form: its hash, and its ordinal among equal ones.
+_REQUEST: Final = re.compile(rb'"([0-9a-f]{32}):[0-9]+(?=[:"])')
 
 Entry = dict[str, Any]
 
@@ -69,7 +72,10 @@ class Journal:
 
 
 def left(a: Journal, b: Journal) -> tuple[list[Entry], list[Entry]]:
-    """The entries of those instants that both have whole. Entries at the edge of what is left may not be all."""
+    """The entries of those instants that both have whole. Entries at the edge of what is left may not be all.
+
+    Equal requests are numbered again if a journal has forgotten some: each journal counts those that it has.
+    """
     since = max((_edge(journal, 0) for journal in (a, b) if journal.lost), default=None)
     until = min((_edge(journal, -1) for journal in (a, b) if journal.more), default=None)
     for journal in (a, b):
@@ -78,7 +84,24 @@ def left(a: Journal, b: Journal) -> tuple[list[Entry], list[Entry]]:
             for entry in journal.entries
             if (since is None or entry["at"] > since) and (until is None or entry["at"] < until)
         ]
+        if since is not None:
+            journal.entries = _numbered_again(journal.entries)
     return a.entries, b.entries
+
+
+def _numbered_again(entries: list[Entry]) -> list[Entry]:
+    """The entries with the ordinals of equal requests counted from 0, in the order in which the entries name them."""
+    names: dict[bytes, bytes] = {}
+    counts: Counter[bytes] = Counter()
+
+    def rename(match: re.Match[bytes]) -> bytes:
+        name = names.get(match[0])
+        if name is None:
+            name = names[match[0]] = b'"%b:%d' % (match[1], counts[match[1]])
+            counts[match[1]] += 1
+        return name
+
+    return [orjson.loads(_REQUEST.sub(rename, orjson.dumps(entry))) for entry in entries]
 
 
 def _edge(journal: Journal, at: int) -> int:
