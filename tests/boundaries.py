@@ -157,7 +157,6 @@ PURE_BUT: Final = {
     # files of the package, which are the same as long as it runs
     "services.tables": frozenset({"pkgutil.get_data"}),
     # methods of classes are made once, on whichever thread needs them first
-    "engine.classes": frozenset({"inspect", "threading.RLock"}),
     # zones come from the tzdata package, the same on every machine
     "services.windows": frozenset({"pkgutil.get_data"}),
 }

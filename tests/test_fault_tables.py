@@ -39,10 +39,9 @@ from tests.house import WAYS, House, housed
 from tests.scenarios import compile_rule
 
 
-class Stutter(calls.Timed):
+class Stutter(calls.Timed, frozen=True):
     """A fault of calls that the product does not have: half of the body, a pause, and the other half."""
 
-    __slots__ = ()
     kind: ClassVar = "stutter"
     bare: ClassVar = False
     value: ClassVar = span("The answer stops in the middle for so long.")
@@ -52,10 +51,9 @@ class Stutter(calls.Timed):
         return Piece(0, size // 2), Wait(time), Piece(size // 2, size)
 
 
-class Echo(deliveries.Timed):
+class Echo(deliveries.Timed, frozen=True):
     """A fault of deliveries that the product does not have: the batch comes again, and is another one."""
 
-    __slots__ = ()
     kind: ClassVar = "echo"
     value: ClassVar = span("How long after the batch it comes again.")
     examples: ClassVar = {"{echo: 30s}": "the batch comes again", "echo": "at once"}
@@ -73,10 +71,9 @@ class Echo(deliveries.Timed):
         return "echoes,"
 
 
-class Silence(calls.ApiFault):
+class Silence(calls.ApiFault, frozen=True):
     """Another one, with nothing to say but what happens."""
 
-    __slots__ = ()
     kind: ClassVar = "silence"
     examples: ClassVar = {"silence": "nothing"}
 
@@ -84,10 +81,9 @@ class Silence(calls.ApiFault):
         return (End(b""),)
 
 
-class Slam(calls.ApiFault):
+class Slam(calls.ApiFault, frozen=True):
     """One that resets the connection."""
 
-    __slots__ = ()
     kind: ClassVar = "slam"
     examples: ClassVar = {"slam": "a reset"}
 

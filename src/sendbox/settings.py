@@ -5,11 +5,10 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Literal
 
 from sendbox.engine.bounds import HIGHEST
-from sendbox.engine.classes import dataclass
 from sendbox.engine.durations import duration
 from sendbox.runtime.callbacks import Callbacks, host_name
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
 from typing import Any
 
 from sendbox.engine.delivery.faults.table import DELIVERIES
@@ -29,13 +28,13 @@ def fault(kind: str, key: str | None = None, times: int | None = None, **given: 
     `copies` are the `times` of a duplicate.
     """
     row = DELIVERIES[kind]
-    values = {field.name: given.pop(field.name) for field in fields(row) if field.name in given}
+    values = {name: given.pop(name) for name in row.__struct_fields__ if name in given}
     if "copies" in given:
         values["times"] = given.pop("copies")
     if "after" in values:
         after = values["after"]
         values["after"] = Span(*after) if isinstance(after, tuple) else Span(after, after)
-    return WebhookRule(key or kind, When(**given), row(**values), times=times)
+    return WebhookRule(key=key or kind, when=When(**given), fault=row(**values), times=times)
 
 
 def met(world: World) -> list[tuple[int, list[Any]]]:

@@ -29,7 +29,9 @@ RULES = (
     Rule(
         "slow",
         When(phone=Pattern(PHONES[0])),
-        Path((PathEntry("sending", Span(0, 0)), PathEntry("sent", Span(0, 5_000)), PathEntry("seen", Span(0, 90_000)))),
+        path=Path(
+            (PathEntry("sending", Span(0, 0)), PathEntry("sent", Span(0, 5_000)), PathEntry("seen", Span(0, 90_000)))
+        ),
     ),
     Rule("mixed", When(), mix=((Path(goal="delivered"), 3), (Path(goal="undelivered"), 1), (Path(goal="failed"), 1))),
 )

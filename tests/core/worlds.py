@@ -180,7 +180,7 @@ def path(*entries: str | tuple[str, int] | tuple[str, int, str]) -> Path:
 
 def rule(then: str | Path | None = None, *, key: str = "rule", **fields: Any) -> Rule:
     """A rule for whatever asks, unless `when` says more; `then` is a result or a path."""
-    return Rule(key, fields.pop("when", When()), Path(goal=then) if isinstance(then, str) else then, **fields)
+    return Rule(key, fields.pop("when", When()), path=Path(goal=then) if isinstance(then, str) else then, **fields)
 
 
 def journaled(world: World, kind: str) -> list[tuple[int, Any]]:

@@ -33,7 +33,7 @@ PHONES = [f"4207770{n:05}" for n in range(40)]
 
 
 def rule(key: str = "r", when: When | None = None, fault: ApiFault = ERROR, **fields: Any) -> ApiRule:
-    return ApiRule(key, when or When(), fault, **fields)
+    return ApiRule(key=key, when=when or When(), fault=fault, **fields)
 
 
 def call(phone: str = PHONES[0], *, now: int = START, content: bytes = b"{}", **fields: Any) -> Call:

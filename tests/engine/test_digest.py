@@ -180,7 +180,7 @@ def test_what_counts(fields: dict[str, Any]) -> None:
 
 
 def fault(key: str = "test-w", **fields: Any) -> Applied:
-    found = ApiRule("r", When(), Delay(), **fields.pop("rule", {}))
+    found = ApiRule(key="r", when=When(), fault=Delay(), **fields.pop("rule", {}))
     return Applied(found, "sendMessage", key, PHONE, 5, 0, order_sensitive=False)._replace(**fields)
 
 

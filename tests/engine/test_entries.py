@@ -70,7 +70,7 @@ def test_an_entry_begins_with_number_instant_and_kind() -> None:
 
 def fault() -> Applied:
     """A fault of the HTTP interfaces that applied to a call."""
-    found = ApiRule("r", When(), Disconnect(), name="flaky")
+    found = ApiRule(key="r", when=When(), fault=Disconnect(), name="flaky")
     return Applied(found, "getMessage", "test-w", "", 0, 0, order_sensitive=False)
 
 
@@ -103,7 +103,7 @@ def eventful() -> World:
             TimelineEntry(SECOND, True, "inbound", {"channel": "chatapp", "from": OTHER, "to": "1", "body": "Hello"}),
             TimelineEntry(SECOND, True, "outage", {"country": 262}, means=Outage(HOUR, countries=frozenset({"DE"}))),
         ),
-        webhooks=(WebhookRule("late", When(phone=Pattern(OTHER)), Delay(Span(1, 1))),),
+        webhooks=(WebhookRule(key="late", when=When(phone=Pattern(OTHER)), fault=Delay(Span(1, 1))),),
         assume=Assume(
             promotional_window=PromotionalHours(Window(None, 10 * 60, 20 * 60)),
             verify_limits=VerifyLimits(Rate(1, HOUR), None),

@@ -172,7 +172,7 @@ def _faulty() -> World:
     drop = {"name": "a receipt is lost", "when": {"result": "delivered"}, "fault": "drop"}
     stale = {"when": {"result": "sent"}, "fault": "stale"}
     world = make_world(webhooks=load({"sendbox": 1, "webhooks": [drop, stale]}).webhooks)
-    rule = ApiRule("r", When(), Status(status=503), name="busy")
+    rule = ApiRule(key="r", when=When(), fault=Status(status=503), name="busy")
     world.journal.add(world.now, CODE["fault"], Applied(rule, "sendMessage", "test-1", PHONE, 0, 0, False))
     send_one(world)
     advance(world, 60_000)

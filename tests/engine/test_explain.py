@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pickle
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from sendbox.engine.durations import Rate, Span
 from sendbox.engine.rules.book import tried
@@ -33,12 +33,12 @@ from tests.core.worlds import HOUR, PHONE, advance, handset, make_world, path, r
 
 REPLIES = (Reply(Span(1000, 1000), "YES"),)
 RULES = [
-    Rule("never", When(phone=Pattern("no")), DELIVERED),
-    Rule("second", When(nth=2), FAILED),
-    Rule("once", ANY, FAILED, times=1, id="r1"),
+    Rule("never", When(phone=Pattern("no")), path=DELIVERED),
+    Rule("second", When(nth=2), path=FAILED),
+    Rule("once", ANY, path=FAILED, times=1, id="r1"),
     Rule("replies", ANY, replies=REPLIES),
     Rule("mixed", ANY, mix=((DELIVERED, 1), (FAILED, 1)), name="a mix"),
-    Rule("late", ANY, DELIVERED, replies=REPLIES),
+    Rule("late", ANY, path=DELIVERED, replies=REPLIES),
     Rule("click", ANY, click=(Click(Span(0, 0)),)),
 ]
 
@@ -58,9 +58,9 @@ def test_the_rules_that_decided_are_those_that_are_explained() -> None:
 
 
 AFTERWARDS = [
-    Rule("after a wait", When(channel=("sms",), after=After(result=("sending",), channel=("richmsg",))), FAILED),
-    Rule("after one on its way", When(body=Pattern("again"), after=After(message=("sending",))), FAILED),
-    Rule("slow", ANY, path("sending", ("sent", 400_000), ("delivered", 1_000))),
+    Rule("after a wait", When(channel=("sms",), after=After(result=("sending",), channel=("richmsg",))), path=FAILED),
+    Rule("after one on its way", When(body=Pattern("again"), after=After(message=("sending",))), path=FAILED),
+    Rule("slow", ANY, path=path("sending", ("sent", 400_000), ("delivered", 1_000))),
 ]
 
 
@@ -133,7 +133,7 @@ def test_what_each_rule_came_to(ordinal: int, expected: list[Any]) -> None:
 
 def test_a_rule_that_came_later_was_never_asked() -> None:
     """Its `nth` has counted nobody."""
-    (found,) = tried(book(), [Rule("second", When(nth=2), FAILED)], ask())
+    (found,) = tried(book(), [Rule("second", When(nth=2), path=FAILED)], ask())
     assert found["why_not"] == ["nth: was never counted, wanted message 2"]
 
 

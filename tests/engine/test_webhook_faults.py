@@ -254,7 +254,7 @@ def test_the_words_for_a_fault(of: WebhookRule, text: str) -> None:
 
 def test_the_journal_says_which_rule_and_the_log_too() -> None:
     """Rule, fault, delivery and events; a line begins with the number."""
-    world = run(WebhookRule("k", When(result=("sent",)), Drop(), name="lost on the way"))
+    world = run(WebhookRule(key="k", when=When(result=("sent",)), fault=Drop(), name="lost on the way"))
     (number,) = world.journal.numbers(frozenset({"webhook_fault"}))
     shown = entry_view(world, number)
     delivery = next(each for each in world.outlets.deliveries if each.state == "dropped")

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any, cast
+
+from msgspec.structs import replace
 
 from sendbox.engine.commands.instant import Races
 from sendbox.engine.remarks import Finding

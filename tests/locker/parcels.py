@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Final
 
+import msgspec
+
 from sendbox.engine.delivery.batches import EventKind, Events, Target
 from sendbox.engine.draws import uuid_text
 from sendbox.engine.durations import DAY, HOUR, Span, iso
@@ -34,8 +36,7 @@ STORED: Final = Span(HOUR, HOUR)
 KEPT: Final = 3 * DAY
 
 
-@dataclass(slots=True, eq=False)
-class Parcel:
+class Parcel(msgspec.Struct, eq=False):
     """One parcel. Instants and times are virtual milliseconds; `rule` is the name of the one that decided about it."""
 
     id: str
@@ -52,8 +53,7 @@ class Parcel:
         return {"parcel": self.id, "locker": self.locker, "phone": self.phone, "state": self.state}
 
 
-@dataclass(frozen=True, slots=True)
-class LockerRule(Rule):
+class LockerRule(Rule, frozen=True, kw_only=True):
     """One entry of `lockers`: after what time a parcel is stored, drawn out of a span, and how long it is kept."""
 
     SUBJECT = "phone"

@@ -19,7 +19,7 @@ from sendbox.services.account.account import AccountSpec
 from sendbox.services.assume import Assume, Prices, PromotionalHours, Timing
 from sendbox.services.messaging.model import PhoneSpec
 from sendbox.services.windows import Window
-from tests.scenarios import load, make_blueprint
+from tests.scenarios import compiled, load, make_blueprint
 
 
 def refused(error: pytest.ExceptionInfo[ScenarioError]) -> list[str]:
@@ -34,8 +34,8 @@ def patch(given: dict[str, Any], currency: str = "EUR", country: str | None = No
 
 def test_the_least_scenario_is_an_empty_blueprint() -> None:
     """A scenario that says nothing leaves every default of the core alone."""
-    assert load("sendbox: 1", name="least") == make_blueprint(name="least")
-    assert load({"sendbox": 1}) == make_blueprint(name="scenario")
+    assert compiled(load("sendbox: 1", name="least")) == make_blueprint(name="least")
+    assert compiled(load({"sendbox": 1})) == make_blueprint(name="scenario")
 
 
 def test_settings_of_the_world() -> None:
@@ -47,7 +47,7 @@ def test_settings_of_the_world() -> None:
         clock: {mode: auto, start: "2026-03-01T09:00:00+01:00", rate: 60}
         digest: {ignore: [payload.trace_id, payload.trace_id, body]}
         """
-    assert load(text) == make_blueprint(
+    assert compiled(load(text)) == make_blueprint(
         name="A story",
         seed="monday",
         mode="auto",

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterator
-from dataclasses import replace
 from fractions import Fraction
 from typing import Any, NamedTuple
 
 import pytest
+from msgspec.structs import replace
 
 from sendbox.engine.durations import Rate
 from sendbox.engine.expect.conditions import Condition, Not, Range

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, Final
 
 import pytest
@@ -19,8 +18,7 @@ from sendbox.scenario.vocabulary import Key, RuleList, Rules, Vocabulary
 from tests.scenarios import load
 
 
-@dataclass(frozen=True, slots=True)
-class Rain(Rule):
+class Rain(Rule, frozen=True):
     """A rule of the toy service."""
 
 

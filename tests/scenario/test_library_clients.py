@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 from typing import Any, Final, NamedTuple
 
 import pytest
+from msgspec.structs import replace
 
 from sendbox.engine.blueprint import Blueprint
 from sendbox.engine.traffic import Reception, Traffic

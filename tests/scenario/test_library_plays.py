@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import functools
-from dataclasses import replace
 from typing import Any, Final
 
 import pytest
+from msgspec.structs import replace
 
 from sendbox.app import PARTS
 from sendbox.engine.blueprint import Blueprint

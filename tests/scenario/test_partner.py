@@ -69,9 +69,9 @@ def test_rules() -> None:
         ReviewRule(
             "r",
             When(template=Pattern("a*"), language=Pattern("en"), category=("UTILITY",)),
-            Span(1000, 2000),
-            "REJECTED",
-            "no",
+            after=Span(1000, 2000),
+            result="REJECTED",
+            reason="no",
             name="r",
             place="$.partner.template_review[0]",
         ),

@@ -17,7 +17,7 @@ from sendbox.services.messaging.channels import CHANNELS
 from sendbox.services.messaging.messaging import Messaging
 from sendbox.services.messaging.results import STATES, WAYS
 from tests.core.worlds import delivered, make_world
-from tests.scenarios import load
+from tests.scenarios import compiled, load
 
 SCHEMA = shape.schema()
 DEFINITIONS = SCHEMA["$defs"]
@@ -101,11 +101,11 @@ DEFAULTS = {
 
 def test_a_default_is_what_holds_without_it() -> None:
     """To write a default changes nothing."""
-    without = load({"sendbox": 1}, name="x")
+    without = compiled(load({"sendbox": 1}, name="x"))
     changing = []
     for (section, key), default in DEFAULTS.items():
         scenario = {section: {key: default}} if section else {key: default}
-        if load({"sendbox": 1, **scenario}, name="x") != without:
+        if compiled(load({"sendbox": 1, **scenario}, name="x")) != without:
             changing.append((section, key))
     assert changing == []
 

@@ -67,7 +67,7 @@ verify:
 """
     known, drawn, failed, *inherited = load(text, name="a.yaml").compiled["verify"]
     phone = Pattern("420777000101", digits=True)
-    assert known == VerifyRule("known", When(phone=phone), "012345", None, False, name="known", place="a.yaml:6")
+    assert known == VerifyRule("known", When(phone=phone), code="012345", limited=False, name="known", place="a.yaml:6")
     assert drawn == VerifyRule(
         '{"phone":null,"then":{"code":"random","sms":"sent"}}', code="random", sms="sent", place="a.yaml:7"
     )

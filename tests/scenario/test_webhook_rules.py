@@ -120,9 +120,9 @@ webhooks:
 def test_a_rule_of_control() -> None:
     """It is checked like one in a file, with paths for places."""
     assert compile_rule("webhooks", {"when": {"phone": "905 123 456"}, "fault": "drop"}, country="421") == WebhookRule(
-        '{"fault":"drop","when":{"phone":"421905123456"}}',
-        When(phone=Pattern("421905123456", digits=True)),
-        Drop(),
+        key='{"fault":"drop","when":{"phone":"421905123456"}}',
+        when=When(phone=Pattern("421905123456", digits=True)),
+        fault=Drop(),
     )
     with pytest.raises(ScenarioError) as error:
         compile_rule("webhooks", {"fault": "dropp"})

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import fields, is_dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
+from msgspec.structs import asdict, replace
 
 from sendbox.engine.blueprint import Blueprint
 from sendbox.scenario import library
@@ -18,8 +19,8 @@ def meaning(value: Any) -> Any:
     """A blueprint without the places at which its parts were written, and without its text."""
     if isinstance(value, Blueprint):
         value = replace(value, source=None, written=None)
-    if is_dataclass(value) and not isinstance(value, type):
-        return {each.name: meaning(getattr(value, each.name)) for each in fields(value) if each.name != "place"}
+    if isinstance(value, msgspec.Struct):
+        return {name: meaning(part) for name, part in asdict(value).items() if name != "place"}
     if isinstance(value, dict):
         return {key: meaning(each) for key, each in value.items()}
     return [meaning(each) for each in value] if isinstance(value, tuple | list) else value

@@ -139,7 +139,7 @@ async def test_s7_1_an_unexpected_error_is_500(caplog: pytest.LogCaptureFixture)
 
 
 def _with(route: Any, handler: Callable[[Exchange], Reply]) -> Any:
-    from dataclasses import replace
+    from msgspec.structs import replace
 
     return replace(route, handler=handler)
 

@@ -14,10 +14,12 @@ import logging
 import os
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from dataclasses import field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
+
+from msgspec.structs import replace
 
 from sendbox import __version__
 from sendbox.cli import files
@@ -25,7 +27,6 @@ from sendbox.cli.address import EVERY, bind, callable_host
 from sendbox.cli.log import Form, Handler, Log, as_json
 from sendbox.cli.outcome import CANNOT, OK, USAGE, Failure, one_line
 from sendbox.cli.signals import on_signals
-from sendbox.engine.classes import dataclass
 from sendbox.engine.kinds.masking import MASK
 from sendbox.page import lines
 from sendbox.runtime import collector, wall

@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable
-from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Protocol
+
+import msgspec
+from msgspec.structs import asdict
 
 from sendbox.cli.outcome import Failure
 from sendbox.runtime.host import Line
@@ -121,17 +123,16 @@ def differences(old: Blueprint, new: Blueprint) -> list[str]:
 
 def _parts(blueprint: Blueprint) -> dict[str, Any]:
     parts: dict[str, Any] = {}
-    for field in fields(blueprint):
-        part = getattr(blueprint, field.name)
-        if field.compare:
-            parts |= part if field.name == "compiled" else {field.name: part}
+    for name, part in asdict(blueprint).items():
+        if name not in ("source", "written"):
+            parts |= part if name == "compiled" else {name: part}
     return parts
 
 
 def _content(value: Any) -> Any:
     """The content of a part, without its places."""
-    if is_dataclass(value) and not isinstance(value, type):
-        return [_content(getattr(value, field.name)) for field in fields(value) if field.name != "place"]
+    if isinstance(value, msgspec.Struct):
+        return [_content(part) for name, part in asdict(value).items() if name != "place"]
     return [_content(item) for item in value] if isinstance(value, tuple | list) else value
 
 

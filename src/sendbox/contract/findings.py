@@ -8,12 +8,11 @@ which two JSON values differ.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import field
 from typing import Any, Final
 
+import msgspec
 import orjson
 
-from sendbox.engine.classes import dataclass
 from sendbox.engine.remarks import Finding
 
 #: Longest value that a message quotes, in characters.
@@ -34,8 +33,7 @@ _TYPES: Final = {
 }
 
 
-@dataclass(slots=True)
-class Problem:
+class Problem(msgspec.Struct):
     """A problem that a validator found: the keyword that failed, the value, the node with the keyword, and both paths.
 
     The last step of `schema_path` is the keyword.
@@ -46,7 +44,7 @@ class Problem:
     node: Any
     path: list[str | int]
     schema_path: list[str | int]
-    above: list[dict[str, Any]] = field(default_factory=list)
+    above: list[dict[str, Any]] = msgspec.field(default_factory=list)
 
 
 def explain(problems: Iterable[Problem], value: object, schema: dict[str, Any]) -> list[Finding]:

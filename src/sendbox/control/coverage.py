@@ -5,6 +5,9 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
+import msgspec
+from msgspec.structs import asdict
+
 from sendbox.control.arguments import one_of
 from sendbox.control.catalog import loaded
 from sendbox.control.operation import Call, ControlError, Text, operation
@@ -184,6 +187,6 @@ async def assumptions(call: Call) -> Assumptions:
 
 
 def _plain(value: Any) -> Any:
-    if hasattr(value, "__dataclass_fields__"):
-        return {name: _plain(getattr(value, name)) for name in value.__dataclass_fields__ if name != "table"}
+    if isinstance(value, msgspec.Struct):
+        return {name: _plain(part) for name, part in asdict(value).items() if name != "table"}
     return list(value) if isinstance(value, tuple) else value

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from sendbox.engine.classes import dataclass
+import msgspec
+from msgspec.structs import replace
+
 from sendbox.engine.plan import NO_PLAN, Plan
 
 if TYPE_CHECKING:
@@ -19,8 +20,7 @@ if TYPE_CHECKING:
     from sendbox.engine.traffic import Reception, Traffic
 
 
-@dataclass(frozen=True, slots=True)
-class TimelineEntry:
+class TimelineEntry(msgspec.Struct, frozen=True):
     """An entry of `timeline`: `at` in milliseconds, from the start of the epoch when `relative`, else an instant.
 
     `what` is how it was written, as the journal shows it; `means` what was compiled from it, where that is not the
@@ -58,8 +58,7 @@ class Written(NamedTuple):
     is_file: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Blueprint:
+class Blueprint(msgspec.Struct, frozen=True, kw_only=True):
     """All that a scenario settles. `start` in virtual milliseconds, None = the present second when a world opens.
 
     `compiled` is what each service compiled from its keys of the language, by key: records, or tuples of records.
@@ -87,9 +86,9 @@ class Blueprint:
     #: what some draws are to give
     plan: Plan = NO_PLAN
     #: the scenario as it stands in files, merged with all that it builds on; None if it never was one
-    source: dict[str, Any] | None = field(default=None, compare=False, repr=False)
+    source: dict[str, Any] | None = None
     #: its own text; None for one of the library, an object, and several together
-    written: Written | None = field(default=None, compare=False, repr=False)
+    written: Written | None = None
 
     def of(self, key: str) -> Any:
         """The value that the scenario has for a key of the language, one of a service or one of the engine."""

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 from typing import Literal
 
+import msgspec
+
 from sendbox.engine.bounds import END
-from sendbox.engine.classes import dataclass
 
 #: How time passes: it stands until it is moved, runs, or jumps to what is next.
 Mode = Literal["manual", "real", "auto"]
@@ -19,8 +20,7 @@ Mode = Literal["manual", "real", "auto"]
 _NS_PER_MS = 1_000_000
 
 
-@dataclass(frozen=True, slots=True)
-class Goal:
+class Goal(msgspec.Struct, frozen=True):
     """The goal of a move of the clock: one of the four ways of `advance`.
 
     `by` so many milliseconds, `to` an instant, to the `next` so many instants at which steps are due, or until the

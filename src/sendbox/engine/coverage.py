@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Generator, Iterable, Mapping, Sequence
-from dataclasses import field
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeVar
 
-from sendbox.engine.classes import dataclass
+import msgspec
+
 from sendbox.engine.journal import CODE
 from sendbox.engine.kinds.rows import Observer
 
@@ -31,12 +31,11 @@ MOST_ENTRIES: Final = 5
 _ITEM: Final = "[]"
 
 
-@dataclass(slots=True)
-class Leaned:
+class Leaned(msgspec.Struct):
     """The number of journal entries that rest on an assumption, and the first of these entries."""
 
     count: int = 0
-    entries: list[int] = field(default_factory=list)
+    entries: list[int] = msgspec.field(default_factory=list)
 
     def note(self, entry: int) -> None:
         """An entry rests on the row; it counts once, however many things in it do."""
@@ -153,12 +152,11 @@ def _of_fields(rows: Sequence[Row]) -> list[Item]:
     ]
 
 
-@dataclass(slots=True)
-class _Tree:
+class _Tree(msgspec.Struct):
     """The fields of an operation by the parts of their paths: the item of this one, and what is below it."""
 
     item: str = ""
-    below: dict[str, _Tree] = field(default_factory=dict)
+    below: dict[str, _Tree] = msgspec.field(default_factory=dict)
 
 
 def _tree(row: Row) -> _Tree:

@@ -9,8 +9,9 @@ import re
 from datetime import date, datetime, timedelta
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+import msgspec
+
 from sendbox.engine.bounds import BEGINNING, END, YEARS
-from sendbox.engine.classes import dataclass
 
 if TYPE_CHECKING:
     from collections import deque
@@ -63,16 +64,14 @@ class NoUnit(ValueError):
     """A number where a duration is wanted."""
 
 
-@dataclass(frozen=True, slots=True)
-class Span:
+class Span(msgspec.Struct, frozen=True):
     """A time in milliseconds, or a span from which one is drawn (`1s..5s`, both ends included)."""
 
     low: int
     high: int
 
 
-@dataclass(frozen=True, slots=True)
-class Rate:
+class Rate(msgspec.Struct, frozen=True):
     """So many in so much time: `10/s`, `{max: 5, within: 1h}`."""
 
     count: int

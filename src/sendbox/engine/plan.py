@@ -11,7 +11,8 @@ from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Any, Final, NamedTuple, Protocol, TypeVar
 
-from sendbox.engine.classes import dataclass
+import msgspec
+
 from sendbox.engine.draws import Chooser, Draw
 from sendbox.engine.durations import duration, show
 
@@ -231,8 +232,7 @@ class Overlay(Chooser):
         return _Asked(self, self._beneath.constant(scope, subject), scope, subject, 0)
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(msgspec.Struct, frozen=True):
     """Places with their values; the first entry of a place counts."""
 
     entries: tuple[tuple[Place, Value], ...] = ()

@@ -6,11 +6,11 @@ the page and the fixture. On the wire only the first finding of a refused reques
 
 from __future__ import annotations
 
-from sendbox.engine.classes import dataclass
+import msgspec
+from msgspec.structs import asdict
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(msgspec.Struct, frozen=True):
     """Why a request is illegal.
 
     `path` is a JSONPath (`$.flow[1].sms.ttl`), `rule` the keyword or rule name that was broken (`minimum`),
@@ -31,8 +31,7 @@ class Finding:
         return {name: getattr(self, name) for name in ("path", "value", "rule", "message", "section", "assumed")}
 
 
-@dataclass(frozen=True, slots=True)
-class Advice:
+class Advice(msgspec.Struct, frozen=True):
     """A remark on a legal request: what the service would silently do with it.
 
     `code` is a stable lower-case word (`unknown-field`), `path` a JSONPath, `message` one line that begins with the
@@ -54,4 +53,4 @@ class Advice:
 
     def as_json(self) -> dict[str, str | bool | None]:
         """The advice as control shows it (`entry` is added by the journal)."""
-        return {**{name: getattr(self, name) for name in self.__slots__}, "docs": self.docs}
+        return {**asdict(self), "docs": self.docs}

@@ -15,7 +15,7 @@ import re
 from collections.abc import Callable
 from typing import Final, NamedTuple
 
-from sendbox.engine.classes import dataclass
+import msgspec
 
 
 class Pattern:
@@ -119,8 +119,7 @@ class Fake(NamedTuple):
     pool: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Text:
+class Text(msgspec.Struct, frozen=True):
     """A text with gaps. `source` as it was written."""
 
     source: str

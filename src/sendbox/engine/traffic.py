@@ -10,7 +10,8 @@ import re
 from collections.abc import Iterator
 from typing import Any, Final, Literal, NamedTuple
 
-from sendbox.engine.classes import dataclass
+import msgspec
+
 from sendbox.engine.rules.conditions import choices, fits, quoted
 
 #: The word of `key` for the account's own key, and that of `expect.status` for a call that gets no answer.
@@ -22,8 +23,7 @@ WORLD: Final = "test-play"
 _REFERENCE: Final = re.compile(r"\$([A-Za-z_][A-Za-z0-9_-]*)((?:\.[A-Za-z0-9_-]+)+)")
 
 
-@dataclass(frozen=True, slots=True)
-class Traffic:
+class Traffic(msgspec.Struct, frozen=True):
     """One call of the sample client, or one thing that a tester does.
 
     `at` in milliseconds, from the start of the epoch when `relative`, else an instant. `operation` is, by `form`, one

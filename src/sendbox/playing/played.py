@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
-from sendbox.engine.classes import dataclass
+import msgspec
+
 from sendbox.engine.expect.verdict import proves
 from sendbox.services.messaging.messaging import Messaging
 
@@ -18,8 +18,7 @@ if TYPE_CHECKING:
     from sendbox.services.messaging.records import Message
 
 
-@dataclass(slots=True)
-class Asked:
+class Asked(msgspec.Struct):
     """One request of the traffic, and its result.
 
     `status` None = no answer came, and `error` says why. `number` is that of its entry in the journal, None if it
@@ -52,8 +51,7 @@ class Asked:
         return self.traffic.differences(self.answer)
 
 
-@dataclass(slots=True)
-class Played:
+class Played(msgspec.Struct):
     """The result of a scenario. `entries` are the journal's, rendered; `verdict` None = the scenario expects nothing.
     `unused` are the rules that never decided anything, `warnings` those of the verdict.
 
@@ -65,12 +63,12 @@ class Played:
     world: World
     sampled: bool
     served: Served
-    asked: list[Asked] = field(default_factory=list)
-    entries: list[dict[str, Any]] = field(default_factory=list)
-    canonical: list[dict[str, Any]] = field(default_factory=list)
+    asked: list[Asked] = msgspec.field(default_factory=list)
+    entries: list[dict[str, Any]] = msgspec.field(default_factory=list)
+    canonical: list[dict[str, Any]] = msgspec.field(default_factory=list)
     verdict: dict[str, Any] | None = None
-    unused: list[dict[str, Any]] = field(default_factory=list)
-    warnings: list[dict[str, Any]] = field(default_factory=list)
+    unused: list[dict[str, Any]] = msgspec.field(default_factory=list)
+    warnings: list[dict[str, Any]] = msgspec.field(default_factory=list)
     digest: str = ""
     order_sensitive: bool = False
     stopped: bool = False

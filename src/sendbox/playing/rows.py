@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from sendbox.engine.classes import dataclass
+import msgspec
+
 from sendbox.engine.durations import instant
 from sendbox.engine.kinds.narration import CLIENT, EVENTS, SHOWN, WORLD, Names, Teller, cut
 from sendbox.services import limits
@@ -18,8 +19,7 @@ if TYPE_CHECKING:
     from sendbox.playing.played import Asked, Played
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(msgspec.Struct, frozen=True):
     """One line of the timeline: `who` did `what`, and `answer` came back, where something does.
 
     `tone` is good, bad, plain or dim; `to` is the one it reaches, for diagrams, None = no one.

@@ -27,7 +27,7 @@ from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_add
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 from urllib.parse import urlsplit
 
-from sendbox.engine.classes import dataclass
+import msgspec
 
 if TYPE_CHECKING:
     from urllib.parse import SplitResult
@@ -74,8 +74,7 @@ class NotAllowed(Exception):
     """A webhook would go where `callbacks` does not let it. The message says where to, and how to allow it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Callbacks:
+class Callbacks(msgspec.Struct, frozen=True):
     """One setting. `text` is it as given. ValueError where `parse` cannot read an item."""
 
     text: str

@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterator
 from operator import attrgetter
 from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
+import msgspec
+
 from sendbox.runtime.slot import Changing, Hosted
 
 if TYPE_CHECKING:
@@ -21,13 +23,9 @@ _number = attrgetter("number")
 class Order(Changing):
     """The open worlds, oldest first. Each has a number, higher than those before it. It changes with each of them."""
 
-    __slots__ = ("_worlds", "opened")
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._worlds: list[Hosted] = []
-        #: how many worlds were opened so far
-        self.opened = 0
+    _worlds: list[Hosted] = msgspec.field(default_factory=list)
+    #: how many worlds were opened so far
+    opened: int = 0
 
     def add(self, hosted: Hosted) -> None:
         """A world was opened."""

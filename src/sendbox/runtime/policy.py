@@ -14,12 +14,11 @@ from __future__ import annotations
 import hashlib
 import hmac
 from collections.abc import Iterable
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Literal
 from urllib.parse import quote, urlsplit
 
 from sendbox import __version__
-from sendbox.engine.classes import dataclass
 from sendbox.engine.delivery.batches import succeeded
 from sendbox.engine.delivery.faults.fault import NOT_SPOILT, Spoilt
 

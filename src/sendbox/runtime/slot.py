@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Awaitable, Callable, Collection, Generator, Iterator
-from dataclasses import field
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, NamedTuple, Protocol, TypeVar
 from urllib.parse import quote
 
-from sendbox.engine.classes import dataclass
+import msgspec
+
 from sendbox.engine.draws import tag_of
 from sendbox.runtime import wall
 from sendbox.runtime.loops import Calls
@@ -62,8 +62,7 @@ class Capped(Conflict):
     status = 503
 
 
-@dataclass(slots=True, eq=False)
-class Refusal:
+class Refusal(msgspec.Struct, eq=False):
     """A call that came into no world, and why. `at` is wall time: there is no world whose clock could be read.
 
     `outcome` is `denied`, or `full` where a bound of the server is reached and the key may be good.
@@ -138,15 +137,14 @@ def spread(steps: Iterator[None], then: Callable[[], object] = lambda: None) -> 
     then()
 
 
-@dataclass(slots=True, eq=False, repr=False, kw_only=True)
-class Changing:
+class Changing(msgspec.Struct, eq=False, kw_only=True):
     """Something that changes, and who waits for that."""
 
     #: who waits for something to happen, and how often something did
-    changed: set[asyncio.Future[None]] = field(default_factory=set)
+    changed: set[asyncio.Future[None]] = msgspec.field(default_factory=set)
     changes: int = 0
     #: the streams of what happens here, oldest first: done where one must end
-    streams: deque[asyncio.Future[None]] = field(default_factory=deque)
+    streams: deque[asyncio.Future[None]] = msgspec.field(default_factory=deque)
 
     def touch(self) -> None:
         """Something happened: those who wait for it look again."""
@@ -181,8 +179,7 @@ class Playing(Protocol):
         """The epoch ends: nothing more is sent, and webhooks go to their targets again."""
 
 
-@dataclass(slots=True, eq=False)
-class Attendance:
+class Attendance(msgspec.Struct, eq=False):
     """The record of clients that fetch the calls in an outbox."""
 
     #: long polls that wait
@@ -243,8 +240,7 @@ class Advised:
         return ", ".join([*lines, *([f"{rest} × others"] if rest else [])])
 
 
-@dataclass(slots=True, eq=False, repr=False)
-class Hosted(Changing):
+class Hosted(Changing, eq=False):
     """A world and what the runtime keeps beside it."""
 
     world: World
@@ -262,9 +258,9 @@ class Hosted(Changing):
     #: done once the command that is at work in slices has ended; nothing else comes into the world before
     working: asyncio.Future[None] | None = None
     #: where long bodies lie
-    spool: Spool = field(default_factory=Spool)
+    spool: Spool = msgspec.field(default_factory=Spool)
     #: outcomes of a round of which some tries have not ended
-    landed: dict[Delivery, tuple[HttpCall, Outcome]] = field(default_factory=dict)
+    landed: dict[Delivery, tuple[HttpCall, Outcome]] = msgspec.field(default_factory=dict)
     #: the start, in virtual milliseconds, and whether it counts as pinned, of a world that begins with its first
     #: command or reading of time; None once it has begun
     starts: Callable[[], tuple[int, bool]] | None = None
@@ -285,7 +281,7 @@ class Hosted(Changing):
     #: messages of it that are counted (`Counts`)
     counted: int = 0
     #: advice that was given, and how far the journal was read for the log
-    advised: Advised = field(default_factory=Advised)
+    advised: Advised = msgspec.field(default_factory=Advised)
     logged: int = 0
     #: what was tried in earlier epochs, where it is kept (`Tried`)
     tried: Sum | None = None
@@ -294,11 +290,11 @@ class Hosted(Changing):
     #: the step that an `auto` clock is taking by itself
     auto: asyncio.Task[None] | None = None
     #: requests of emulated interfaces that are being answered, a token each
-    open: set[object] = field(default_factory=set)
+    open: set[object] = msgspec.field(default_factory=set)
     #: calls of its receivers while it advances
-    calls: Calls = field(default_factory=Calls)
+    calls: Calls = msgspec.field(default_factory=Calls)
     #: ends the answers that a fault delays, with this epoch
-    lingering: set[asyncio.Future[None]] = field(default_factory=set)
+    lingering: set[asyncio.Future[None]] = msgspec.field(default_factory=set)
     #: calls of control that are at work, and those that may still look at this world
     controls: int = 0
     readers: int = 0
@@ -308,23 +304,23 @@ class Hosted(Changing):
     stirred: asyncio.Event | None = None
     timer: asyncio.TimerHandle | None = None
     busy: bool = False
-    tasks: set[asyncio.Task[None]] = field(default_factory=set)
+    tasks: set[asyncio.Task[None]] = msgspec.field(default_factory=set)
     deliverer: Deliverer | None = None
     playing: Playing | None = None
     #: where this world's webhooks may go (None: where those of all may), and the targets that the log named so far
     callbacks: Callbacks | None = None
-    not_allowed: set[str] = field(default_factory=set)
+    not_allowed: set[str] = msgspec.field(default_factory=set)
     #: real seconds that this world's receivers have, None: as many as those of all
     patience: float | None = None
     pulling: bool = False
     #: what waits for a client, by id; with the real seconds that its receiver has
-    outbox: dict[str, tuple[HttpCall, Delivery, asyncio.Future[Outcome], float]] = field(default_factory=dict)
+    outbox: dict[str, tuple[HttpCall, Delivery, asyncio.Future[Outcome], float]] = msgspec.field(default_factory=dict)
     #: the ids of those calls of the outbox that a client has fetched
-    fetched: set[str] = field(default_factory=set)
-    attendance: Attendance = field(default_factory=Attendance)
-    checkpoints: dict[str, Record] = field(default_factory=dict)
+    fetched: set[str] = msgspec.field(default_factory=set)
+    attendance: Attendance = msgspec.field(default_factory=Attendance)
+    checkpoints: dict[str, Record] = msgspec.field(default_factory=dict)
     #: held while a side world of it is brought to a place
-    replaying: asyncio.Lock = field(default_factory=asyncio.Lock)
+    replaying: asyncio.Lock = msgspec.field(default_factory=asyncio.Lock)
     #: how many of this epoch were held against the contract (tests only)
     checked: int = 0
 

@@ -5,11 +5,12 @@ single rules and changes for control.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
+
+from msgspec.structs import replace
 
 from sendbox.engine import bounds
 from sendbox.engine.blueprint import Blueprint, Written
@@ -224,7 +225,7 @@ class Language:
 
         node, problems = parse.from_object(value, Source("rule"))
         problems += self.shape.check(node, definition)
-        return node, Reader(country or COUNTRY, **self._facts), problems
+        return node, Reader(country=country or COUNTRY, **self._facts), problems
 
     def _compile(
         self,
@@ -242,8 +243,8 @@ class Language:
         if node is None:
             return None, in_order(problems)
         reader = Reader(
-            text_of(self._country(node)) or COUNTRY,
-            text_of(node.get("locale")) or LOCALE,
+            country=text_of(self._country(node)) or COUNTRY,
+            locale=text_of(node.get("locale")) or LOCALE,
             root=node,
             file=origin.file,
             **self._facts,

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import field, fields
 from pathlib import Path
 from typing import Any, Final, Literal
 
+import msgspec
 import orjson
+from msgspec.structs import asdict
 
 from sendbox.engine.characters import foreign
 from sendbox.engine.characters import nearest as nearest
-from sendbox.engine.classes import dataclass
 from sendbox.scenario import slips
 
 #: Longest value that a message quotes whole, and longest that a problem carries as it is.
@@ -25,8 +25,7 @@ Scalar = str | int | float | bool | None
 Severity = Literal["error", "warning"]
 
 
-@dataclass(frozen=True, slots=True)
-class Source:
+class Source(msgspec.Struct, frozen=True):
     """Where a scenario came from: `file` as messages name it, `folder` against which its `extends` is resolved.
 
     `folder` None means that it may extend the library only (a scenario that came over the network). `text` is all of
@@ -35,11 +34,10 @@ class Source:
 
     file: str
     folder: Path | None = None
-    text: str | None = field(default=None, compare=False, repr=False)
+    text: str | None = None
 
 
-@dataclass(slots=True, eq=False)
-class Node:
+class Node(msgspec.Struct, eq=False):
     """A value with its place.
 
     `line` and `column` count from 1 and are None in an object; `keys` are the places of a mapping's keys. `cut` says
@@ -95,8 +93,7 @@ def plain(node: Node) -> Any:
     return node.value
 
 
-@dataclass(frozen=True, slots=True)
-class Problem:
+class Problem(msgspec.Struct, frozen=True):
     """Why a scenario cannot be used: one value, the rule it breaks, and what would have been legal.
 
     With the severity `warning` it can be used, but is probably not intended. `line` and `column` count from
@@ -126,7 +123,7 @@ class Problem:
 
     def as_json(self) -> dict[str, Any]:
         """The problem as control answers it; a value that is long, or beyond JSON, as the message quotes it."""
-        return {field.name: getattr(self, field.name) for field in fields(self)} | {"value": _short(self.value)}
+        return asdict(self) | {"value": _short(self.value)}
 
 
 #: The rule of what is too long, or has too many parts.

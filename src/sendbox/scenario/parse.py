@@ -13,13 +13,13 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from typing import Any, Final
 
+import msgspec
 import yaml
+from msgspec.structs import replace
 
 from sendbox.engine import bounds
-from sendbox.engine.classes import dataclass
 from sendbox.scenario import repair
 from sendbox.scenario.model import SIZE, Node, Problem, Scalar, Source, child, problem, show
 
@@ -174,8 +174,7 @@ class _Stop(Exception):
     """Reading cannot continue; the reason is among the problems."""
 
 
-@dataclass(slots=True)
-class _Frame:
+class _Frame(msgspec.Struct):
     """A mapping or list that is being read. `key` is the key whose value comes next; `lost` drops that value."""
 
     node: Node

@@ -13,12 +13,13 @@ import functools
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextvars import ContextVar
-from dataclasses import field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+import msgspec
+from msgspec.structs import replace
+
 from sendbox.engine import bounds
-from sendbox.engine.classes import dataclass
 from sendbox.scenario import environment, library, repair
 from sendbox.scenario.model import SIZE, Node, Problem, Source, listed, nearest, problem, show
 
@@ -97,12 +98,11 @@ def merge(node: Node, parents: Node, *, lists: bool = True) -> Node:
     return node
 
 
-@dataclass(slots=True, eq=False)
-class _Layer:
+class _Layer(msgspec.Struct, eq=False):
     """One scenario without those it builds on, and these in `bases`, nearest first. `node` None: not readable."""
 
     node: Node | None
-    bases: list[_Layer] = field(default_factory=list)
+    bases: list[_Layer] = msgspec.field(default_factory=list)
     #: whether it is a file of the library
     library: bool = False
 

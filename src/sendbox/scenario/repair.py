@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence, Set
-from dataclasses import replace
 from typing import Final
+
+from msgspec.structs import replace
 
 from sendbox.scenario import slips
 from sendbox.scenario.model import Problem

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, field
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
+import msgspec
 import orjson
+from msgspec.structs import asdict
 
 from sendbox.engine import durations as spans
 from sendbox.engine.draws import UNSEEDED, Chooser
@@ -46,8 +47,7 @@ _BARE_UNIT: Final = re.compile(r"/(?=[a-z])")
 _MILLIONTHS: Final = 1_000_000
 
 
-@dataclass(eq=False)
-class Reader:
+class Reader(msgspec.Struct, eq=False, kw_only=True):
     """Reads values and collects the problems.
 
     `country` is the calling code that national numbers get (A14), `locale` the language of generated texts, `emulated`
@@ -57,12 +57,11 @@ class Reader:
 
     country: str = COUNTRY
     locale: str = "en_US"
-    _: KW_ONLY
     emulated: Sequence[str] = ()
-    families: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    families: Mapping[str, tuple[str, ...]] = {}
     root: Node | None = None
     file: str = ""
-    problems: list[Problem] = field(default_factory=list)
+    problems: list[Problem] = []
     #: the settings of the assumptions
     assume: Any = None
     #: decides what is generated for texts
@@ -251,12 +250,19 @@ def text_of(node: Node | None) -> str | None:
 
 def canonical(rule: dict[str, Any]) -> str:
     """The text that identifies a rule without a name, in one fixed order: equal rules have equal texts."""
-    return orjson.dumps(rule, default=_canonical_value, option=orjson.OPT_SORT_KEYS).decode()
+    return _canonical(rule).decode()
+
+
+def _canonical(value: object) -> bytes:
+    return orjson.dumps(value, default=_canonical_value, option=orjson.OPT_SORT_KEYS)
 
 
 def _canonical_value(value: object) -> object:
     if isinstance(value, tuple):
         return list(value)
+    if isinstance(value, msgspec.Struct):  # its fields in their own order
+        members = (b'"%b":%b' % (name.encode(), _canonical(part)) for name, part in asdict(value).items())
+        return orjson.Fragment(b"{%b}" % b",".join(members))
     return value.text if isinstance(value, Pattern) else str(value)
 
 

@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
+import msgspec
+
 from sendbox.engine.characters import nearest
-from sendbox.engine.classes import dataclass
 from sendbox.engine.remarks import Advice
 
 UNKNOWN_FIELD: Final = "unknown-field"
@@ -57,8 +58,7 @@ HOURS_NEVER_MET: Final = "hours-never-met"
 PLAN_VALUE_UNUSABLE: Final = "plan-value-unusable"
 
 
-@dataclass(frozen=True, slots=True)
-class Kind:
+class Kind(msgspec.Struct, frozen=True):
     """The meaning of a code, its section of the specification, and the assumption it rests on, if any.
 
     `called` says whether it is advice about a call; else it is about what happens by itself, such as an answer of a

@@ -6,12 +6,13 @@ Only what is built is here; a setting that is not here is refused by name. Durat
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal, get_args
 
+import msgspec
 import orjson
+from msgspec.structs import replace
 
-from sendbox.engine.classes import dataclass, members
 from sendbox.engine.durations import Rate
 from sendbox.engine.forms import Given, Node, Value, duration, mapping, rate, switch, text, whole, word
 from sendbox.services.setting import Form, Reads, choice, into, rows, sequence, setting
@@ -44,8 +45,7 @@ _OFF: Final = "off"
 _BAD_ENDS: Final = {"undelivered": "delivered", "failed": "sent"}
 
 
-@dataclass(frozen=True, slots=True)
-class Timing:
+class Timing(msgspec.Struct, frozen=True):
     """Default path, milliseconds after the entry before."""
 
     sending: int = 0
@@ -66,13 +66,12 @@ class Timing:
 _TIMING: Final = mapping(
     "timing",
     "The usual times, each after the result before.",
-    {result: duration(f"The time of {result}.") for result in members(Timing)},
+    {result: duration(f"The time of {result}.") for result in Timing.__struct_fields__},
     "a mapping of results to durations",
 )
 
 
-@dataclass(frozen=True, slots=True)
-class VerifyLimits:
+class VerifyLimits(msgspec.Struct, frozen=True):
     """The limits on new validation sessions of an account, and of a number, in a span of time; None = no limit."""
 
     account: Rate | None = Rate(100, 60_000)
@@ -93,8 +92,7 @@ _LIMITS: Final[Form[Reads]] = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Proof:
+class Proof(msgspec.Struct, frozen=True):
     """The way to compute the proof of a validation from its four values."""
 
     hash: Hash = "sha256"
@@ -126,15 +124,14 @@ _PROOF: Final = mapping(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Prices:
+class Prices(msgspec.Struct, frozen=True):
     """Price of one segment in millionths, by currency (`EUR`, `CZK`), channel and calling code ("" = any other).
 
     Channels here are those that have a price (`PRICED`). None in the scenario's place of a channel means the
     built-in table.
     """
 
-    table: dict[tuple[str, str], tuple[int, int]] = field(default_factory=dict)
+    table: dict[tuple[str, str], tuple[int, int]] = {}
 
 
 def _of_channel(channel: str) -> Node:
@@ -179,8 +176,7 @@ _PRICES: Final[Node] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class BulkLimits:
+class BulkLimits(msgspec.Struct, frozen=True):
     """The longest bulk file, in lines and in bytes unpacked."""
 
     lines: int = 100_000
@@ -215,8 +211,7 @@ _QUEUE: Final = mapping(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class PromotionalHours:
+class PromotionalHours(msgspec.Struct, frozen=True):
     """When promotional messages go out, and which: to these countries (ISO codes), on these channels, as prices call
     them. None means all.
     """

@@ -7,11 +7,12 @@ exist yet has `"built": false`.
 
 from __future__ import annotations
 
-from dataclasses import fields
 from functools import cache
 from typing import Final
 
-from sendbox.engine.classes import dataclass
+import msgspec
+from msgspec.structs import asdict
+
 from sendbox.services.assume import PROFILES, SETTINGS
 from sendbox.services.tables import table
 
@@ -23,8 +24,7 @@ CONFIDENCE: Final = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Assumption:
+class Assumption(msgspec.Struct, frozen=True):
     """One decision where the specification is silent.
 
     `section` is the place that leaves it open, `setting` the names under `assume:` that change it (none: it cannot be
@@ -41,7 +41,7 @@ class Assumption:
 
     def as_json(self) -> dict[str, object]:
         """The row as control and the command line show it."""
-        return {field.name: getattr(self, field.name) for field in fields(self)} | {
+        return asdict(self) | {
             "setting": list(self.setting),
             "profiles": self.profiles,
         }

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import Final, Literal, cast
 
-from sendbox.engine.classes import dataclass
+import msgspec
 
 #: What a call carries: a JSON body, a form, a query, or a file as it stands.
 Part = Literal["body", "form", "query", "content"]
@@ -17,8 +17,7 @@ PARTS: Final[tuple[Part, ...]] = ("body", "form", "query", "content")
 _PARAMETER: Final = re.compile(r"\{(\w+)\}")
 
 
-@dataclass(frozen=True, slots=True)
-class Operation:
+class Operation(msgspec.Struct, frozen=True):
     """An operation: its method, its path with parameters in braces, and the thing that it carries (None = nothing).
 
     `interface` is "" if none has a row for it; `sends` says whether it hands messages to the world, `phones` whether

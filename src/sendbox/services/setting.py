@@ -6,11 +6,13 @@ The language's schema, how a scenario is read, the registry of assumptions and t
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import field, fields, is_dataclass
+from dataclasses import field, fields
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, TypeVar, get_args
 
+import msgspec
+from msgspec.structs import asdict
+
 from sendbox.engine import durations, forms
-from sendbox.engine.classes import members
 from sendbox.engine.durations import Rate
 from sendbox.engine.forms import Given, Node, Value, word
 
@@ -91,7 +93,7 @@ def setting(default: T, assumption: str, form: Form[Reads], unset: str = "", *, 
 
 def rows(owner: type) -> dict[str, Setting]:
     """The settings of a dataclass by name, in order."""
-    return {name: member.metadata["setting"] for name, member in members(owner).items()}
+    return {member.name: member.metadata["setting"] for member in fields(owner)}
 
 
 def definition(settings: Mapping[str, Setting], profiles: Mapping[str, Mapping[str, Any]]) -> Node:
@@ -140,11 +142,9 @@ def _written(value: Any, node: Node) -> Any:
     """A value as a scenario has it."""
     if isinstance(value, Rate):
         return f"{value.count}/{durations.show(value.within)}"
-    if is_dataclass(value):
+    if isinstance(value, msgspec.Struct):
         keys = node.get("properties", {})
-        return {
-            member.name: _written(getattr(value, member.name), keys.get(member.name, {})) for member in fields(value)
-        }
+        return {name: _written(part, keys.get(name, {})) for name, part in asdict(value).items()}
     if isinstance(value, tuple) and "items" in node:
         return [_written(member, node["items"]) for member in value]
     return durations.show(value) if node.get("$ref") == "#/$defs/duration" else value

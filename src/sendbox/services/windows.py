@@ -18,7 +18,8 @@ from io import BytesIO
 from pkgutil import get_data
 from typing import TYPE_CHECKING, Any, Final
 
-from sendbox.engine.classes import dataclass
+import msgspec
+
 from sendbox.engine.durations import DAY, shown
 
 if TYPE_CHECKING:
@@ -38,8 +39,7 @@ _FIRST: Final = -62_132_832_000_000
 _LAST: Final = 253_399_622_400_000
 
 
-@dataclass(frozen=True, slots=True)
-class Window:
+class Window(msgspec.Struct, frozen=True):
     """A window that opens every week.
 
     `days` are the days on which it opens (0 = Monday), None or empty = every day. `start` and `end` are minutes of the

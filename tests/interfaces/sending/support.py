@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any, cast
 
 import orjson
+from msgspec.structs import replace
 
 from sendbox.engine.commands.instant import Races
 from sendbox.engine.draws import Naming

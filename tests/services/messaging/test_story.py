@@ -103,8 +103,8 @@ async def test_the_line_of_a_file_that_sent_it_is_part_of_it() -> None:
     async with boxed() as box:
         await box.send(PHONE)
         (sent,) = Messaging.of(box.runtime.worlds[KEY].world).messages
-        line: Any = Line.__new__(Line)
-        line.request_id = sent.submission.request_id
+        bulk: Any = None
+        line = Line(bulk, 1, sent.submission.request_id, (), ())
         assert story_module.concerns(line, sent)
         line.request_id = None
         assert not story_module.concerns(line, sent)

@@ -9,13 +9,12 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import field
 from typing import Any, Final
 
+import msgspec
 import orjson
 
 from sendbox.contract.findings import MISSING, differing, json_path
-from sendbox.engine.classes import dataclass
 from sendbox.engine.durations import show
 from sendbox.scenario.model import article
 
@@ -29,8 +28,7 @@ _REQUEST: Final = re.compile(rb'"([0-9a-f]{32}):[0-9]+(?=[:"])')
 Entry = dict[str, Any]
 
 
-@dataclass(slots=True)
-class Difference:
+class Difference(msgspec.Struct):
     """The first difference of two journals. `a` and `b` are the entries, None where one journal has no similar entry.
 
     `fields` are (path, value in a, value in b); `before` are the entries that both have before it, the last of which
@@ -55,8 +53,7 @@ class Difference:
         return int((self.a or self.b or {"at": 0})["at"])
 
 
-@dataclass(slots=True)
-class Journal:
+class Journal(msgspec.Struct):
     """The entries of a journal in canonical form, and what it was read from.
 
     `lost` are the first ones, which were forgotten because of a `bound`; `more` says that others follow, which were not
@@ -64,7 +61,7 @@ class Journal:
     """
 
     name: str
-    entries: list[Entry] = field(default_factory=list)
+    entries: list[Entry] = msgspec.field(default_factory=list)
     canonical: bool = True
     lost: int = 0
     bound: str = "--max-journal"

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import orjson
+from msgspec.structs import replace
 
 from sendbox.contract.findings import MISSING, differing, json_path, show
 from sendbox.control.arguments import Count, Size, whole

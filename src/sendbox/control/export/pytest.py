@@ -7,10 +7,11 @@ import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
+import msgspec
+
 from sendbox.control.export.rows import Done, Exported, Literals, broken
 from sendbox.control.export.script import Called, Script, stem, whole
 from sendbox.engine.bounds import deeper
-from sendbox.engine.classes import dataclass
 from sendbox.engine.commands.requests import JSON_TYPE
 from sendbox.engine.durations import iso, show
 from sendbox.services.http.exchange import BODY_CAP
@@ -24,8 +25,7 @@ _METHODS: Final = ("GET", "POST", "PUT", "PATCH")
 _NESTED: Final = 50
 
 
-@dataclass(frozen=True, slots=True)
-class About:
+class About(msgspec.Struct, frozen=True):
     """The facts that a file states about its world. `scenario` is a name of the library, or the YAML text."""
 
     scenario: str

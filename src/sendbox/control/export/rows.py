@@ -10,7 +10,8 @@ import keyword
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from sendbox.engine.classes import dataclass
+import msgspec
+
 from sendbox.engine.journal import CODE
 from sendbox.scenario.environment import escaped
 
@@ -25,8 +26,7 @@ class NoEntry(Exception):
     """No entry of a timeline does what was done; the text says why."""
 
 
-@dataclass(frozen=True, slots=True)
-class Done:
+class Done(msgspec.Struct, frozen=True):
     """Something that a tester did through control: the operation's name, or a word, and its arguments.
 
     `act` is the command; None for what came as a call. A refused act has no entry in the journal.
@@ -51,8 +51,7 @@ class Look(NamedTuple):
     find: Callable[[Any, str], str | None]
 
 
-@dataclass(frozen=True, slots=True)
-class Exported:
+class Exported(msgspec.Struct, frozen=True):
     """The ways to repeat an act.
 
     `entry` makes the entry of a timeline, without its instant, or raises `NoEntry`; None if no entry can repeat the

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import field
 from typing import TYPE_CHECKING, Any, Final
 
+import msgspec
 import orjson
 
 from sendbox.control.export.rows import Done
-from sendbox.engine.classes import dataclass
 from sendbox.engine.commands.command import Act, Call, Move, Tune
 from sendbox.engine.delivery.injection import FakedTry
 from sendbox.engine.journal import CODE
@@ -32,8 +31,7 @@ _JOURNALED: Final = (Call, Act, Tune)
 SHORTEST: Final = 20
 
 
-@dataclass(frozen=True, slots=True)
-class Called:
+class Called(msgspec.Struct, frozen=True):
     """A call of an emulated interface, as the journal has it and as it came.
 
     `names` are what later steps quote of its answer: (text, path of keys).
@@ -63,8 +61,7 @@ class Called:
         return fault is not None and fault.rule.fault.broken
 
 
-@dataclass(frozen=True, slots=True)
-class Moved:
+class Moved(msgspec.Struct, frozen=True):
     """The clock goes to `at` and all that is due has settled; `idle` where that was nothing."""
 
     at: int
@@ -74,15 +71,14 @@ class Moved:
 Step = Called | Done | Moved
 
 
-@dataclass(slots=True)
-class Script:
+class Script(msgspec.Struct):
     """All steps in their order, the outcomes of tries by delivery, and what cannot be repeated, in words."""
 
-    steps: list[Step] = field(default_factory=list)
-    outcomes: dict[str, list[int | str]] = field(default_factory=dict)
+    steps: list[Step] = msgspec.field(default_factory=list)
+    outcomes: dict[str, list[int | str]] = msgspec.field(default_factory=dict)
     #: whether webhooks left the world
     delivers: bool = False
-    left_out: list[str] = field(default_factory=list)
+    left_out: list[str] = msgspec.field(default_factory=list)
 
 
 def script(world: World) -> Script:

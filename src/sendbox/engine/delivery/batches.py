@@ -11,9 +11,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain, groupby
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
+import msgspec
 import orjson
-
-from sendbox.engine.classes import dataclass
 
 if TYPE_CHECKING:
     from sendbox.engine.clock import Clock
@@ -46,8 +45,7 @@ class EventKind(NamedTuple):
 Events = Mapping[type, EventKind]
 
 
-@dataclass(frozen=True, slots=True)
-class Target:
+class Target(msgspec.Struct, frozen=True):
     """Where deliveries go (§6, A01, A22). `url` "" is the world's built-in receiver. `secret` signs (A21)."""
 
     url: str

@@ -8,10 +8,10 @@ later is a step of the timeline. A world without rules never comes here.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import field
 from typing import TYPE_CHECKING, Any, Final
 
-from sendbox.engine.classes import dataclass
+import msgspec
+
 from sendbox.engine.delivery.batches import Delivery, Outlet, Try
 from sendbox.engine.delivery.faults.fault import FaultyDelivery, Rule
 from sendbox.engine.journal import CODE
@@ -37,8 +37,7 @@ class FakedTry(Try):
         self.ending = ending
 
 
-@dataclass(slots=True, eq=False)
-class InjectedFault:
+class InjectedFault(msgspec.Struct, eq=False):
     """A rule was applied: to which events, and the delivery that came of it, where there is one already."""
 
     rule: WebhookRule
@@ -47,13 +46,12 @@ class InjectedFault:
     note: str | None
 
 
-@dataclass(slots=True)
-class _Parcel:
+class _Parcel(msgspec.Struct):
     """Events of one instant that travel together."""
 
     rule: WebhookRule | None
     after: int
-    events: list[Any] = field(default_factory=list)
+    events: list[Any] = msgspec.field(default_factory=list)
     order_sensitive: bool = False
 
     def take(self, event: Any, *, order_sensitive: bool) -> None:
@@ -62,8 +60,7 @@ class _Parcel:
         self.order_sensitive = self.order_sensitive or order_sensitive
 
 
-@dataclass(slots=True, eq=False)
-class Window:
+class Window(msgspec.Struct, eq=False):
     """Events of one line that are gathered until the window closes, each with its drawn place.
 
     Once it has closed, `leaving` are its events in the order in which they leave; `sent` counts those that have left.
@@ -72,7 +69,7 @@ class Window:
     key: tuple[Outlet, str]
     outlet: Outlet
     rule: WebhookRule
-    gathered: list[tuple[int, Any]] = field(default_factory=list)
+    gathered: list[tuple[int, Any]] = msgspec.field(default_factory=list)
     leaving: list[Any] | None = None
     sent: int = 0
 

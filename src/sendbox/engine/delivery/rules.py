@@ -10,10 +10,10 @@ counts (`nth`, `every`, `times`) follows the order of arrival.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from sendbox.engine.classes import dataclass
+from msgspec.structs import replace
+
 from sendbox.engine.rules.book import Rulebook
 from sendbox.engine.rules.rule import Rule as AnyRule
 from sendbox.engine.rules.rule import When, difference
@@ -25,8 +25,7 @@ if TYPE_CHECKING:
     from sendbox.engine.rules.conditions import Case
 
 
-@dataclass(frozen=True, slots=True)
-class WebhookRule(AnyRule):
+class WebhookRule(AnyRule, frozen=True, kw_only=True):
     """One entry of `webhooks`."""
 
     when: When

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import Any, Final, NamedTuple, Protocol
 
+import msgspec
 import orjson
 
-from sendbox.engine.classes import dataclass
 from sendbox.engine.durations import iso
 from sendbox.engine.texts import Pattern
 
@@ -25,8 +25,7 @@ class Reading(NamedTuple):
     line: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Range:
+class Range(msgspec.Struct, frozen=True):
     """Numbers from `low` to `high`, None = without end; `text` as the scenario has it."""
 
     text: str
@@ -42,8 +41,7 @@ class Range:
         return (self.low is None or self.low <= high) and (self.high is None or self.high >= low)
 
 
-@dataclass(frozen=True, slots=True)
-class Condition:
+class Condition(msgspec.Struct, frozen=True):
     """The values that a field may have: one of `wanted`, or one of the words that some of these stand for (`means`).
 
     `path` leads into a field that is an object (`payload`).
@@ -77,8 +75,7 @@ class Condition:
             yield self.field, f"{said(self.name, value)}, wanted {self.wish}"
 
 
-@dataclass(frozen=True, slots=True)
-class Not:
+class Not(msgspec.Struct, frozen=True):
     """A thing of which all these conditions hold, for one part of it if it has parts, does not count."""
 
     conditions: tuple[Where, ...]
@@ -94,8 +91,7 @@ class Not:
             yield "not", f"{' and '.join(condition.text for condition in self.conditions)}, wanted not"
 
 
-@dataclass(frozen=True, slots=True)
-class OfPart:
+class OfPart(msgspec.Struct, frozen=True):
     """Of a part that has this word all these conditions must hold; "" = of any, whatever part the others hold for."""
 
     word: str
@@ -126,8 +122,7 @@ class Window(Protocol):
         """True if an instant lies inside these hours."""
 
 
-@dataclass(frozen=True, slots=True)
-class Hours:
+class Hours(msgspec.Struct, frozen=True):
     """A thing must have come within one of these hours; `says` is how the scenario has them."""
 
     windows: tuple[Window, ...]

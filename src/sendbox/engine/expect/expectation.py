@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import field
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from sendbox.engine.classes import dataclass
+import msgspec
+
 from sendbox.engine.durations import show
 from sendbox.engine.expect.conditions import Range, Where
 
@@ -36,8 +36,7 @@ class Share(NamedTuple):
     of: Fraction
 
 
-@dataclass(frozen=True, slots=True)
-class Expectation:
+class Expectation(msgspec.Struct, frozen=True):
     """One entry of `expect`, or of the `then` of one. `low` and `high` bound how many must count, None = no bound.
 
     `within` in milliseconds; `before` and `after` bound the instants, both ends included. All of them count from the
@@ -67,7 +66,7 @@ class Expectation:
     rate: Rate | None = None
     pauses: tuple[int, ...] = ()
     #: what of it, and of its `then`, nothing can meet
-    never: tuple[Never, ...] = field(default=(), compare=False)
+    never: tuple[Never, ...] = ()
 
     @property
     def chain(self) -> tuple[Expectation, ...]:

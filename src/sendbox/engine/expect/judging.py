@@ -12,9 +12,10 @@ thing is found without reading on. So a verdict takes as long as the journal is,
 from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Mapping
-from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Final
+
+from msgspec.structs import replace
 
 from sendbox.engine.durations import iso, show
 from sendbox.engine.expect.conditions import holds

@@ -6,7 +6,6 @@ from typing import Any, ClassVar, Final, Self
 
 import orjson
 
-from sendbox.engine.classes import dataclass
 from sendbox.engine.faults.fault import ApiFault, Whole
 from sendbox.engine.faults.status import HEADERS
 from sendbox.engine.forms import Given, Reads, Value, mapping, whole
@@ -30,8 +29,7 @@ def _plain(source: Given) -> Any:
     return list(map(_plain, source.items())) if isinstance(source.value, list) else source.value
 
 
-@dataclass(frozen=True, slots=True)
-class Answer(ApiFault):
+class Answer(ApiFault, frozen=True):
     """`body` with its content type, unless `headers` have another one."""
 
     status: int = 200

@@ -7,10 +7,9 @@ from typing import ClassVar
 from sendbox.engine.faults.fault import NO_ANSWER, ApiFault, Body
 
 
-class BadJson(ApiFault):
+class BadJson(ApiFault, frozen=True):
     """The first half; JSON that is cut there is not JSON any more."""
 
-    __slots__ = ()
     kind: ClassVar = "bad_json"
     examples: ClassVar = {"bad_json": "200 with the first half of the body"}
 

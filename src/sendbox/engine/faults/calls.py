@@ -17,7 +17,8 @@ from functools import cached_property
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from sendbox.engine.classes import dataclass
+import msgspec
+
 from sendbox.engine.rules.book import Rulebook, owner
 from sendbox.engine.rules.conditions import Case, Not, quoted
 from sendbox.engine.rules.rule import Rule as AnyRule
@@ -32,8 +33,7 @@ if TYPE_CHECKING:
 REMEMBERED: Final = 100
 
 
-@dataclass(frozen=True, slots=True)
-class ApiRule(AnyRule):
+class ApiRule(AnyRule, frozen=True, kw_only=True):
     """One entry of `api`. `processed` None = as usual with its fault."""
 
     when: When
@@ -61,8 +61,7 @@ class ApiRule(AnyRule):
         return self.fault.has_effect if self.processed is None else self.processed
 
 
-@dataclass(frozen=True, slots=True)
-class Headers:
+class Headers(msgspec.Struct, frozen=True):
     """A condition about the headers of a call: each of these is there, and like one of its patterns."""
 
     wanted: tuple[tuple[str, tuple[Pattern, ...]], ...]

@@ -8,10 +8,9 @@ from sendbox.engine.faults.fault import Act, Piece, Timed, Wait
 from sendbox.engine.forms import span
 
 
-class Delay(Timed):
+class Delay(Timed, frozen=True):
     """`time` is how much later."""
 
-    __slots__ = ()
     kind: ClassVar = "delay"
     bare: ClassVar = False
     value: ClassVar = span("The answer is delayed by this real time.")

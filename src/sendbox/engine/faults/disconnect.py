@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, Self
 
-from sendbox.engine.classes import dataclass
 from sendbox.engine.faults.fault import Act, ApiFault, End, Piece
 from sendbox.engine.forms import word
 
 
-@dataclass(frozen=True, slots=True)
-class Disconnect(ApiFault):
+class Disconnect(ApiFault, frozen=True):
     """`middle`: the answer has begun, and the call has its effect."""
 
     middle: bool = False

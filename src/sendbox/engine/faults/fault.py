@@ -11,7 +11,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar, Final, NamedTuple, Self, TypeVar, cast
 
-from sendbox.engine.classes import dataclass
+import msgspec
+
 from sendbox.engine.durations import Rate, Span, show
 from sendbox.engine.forms import Given, Reads, Value, mapping, word
 
@@ -19,8 +20,7 @@ from sendbox.engine.forms import Given, Reads, Value, mapping, word
 AT_ONCE: Final = Span(0, 0)
 
 
-@dataclass(frozen=True, slots=True)
-class Fault:
+class Fault(msgspec.Struct, frozen=True):
     """A fault. Every field of a subclass has a default, so that the fault can be made without any.
 
     `kind` is its word in scenarios and views. `value` is what may stand behind the word, None = nothing: it is the
@@ -124,7 +124,7 @@ class End(NamedTuple):
 Act = Wait | Piece | End
 
 
-class ApiFault(Fault):
+class ApiFault(Fault, frozen=True):
     """A fault that happens to a call.
 
     `has_effect`: True if the call has its effect, unless its rule says otherwise. `time` is the span of the drawn time,
@@ -132,7 +132,6 @@ class ApiFault(Fault):
     `world`.
     """
 
-    __slots__ = ()
     effective: ClassVar[bool] = True
 
     @property
@@ -184,8 +183,7 @@ class ApiFault(Fault):
         return not self.broken and any(isinstance(act, Wait) for act in self.acts(1, 0))
 
 
-@dataclass(frozen=True, slots=True)
-class Timed(ApiFault):
+class Timed(ApiFault, frozen=True):
     """A fault that takes a time."""
 
     time: Span = AT_ONCE

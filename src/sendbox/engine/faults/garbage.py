@@ -10,10 +10,9 @@ from sendbox.engine.faults.fault import Act, ApiFault, End
 GARBAGE: Final = b"\x00\x15\xff\xfe this is no HTTP \x80\x81\r\n\r\n"
 
 
-class Garbage(ApiFault):
+class Garbage(ApiFault, frozen=True):
     """The call has its effect."""
 
-    __slots__ = ()
     kind: ClassVar = "garbage"
     examples: ClassVar = {"garbage": "bytes that are not HTTP"}
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, Final
 
-from sendbox.engine.classes import dataclass
 from sendbox.engine.durations import Rate, show
 from sendbox.engine.faults.fault import ApiFault, Error
 from sendbox.engine.forms import Given, Reads, Value, either, mapping, positive, text, window, word
@@ -38,8 +37,7 @@ def _limit(source: Given, reader: Reads) -> dict[str, Any]:
     return {"rate": reader.rate(source), **({} if per is None else {"per": per.value})}
 
 
-@dataclass(frozen=True, slots=True)
-class RateLimit(ApiFault):
+class RateLimit(ApiFault, frozen=True):
     """`per` says what has a limit of its own."""
 
     rate: Rate = _NONE

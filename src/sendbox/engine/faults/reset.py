@@ -7,10 +7,9 @@ from typing import ClassVar
 from sendbox.engine.faults.fault import Act, ApiFault, End
 
 
-class Reset(ApiFault):
+class Reset(ApiFault, frozen=True):
     """The client learns that the connection was reset; the call has no effect."""
 
-    __slots__ = ()
     kind: ClassVar = "reset"
     examples: ClassVar = {"reset": "the connection is reset (`ECONNRESET`), without an answer"}
     effective: ClassVar = False

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, Final, Self
 
-from sendbox.engine.classes import dataclass
 from sendbox.engine.faults.fault import ApiFault, Error
 from sendbox.engine.forms import Given, Node, Reads, Value, either, mapping, text, whole
 
@@ -40,8 +39,7 @@ def _headers(source: Given, _reader: Reads) -> tuple[tuple[str, str], ...]:
 HEADERS: Final = Value(_NODE, _headers)
 
 
-@dataclass(frozen=True, slots=True)
-class Status(ApiFault):
+class Status(ApiFault, frozen=True):
     """`message` None = the usual words of the status; `headers` are those that the answer has too."""
 
     status: int = 0

@@ -7,10 +7,9 @@ from typing import ClassVar
 from sendbox.engine.faults.fault import Act, ApiFault, Wait
 
 
-class Timeout(ApiFault):
+class Timeout(ApiFault, frozen=True):
     """The connection stays open."""
 
-    __slots__ = ()
     kind: ClassVar = "timeout"
     effective: ClassVar = False
     examples: ClassVar = {"timeout": "no answer, ever"}

@@ -12,10 +12,9 @@ from sendbox.engine.forms import span
 PIECES: Final = 20
 
 
-class Trickle(Timed):
+class Trickle(Timed, frozen=True):
     """`time` is how long the whole body takes."""
 
-    __slots__ = ()
     kind: ClassVar = "trickle"
     value: ClassVar = span("The answer comes in small pieces during this real time.")
     usual: ClassVar = {"time": Span(2_000, 2_000)}

@@ -6,10 +6,10 @@ The engine's rows stand in `own.py`, those of a service in its module `kinds`, a
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import field
 from typing import TYPE_CHECKING, Any, Final
 
-from sendbox.engine.classes import dataclass
+import msgspec
+
 from sendbox.engine.durations import iso
 from sendbox.engine.journal import CODE
 from sendbox.engine.kinds.narration import Names, Teller
@@ -31,8 +31,7 @@ def nothing(*_: Any) -> tuple[Line, ...]:
     return ()
 
 
-@dataclass(frozen=True, slots=True)
-class Kind:
+class Kind(msgspec.Struct, frozen=True):
     """A kind of entry. Its functions take who observes, and what the entry is about.
 
     - `view` makes the plain object, for an `Observer`.
@@ -59,8 +58,7 @@ class Kind:
     shows: type | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Event:
+class Event(msgspec.Struct, frozen=True):
     """A kind of event in a webhook, by the type of its record.
 
     `item` is its name for coverage; `place` is the thread that it belongs to and its place there, None if it has no
@@ -73,8 +71,7 @@ class Event:
     place: Callable[[Any], tuple[Any, int] | None] = lambda _event: None
 
 
-@dataclass(frozen=True, slots=True)
-class Lapse:
+class Lapse(msgspec.Struct, frozen=True):
     """A kind of lapse, a state that ends without a step: its view, its canonical form, and its counter for coverage."""
 
     view: Callable[[Any], View]
@@ -82,8 +79,7 @@ class Lapse:
     count: Callable[[Any, Any], None] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Observed:
+class Observed(msgspec.Struct, frozen=True):
     """The rows of the engine, or of one service, for observers.
 
     `names` are canonical names by the type of what they name; `paths` gives a request's path without names of the
@@ -93,13 +89,13 @@ class Observed:
     """
 
     kinds: tuple[Kind, ...] = ()
-    events: Mapping[type, Event] = field(default_factory=dict)
-    lapses: Mapping[str, Lapse] = field(default_factory=dict)
-    names: Mapping[type, Callable[[Any, Any], str]] = field(default_factory=dict)
+    events: Mapping[type, Event] = msgspec.field(default_factory=dict)
+    lapses: Mapping[str, Lapse] = msgspec.field(default_factory=dict)
+    names: Mapping[type, Callable[[Any, Any], str]] = msgspec.field(default_factory=dict)
     paths: Callable[[Any, str], str] | None = None
     called: Callable[[Any, Any, Any, Any], None] | None = None
     posted: Callable[[Delivery], Iterable[str]] | None = None
-    steps: Mapping[str, Callable[[Any], View | None]] = field(default_factory=dict)
+    steps: Mapping[str, Callable[[Any], View | None]] = msgspec.field(default_factory=dict)
 
 
 class Kinds:

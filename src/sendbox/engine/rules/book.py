@@ -8,8 +8,9 @@ drew, were counted, or were decided, each in order of arrival.
 from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
-from dataclasses import replace
 from typing import Any, ClassVar, Final, Generic, NamedTuple, TypeVar
+
+from msgspec.structs import replace
 
 from sendbox.engine.draws import UNSEEDED, Chooser, Draw
 from sendbox.engine.durations import iso

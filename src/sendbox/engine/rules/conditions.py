@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol, TypeVar, cast
 
-from sendbox.engine.classes import dataclass
+import msgspec
+
 from sendbox.engine.texts import Pattern
 
 
@@ -112,8 +113,7 @@ def _like(name: str, patterns: tuple[Pattern, ...]) -> Callable[[Case], object]:
     return holds
 
 
-@dataclass(frozen=True, slots=True)
-class Among:
+class Among(msgspec.Struct, frozen=True):
     """A field, or one of its texts, is one of some words."""
 
     name: str
@@ -128,8 +128,7 @@ class Among:
         return f"{' and '.join(case.words(self.name)) or 'nothing'} is not {' or '.join(self.words)}"
 
 
-@dataclass(frozen=True, slots=True)
-class Equal:
+class Equal(msgspec.Struct, frozen=True):
     """A field is one of some numbers."""
 
     name: str

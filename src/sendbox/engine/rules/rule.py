@@ -7,10 +7,11 @@ whether another rule took them or not. There is one counter for all of them, or 
 
 from __future__ import annotations
 
-from dataclasses import field
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol
 
-from sendbox.engine.classes import dataclass
+import msgspec
+from msgspec.structs import force_setattr
+
 from sendbox.engine.rules.conditions import Not, condition, several
 from sendbox.engine.texts import Pattern
 
@@ -135,8 +136,7 @@ _LIMITS: Final = ("begins", "ends", "hours", "share", "nth", "every", "per")
 ANY: Final = When()
 
 
-@dataclass(frozen=True, slots=True)
-class Rule:
+class Rule(msgspec.Struct, frozen=True):
     """A rule of any list. A list's own rules add what they decide.
 
     `key` is its name, or its canonical text: what is drawn for it is keyed by that. `times` limits how many cases it
@@ -150,20 +150,20 @@ class Rule:
 
     key: str
     when: When = ANY
-    times: int | None = field(default=None, kw_only=True)
-    name: str | None = field(default=None, kw_only=True)
-    place: str | None = field(default=None, kw_only=True)
-    id: str | None = field(default=None, kw_only=True)
+    times: int | None = None
+    name: str | None = None
+    place: str | None = None
+    id: str | None = None
     #: the things that it decides, whether it takes every case that it is about, and what it wants of their subject
-    decides: frozenset[str] = field(init=False, compare=False, repr=False)
-    plain: bool = field(init=False, compare=False, repr=False)
-    about: Pattern | None = field(init=False, compare=False, repr=False)
+    decides: frozenset[str] = frozenset()
+    plain: bool = False
+    about: Pattern | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "decides", self.decisions())
+        force_setattr(self, "decides", self.decisions())
         plain = self.when.plain and self.times is None and not self.draws and not self.lenient
-        object.__setattr__(self, "plain", plain)
-        object.__setattr__(self, "about", self.when.pattern(self.SUBJECT))
+        force_setattr(self, "plain", plain)
+        force_setattr(self, "about", self.when.pattern(self.SUBJECT))
 
     def decisions(self) -> frozenset[str]:
         """The things that it decides."""

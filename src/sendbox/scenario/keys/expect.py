@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from fractions import Fraction
 from typing import Any, Final
+
+from msgspec.structs import replace
 
 from sendbox.engine.durations import Rate, duration
 from sendbox.engine.expect.conditions import INSTANT, Condition, Hours, Not, OfPart, Range, Where

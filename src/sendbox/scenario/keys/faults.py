@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
 from typing import TYPE_CHECKING, Any, Final
+
+from msgspec.structs import asdict
 
 from sendbox.engine.delivery.faults.several import Several, misfit
 from sendbox.engine.delivery.faults.table import DELIVERIES
@@ -54,8 +55,7 @@ def _call_key(when: When, fault: ApiFault, processed: bool | None) -> str:
 
 def _changed_fields(record: Any, default: Any) -> dict[str, Any]:
     """The fields of a record that differ from the default."""
-    values = {field.name: getattr(record, field.name) for field in fields(record)}
-    return {name: value for name, value in values.items() if value != getattr(default, name)}
+    return {name: value for name, value in asdict(record).items() if value != getattr(default, name)}
 
 
 def _asks_of_call(when: Node, reader: Reader) -> dict[str, Any]:

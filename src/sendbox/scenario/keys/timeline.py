@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import orjson
+from msgspec.structs import replace
 
 from sendbox.engine.blueprint import TimelineEntry
 from sendbox.engine.durations import Moment

@@ -6,8 +6,9 @@ from __future__ import annotations
 import re
 from base64 import b64decode
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from typing import Final, Protocol
+
+from msgspec.structs import replace
 
 from sendbox.engine.traffic import NONE, PARENT, Reception, Traffic, reference
 from sendbox.scenario.keys.when import values_at

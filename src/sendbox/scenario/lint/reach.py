@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
 from math import inf
 from typing import TYPE_CHECKING, Final
+
+from msgspec.structs import replace
 
 from sendbox.engine import durations as spans
 from sendbox.engine.expect.conditions import Condition, Not, OfPart, Range, Where

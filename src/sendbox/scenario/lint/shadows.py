@@ -12,7 +12,8 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from sendbox.engine.classes import dataclass
+import msgspec
+
 from sendbox.engine.delivery.faults.table import DELIVERIES
 from sendbox.engine.faults.table import CALLS
 from sendbox.scenario.lint import globs
@@ -77,8 +78,7 @@ _COUNTS: Final = {"times"}
 _LOOKED_UP: Final = ("phone", "number", "tag", "body", "template", "client", "sender", "key")
 
 
-@dataclass(slots=True, eq=False)
-class _Rule:
+class _Rule(msgspec.Struct, eq=False):
     node: Node
     asks: dict[str, Any]
     decides: set[tuple[str, ...]]

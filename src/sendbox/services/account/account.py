@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from sendbox.engine.classes import dataclass
+import msgspec
+
 from sendbox.engine.part import Part
 from sendbox.services.account.keys import DEFAULT_SUBID, Billing, Key, SubKeys, SubKeySpec
 from sendbox.services.account.orders import Orders
@@ -21,8 +22,7 @@ if TYPE_CHECKING:
     from sendbox.services import ports
 
 
-@dataclass(frozen=True, slots=True)
-class AccountSpec:
+class AccountSpec(msgspec.Struct, frozen=True):
     """The account a world starts with. Money in millionths of the currency's unit (1 EUR = 1_000_000).
 
     `senders` maps families of channels to registered senders, or is "any". `templates` are records as §2.5

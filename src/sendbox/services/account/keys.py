@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-from sendbox.engine.classes import dataclass
+import msgspec
+
 from sendbox.engine.draws import uuid_text
 from sendbox.engine.journal import CODE, enter
 
@@ -19,8 +20,7 @@ if TYPE_CHECKING:
 enter("key", "listed", "order")
 
 
-@dataclass(frozen=True, slots=True)
-class SubKeySpec:
+class SubKeySpec(msgspec.Struct, frozen=True):
     """A sub-key `<world>~<name>` that exists from the start (§2.5, A32). `credit` in millionths, of its own balance.
 
     None keeps the value of an existing key, or the default.
@@ -35,8 +35,7 @@ class SubKeySpec:
     default_callback_url: str | None = None
 
 
-@dataclass(slots=True)
-class Key:
+class Key(msgspec.Struct):
     """One key of a world and its settings. `default_callback_secret` signs deliveries (A21).
 
     `billing` is its own balance and lists, None if it shares those of the account. A disabled key is denied.

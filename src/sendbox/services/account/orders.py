@@ -15,11 +15,12 @@ an end, and the fee is not paid back (A61). A pair that is not in the table rais
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final, Literal, Protocol
 
-from sendbox.engine.classes import dataclass
+import msgspec
+from msgspec.structs import asdict
+
 from sendbox.engine.draws import uuid_text
 from sendbox.engine.durations import DAY
 from sendbox.engine.journal import CODE
@@ -37,8 +38,7 @@ _MONTHS: Final = {"month": 1, "year": 12}
 POOL: Final = 10
 
 
-@dataclass(frozen=True, slots=True)
-class Price:
+class Price(msgspec.Struct, frozen=True):
     """A price in one currency, in its units. `min_interval` is the interval that is paid at a time, else a month."""
 
     setup: float
@@ -56,8 +56,7 @@ class Price:
         return {name: value for name, value in asdict(self).items() if value is not None}
 
 
-@dataclass(frozen=True, slots=True)
-class Service:
+class Service(msgspec.Struct, frozen=True):
     """One variant of the catalog. `delay` is how many days pass until an order of it is active.
 
     `pool` is the beginning of the numbers that are assigned, "" if the customer supplies the subject. `kind` says
@@ -148,8 +147,7 @@ class NoCredit(Exception):
     """The balance cannot pay the fee."""
 
 
-@dataclass(slots=True, eq=False)
-class Order:
+class Order(msgspec.Struct, eq=False):
     """One order. `fee` in millionths of the currency it was paid in."""
 
     id: str

@@ -9,11 +9,11 @@ from __future__ import annotations
 import re
 from ast import literal_eval
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 from urllib.parse import parse_qs
 
 import orjson
+from msgspec.structs import replace
 
 from sendbox.contract.findings import show
 from sendbox.engine import bounds

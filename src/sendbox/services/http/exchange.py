@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
-from dataclasses import field
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-from sendbox.engine.classes import dataclass
+import msgspec
+
 from sendbox.engine.commands.requests import JSON_TYPE
 
 if TYPE_CHECKING:
@@ -45,8 +45,7 @@ def header(headers: Iterable[tuple[bytes, bytes]], name: bytes) -> bytes | None:
     return None
 
 
-@dataclass(slots=True)
-class Exchange:
+class Exchange(msgspec.Struct):
     """One call: the request, its route and world, and the remarks made while it is handled.
 
     `headers` with lower-case names, those that have a part in the answer, `query` raw, `origin` the scheme and
@@ -62,14 +61,14 @@ class Exchange:
     origin: str
     contract: Contract
     #: what stands in the path, by the names in the route's
-    params: Mapping[str, str] = field(default_factory=dict)
+    params: Mapping[str, str] = msgspec.field(default_factory=dict)
     #: the answer that `record` can make again
     remade: Answer | None = None
     #: the call as the journal will keep it, None for what has no entry of its own
     record: RequestRecord | None = None
     #: how many entries the journal had when it came
     entries: int = 0
-    advice: list[Advice] = field(default_factory=list)
+    advice: list[Advice] = msgspec.field(default_factory=list)
     #: what the journal says of a call that was accepted nevertheless
     findings: Sequence[Finding] = ()
     #: the canonical request without callback, once it was accepted
@@ -99,8 +98,7 @@ class Exchange:
         return header(self.headers, name)
 
 
-@dataclass(slots=True)
-class Answer:
+class Answer(msgspec.Struct):
     """The answer to a call: status, body and content type.
 
     A handler with a lot of work gives back `work`, which pauses now and then and returns the real answer.
@@ -132,8 +130,7 @@ Refusal = Callable[[int, str], Answer]
 Auth = Literal["header", "header-or-query", "header-or-token", "form", "none"]
 
 
-@dataclass(frozen=True, slots=True)
-class Tokens:
+class Tokens(msgspec.Struct, frozen=True):
     """Tokens that stand in for a key: a world gave them out, and they carry its tag (§5.3).
 
     `preload` imports the modules that read tokens, off the event loop. `given` is the token in a body, or None;
@@ -153,8 +150,7 @@ class Tokens:
         return self.given(body) if header(call.headers, b"x-api-key") is None else None
 
 
-@dataclass(frozen=True, slots=True)
-class Whose:
+class Whose(msgspec.Struct, frozen=True):
     """The way to the world of a call without credentials: a name in its body that carries the world's tag.
 
     `unknown` is the reason why a call reached no world, and the way to fix it.
@@ -164,8 +160,7 @@ class Whose:
     unknown: tuple[str, str]
 
 
-@dataclass(frozen=True, slots=True)
-class Route:
+class Route(msgspec.Struct, frozen=True):
     """A row of an interface: everything that serving, documenting and checking it needs.
 
     `request`, `query` and the values of `responses` are schema references (`sending.json#/$defs/Message`), None where
@@ -186,7 +181,7 @@ class Route:
     request: str | None = None
     request_type: str = "application/json"
     query: str | None = None
-    responses: Mapping[int, str | None] = field(default_factory=dict)
+    responses: Mapping[int, str | None] = msgspec.field(default_factory=dict)
     interface: str = "sending"
     assumed: tuple[str, ...] = ()
     #: what stands in for the key, where something may

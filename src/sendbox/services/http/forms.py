@@ -6,9 +6,10 @@ Text is UTF-8 whichever charset a header names; a `%` that does not begin an esc
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from typing import TYPE_CHECKING, Final, TypeVar
 from urllib.parse import unquote_to_bytes
+
+from msgspec.structs import replace
 
 from sendbox.contract.findings import QUOTED, show
 from sendbox.contract.parse import GZIP

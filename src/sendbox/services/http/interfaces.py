@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
-from sendbox.engine.classes import dataclass
+import msgspec
 
 if TYPE_CHECKING:
     from sendbox.contract.validators import Contract
@@ -13,8 +13,7 @@ if TYPE_CHECKING:
     from sendbox.services.http.exchange import Answer, Refusal, Refused
 
 
-@dataclass(frozen=True, slots=True)
-class Interface:
+class Interface(msgspec.Struct, frozen=True):
     """An interface as a whole: its name, how its paths begin, and its refusal of a path that it does not have."""
 
     name: str
@@ -22,8 +21,7 @@ class Interface:
     error: Refusal
 
 
-@dataclass(frozen=True, slots=True)
-class Link:
+class Link(msgspec.Struct, frozen=True):
     """An address that anyone may open; its parameter `code` carries the tag of the world that gave it out.
 
     `known` says whether a world has it; `follow` takes the world, the code, whether it counts, and the query.
@@ -47,8 +45,7 @@ class Incoming(NamedTuple):
     give_up: Callable[[], None]
 
 
-@dataclass(frozen=True, slots=True)
-class Upload:
+class Upload(msgspec.Struct, frozen=True):
     """An address that takes a body and reads it as it comes; the parameter `address` carries the tag of the world.
 
     `receive` begins to take one in, which has at most `longest` bytes. `lost` refuses an address that is of no world,

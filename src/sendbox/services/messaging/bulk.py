@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import field
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from sendbox.engine.classes import dataclass
+import msgspec
+
 from sendbox.engine.journal import CODE
 from sendbox.engine.remarks import Finding
 from sendbox.services import limits
@@ -58,8 +58,7 @@ class Decoded(NamedTuple):
 Decoder = Callable[["World", "Bulk", bytes], Decoded]
 
 
-@dataclass(slots=True, eq=False, repr=False)
-class Line:
+class Line(msgspec.Struct, eq=False):
     """The fate of one line, counted from 1: the request it became, or None and the findings."""
 
     bulk: Bulk
@@ -69,8 +68,7 @@ class Line:
     advice: Sequence[Advice]
 
 
-@dataclass(slots=True, eq=False, repr=False)
-class Bulk:
+class Bulk(msgspec.Struct, eq=False):
     """One upload. `state` is `issued`, `uploading`, `stored` or `done`; `accepted` and `skipped` count lines."""
 
     bulk_id: str
@@ -86,9 +84,9 @@ class Bulk:
     accepted: int = 0
     skipped: int = 0
     #: the compressed blocks that were not read yet, last one first
-    blocks: list[bytes] = field(default_factory=list)
+    blocks: list[bytes] = msgspec.field(default_factory=list)
     #: the lines of the block that is being read, last one first
-    pending: list[bytes] = field(default_factory=list)
+    pending: list[bytes] = msgspec.field(default_factory=list)
     #: the number of the line that was read last
     line: int = 0
 

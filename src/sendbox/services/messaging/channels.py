@@ -6,10 +6,10 @@ To add a channel, add its row, and what reads the fields of its step (`http/send
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import field
 from typing import TYPE_CHECKING, Any, Final
 
-from sendbox.engine.classes import dataclass
+import msgspec
+
 from sendbox.services.messaging.results import ACCEPTED, ATTEMPT_READABLE, ATTEMPT_SMS, STATES
 
 if TYPE_CHECKING:
@@ -29,8 +29,7 @@ OLD_TEMPLATE_NAMES: Final = {
 _SENDER_ID: Final = "109876543210987"
 
 
-@dataclass(frozen=True, slots=True)
-class Channel:
+class Channel(msgspec.Struct, frozen=True):
     """One channel. `family` is what prices, senders, phones and incoming events call it (§6 `gateway`).
 
     `lifecycle` is the table of its attempts, `condition` the default `ttl_condition` and `assumed` the assumption that
@@ -58,7 +57,7 @@ class Channel:
     buttons: frozenset[str] = frozenset()
     contents: frozenset[str] = frozenset()
     setting: str = ""
-    least: Mapping[str, Any] = field(default_factory=dict)
+    least: Mapping[str, Any] = msgspec.field(default_factory=dict)
 
     @property
     def numeric(self) -> bool:

@@ -258,7 +258,7 @@ class Simulator:
         carrier = message.submission.carrier
         if carrier is None or carrier.goal is None:
             return rules
-        decided = Rule(carrier.rule, path=Path(goal=carrier.goal), name=carrier.rule)
+        decided = Rule(key=carrier.rule, path=Path(goal=carrier.goal), name=carrier.rule)
         return [*(r for r in rules if r.id is not None), decided, *(r for r in rules if r.id is None)]
 
     def case(self, attempt: Attempt, now: int) -> Case:

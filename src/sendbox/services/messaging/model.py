@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-from sendbox.engine.classes import dataclass
+import msgspec
 
 if TYPE_CHECKING:
     from sendbox.engine.delivery.batches import Target
@@ -26,8 +26,7 @@ _SHORT: Final = 8
 CONDITIONS: Final = ("sent", "delivered", "seen")
 
 
-@dataclass(slots=True)
-class Step:
+class Step(msgspec.Struct):
     """One flow step (§2.2), its sender resolved against the root's. `ttl` in milliseconds, None = no TTL.
 
     It may belong to many messages, and never changes. `Send.text` is its text: with `inherits` that of the root.
@@ -55,8 +54,7 @@ class Step:
         return [button for part in holders for button in part.get("buttons", ()) if button["type"] == "reply"]
 
 
-@dataclass(frozen=True, slots=True)
-class Shortening:
+class Shortening(msgspec.Struct, frozen=True):
     """`params._url` (§2.1). `expires_at` in Unix seconds, None = 7 days after sending."""
 
     type: Literal["full", "all"] = "full"
@@ -66,8 +64,7 @@ class Shortening:
     expires_at: int | None = None
 
 
-@dataclass(slots=True)
-class Recipient:
+class Recipient(msgspec.Struct):
     """One item of `to`: `number` as normalized (digits), or the raw text with `valid` False (A14)."""
 
     number: str
@@ -80,8 +77,7 @@ def _place(raw: bytes, part: bytes) -> int | None:
     return None if first < 0 else first << _LENGTH | len(part)
 
 
-@dataclass(slots=True)
-class Send:
+class Send(msgspec.Struct):
     """One Message object (§2.1) as messaging takes it. `at` is virtual milliseconds from `datetime`, None = now."""
 
     #: none once the messages are made
@@ -140,8 +136,7 @@ class Send:
         return self.body if step.inherits else step.body
 
 
-@dataclass(frozen=True, slots=True)
-class PhoneSpec:
+class PhoneSpec(msgspec.Struct, frozen=True):
     """An entry of `phones`: handsets whose number matches. `channels` None = every channel; the first match wins."""
 
     number: Pattern

@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from sendbox.engine.classes import dataclass
+import msgspec
+
 from sendbox.engine.durations import iso
 from sendbox.engine.journal import CODE
 from sendbox.services.messaging.channels import LEGAL
@@ -57,8 +58,7 @@ def named(entry: Mapping[str, Any]) -> str:
     return " ".join(filter(None, where)) or "everything"
 
 
-@dataclass(frozen=True, slots=True)
-class Outage:
+class Outage(msgspec.Struct, frozen=True):
     """An outage as a scenario describes it; `lasts` in milliseconds.
 
     `channels` None = all of them. `countries` are ISO codes and None = everywhere; `network` is an MNC in them, None =
@@ -93,8 +93,7 @@ class Outage:
         return self.share is None or chooser.draw(self.key, phone, 0).below(self.share, "share")
 
 
-@dataclass(slots=True, eq=False)
-class Current:
+class Current(msgspec.Struct, eq=False):
     """An outage that has begun. `what` is how the journal shows it."""
 
     outage: Outage

@@ -9,11 +9,11 @@ from __future__ import annotations
 import struct
 from array import array
 from collections.abc import Sequence
-from dataclasses import field
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
-from sendbox.engine.classes import dataclass
+import msgspec
+
 from sendbox.engine.draws import UNSEEDED, Chooser, Naming, uuid_text
 from sendbox.engine.journal import enter
 from sendbox.engine.keeping.kept import Kept
@@ -109,8 +109,7 @@ class Request:
         return _base_id(self.naming, self.digest, self.equal, index)
 
 
-@dataclass(slots=True, eq=False, repr=False)
-class Submission:
+class Submission(msgspec.Struct, eq=False):
     """One Message object of an accepted request. `ordinal` counts the world's messages; the first recipient has it."""
 
     send: Send
@@ -160,8 +159,7 @@ class Submission:
         return self.request.message_id(place)
 
 
-@dataclass(slots=True, eq=False, repr=False)
-class Message:
+class Message(msgspec.Struct, eq=False):
     """One recipient's message. `last` is the newest attempt, attempts are linked by `previous`."""
 
     submission: Submission
@@ -233,8 +231,7 @@ class Message:
         return STATES[best]
 
 
-@dataclass(slots=True, eq=False, repr=False)
-class Attempt:
+class Attempt(msgspec.Struct, eq=False):
     """One flow step tried for one message. `plan` is its whole path, None when it was dropped or has ended."""
 
     message: Message
@@ -355,8 +352,7 @@ class Attempt:
         self.extra[name] = value
 
 
-@dataclass(slots=True, eq=False, repr=False)
-class Inbound:
+class Inbound(msgspec.Struct, eq=False):
     """A message from a phone. `message` is set when it replies to one of ours."""
 
     at: int
@@ -370,8 +366,7 @@ class Inbound:
     canonical: str | None = None
 
 
-@dataclass(slots=True, eq=False, repr=False)
-class Link:
+class Link(msgspec.Struct, eq=False):
     """A short link of one message (§2.1). `expires_at` in virtual milliseconds, `clicks` the instants of its GETs."""
 
     code: str
@@ -379,11 +374,10 @@ class Link:
     url: str
     message: Message
     expires_at: int
-    clicks: list[int] = field(default_factory=list)
+    clicks: list[int] = msgspec.field(default_factory=list)
 
 
-@dataclass(slots=True, eq=False, repr=False)
-class Accepted:
+class Accepted(msgspec.Struct, eq=False):
     """The answer of `World.accept`: ids of the request, of each submission, and of each recipient (None = rejected).
 
     `findings` say why recipients were rejected.
@@ -396,12 +390,11 @@ class Accepted:
     findings: list[Finding]
 
 
-@dataclass(slots=True, eq=False, repr=False)
-class Rows:
+class Rows(msgspec.Struct, eq=False):
     """The messages of a world that have a row, oldest first, and the instants from which they have it."""
 
-    at: array[int] = field(default_factory=lambda: array("q"))
-    messages: Kept[Message] = field(default_factory=Kept)
+    at: array[int] = msgspec.field(default_factory=lambda: array("q"))
+    messages: Kept[Message] = msgspec.field(default_factory=Kept)
 
     def add(self, messages: Sequence[Message], now: int) -> None:
         """Messages of one submission are about to be handed over, or refused, for the first time."""

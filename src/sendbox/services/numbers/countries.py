@@ -8,15 +8,15 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING
 
-from sendbox.engine.classes import dataclass
+import msgspec
+
 from sendbox.services.numbers.plan import codes, territories
 
 if TYPE_CHECKING:
     from sendbox.engine.draws import Chooser
 
 
-@dataclass(frozen=True, slots=True)
-class Country:
+class Country(msgspec.Struct, frozen=True):
     """A country, or a service without one (`iso` `001`).
 
     `code` is the calling code (`420`; `1` for all of North America), `mcc` and `mncs` its mobile country code and the

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Protocol
 
-from sendbox.engine.classes import dataclass
+import msgspec
+
 from sendbox.services.numbers.countries import country
 
 
@@ -16,8 +17,7 @@ class About(Protocol):
         """A field as texts."""
 
 
-@dataclass(frozen=True, slots=True)
-class Located:
+class Located(msgspec.Struct, frozen=True):
     """The phone's country is one of those with these ISO codes."""
 
     countries: tuple[str, ...]

@@ -7,11 +7,11 @@ UTC, half an hour, a day or a month, and exists only when something happened in 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import field
 from typing import TYPE_CHECKING, Any, Final
 
+import msgspec
+
 from sendbox.engine.bounds import END
-from sendbox.engine.classes import dataclass
 from sendbox.engine.durations import DAY, MINUTE, instant, iso
 from sendbox.services.numbers.countries import country
 from sendbox.services.partner.partner import Partner
@@ -38,8 +38,7 @@ USUAL: Final = {
 DIMENSIONS: Final = {**USUAL, "COUNTRY": "country", "PHONE": "phone_number"}
 
 
-@dataclass(frozen=True, slots=True)
-class Query:
+class Query(msgspec.Struct, frozen=True):
     """The query of a call: a period (`end` is outside), its granularity, and the account whose messages count.
 
     `phone_numbers` and `countries` (ISO codes) None mean all. `metrics` and `dimensions` are fields of the points, and
@@ -54,7 +53,7 @@ class Query:
     countries: frozenset[str] | None = None
     metrics: tuple[str, ...] = (*OF_CONVERSATIONS.values(), *OF_TEMPLATES.values())
     dimensions: tuple[str, ...] = tuple(USUAL.values())
-    only: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    only: Mapping[str, frozenset[str]] = msgspec.field(default_factory=dict)
 
 
 def messages(world: World, query: Query) -> list[dict[str, Any]]:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any, Final, TypeVar
 
 import orjson
+from msgspec.structs import replace
 
 from sendbox.engine.texts import Pattern
 from sendbox.scenario.keys.timeline import Happening
@@ -83,8 +83,8 @@ def _rule(kind: type[R], node: Node, reader: Reader, asks: Asks) -> R:
     """A rule of reviews or signups."""
     after, times = node.get("after"), node.get("times")
     rule = kind(
-        _key(node),
-        compile_when(node, reader, asks),
+        key=_key(node),
+        when=compile_when(node, reader, asks),
         after=None if after is None else reader.span(after),
         times=None if times is None else whole(times),
         reason=text_of(node.get("reason")),

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from sendbox.engine.classes import dataclass
+import msgspec
+
 from sendbox.engine.delivery.batches import EventKind
 from sendbox.engine.journal import enter
 from sendbox.engine.rules.conditions import Case
@@ -33,8 +34,7 @@ class Failure(Exception):
         self.assumed = assumed
 
 
-@dataclass(slots=True, eq=False)
-class Signup:
+class Signup(msgspec.Struct, eq=False):
     """One embedded signup (§4.3, A38, A46). `expires_at` in virtual milliseconds: its token lives until then (§8).
 
     `name` is the text that its id was made of, unsalted: the same in every world (digest). `details` are the optional
@@ -79,8 +79,7 @@ class Signup:
         return [] if self.ended else ["fail"] if self.finishing else ["complete", "fail"]
 
 
-@dataclass(slots=True, eq=False)
-class BusinessAccount:
+class BusinessAccount(msgspec.Struct, eq=False):
     """A client's business account at the provider (A39, A40). `id` is the `waba_id`, elsewhere called `chatapp_id`."""
 
     id: str
@@ -94,8 +93,7 @@ class BusinessAccount:
     analytics: bool = False
 
 
-@dataclass(slots=True, eq=False)
-class BusinessNumber:
+class BusinessNumber(msgspec.Struct, eq=False):
     """A number of a business account (§2.5, A44). `id` is the Phone Number ID, the sender of chatapp steps (§2.2)."""
 
     id: str
@@ -111,8 +109,7 @@ class BusinessNumber:
         return self.status in SENDING_NUMBERS
 
 
-@dataclass(slots=True, eq=False)
-class Onboarding:
+class Onboarding(msgspec.Struct, eq=False):
     """The notification of a signup: one POST for each of its states (§6, A24). `fields` as they were then."""
 
     signup: Signup
@@ -125,8 +122,7 @@ class Onboarding:
         return self.signup.reason if self.fields["status"] == "failed" else None
 
 
-@dataclass(slots=True, eq=False)
-class Notice:
+class Notice(msgspec.Struct, eq=False):
     """A text on a handset that is not a message of the account: a code from the provider (A41)."""
 
     at: int

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-from sendbox.engine.classes import dataclass
+import msgspec
+
 from sendbox.engine.durations import Span
 from sendbox.engine.rules.book import Rulebook
 from sendbox.engine.rules.conditions import Case
@@ -18,8 +19,7 @@ if TYPE_CHECKING:
     from sendbox.engine.draws import Draw
 
 
-@dataclass(frozen=True, slots=True)
-class ReviewRule(AnyRule):
+class ReviewRule(AnyRule, frozen=True, kw_only=True):
     """A rule for the review of a template (A43). `after` None means the usual delay."""
 
     SUBJECT = "template"
@@ -29,8 +29,7 @@ class ReviewRule(AnyRule):
     reason: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class SignupRule(AnyRule):
+class SignupRule(AnyRule, frozen=True, kw_only=True):
     """A rule for the end of a signup once the client has finished (A46): the time, and whether it fails."""
 
     SUBJECT = "client"
@@ -41,8 +40,8 @@ class SignupRule(AnyRule):
 
 
 #: What holds where no rule of the scenario applies.
-_REVIEW: Final = ReviewRule("review")
-_SIGNUP: Final = SignupRule("signup")
+_REVIEW: Final = ReviewRule(key="review")
+_SIGNUP: Final = SignupRule(key="signup")
 
 
 class Reviews(Rulebook[ReviewRule]):
@@ -90,8 +89,7 @@ def _time(span: Span, drawn: Draw) -> int:
     return span.low if span.low == span.high else drawn.interval(span.low, span.high, "after")
 
 
-@dataclass(frozen=True, slots=True)
-class NumberSpec:
+class NumberSpec(msgspec.Struct, frozen=True):
     """A number of a business account that is there from the start."""
 
     phone_number: str
@@ -101,8 +99,7 @@ class NumberSpec:
     quality: str = "GREEN"
 
 
-@dataclass(frozen=True, slots=True)
-class BusinessSpec:
+class BusinessSpec(msgspec.Struct, frozen=True):
     """A business account that is connected from the start."""
 
     id: str
@@ -111,8 +108,7 @@ class BusinessSpec:
     numbers: tuple[NumberSpec, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class PartnerSpec:
+class PartnerSpec(msgspec.Struct, frozen=True):
     """All of `partner:`. `library` holds templates of the provider's library, beside the built-in ones (§4.3)."""
 
     accounts: tuple[BusinessSpec, ...] = ()

@@ -9,9 +9,8 @@ import re
 from collections.abc import Iterator
 from typing import Any, Final
 
+import msgspec
 import orjson
-
-from sendbox.engine.classes import dataclass
 
 SECTION: Final = "§2.2"
 #: a variable of a text, numbered or named: `{{1}}`, `{{name}}`
@@ -29,8 +28,7 @@ _BUTTON_KEYS: Final[dict[str, tuple[str, ...]]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Problem:
+class Problem(msgspec.Struct, frozen=True):
     """A parameter that does not fit its template, with the reason; `path` is relative to the step (`params[1]`)."""
 
     path: str
@@ -44,8 +42,7 @@ def misfit(path: str, rule: str, text: str) -> Problem:
     return Problem(path, rule, f"{text} ({SECTION})")
 
 
-@dataclass(frozen=True, slots=True)
-class Button:
+class Button(msgspec.Struct, frozen=True):
     """A button of a template: `keys` its parameter may have (empty: static), `required` whether it must be given.
 
     `leads` is the address, with its variable, or the phone number that it leads to.

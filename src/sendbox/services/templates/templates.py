@@ -11,7 +11,8 @@ import re
 from collections.abc import Iterator
 from typing import Any, Final
 
-from sendbox.engine.classes import dataclass
+import msgspec
+
 from sendbox.services.templates.buttons import (
     VARIABLE,
     Button,
@@ -39,8 +40,7 @@ _EXTENSIONS: Final = {
 _HEADERS: Final = ("text", "image", "video", "document", "location", "product")
 
 
-@dataclass(slots=True)
-class TemplateUse:
+class TemplateUse(msgspec.Struct):
     """The use of a template by a `chatapp_template` step (§2.2): values as the client gave them, aliases replaced."""
 
     name: str
@@ -52,8 +52,7 @@ class TemplateUse:
     lto: list[Any] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Template:
+class Template(msgspec.Struct, frozen=True):
     """A compiled template (§2.5).
 
     `variables` in the order in which values are given, `named` when they are not numbers. `header` is the kind of

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-from sendbox.engine.classes import dataclass
 from sendbox.engine.rules.book import Rulebook
 from sendbox.engine.rules.conditions import Case
 from sendbox.engine.rules.rule import Rule as AnyRule
@@ -19,8 +18,7 @@ RANDOM: Final = "random"
 _NO_RULE: Final = "verify"
 
 
-@dataclass(frozen=True, slots=True)
-class VerifyRule(AnyRule):
+class VerifyRule(AnyRule, frozen=True, kw_only=True):
     """One entry of `verify: rules`.
 
     `code` is six digits or `RANDOM`, `sms` the result of its SMS, `limited` False lifts the limits (A53);

@@ -12,8 +12,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+import msgspec
+
 from sendbox.engine.answer import moment
-from sendbox.engine.classes import dataclass
 from sendbox.engine.journal import enter
 from sendbox.engine.lifecycle import Lifecycle
 from sendbox.services import limits
@@ -54,8 +55,7 @@ VALIDATION: Final = Lifecycle(
 )
 
 
-@dataclass(slots=True, eq=False)
-class Session:
+class Session(msgspec.Struct, eq=False):
     """One validation session. Instants in virtual milliseconds.
 
     `key` is the id of the key that it was made with, `message` the SMS that carries the code, `rules` the names of the

@@ -11,9 +11,9 @@ from collections.abc import Generator, Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal
 
+import msgspec
 import orjson
 
-from sendbox.engine.classes import dataclass
 from sendbox.engine.commands.requests import compact
 from sendbox.engine.durations import DAY, instant, iso, show
 from sendbox.engine.journal import CODE
@@ -60,8 +60,7 @@ class LimitReached(Exception):
         )
 
 
-@dataclass(slots=True, eq=False)
-class Code:
+class Code(msgspec.Struct, eq=False):
     """An SMS with a code, as messaging carries it: not a message of the client. `token` is its session's."""
 
     verify: Verify

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import ClassVar, Final
 
-from sendbox.engine.classes import dataclass
 from sendbox.engine.delivery.faults.fault import WebhookFault
 from sendbox.engine.forms import either, whole, word
 
@@ -12,8 +11,7 @@ from sendbox.engine.forms import either, whole, word
 SILENCES: Final = ("timeout", "refused", "closed")
 
 
-@dataclass(frozen=True, slots=True)
-class Answer(WebhookFault):
+class Answer(WebhookFault, frozen=True):
     """`by` is a status, or a word for why there is none."""
 
     by: str | int = 200

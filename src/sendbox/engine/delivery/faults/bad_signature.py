@@ -12,10 +12,9 @@ if TYPE_CHECKING:
 _UNSIGNED: Final = "nothing is signed here: the target has no secret, so no signature can be wrong (A21)"
 
 
-class BadSignature(WebhookFault):
+class BadSignature(WebhookFault, frozen=True):
     """On every try."""
 
-    __slots__ = ()
     kind: ClassVar = "bad_signature"
     examples: ClassVar = {"bad_signature": "the request is signed with another secret than the account's"}
 

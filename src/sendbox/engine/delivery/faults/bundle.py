@@ -8,10 +8,9 @@ from sendbox.engine.delivery.faults.fault import Timed
 from sendbox.engine.forms import window
 
 
-class Bundle(Timed):
+class Bundle(Timed, frozen=True):
     """`after` is how long they are gathered."""
 
-    __slots__ = ()
     kind: ClassVar = "bundle"
     bare: ClassVar = False
     gathers: ClassVar = True

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar, Final
 
-from sendbox.engine.classes import dataclass
 from sendbox.engine.delivery.faults.fault import Spoilt, WebhookFault
 from sendbox.engine.forms import text
 
@@ -14,8 +13,7 @@ if TYPE_CHECKING:
 _NO_BODY: Final = "a GET has no body, so no content type can be wrong (A69)"
 
 
-@dataclass(frozen=True, slots=True)
-class ContentType(WebhookFault):
+class ContentType(WebhookFault, frozen=True):
     """The body stays as it is."""
 
     says: str = ""

@@ -8,10 +8,9 @@ from sendbox.engine.delivery.faults.fault import FaultyDelivery, Timed, Way
 from sendbox.engine.forms import span
 
 
-class Delay(Timed):
+class Delay(Timed, frozen=True):
     """Meanwhile it waits."""
 
-    __slots__ = ()
     kind: ClassVar = "delay"
     bare: ClassVar = False
     value: ClassVar = span("The batch is sent that much later.")

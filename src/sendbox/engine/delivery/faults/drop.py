@@ -7,10 +7,9 @@ from typing import ClassVar
 from sendbox.engine.delivery.faults.fault import FaultyDelivery, Way, WebhookFault
 
 
-class Drop(WebhookFault):
+class Drop(WebhookFault, frozen=True):
     """With all its tries."""
 
-    __slots__ = ()
     kind: ClassVar = "drop"
     examples: ClassVar = {"drop": "the batch is never delivered; no try is made"}
 

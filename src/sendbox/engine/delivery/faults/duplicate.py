@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from sendbox.engine.classes import dataclass
 from sendbox.engine.delivery.faults.fault import FaultyDelivery, Way, WebhookFault, shown
 from sendbox.engine.faults.fault import AT_ONCE
 from sendbox.engine.forms import mapping, span, whole, word
@@ -13,8 +12,7 @@ if TYPE_CHECKING:
     from sendbox.engine.durations import Span
 
 
-@dataclass(frozen=True, slots=True)
-class Duplicate(WebhookFault):
+class Duplicate(WebhookFault, frozen=True):
     """`times` copies, `after` lies between one and the next; each has an `id` of its own where that is `new`."""
 
     after: Span = AT_ONCE

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, Protocol
 
-from sendbox.engine.classes import dataclass
 from sendbox.engine.delivery.batches import Delivery, Outlet, Target
 from sendbox.engine.durations import Span, show
 from sendbox.engine.faults.fault import AT_ONCE, Fault
@@ -73,7 +72,7 @@ class Spoilt(NamedTuple):
 NOT_SPOILT: Final = Spoilt()
 
 
-class WebhookFault(Fault):
+class WebhookFault(Fault, frozen=True):
     """A fault that happens to an event on its way to the target.
 
     `split`: the event travels alone. `racing`: it meets only what happens before the answer of its own request.
@@ -81,7 +80,6 @@ class WebhookFault(Fault):
     are gathered before anything is sent; `places` > 0: each of them draws one of so many places.
     """
 
-    __slots__ = ()
     split: ClassVar[bool] = False
     racing: ClassVar[bool] = False
     follows: ClassVar[bool] = False
@@ -148,8 +146,7 @@ def shown(span: Span) -> str:
     return show(span.low) if span.low == span.high else f"{show(span.low)}..{show(span.high)}"
 
 
-@dataclass(frozen=True, slots=True)
-class Timed(WebhookFault):
+class Timed(WebhookFault, frozen=True):
     """A fault that takes a time."""
 
     after: Span = AT_ONCE

@@ -7,10 +7,9 @@ from typing import ClassVar
 from sendbox.engine.delivery.faults.fault import FaultyDelivery, Way, WebhookFault
 
 
-class Overtake(WebhookFault):
+class Overtake(WebhookFault, frozen=True):
     """Only what happens at the instant of the request can do that."""
 
-    __slots__ = ()
     kind: ClassVar = "overtake"
     racing: ClassVar = True
     lenient: ClassVar = True

@@ -13,10 +13,9 @@ if TYPE_CHECKING:
     from sendbox.engine.delivery.batches import Events
 
 
-class Reorder(Timed):
+class Reorder(Timed, frozen=True):
     """`after` is how long they are gathered."""
 
-    __slots__ = ()
     kind: ClassVar = "reorder"
     gathers: ClassVar = True
     places: ClassVar = 2**63

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
+from msgspec.structs import force_setattr
+
 from sendbox.engine.delivery.faults.delay import Delay, waits
 from sendbox.engine.delivery.faults.fault import FaultyDelivery, Spoilt, Way, WebhookFault
 
@@ -18,18 +20,25 @@ _DELAYED: Final = "delayed"
 _ONE_IS_ENOUGH: Final = ("split", "racing", "follows", "gathers", "lenient")
 
 
-class Several(WebhookFault):
+class Several(WebhookFault, frozen=True):
     """Faults that meet an event together: at most one says how it leaves, a delay comes before that, and others spoil
     its requests. It is called by the first of them.
     """
 
-    faults: tuple[WebhookFault, ...]
-    _delay: Delay | None
-    _main: WebhookFault | None
+    faults: tuple[WebhookFault, ...] = ()
+    _delay: Delay | None = None
+    _main: WebhookFault | None = None
+    kind: str = ""  # type: ignore[misc] # of the first of them; other faults have it from their class
+    places: int = 0  # type: ignore[misc] # as are these
+    split: bool = False  # type: ignore[misc]
+    racing: bool = False  # type: ignore[misc]
+    follows: bool = False  # type: ignore[misc]
+    gathers: bool = False  # type: ignore[misc]
+    lenient: bool = False  # type: ignore[misc]
 
-    def __init__(self, faults: tuple[WebhookFault, ...]) -> None:
+    def __post_init__(self) -> None:
+        faults = self.faults
         values = {
-            "faults": faults,
             "_delay": next((fault for fault in faults if isinstance(fault, Delay)), None),
             "_main": next((fault for fault in faults if leaves(fault)), None),
             "kind": faults[0].kind,
@@ -37,7 +46,7 @@ class Several(WebhookFault):
             **{name: any(getattr(fault, name) for fault in faults) for name in _ONE_IS_ENOUGH},
         }
         for name, value in values.items():
-            object.__setattr__(self, name, value)  # a fault is frozen
+            force_setattr(self, name, value)
 
     @property
     def after(self) -> Span:

@@ -7,10 +7,9 @@ from typing import ClassVar
 from sendbox.engine.delivery.faults.fault import WebhookFault
 
 
-class Split(WebhookFault):
+class Split(WebhookFault, frozen=True):
     """Nothing else happens to it."""
 
-    __slots__ = ()
     kind: ClassVar = "split"
     split: ClassVar = True
     examples: ClassVar = {"split": "each event is sent in a batch of its own"}

@@ -8,10 +8,9 @@ from sendbox.engine.delivery.faults.fault import FaultyDelivery, Timed, Way
 from sendbox.engine.forms import span
 
 
-class Stale(Timed):
+class Stale(Timed, frozen=True):
     """`after` is how much later than the newer one."""
 
-    __slots__ = ()
     kind: ClassVar = "stale"
     follows: ClassVar = True
     lenient: ClassVar = True

@@ -15,7 +15,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
 
-from sendbox.engine.classes import dataclass
+import msgspec
+
 from sendbox.engine.texts import Fake, Gap
 from sendbox.services.messaging.channels import ROWS
 from sendbox.services.messaging.content import links
@@ -52,8 +53,7 @@ GAPS: Final = {
 _OWN: Final = frozenset({"body", "message_id", "request_id"})
 
 
-@dataclass(slots=True, eq=False)
-class Prepared:
+class Prepared(msgspec.Struct, eq=False):
     """A step's text, the same for all recipients. `targets` are the addresses that were found; `count` the segments."""
 
     text: str

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final
 
-from sendbox.engine.classes import dataclass
+import msgspec
+from msgspec.structs import asdict
+
 from sendbox.engine.rules.conditions import choices, fits, quoted, several
 from sendbox.engine.texts import Pattern
 from sendbox.services.messaging.results import STATES
@@ -19,8 +21,7 @@ if TYPE_CHECKING:
 _ABSENT: Final = object()
 
 
-@dataclass(frozen=True, slots=True)
-class After:
+class After(msgspec.Struct, frozen=True):
     """The events that must have happened before; None = no condition.
 
     One earlier attempt of the message has a result in `result`, a channel in `channel`, and a `result_info` that
@@ -35,7 +36,7 @@ class After:
     @property
     def written(self) -> dict[str, object]:
         """All that is asked, as a scenario has it."""
-        return {field: getattr(self, field) for field in After.__slots__}
+        return asdict(self)
 
     def holds(self, case: Case) -> bool:
         """True if it happened; anything that the case leaves out did not happen."""
@@ -108,8 +109,7 @@ def _attempts_before(case: Case) -> Iterator[Attempt]:
         attempt = attempt.previous
 
 
-@dataclass(frozen=True, slots=True)
-class Payload:
+class Payload(msgspec.Struct, frozen=True):
     """Values at dotted paths inside the request's payload; strings are patterns."""
 
     wanted: tuple[tuple[tuple[str, ...], object], ...]

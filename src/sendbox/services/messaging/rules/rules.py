@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from sendbox.engine.classes import dataclass
+import msgspec
+
 from sendbox.engine.draws import UNSEEDED, Chooser
 from sendbox.engine.rules.book import Drawn, Rulebook
 from sendbox.engine.rules.rule import Rule as AnyRule
@@ -21,8 +22,7 @@ if TYPE_CHECKING:
     from sendbox.engine.texts import Text
 
 
-@dataclass(frozen=True, slots=True)
-class PathEntry:
+class PathEntry(msgspec.Struct, frozen=True):
     """One entry of `then`: the result reached, `after` the entry before, `info` the `result_info` (None = default)."""
 
     result: str
@@ -40,8 +40,7 @@ class Line(NamedTuple):
     purpose: str = "say"
 
 
-@dataclass(frozen=True, slots=True)
-class Reply:
+class Reply(msgspec.Struct, frozen=True):
     """The phone answers, `after` the attempt's `delivered`. `text` stands for the body where that has gaps to fill."""
 
     after: Span
@@ -49,8 +48,7 @@ class Reply:
     text: Text | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Click:
+class Click(msgspec.Struct, frozen=True):
     """The owner opens a link, `after` the attempt's `delivered`.
 
     `link` counts the links of the attempt's text from 1; None is the first of the message that works.
@@ -60,8 +58,7 @@ class Click:
     link: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Path:
+class Path(msgspec.Struct, frozen=True):
     """The results an attempt goes through, in order.
 
     `goal` is set instead of `entries` when the scenario names only a result (`then: delivered`): the default path and
@@ -86,8 +83,7 @@ class Path:
         return self.goal or (self.entries[-1].result if self.entries else "")
 
 
-@dataclass(frozen=True, slots=True)
-class Rule(AnyRule):
+class Rule(AnyRule, frozen=True, kw_only=True):
     """One entry of `attempts`.
 
     `mix` is a tuple of (path, weight), weights positive numbers. `nth` counts messages, `times` those that it decided.

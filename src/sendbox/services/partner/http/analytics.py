@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from base64 import b64encode
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import TYPE_CHECKING, Final
+
+from msgspec.structs import replace
 
 from sendbox.contract.findings import show
 from sendbox.engine.durations import DAY

@@ -12,9 +12,9 @@ from functools import lru_cache
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
+import msgspec
 import orjson
 
-from sendbox.engine.classes import dataclass
 from sendbox.engine.remarks import Advice, Finding
 from sendbox.services import limits
 from sendbox.services.advice import (
@@ -51,8 +51,7 @@ _LONGEST: Final = 1024
 _SENDER: Final = re.compile(r"[0-9]+|[^+\x00-\x1f][^\x00-\x1f]{0,10}")
 
 
-@dataclass(slots=True, eq=False, repr=False)
-class Root:
+class Root(msgspec.Struct, eq=False):
     """The data that the steps of one message use: the root's body and sender, and the lists for problems and advice."""
 
     path: str
