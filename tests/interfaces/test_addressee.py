@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from sendbox.engine.world import World
@@ -43,8 +45,8 @@ def test_the_first_number(body: bytes, query: bytes, expected: str) -> None:
 def test_a_token_names_its_phone() -> None:
     """A code is about the phone that it was sent to; a token of nobody's is about nobody."""
     world: World = make_world()
-    session = object.__new__(Session)
-    session.phone = "420777000109"
+    message: Any = None
+    session = Session("t", "420777000109", "123456", "k", message, {}, (), 0, 1)
     Verify.of(world).sessions["t"] = session
     about = next(route.about for route in ROUTES if route.operation == "verifyCode")
     assert about is not None
