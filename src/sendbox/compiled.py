@@ -15,7 +15,9 @@ from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
+import msgspec
 import orjson
+from msgspec.structs import asdict
 
 from sendbox import data
 from sendbox.services.tables import table
@@ -90,17 +92,36 @@ def node(value: Any) -> Any:
     kind = type(value)
     if not kind.__module__.startswith(_PACKAGE):
         raise TypeError(f"{value!r} cannot be kept: {kind} is not a class of this package")
+    arguments = _arguments_of_record(value) if isinstance(value, msgspec.Struct) else _arguments(value)
+    return {
+        "of": f"{kind.__module__}:{kind.__qualname__}",
+        **{name: node(argument) for name, argument in arguments.items()},
+    }
+
+
+def _arguments_of_record(record: msgspec.Struct) -> dict[str, Any]:
+    """The fields of a record that have not their defaults, without those that it works out itself."""
+    kind: Any = type(record)
+    names = kind.__struct_fields__
+    defaults = dict(zip(reversed(names), reversed(kind.__struct_defaults__), strict=False))
+    derived = getattr(kind, "DERIVED", ())
+    return {
+        name: value
+        for name, value in asdict(record).items()
+        if name not in derived and (name not in defaults or value != defaults[name])
+    }
+
+
+def _arguments(value: Any) -> dict[str, Any]:
+    """The arguments that make an object, without those that have their defaults."""
     arguments: dict[str, Any] = {}
-    for name, parameter in inspect.signature(kind).parameters.items():
+    for name, parameter in inspect.signature(type(value)).parameters.items():
         argument = getattr(value, name)
         if parameter.kind is parameter.VAR_KEYWORD:
             arguments |= argument
         elif argument != parameter.default:
             arguments[name] = argument
-    return {
-        "of": f"{kind.__module__}:{kind.__qualname__}",
-        **{name: node(argument) for name, argument in arguments.items()},
-    }
+    return arguments
 
 
 def _is_json(value: Any) -> bool:

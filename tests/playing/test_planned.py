@@ -8,13 +8,13 @@ from __future__ import annotations
 import ast
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import pytest
 import yaml
 from faker import Faker
+from msgspec.structs import replace
 
 from sendbox.engine import world as engine
 from sendbox.engine.draws import UNSEEDED, Chooser

@@ -147,6 +147,8 @@ class Rule(msgspec.Struct, frozen=True):
     #: what rules of the list may decide, each apart from the others; and the field that holds its cases' subject
     DECISIONS: ClassVar[tuple[str, ...]] = ("all",)
     SUBJECT: ClassVar[str] = ""
+    #: fields that follow from the others
+    DERIVED: ClassVar[tuple[str, ...]] = ("decides", "plain", "about")
 
     key: str
     when: When = ANY
