@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Final, Literal
 from sendbox.engine.bounds import HIGHEST
 from sendbox.engine.classes import dataclass
 from sendbox.engine.durations import duration
+from sendbox.options import OPTIONS
 from sendbox.runtime.callbacks import Callbacks, host_name
 
 if TYPE_CHECKING:
     from sendbox.engine.clock import Mode
 
-PORT: Final = 7357
+PORT: Final[int] = OPTIONS["port"].default
 #: What happens at a bound.
 WhenFull = Literal["refuse", "forget"]
 #: How a size is written: bytes, or with a unit of a thousand or of 1,024.
@@ -45,9 +46,9 @@ class Settings:
     reads them.
     """
 
-    host: str = "127.0.0.1"
+    host: str = OPTIONS["host"].default
     port: int = PORT
-    scenario: str | tuple[str, ...] = "default"
+    scenario: str | tuple[str, ...] = OPTIONS["scenario"].default
     assume: tuple[str, ...] = ()
     seed: int | str | None = None
     mode: Mode = "real"
@@ -57,23 +58,23 @@ class Settings:
     any_key: bool = False
     strict_keys: bool = False
     hints: bool = True
-    patience: float = 5.0
+    patience: float = duration(OPTIONS["patience"].default) / 1000
     quiet: float = 0.02
-    max_worlds: int = 10_000
+    max_worlds: int = OPTIONS["max_worlds"].default
     world_ttl: float | None = None
     keep_closed: int = 0
     max_rounds: int = 10_000
-    max_calls: int = 1_000
-    max_chain: int = 100
+    max_calls: int = OPTIONS["max_calls"].default
+    max_chain: int = OPTIONS["max_chain"].default
     max_instants: int = 100_000
     max_reach_ms: int = 400 * 86_400_000
     max_journal: int | None = None
     max_messages: int | None = None
     max_memory: int | None = None
-    when_full: WhenFull = "refuse"
-    shard: int = 0
+    when_full: WhenFull = OPTIONS["when_full"].default
+    shard: int = OPTIONS["shard"].default
     check_answers: bool = False
-    callbacks: Callbacks = field(default_factory=lambda: Callbacks.parse("private"))
+    callbacks: Callbacks = field(default_factory=lambda: Callbacks.parse(OPTIONS["callbacks"].default))
     callback_ca: str | None = None
     callback_insecure: bool = False
     hosts: frozenset[str] = frozenset()

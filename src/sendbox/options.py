@@ -1,0 +1,152 @@
+"""The options of a server, one row each: the command line, the environment, pytest and the documentation read them.
+
+It imports nothing of Sendbox, because every pytest session of an environment with Sendbox loads it.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final, NamedTuple
+
+
+class Numbers(NamedTuple):
+    """Whole numbers from the least one to the greatest, None: there is none."""
+
+    least: int
+    greatest: int | None = None
+
+
+class Option(NamedTuple):
+    """An option of `sendbox serve`: `max-worlds` is `--max-worlds`, and the variable SENDBOX_MAX_WORLDS."""
+
+    name: str
+    #: the name of a form (`FORMS` of `cli/main.py`), the words to choose from, or whole numbers
+    legal: str | tuple[str, ...] | Numbers
+    #: a sentence for people
+    words: str
+    #: as people write it
+    default: Any = None
+    #: its field of `Settings`, or of `Options` of `cli/serve.py`, where that has another name
+    renamed: str | None = None
+    #: the default of a test session, where the ini file (`sendbox_max_calls`) and the marker (`max_calls`) set it too
+    of_tests: str | None = None
+
+    @property
+    def field(self) -> str:
+        """Its field, which is also the argument of the marker."""
+        return self.renamed or self.name.replace("-", "_")
+
+    @property
+    def variable(self) -> str:
+        """Its variable of the environment."""
+        return f"SENDBOX_{self.name.upper().replace('-', '_')}"
+
+    @property
+    def ini(self) -> str:
+        """Its key of pytest's ini file."""
+        return f"sendbox_{self.field}"
+
+
+_PORT: Final = Numbers(0, 65535)
+_FROM_ONE: Final = Numbers(1)
+_ROWS: Final = (
+    Option("host", "text", "Address or name to listen on; 0.0.0.0 for all.", "127.0.0.1"),
+    Option("port", _PORT, "Port to listen on; 0 for any that is free.", 7357),
+    Option(
+        "scenario",
+        "scenarios",
+        "What worlds open with: a library name, or a file. May be repeated (with commas in the environment): "
+        "each is joined over the one before.",
+        "default",
+    ),
+    Option(
+        "assume", "assumptions", "A setting of assume, over those of the scenario: profile=careful. May be repeated."
+    ),
+    Option("watch", "flag", "Use changed scenario files, also those that they build on, for new worlds."),
+    Option("seed", "seed", "Number or text that everything random comes from.  [default: the scenario's]"),
+    Option(
+        "clock",
+        ("manual", "real", "auto"),
+        "manual stands still until moved, real runs, auto jumps to what is next.  [default: the scenario's, or real]",
+    ),
+    Option("start", "instant", "Time at which worlds begin, 2026-03-01T09:00:00Z.  [default: the scenario's, now]"),
+    Option(
+        "key",
+        "keys",
+        "API key to admit although it does not begin with test-. May be repeated (with commas in the environment).",
+        renamed="keys",
+    ),
+    Option("any-key", "flag", "Admit every API key; each opens a world of its own."),
+    Option("strict-keys", "flag", "Serve only worlds that control has opened: no call opens one."),
+    Option(
+        "public-url", "origin", "Origin of the addresses that are given out.  [default: that of the request that asks]"
+    ),
+    Option(
+        "hosts",
+        "hosts",
+        "Host names under which control and the pages are served beside local ones: a list with commas.",
+        "",
+    ),
+    Option("tls-cert", "file", "Serve https with this certificate (PEM, chain included)."),
+    Option("tls-key", "file", "The certificate's key (PEM)."),
+    Option("tls", ("self",), "self: serve https with a certificate made now."),
+    Option("ca-port", _PORT, "With --tls self: plain port that gives out the authority.  [default: --port + 1]"),
+    Option("max-worlds", _FROM_ONE, "Worlds open at once.", 10_000),
+    Option(
+        "world-ttl", "lifetime", "Real time without use after which a world ends and is forgotten; off: never.", "24h"
+    ),
+    Option("keep-closed", Numbers(0), "Closed worlds that control can still read; the oldest are forgotten.", 20),
+    Option("max-journal", _FROM_ONE, "Journal entries that a world keeps; the oldest are forgotten.  [default: all]"),
+    Option("max-messages", _FROM_ONE, "Messages that a world keeps; see --when-full.  [default: all]"),
+    Option(
+        "max-memory", "size", "Memory that the server may use, such as 512MB or 1GiB; see --when-full.  [default: all]"
+    ),
+    Option(
+        "when-full",
+        ("refuse", "forget"),
+        "At --max-messages and --max-memory: answer 503 to what would add to it, or forget the oldest that has ended.",
+        "refuse",
+    ),
+    Option(
+        "max-calls",
+        _FROM_ONE,
+        "Calls at one instant of a manual clock while webhooks are under way; more are a loop, which ends an advance.",
+        1_000,
+        of_tests="1000",
+    ),
+    Option(
+        "max-chain",
+        _FROM_ONE,
+        "Calls of a receiver, each because of a webhook of the one before; more are a loop, which ends an advance.",
+        100,
+        of_tests="100",
+    ),
+    Option(
+        "shard",
+        Numbers(0, 255),
+        "Number of this process among several behind a proxy; names that must be found without a key begin with it.",
+        0,
+    ),
+    Option(
+        "no-hints",
+        "off",
+        "Leave out the header Sendbox-Journal, which says where a call is explained.",
+        renamed="hints",
+    ),
+    Option("patience", "patience", "Real time that a receiver of webhooks has.", "5s", of_tests="5s"),
+    Option(
+        "callbacks",
+        "callbacks",
+        "Where webhooks may go: a list with commas of loopback, private, any, hosts, addresses, networks.",
+        "private",
+        of_tests="loopback",
+    ),
+    Option("coverage", "flag", "Keep what was tried in worlds that are closed, for /_sandbox/coverage."),
+    Option("callback-ca", "file", "Authorities to trust when webhooks go to https (PEM)."),
+    Option("callback-insecure", "flag", "Do not check the certificates of receivers."),
+    Option("log-format", ("text", "json"), "How lines of the log are written; json: an object on each line.", "text"),
+    Option("quiet", "flag", "Log warnings and errors only, after one line at the start.", renamed="only_warnings"),
+)
+#: The options by their fields, in the order in which help texts list them.
+OPTIONS: Final = {row.field: row for row in _ROWS}
+#: Those that a session of pytest and the marker of a test may set.
+OF_TESTS: Final = tuple(row for row in _ROWS if row.of_tests is not None)
