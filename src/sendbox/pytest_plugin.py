@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Generator, Iterator
 from copy import copy
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 import pytest
 
@@ -28,8 +28,8 @@ __tracebackhide__ = True
 #: The arguments of the marker; those of the second row do not affect how the world opens.
 _OPENS: Final = ("scenario", "seed", "clock", "salt", "origins", *(row.field for row in OF_TESTS))
 _JUDGES: Final = ("strict", "ignore", "expect", "coverage", "explore")
-_LEGAL: Final = (*_OPENS, *_JUDGES)
-MARKER: Final = f"sendbox({', '.join(f'{name}=…' for name in _LEGAL)})"
+ARGUMENTS: Final = (*_OPENS, *_JUDGES)
+MARKER: Final = f"sendbox({', '.join(f'{name}=…' for name in ARGUMENTS)})"
 #: The option to explore. Its number is behind an equals sign or missing: what follows may be a file.
 _EXPLORE: Final = "--sendbox-explore"
 #: The sandboxes that a test used.
@@ -88,15 +88,19 @@ _OPTIONS: Final[tuple[tuple[str, str, dict[str, Any]], ...]] = (
     ("explore-strict", "questions that exploration finds fail their tests too", {"action": "store_true"}),
     ("found", "run the finds in .sendbox/found again", {"action": "store_true"}),
 )
-#: The keys of the ini file that are not options of a server: the end of the name, the help text, and the default.
-_INI: Final[tuple[tuple[str, str, Any], ...]] = (
-    ("coverage_scope", "the same as --sendbox-coverage-scope", []),
-    ("origins", "origins that sendbox.transport takes besides that of the sandbox, such as https://api.example", []),
-    ("expect", "strict: in tests with expect=True, warnings of the verdict fail the test, too", ""),
+#: The keys of the ini file that are not options of a server: the end of the name, the help text, and the type.
+_INI: Final[tuple[tuple[str, str, Literal["args", "string"]], ...]] = (
+    ("coverage_scope", "the same as --sendbox-coverage-scope", "args"),
+    (
+        "origins",
+        "origins that sendbox.transport takes besides that of the sandbox, such as https://api.example",
+        "args",
+    ),
+    ("expect", "strict: in tests with expect=True, warnings of the verdict fail the test, too", "string"),
     (
         "strict",
         "true, or codes of advice that fail every test whose marker says nothing else; !code leaves one out",
-        "",
+        "string",
     ),
 )
 
@@ -109,8 +113,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     for row in OF_TESTS:
         words = f"{row.words[0].lower()}{row.words[1:].removesuffix('.')}; default {row.of_tests}"
         parser.addini(row.ini, words, default=row.of_tests)
-    for name, words, default in _INI:
-        parser.addini(f"sendbox_{name}", words, type="args" if default == [] else "string", default=default)
+    for name, words, kind in _INI:
+        parser.addini(f"sendbox_{name}", words, kind)
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -259,12 +263,12 @@ def _marker_arguments(node: pytest.Item) -> dict[str, Any]:
     for marker in node.iter_markers("sendbox"):
         if marker.args:
             raise pytest.UsageError(
-                f"{marker.args[0]!r} has no name; the marker sendbox takes {', '.join(_LEGAL)} by name"
+                f"{marker.args[0]!r} has no name; the marker sendbox takes {', '.join(ARGUMENTS)} by name"
             )
-        unknown = [name for name in marker.kwargs if name not in _LEGAL]
+        unknown = [name for name in marker.kwargs if name not in ARGUMENTS]
         if unknown:
             raise pytest.UsageError(
-                f"{', '.join(unknown)}: not an argument of the marker sendbox; legal: {', '.join(_LEGAL)}"
+                f"{', '.join(unknown)}: not an argument of the marker sendbox; legal: {', '.join(ARGUMENTS)}"
             )
         arguments = {**marker.kwargs, **arguments}
     return arguments
