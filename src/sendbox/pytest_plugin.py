@@ -25,10 +25,9 @@ if TYPE_CHECKING:
 
 #: pytest shows a failure at the call in the test, not in this module.
 __tracebackhide__ = True
-#: The arguments of the marker; those of the second row do not affect how the world opens.
-_OPENS: Final = ("scenario", "seed", "clock", "salt", "origins", *(row.field for row in OF_TESTS))
+#: The arguments of the marker that do not affect how the world opens, and all of them.
 _JUDGES: Final = ("strict", "ignore", "expect", "coverage", "explore")
-ARGUMENTS: Final = (*_OPENS, *_JUDGES)
+ARGUMENTS: Final = ("scenario", "seed", "clock", "salt", "origins", *(row.field for row in OF_TESTS), *_JUDGES)
 MARKER: Final = f"sendbox({', '.join(f'{name}=…' for name in ARGUMENTS)})"
 #: The option to explore. Its number is behind an equals sign or missing: what follows may be a file.
 _EXPLORE: Final = "--sendbox-explore"
@@ -190,10 +189,11 @@ def sendbox_server(request: pytest.FixtureRequest) -> Iterator[SandboxServer | R
 
 
 def _server(config: pytest.Config) -> SandboxServer | RemoteServer:
+    from sendbox.fixture.opening import READERS, read
     from sendbox.fixture.server import RemoteServer, SandboxServer
     from sendbox.settings import Settings
 
-    settings = {row.field: _value(row.legal, row.ini, config.getini(row.ini)) for row in OF_TESTS}
+    settings = {row.field: read(READERS[row.legal], config.getini(row.ini), row.ini) for row in OF_TESTS}
     url = config.getoption("--sendbox-url")
     if url:
         return RemoteServer(url, patience=settings["patience"], callbacks=settings["callbacks"])
@@ -202,16 +202,6 @@ def _server(config: pytest.Config) -> SandboxServer | RemoteServer:
     port += int(worker.removeprefix("gw")) if port else 0
     covers = _GATHERING in config.stash
     return SandboxServer(Settings(port=port, mode="manual", public_url=None, coverage=covers, **settings))
-
-
-def _value(form: object, place: str, value: Any) -> Any:
-    """A value from the ini file or the marker. Raises `pytest.UsageError`, with its place, if it is not legal."""
-    from sendbox.fixture.opening import READERS
-
-    try:
-        return READERS[form](value)
-    except (TypeError, ValueError) as error:
-        raise pytest.UsageError(f"{place}: {error}") from None
 
 
 @pytest.fixture
@@ -276,15 +266,17 @@ def _marker_arguments(node: pytest.Item) -> dict[str, Any]:
 
 def _opening_arguments(node: pytest.Item) -> dict[str, Any]:
     """The arguments for opening the test's world."""
+    from sendbox.fixture.opening import READERS, origins_of, read
+
     arguments = _marker_arguments(node)
     _strictness(node.config, arguments)
     _expects(node.config, arguments)
     _covers(node.config, arguments)
-    origins = arguments.setdefault("origins", node.config.getini("sendbox_origins"))
-    arguments["origins"] = _value("origins", "origins", origins)
     for row in OF_TESTS:
         if row.field in arguments:
-            arguments[row.field] = _value(row.legal, row.field, arguments[row.field])
+            arguments[row.field] = read(READERS[row.legal], arguments[row.field], row.field)
+    origins = arguments.get("origins", node.config.getini("sendbox_origins"))
+    arguments["origins"] = read(origins_of, origins, "origins")
     arguments["shared"] = node.stash.get(_ALONE, False)
     return {name: value for name, value in arguments.items() if name not in _JUDGES}
 
@@ -312,7 +304,8 @@ def _covers(config: pytest.Config, arguments: dict[str, Any]) -> None:
 
 def _strictness(config: pytest.Config, arguments: dict[str, Any]) -> tuple[frozenset[str], bool]:
     """The codes of advice that fail the test, and whether notes count too: they do where codes are named."""
-    from sendbox.services.advice import ADVICE
+    from sendbox.fixture.opening import read
+    from sendbox.services.advice import ADVICE, codes
 
     strict, ignored = arguments.get("strict"), _words(arguments.get("ignore", ()))
     if strict is None:
@@ -320,22 +313,13 @@ def _strictness(config: pytest.Config, arguments: dict[str, Any]) -> tuple[froze
         ignored += [word[1:] for word in words if word[0] == "!"]
         named = [word for word in words if word[0] != "!"]
         strict = named[0] == "true" if named in (["true"], ["false"]) else named or bool(words)
-    try:
-        codes, left_out = _codes(() if isinstance(strict, bool) else strict), _codes(ignored)
-    except ValueError as error:
-        raise pytest.UsageError(str(error)) from None
+    failing, left_out = (read(codes, _words(value)) for value in (() if isinstance(strict, bool) else strict, ignored))
     plain = strict is True
-    return (frozenset(ADVICE) if plain else codes) - left_out, not plain
+    return (frozenset(ADVICE) if plain else failing) - left_out, not plain
 
 
 def _words(value: Any) -> list[Any]:
     return [value] if isinstance(value, str) else list(value)
-
-
-def _codes(value: Any) -> frozenset[str]:
-    from sendbox.services.advice import codes
-
-    return codes(_words(value))
 
 
 @pytest.hookimpl(tryfirst=True)

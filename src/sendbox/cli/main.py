@@ -512,19 +512,7 @@ def kinds_kept(text: str) -> tuple[str, ...]:
 )
 @click.option("--strict", is_flag=True, help="Questions make the exit code 1 too, not only bugs.")
 @click.option("--found", is_flag=True, help="Run what was found again, with COMMAND or the command that found it.")
-def explore(
-    command: tuple[str, ...],
-    runs: int | None,
-    families: tuple[str, ...] | None,
-    seed: int | str | None,
-    time: int | None,
-    junit: str | None,
-    jobs: int | None,
-    scenarios: tuple[str, ...],
-    keep: tuple[str, ...] | None,
-    strict: bool,
-    found: bool,
-) -> int:
+def explore(found: bool, **arguments: Any) -> int:
     """Explore which misfortune breaks a client, in any language.
 
     COMMAND runs tests of the client against the sandbox whose address is in the environment variable SENDBOX_URL. It
@@ -547,11 +535,10 @@ def explore(
     """
     from sendbox.cli.explore import command as exploring
 
-    if not command and not found:
+    if not arguments["command"] and not found:
         raise Failure(USAGE, "a command is missing: sendbox explore -- COMMAND; see sendbox explore --help")
-    settings = exploring.Asked(command, scenarios, runs, families, seed, time, junit, jobs, keep or (), strict)
     act = exploring.again if found else exploring.run
-    return act(settings, click.echo, sys.stderr)
+    return act(exploring.Asked(**arguments), click.echo, sys.stderr)
 
 
 @sendbox.command()
