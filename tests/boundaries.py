@@ -39,7 +39,6 @@ _ROWS: Final = (
 PARTS: Final = (
     part("engine", "", "it knows no service: what it is about are cases"),
     part("data", "", "two paths"),
-    part("options", "", "a table, which every session of pytest loads"),
     part("contract", "engine data", "it judges requests; what they do is not its business"),
     part("services", "engine services.tables services.windows", "what the services share knows none of them"),
     part(
@@ -108,8 +107,8 @@ PARTS: Final = (
     ),
     part(
         "fixture",
-        "app contract control control.answers control.catalog control.operation engine exploring options runtime "
-        "runtime.wall scenario server server.loop services services.numbers settings "
+        "app contract control control.answers control.catalog control.operation engine exploring runtime runtime.wall "
+        "scenario server server.loop services services.numbers settings "
         + " ".join(f"services.{name}" for name in SERVICES),
         "the pytest side: it drives a sandbox as any client of control does, reads numbers as control does, and runs "
         "the tests that are explored",

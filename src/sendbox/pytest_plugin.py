@@ -1,8 +1,7 @@
 """The pytest plugin: fixtures `sendbox`, `async_sendbox` and `sendbox_server`, the marker `sendbox`, the options.
 
-Loaded in every test session of an environment with Sendbox, so it imports nothing of it but the table of options until
-a fixture is used.
-It is long because every option, fixture and hook of the session is here, once.
+Loaded in every test session of an environment with Sendbox, so it imports nothing of it but the settings until a
+fixture is used. It is long because every option, fixture and hook of the session is here, once.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 import pytest
 
-from sendbox.options import OF_TESTS
+from sendbox.settings import OF_TESTS
 
 if TYPE_CHECKING:
     from sendbox.fixture import AsyncSandbox, RemoteServer, Sandbox, SandboxServer

@@ -24,12 +24,11 @@ from click.core import ParameterSource
 from sendbox import __version__
 from sendbox.cli import address
 from sendbox.cli.outcome import CANNOT, CODES, INTERRUPTED, NO, OK, USAGE, Failure, one_line
-from sendbox.engine import bounds
+from sendbox.cli.values import assumed, hosts_of, keys_of, seed_of, size_of, ttl_of
 from sendbox.engine import durations as spans
-from sendbox.options import OPTIONS, Numbers, Option
 from sendbox.runtime.callbacks import Callbacks
 from sendbox.services.messaging.channels import CHANNELS
-from sendbox.settings import Settings, assumed, hosts_of, keys_of, size_of, ttl_of
+from sendbox.settings import OPTIONS, Numbers, Option, Settings
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -120,16 +119,6 @@ def reading(read: Callable[[Any], Any]) -> Callable[[click.Context, click.Parame
             raise click.BadParameter(str(error)) from None
 
     return callback
-
-
-def seed_of(text: str) -> int | str:
-    """A seed as in scenarios: a whole number where it looks like one, else text."""
-    if not bounds.looks_whole(text):
-        return text
-    number = bounds.whole(text)
-    if number is None:
-        raise ValueError(bounds.too_large(text))
-    return number
 
 
 def format_option(*words: str, **more: Any) -> Callable[[F], F]:
