@@ -194,6 +194,9 @@ def opened_with(subject: str) -> Callable[[F], F]:
     )
 
 
+OUTPUT: Final = click.option(
+    "--output", type=click.Path(path_type=Path, dir_okay=False), help="File to write it to.  [default: stdout]"
+)
 FILES: Final = click.argument("files", nargs=-1, required=True, metavar="FILE...")
 WORLD: Final = click.option(
     "--world", envvar="SENDBOX_WORLD", show_envvar=True, help="The world (its key).  [default: the only one]"
@@ -690,9 +693,7 @@ def forward(to: str, url: str | None, world: str | None, cacert: str | None) -> 
 @URL
 @WORLD
 @format_option("text", "json", "junit")
-@click.option(
-    "--output", type=click.Path(path_type=Path, dir_okay=False), help="File to write it to.  [default: stdout]"
-)
+@OUTPUT
 @click.option(
     "--strict", is_flag=True, help="A warning fails it: a rule that never decided, a name that the world lacks."
 )
@@ -815,9 +816,7 @@ def replay(file: Path) -> int:
 
 
 @sendbox.command()
-@click.option(
-    "--output", type=click.Path(path_type=Path, dir_okay=False), help="File to write it to.  [default: stdout]"
-)
+@OUTPUT
 def schema(output: Path | None) -> None:
     """Print the JSON Schema of scenarios, for editors.
 
