@@ -8,7 +8,6 @@ few in an ordinary one, many in a deep one.
 from __future__ import annotations
 
 import asyncio
-from dataclasses import replace
 from typing import Any, Final
 
 import httpx
@@ -17,6 +16,7 @@ import pytest
 import schemathesis
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from schemathesis.core.result import Ok
 from schemathesis.specs.openapi.checks import (
     content_type_conformance,

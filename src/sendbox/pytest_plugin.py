@@ -1,7 +1,7 @@
 """The pytest plugin: fixtures `sendbox`, `async_sendbox` and `sendbox_server`, the marker `sendbox`, the options.
 
-Loaded in every test session of an environment with Sendbox, so it imports nothing of it until a fixture is used.
-It is long because every option, fixture and hook of the session is here, once.
+Loaded in every test session of an environment with Sendbox, so it imports nothing of it but the settings until a
+fixture is used. It is long because every option, fixture and hook of the session is here, once.
 """
 
 from __future__ import annotations
@@ -9,9 +9,11 @@ from __future__ import annotations
 import os
 from collections.abc import Generator, Iterator
 from copy import copy
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 import pytest
+
+from sendbox.settings import OF_TESTS
 
 if TYPE_CHECKING:
     from sendbox.fixture import AsyncSandbox, RemoteServer, Sandbox, SandboxServer
@@ -19,26 +21,13 @@ if TYPE_CHECKING:
     from sendbox.fixture.exploring import Exploring
     from sendbox.fixture.fresh import Ends
     from sendbox.fixture.receivers import Crash
-    from sendbox.runtime.callbacks import Callbacks
 
 #: pytest shows a failure at the call in the test, not in this module.
 __tracebackhide__ = True
-_MARKER: Final = (
-    "sendbox(scenario=…, seed=…, clock=…, salt=…, callbacks=…, origins=…, patience=…, max_calls=…, max_chain=…, "
-    "strict=…, ignore=…, expect=…, coverage=…, explore=…): how the test's world "
-    "opens; strict=True (or a list of codes) fails the test when there is advice, but for the codes in ignore; "
-    "expect=True when an expectation of the scenario does not hold, expect='strict' also when its verdict has "
-    "warnings; coverage={'operations': […]} what it is to try; "
-    "explore={'runs': …, 'families': […]} how --sendbox-explore explores it, False: not at all"
-)
-#: The bounds beyond which calls of a receiver are a loop.
-_LOOPS: Final = ("max_calls", "max_chain")
-_LEGAL: Final = (
-    *("scenario", "seed", "clock", "salt", "callbacks", "origins", "patience", *_LOOPS, "strict", "ignore", "expect"),
-    *("coverage", "explore"),
-)
-#: Those of them that do not affect how the world opens.
-_STRICTNESS: Final = ("strict", "ignore", "expect", "coverage", "explore")
+#: The arguments of the marker that do not affect how the world opens, and all of them.
+_JUDGES: Final = ("strict", "ignore", "expect", "coverage", "explore")
+ARGUMENTS: Final = ("scenario", "seed", "clock", "salt", "origins", *(row.field for row in OF_TESTS), *_JUDGES)
+MARKER: Final = f"sendbox({', '.join(f'{name}=…' for name in ARGUMENTS)})"
 #: The option to explore. Its number is behind an equals sign or missing: what follows may be a file.
 _EXPLORE: Final = "--sendbox-explore"
 #: The sandboxes that a test used.
@@ -53,98 +42,77 @@ _GATHERING: Final = pytest.StashKey[Any]()
 _EXPLORING: Final = pytest.StashKey[Any]()
 
 
-def pytest_addoption(parser: pytest.Parser) -> None:
-    """The command line's options, and the setting of the ini file."""
-    group = parser.getgroup("sendbox")
-    group.addoption(
-        "--sendbox-port",
-        type=int,
-        default=0,
-        metavar="PORT",
-        help="port of the sandbox of this session, default any; with xdist that of the first worker, then the next",
-    )
-    group.addoption("--sendbox-url", metavar="URL", help="use the sandbox at this address (a container) instead")
-    group.addoption(
-        "--sendbox-coverage",
-        action="append",
-        nargs="?",
-        const="",
-        metavar="FILE",
-        help="report what the tests tried of the service, also into a file that ends in .json, .html or .txt",
-    )
-    group.addoption(
-        "--sendbox-coverage-append", action="store_true", help="add to what the .json file of an earlier run says"
-    )
-    group.addoption(
-        "--sendbox-coverage-min",
-        action="append",
-        metavar="PERCENT",
-        help="fail the session when less was tried; DIMENSION=PERCENT for one dimension",
-    )
-    group.addoption(
-        "--sendbox-coverage-scope",
-        metavar="LIST",
-        help="compare only with what is about these operations, with commas between; used: those that were called",
-    )
-    group.addoption(
-        "--sendbox-scenario",
-        action="append",
-        metavar="NAME",
-        help="run every test under this scenario too, by name or path: its rules are asked first",
-    )
-    group.addoption(
-        _EXPLORE,
-        nargs="?",
-        const="",
-        metavar="RUNS",
-        help="explore each test: run it again with misfortunes that the service allows, 30 to 100 times unless told",
-    )
-    group.addoption("--sendbox-families", metavar="LIST", help="families of misfortunes, default delivery")
-    group.addoption(
-        "--sendbox-explore-seed", default="0", metavar="SEED", help="what the plans are drawn from, default 0"
-    )
-    group.addoption(
-        "--sendbox-explore-time",
-        metavar="TIME",
-        help="explore no longer than this in all, such as 10m; default 60s, which the tests share",
-    )
-    group.addoption(
-        "--sendbox-explore-strict", action="store_true", help="questions that exploration finds fail their tests too"
-    )
-    group.addoption("--sendbox-found", action="store_true", help="run the finds in .sendbox/found again")
-    parser.addini("sendbox_coverage_scope", "the same as --sendbox-coverage-scope", type="args", default=[])
-    parser.addini(
-        "sendbox_patience", "real time that a receiver of webhooks may take to answer, default 5s", default="5s"
-    )
-    parser.addini(
-        "sendbox_max_calls",
-        "calls of a receiver at one instant while webhooks are under way; more are a loop, default 1000",
-        default="1000",
-    )
-    parser.addini(
-        "sendbox_max_chain",
-        "calls of a receiver, each because of a webhook of the one before; more are a loop, default 100",
-        default="100",
-    )
-    parser.addini(
-        "sendbox_origins",
+#: The options of the command line: the end of the name, the help text, and what else pytest needs to know.
+_OPTIONS: Final[tuple[tuple[str, str, dict[str, Any]], ...]] = (
+    (
+        "port",
+        "port of the sandbox of this session, default any; with xdist that of the first worker, then the next",
+        {"type": int, "default": 0, "metavar": "PORT"},
+    ),
+    ("url", "use the sandbox at this address (a container) instead", {"metavar": "URL"}),
+    (
+        "coverage",
+        "report what the tests tried of the service, also into a file that ends in .json, .html or .txt",
+        {"action": "append", "nargs": "?", "const": "", "metavar": "FILE"},
+    ),
+    ("coverage-append", "add to what the .json file of an earlier run says", {"action": "store_true"}),
+    (
+        "coverage-min",
+        "fail the session when less was tried; DIMENSION=PERCENT for one dimension",
+        {"action": "append", "metavar": "PERCENT"},
+    ),
+    (
+        "coverage-scope",
+        "compare only with what is about these operations, with commas between; used: those that were called",
+        {"metavar": "LIST"},
+    ),
+    (
+        "scenario",
+        "run every test under this scenario too, by name or path: its rules are asked first",
+        {"action": "append", "metavar": "NAME"},
+    ),
+    (
+        "explore",
+        "explore each test: run it again with misfortunes that the service allows, 30 to 100 times unless told",
+        {"nargs": "?", "const": "", "metavar": "RUNS"},
+    ),
+    ("families", "families of misfortunes, default delivery", {"metavar": "LIST"}),
+    ("explore-seed", "what the plans are drawn from, default 0", {"default": "0", "metavar": "SEED"}),
+    (
+        "explore-time",
+        "explore no longer than this in all, such as 10m; default 60s, which the tests share",
+        {"metavar": "TIME"},
+    ),
+    ("explore-strict", "questions that exploration finds fail their tests too", {"action": "store_true"}),
+    ("found", "run the finds in .sendbox/found again", {"action": "store_true"}),
+)
+#: The keys of the ini file that are not options of a server: the end of the name, the help text, and the type.
+_INI: Final[tuple[tuple[str, str, Literal["args", "string"]], ...]] = (
+    ("coverage_scope", "the same as --sendbox-coverage-scope", "args"),
+    (
+        "origins",
         "origins that sendbox.transport takes besides that of the sandbox, such as https://api.example",
-        type="args",
-        default=[],
-    )
-    parser.addini(
-        "sendbox_callbacks",
-        "where webhooks may go, besides deliver_to: loopback (default), private, any, hosts, addresses, networks",
-        default="loopback",
-    )
-    parser.addini(
-        "sendbox_expect", "strict: in tests with expect=True, warnings of the verdict fail the test, too", default=""
-    )
-    parser.addini(
-        "sendbox_strict",
+        "args",
+    ),
+    ("expect", "strict: in tests with expect=True, warnings of the verdict fail the test, too", "string"),
+    (
+        "strict",
         "true, or codes of advice that fail every test whose marker says nothing else; !code leaves one out",
-        default="",
-    )
+        "string",
+    ),
+)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """The command line's options, and the keys of the ini file."""
+    group = parser.getgroup("sendbox")
+    for name, words, more in _OPTIONS:
+        group.addoption(f"--sendbox-{name}", help=words, **more)
+    for row in OF_TESTS:
+        words = f"{row.words[0].lower()}{row.words[1:].removesuffix('.')}; default {row.of_tests}"
+        parser.addini(row.ini, words, default=row.of_tests)
+    for name, words, kind in _INI:
+        parser.addini(f"sendbox_{name}", words, kind)
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -157,7 +125,14 @@ def pytest_load_initial_conftests(early_config: pytest.Config, parser: pytest.Pa
 
 def pytest_configure(config: pytest.Config) -> None:
     """The marker is known to every session."""
-    config.addinivalue_line("markers", _MARKER)
+    config.addinivalue_line(
+        "markers",
+        f"{MARKER}: how the test's world "
+        "opens; strict=True (or a list of codes) fails the test when there is advice, but for the codes in ignore; "
+        "expect=True when an expectation of the scenario does not hold, expect='strict' also when its verdict has "
+        "warnings; coverage={'operations': […]} what it is to try; "
+        "explore={'runs': …, 'families': […]} how --sendbox-explore explores it, False: not at all",
+    )
     options = ("--sendbox-coverage", "--sendbox-coverage-append", "--sendbox-coverage-min")
     if any(config.getoption(option) for option in options) and not config.option.collectonly:
         from sendbox.fixture.coverage import Gathering
@@ -213,70 +188,19 @@ def sendbox_server(request: pytest.FixtureRequest) -> Iterator[SandboxServer | R
 
 
 def _server(config: pytest.Config) -> SandboxServer | RemoteServer:
+    from sendbox.fixture.opening import READERS, read
     from sendbox.fixture.server import RemoteServer, SandboxServer
     from sendbox.settings import Settings
 
-    patience = _patience("sendbox_patience", config.getini("sendbox_patience"))
-    callbacks = _callbacks(config.getini("sendbox_callbacks"))
-    max_calls, max_chain = (_bound(name, config.getini(name)) for name in ("sendbox_max_calls", "sendbox_max_chain"))
+    settings = {row.field: read(READERS[row.legal], config.getini(row.ini), row.ini) for row in OF_TESTS}
     url = config.getoption("--sendbox-url")
     if url:
-        return RemoteServer(url, patience=patience, callbacks=callbacks)
+        return RemoteServer(url, patience=settings["patience"], callbacks=settings["callbacks"])
     port = config.getoption("--sendbox-port")
     worker = getattr(config, "workerinput", {}).get("workerid", "gw0")
     port += int(worker.removeprefix("gw")) if port else 0
     covers = _GATHERING in config.stash
-    settings = Settings(
-        port=port,
-        mode="manual",
-        patience=patience,
-        max_calls=max_calls,
-        max_chain=max_chain,
-        public_url=None,
-        callbacks=callbacks,
-        coverage=covers,
-    )
-    return SandboxServer(settings)
-
-
-def _patience(place: str, value: Any) -> float:
-    """Real seconds that receivers have, from the ini file or the marker."""
-    from sendbox.fixture.opening import patience_of
-
-    try:
-        return patience_of(value)
-    except ValueError as error:
-        raise pytest.UsageError(f"{place}: {error}") from None
-
-
-def _bound(place: str, value: Any) -> int:
-    """A bound for the calls of receivers, from the ini file or the marker."""
-    from sendbox.fixture.opening import bound_of
-
-    try:
-        return bound_of(value)
-    except ValueError as error:
-        raise pytest.UsageError(f"{place}: {error}") from None
-
-
-def _origins(values: Any) -> list[str]:
-    """Origins from the ini file or the marker."""
-    from sendbox.fixture.addresses import origin_of
-
-    try:
-        return [origin_of(value) for value in _words(values)]
-    except (TypeError, ValueError) as error:
-        raise pytest.UsageError(f"origins: {error}") from None
-
-
-def _callbacks(setting: Any) -> Callbacks:
-    """Where webhooks may go, from the ini file or the marker."""
-    from sendbox.runtime.callbacks import Callbacks
-
-    try:
-        return Callbacks.parse(setting)
-    except ValueError as error:
-        raise pytest.UsageError(f"callbacks: {error}") from None
+    return SandboxServer(Settings(port=port, mode="manual", public_url=None, coverage=covers, **settings))
 
 
 @pytest.fixture
@@ -328,12 +252,12 @@ def _marker_arguments(node: pytest.Item) -> dict[str, Any]:
     for marker in node.iter_markers("sendbox"):
         if marker.args:
             raise pytest.UsageError(
-                f"{marker.args[0]!r} has no name; the marker sendbox takes {', '.join(_LEGAL)} by name"
+                f"{marker.args[0]!r} has no name; the marker sendbox takes {', '.join(ARGUMENTS)} by name"
             )
-        unknown = [name for name in marker.kwargs if name not in _LEGAL]
+        unknown = [name for name in marker.kwargs if name not in ARGUMENTS]
         if unknown:
             raise pytest.UsageError(
-                f"{', '.join(unknown)}: not an argument of the marker sendbox; legal: {', '.join(_LEGAL)}"
+                f"{', '.join(unknown)}: not an argument of the marker sendbox; legal: {', '.join(ARGUMENTS)}"
             )
         arguments = {**marker.kwargs, **arguments}
     return arguments
@@ -341,18 +265,19 @@ def _marker_arguments(node: pytest.Item) -> dict[str, Any]:
 
 def _opening_arguments(node: pytest.Item) -> dict[str, Any]:
     """The arguments for opening the test's world."""
+    from sendbox.fixture.opening import READERS, origins_of, read
+
     arguments = _marker_arguments(node)
     _strictness(node.config, arguments)
     _expects(node.config, arguments)
     _covers(node.config, arguments)
-    if "callbacks" in arguments:
-        arguments["callbacks"] = _callbacks(arguments["callbacks"])
-    if "patience" in arguments:
-        arguments["patience"] = _patience("patience", arguments["patience"])
-    arguments |= {name: _bound(name, arguments[name]) for name in _LOOPS if name in arguments}
-    arguments["origins"] = _origins(arguments.get("origins", node.config.getini("sendbox_origins")))
+    for row in OF_TESTS:
+        if row.field in arguments:
+            arguments[row.field] = read(READERS[row.legal], arguments[row.field], row.field)
+    origins = arguments.get("origins", node.config.getini("sendbox_origins"))
+    arguments["origins"] = read(origins_of, origins, "origins")
     arguments["shared"] = node.stash.get(_ALONE, False)
-    return {name: value for name, value in arguments.items() if name not in _STRICTNESS}
+    return {name: value for name, value in arguments.items() if name not in _JUDGES}
 
 
 def _expects(config: pytest.Config, arguments: dict[str, Any]) -> tuple[bool, bool]:
@@ -378,7 +303,8 @@ def _covers(config: pytest.Config, arguments: dict[str, Any]) -> None:
 
 def _strictness(config: pytest.Config, arguments: dict[str, Any]) -> tuple[frozenset[str], bool]:
     """The codes of advice that fail the test, and whether notes count too: they do where codes are named."""
-    from sendbox.services.advice import ADVICE
+    from sendbox.fixture.opening import read
+    from sendbox.services.advice import ADVICE, codes
 
     strict, ignored = arguments.get("strict"), _words(arguments.get("ignore", ()))
     if strict is None:
@@ -386,22 +312,13 @@ def _strictness(config: pytest.Config, arguments: dict[str, Any]) -> tuple[froze
         ignored += [word[1:] for word in words if word[0] == "!"]
         named = [word for word in words if word[0] != "!"]
         strict = named[0] == "true" if named in (["true"], ["false"]) else named or bool(words)
-    try:
-        codes, left_out = _codes(() if isinstance(strict, bool) else strict), _codes(ignored)
-    except ValueError as error:
-        raise pytest.UsageError(str(error)) from None
+    failing, left_out = (read(codes, _words(value)) for value in (() if isinstance(strict, bool) else strict, ignored))
     plain = strict is True
-    return (frozenset(ADVICE) if plain else codes) - left_out, not plain
+    return (frozenset(ADVICE) if plain else failing) - left_out, not plain
 
 
 def _words(value: Any) -> list[Any]:
     return [value] if isinstance(value, str) else list(value)
-
-
-def _codes(value: Any) -> frozenset[str]:
-    from sendbox.services.advice import codes
-
-    return codes(_words(value))
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -1,29 +1,32 @@
-"""Settings of a server, which the command line, the environment and the fixture decide before it starts."""
+"""Settings of a server, which the command line, the environment, pytest and the fixture decide before it starts.
+
+Each option of a server is a row here: the command line, the environment, the ini file and the marker of pytest, and the
+documentation read it. Every pytest session of an environment with Sendbox loads this, so it imports nothing of Sendbox.
+"""
 
 from __future__ import annotations
 
 import os
-import re
-from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final, Literal
-
-from sendbox.engine.bounds import HIGHEST
-from sendbox.engine.durations import duration
-from sendbox.runtime.callbacks import Callbacks, host_name
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 if TYPE_CHECKING:
     from sendbox.engine.clock import Mode
+    from sendbox.runtime.callbacks import Callbacks
 
 PORT: Final = 7357
 #: What happens at a bound.
 WhenFull = Literal["refuse", "forget"]
-#: How a size is written: bytes, or with a unit of a thousand or of 1,024.
-_SIZE: Final = re.compile(r"([0-9]+(?:\.[0-9]+)?) ?([kmg]i?)?b?", re.IGNORECASE | re.ASCII)
-_UNITS: Final = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "ki": 2**10, "mi": 2**20, "gi": 2**30}
 
 
-@dataclass(slots=True)
+def _callbacks() -> Callbacks:
+    """Where webhooks may go unless a setting says so."""
+    from sendbox.runtime.callbacks import Callbacks
+
+    return Callbacks.parse(OPTIONS["callbacks"].default)
+
+
+@dataclass
 class Settings:
     """`keys` are admitted although they do not begin with `test-`. Times in real seconds.
 
@@ -72,7 +75,7 @@ class Settings:
     when_full: WhenFull = "refuse"
     shard: int = 0
     check_answers: bool = False
-    callbacks: Callbacks = field(default_factory=lambda: Callbacks.parse("private"))
+    callbacks: Callbacks = field(default_factory=_callbacks)
     callback_ca: str | None = None
     callback_insecure: bool = False
     hosts: frozenset[str] = frozenset()
@@ -91,51 +94,146 @@ class Settings:
         return [f"sendbox: 1\nassume:\n{lines}"] if lines else []
 
 
-def hosts_of(text: str) -> frozenset[str]:
-    """Host names of a list with commas, as a `Host` is compared with them. Raises ValueError."""
-    names = [item.strip() for item in text.split(",") if item.strip()]
-    for name in names:
-        if host_name(name) is None or "*" in name:
-            raise ValueError(
-                f"{name!r} is not a host name: names without a port are legal, with commas between, such as "
-                "sandbox.example (an IP address needs no entry)"
-            )
-    return frozenset(filter(None, map(host_name, names)))
+class Numbers(NamedTuple):
+    """Whole numbers from the least one to the greatest, None: there is none."""
+
+    least: int
+    greatest: int | None = None
 
 
-def size_of(text: str) -> int:
-    """The bytes of a size, at least 1. Raises ValueError."""
-    match = _SIZE.fullmatch(text.strip())
-    size = 0 if match is None else round(float(match[1]) * _UNITS[(match[2] or "").lower()])
-    if not 1 <= size <= HIGHEST:
-        raise ValueError(f"{text!r} is not a size of memory; legal: a number above 0 and a unit, such as 512MB or 1GiB")
-    return size
+class Option(NamedTuple):
+    """An option of `sendbox serve`: `max-worlds` is `--max-worlds`, and the variable SENDBOX_MAX_WORLDS."""
+
+    name: str
+    #: the name of a form (`FORMS` of `cli/main.py`), the words to choose from, or whole numbers
+    legal: str | tuple[str, ...] | Numbers
+    #: a sentence for people
+    words: str
+    #: as people write it
+    default: Any = None
+    #: its field of `Settings`, or of `Options` of `cli/serve.py`, where that has another name
+    renamed: str | None = None
+    #: the default of a test session, where the ini file (`sendbox_max_calls`) and the marker (`max_calls`) set it too
+    of_tests: str | None = None
+
+    @property
+    def field(self) -> str:
+        """Its field, which is also the argument of the marker."""
+        return self.renamed or self.name.replace("-", "_")
+
+    @property
+    def variable(self) -> str:
+        """Its variable of the environment."""
+        return f"SENDBOX_{self.name.upper().replace('-', '_')}"
+
+    @property
+    def ini(self) -> str:
+        """Its key of pytest's ini file."""
+        return f"sendbox_{self.field}"
 
 
-def ttl_of(text: str) -> float | None:
-    """The seconds after which a world without use ends, None for `off`. Raises ValueError."""
-    if text == "off":
-        return None
-    try:
-        milliseconds = duration(text)
-    except ValueError as error:
-        raise ValueError(f"{error}; so is off") from None
-    if milliseconds <= 0:
-        raise ValueError(f"{text!r} is not a time after which a world ends; legal: a duration above 0, or off")
-    return milliseconds / 1000
-
-
-def assumed(entries: Iterable[str]) -> tuple[str, ...]:
-    """Settings of the assumptions, each `name=value`. Raises ValueError for another form."""
-    for entry in entries:
-        if re.fullmatch(r"\w+=\S[^\r\n]*", entry) is None:
-            raise ValueError(f"{entry!r} is not a setting of assume and its value, such as profile=careful")
-    return tuple(entries)
-
-
-def keys_of(keys: Iterable[str]) -> frozenset[str]:
-    """API keys of a setting. Raises ValueError for one that no header can carry, which is several that ran together."""
-    for key in keys:
-        if re.search(r"[\s,]", key):
-            raise ValueError(f"{key!r} is not an API key: several have commas between them in the environment")
-    return frozenset(keys)
+_PORT: Final = Numbers(0, 65535)
+_FROM_ONE: Final = Numbers(1)
+_PATIENCE: Final = f"{Settings.patience:g}s"
+_ROWS: Final = (
+    Option("host", "text", "Address or name to listen on; 0.0.0.0 for all.", Settings.host),
+    Option("port", _PORT, "Port to listen on; 0 for any that is free.", PORT),
+    Option(
+        "scenario",
+        "scenarios",
+        "What worlds open with: a library name, or a file. May be repeated (with commas in the environment): "
+        "each is joined over the one before.",
+        Settings.scenario,
+    ),
+    Option(
+        "assume", "assumptions", "A setting of assume, over those of the scenario: profile=careful. May be repeated."
+    ),
+    Option("watch", "flag", "Use changed scenario files, also those that they build on, for new worlds."),
+    Option("seed", "seed", "Number or text that everything random comes from.  [default: the scenario's]"),
+    Option(
+        "clock",
+        ("manual", "real", "auto"),
+        "manual stands still until moved, real runs, auto jumps to what is next.  [default: the scenario's, or real]",
+    ),
+    Option("start", "instant", "Time at which worlds begin, 2026-03-01T09:00:00Z.  [default: the scenario's, now]"),
+    Option(
+        "key",
+        "keys",
+        "API key to admit although it does not begin with test-. May be repeated (with commas in the environment).",
+        renamed="keys",
+    ),
+    Option("any-key", "flag", "Admit every API key; each opens a world of its own."),
+    Option("strict-keys", "flag", "Serve only worlds that control has opened: no call opens one."),
+    Option(
+        "public-url", "origin", "Origin of the addresses that are given out.  [default: that of the request that asks]"
+    ),
+    Option(
+        "hosts",
+        "hosts",
+        "Host names under which control and the pages are served beside local ones: a list with commas.",
+        "",
+    ),
+    Option("tls-cert", "file", "Serve https with this certificate (PEM, chain included)."),
+    Option("tls-key", "file", "The certificate's key (PEM)."),
+    Option("tls", ("self",), "self: serve https with a certificate made now."),
+    Option("ca-port", _PORT, "With --tls self: plain port that gives out the authority.  [default: --port + 1]"),
+    Option("max-worlds", _FROM_ONE, "Worlds open at once.", Settings.max_worlds),
+    Option(
+        "world-ttl", "lifetime", "Real time without use after which a world ends and is forgotten; off: never.", "24h"
+    ),
+    Option("keep-closed", Numbers(0), "Closed worlds that control can still read; the oldest are forgotten.", 20),
+    Option("max-journal", _FROM_ONE, "Journal entries that a world keeps; the oldest are forgotten.  [default: all]"),
+    Option("max-messages", _FROM_ONE, "Messages that a world keeps; see --when-full.  [default: all]"),
+    Option(
+        "max-memory", "size", "Memory that the server may use, such as 512MB or 1GiB; see --when-full.  [default: all]"
+    ),
+    Option(
+        "when-full",
+        ("refuse", "forget"),
+        "At --max-messages and --max-memory: answer 503 to what would add to it, or forget the oldest that has ended.",
+        Settings.when_full,
+    ),
+    Option(
+        "max-calls",
+        _FROM_ONE,
+        "Calls at one instant of a manual clock while webhooks are under way; more are a loop, which ends an advance.",
+        Settings.max_calls,
+        of_tests=str(Settings.max_calls),
+    ),
+    Option(
+        "max-chain",
+        _FROM_ONE,
+        "Calls of a receiver, each because of a webhook of the one before; more are a loop, which ends an advance.",
+        Settings.max_chain,
+        of_tests=str(Settings.max_chain),
+    ),
+    Option(
+        "shard",
+        Numbers(0, 255),
+        "Number of this process among several behind a proxy; names that must be found without a key begin with it.",
+        Settings.shard,
+    ),
+    Option(
+        "no-hints",
+        "off",
+        "Leave out the header Sendbox-Journal, which says where a call is explained.",
+        renamed="hints",
+    ),
+    Option("patience", "patience", "Real time that a receiver of webhooks has.", _PATIENCE, of_tests=_PATIENCE),
+    Option(
+        "callbacks",
+        "callbacks",
+        "Where webhooks may go: a list with commas of loopback, private, any, hosts, addresses, networks.",
+        "private",
+        of_tests="loopback",
+    ),
+    Option("coverage", "flag", "Keep what was tried in worlds that are closed, for /_sandbox/coverage."),
+    Option("callback-ca", "file", "Authorities to trust when webhooks go to https (PEM)."),
+    Option("callback-insecure", "flag", "Do not check the certificates of receivers."),
+    Option("log-format", ("text", "json"), "How lines of the log are written; json: an object on each line.", "text"),
+    Option("quiet", "flag", "Log warnings and errors only, after one line at the start.", renamed="only_warnings"),
+)
+#: The options by their fields, in the order in which help texts list them.
+OPTIONS: Final = {row.field: row for row in _ROWS}
+#: Those that a session of pytest and the marker of a test may set.
+OF_TESTS: Final = tuple(row for row in _ROWS if row.of_tests is not None)

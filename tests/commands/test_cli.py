@@ -18,7 +18,7 @@ from sendbox.cli import serve as serving
 from sendbox.cli.outcome import CANNOT, CODES, INTERRUPTED, NO, OK, USAGE
 from sendbox.cli.serve import Options
 from sendbox.services.assumptions import registry
-from sendbox.settings import Settings
+from sendbox.settings import OPTIONS, Settings
 from tests.commands.sandbox import sendbox
 
 
@@ -213,6 +213,12 @@ def test_serve_takes_the_environment(served: list[Options], name: str, value: st
     """Each option can come from the environment, which holds what Kubernetes puts there too."""
     assert sendbox("serve", env={f"SENDBOX_{name}": value}).exit_code == OK
     assert {key: getattr(served[0].settings, key) for key in expected} == expected
+
+
+def test_every_option_of_serve_has_a_field() -> None:
+    """Each row sets a field of the settings or of the process; `options` of cli/main.py combines these few."""
+    combined = {"clock", "tls_cert", "tls_key", "only_warnings"}
+    assert OPTIONS.keys() - Settings.__annotations__.keys() - Options.__annotations__.keys() == combined
 
 
 def test_serve_takes_several_scenarios(served: list[Options]) -> None:

@@ -25,6 +25,7 @@ from sendbox.engine.texts import FAKES
 from sendbox.exploring.families.table import FAMILIES, USUAL
 from sendbox.fixture.sandbox import Phone, Sandbox
 from sendbox.language import SUBJECTS
+from sendbox.pytest_plugin import MARKER, pytest_addoption
 from sendbox.scenario import library
 from sendbox.scenario.shape import schema
 from sendbox.services.account.orders import ORDER
@@ -245,6 +246,19 @@ def _option(option: click.Option, context: click.Context) -> tuple[str, str, str
     return code(option.opts[0] + kind), code(variable) if variable else "-", " ".join(meaning.split())
 
 
+#: The settings of a container that are used most, and the bounds of a server, by their fields.
+_CONTAINER: Final = "clock scenario watch seed keys strict_keys coverage public_url hosts log_format only_warnings tls"
+_BOUNDS: Final = "max_worlds world_ttl keep_closed max_messages max_journal max_memory when_full"
+
+
+def options(fields: str) -> str:
+    """Some options of `serve`."""
+    command = command_line.commands["serve"]
+    context = click.Context(command)
+    known = {option.name: option for option in command.params if isinstance(option, click.Option)}
+    return table(("option", "environment", "meaning"), [_option(known[field], context) for field in fields.split()])
+
+
 #: The options of `serve` that set a field of another name.
 _OPTIONS: Final = {"mode": "clock"}
 
@@ -306,17 +320,20 @@ class _Options:
     def addoption(self, name: str, **more: Any) -> None:
         self.rows.append((code(name), str(more["help"])))
 
-    def addini(self, name: str, help: str, **_more: Any) -> None:
+    def addini(self, name: str, help: str, _type: str = "", **_more: Any) -> None:
         self.rows.append((f"{code(name)} in the ini file", help))
 
 
 def pytest_options() -> str:
     """The options of the plugin."""
-    from sendbox.pytest_plugin import pytest_addoption
-
     parser = _Options()
     pytest_addoption(parser)  # type: ignore[arg-type] # as much of a parser as the plugin uses
     return table(("option", "meaning"), parser.rows)
+
+
+def marker() -> str:
+    """The marker of tests with its arguments."""
+    return code(f"@pytest.mark.{MARKER}")
 
 
 def gaps() -> str:
@@ -377,9 +394,12 @@ PARTS: Final[dict[str, Callable[[], str]]] = {
     "commands": commands,
     "exit codes": exit_codes,
     "settings": settings,
+    "settings of a container": lambda: options(_CONTAINER),
+    "bounds": lambda: options(_BOUNDS),
     "fixture sandbox": lambda: fixture("sandbox"),
     "fixture phone": lambda: fixture("phone"),
     "pytest options": pytest_options,
+    "marker": marker,
     "assume": language.settings,
     "expectable": expectable,
     "faults of calls": faults_of_calls,

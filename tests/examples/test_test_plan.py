@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any, Final
 
 import pytest
+from msgspec.structs import replace
 
 from sendbox.engine.blueprint import Blueprint
 from sendbox.engine.traffic import Reception, Traffic

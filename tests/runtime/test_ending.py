@@ -12,11 +12,11 @@ from typing import Any
 
 import pytest
 
+from sendbox.cli.values import ttl_of
 from sendbox.engine.durations import instant
 from sendbox.runtime.ending import CLOSED, Closed, Idle
 from sendbox.runtime.host import Line
 from sendbox.runtime.slot import Gone
-from sendbox.settings import ttl_of
 from tests.box import KEY, WORLD, Box, Reading, boxed
 
 pytestmark = pytest.mark.asyncio

@@ -9,9 +9,10 @@ import pytest
 import pytest_asyncio
 
 from sendbox.app import PARTS, make_app
+from sendbox.cli.values import hosts_of
 from sendbox.runtime.worlds import Runtime
 from sendbox.server.listener import HttpServer
-from sendbox.settings import Settings, hosts_of
+from sendbox.settings import Settings
 from tests.box import CONTRACT, KEY, Box
 from tests.scenarios import load
 

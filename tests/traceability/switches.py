@@ -6,14 +6,16 @@ Long because it is one table, with a function for each sentence. A switch change
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from collections.abc import Callable
 from copy import copy, deepcopy
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any, Final
 
 import pytest
+from msgspec.structs import replace
 
 from sendbox import app
 from sendbox.contract.schemas import Node
@@ -77,7 +79,7 @@ def _schemas(patch: pytest.MonkeyPatch, edit: Callable[[dict[str, Node]], object
 def _routes(patch: pytest.MonkeyPatch, change: Callable[[Route], Route | None]) -> None:
     """The application with other rows; None leaves one out."""
     rows = [row for row in map(change, app.SERVED.routes) if row is not None]
-    patch.setattr(app, "SERVED", replace(app.SERVED, routes=rows))
+    patch.setattr(app, "SERVED", dataclasses.replace(app.SERVED, routes=rows))
 
 
 def _around(patch: pytest.MonkeyPatch, owner: Any, name: str, wrap: Callable[..., Any]) -> None:
@@ -354,4 +356,4 @@ def versions_do_not_count(patch: pytest.MonkeyPatch) -> None:
     again = [
         replace(row, path=row.path.replace("/v2", "/v3")) for row in app.SERVED.routes if row.path.startswith("/v2")
     ]
-    patch.setattr(app, "SERVED", replace(app.SERVED, routes=[*app.SERVED.routes, *again]))
+    patch.setattr(app, "SERVED", dataclasses.replace(app.SERVED, routes=[*app.SERVED.routes, *again]))

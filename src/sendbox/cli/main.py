@@ -15,7 +15,6 @@ import shutil
 import sys
 import textwrap
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import fields
 from pathlib import Path
 from typing import Any, Final, NoReturn, TypeVar
 
@@ -25,11 +24,11 @@ from click.core import ParameterSource
 from sendbox import __version__
 from sendbox.cli import address
 from sendbox.cli.outcome import CANNOT, CODES, INTERRUPTED, NO, OK, USAGE, Failure, one_line
-from sendbox.engine import bounds
+from sendbox.cli.values import assumed, hosts_of, keys_of, seed_of, size_of, ttl_of
 from sendbox.engine import durations as spans
 from sendbox.runtime.callbacks import Callbacks
 from sendbox.services.messaging.channels import CHANNELS
-from sendbox.settings import PORT, Settings, assumed, hosts_of, keys_of, size_of, ttl_of
+from sendbox.settings import OPTIONS, Numbers, Option, Settings
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -122,36 +121,58 @@ def reading(read: Callable[[Any], Any]) -> Callable[[click.Context, click.Parame
     return callback
 
 
-def seed_of(text: str) -> int | str:
-    """A seed as in scenarios: a whole number where it looks like one, else text."""
-    if not bounds.looks_whole(text):
-        return text
-    number = bounds.whole(text)
-    if number is None:
-        raise ValueError(bounds.too_large(text))
-    return number
-
-
-def setting(name: str, *field: str, **more: Any) -> Callable[[F], F]:
-    """An option of `serve`, which the environment may set too: `--ca-port` is SENDBOX_CA_PORT.
-
-    `field` is that of `Settings` which it sets, where it has another name.
-    """
-    return click.option(name, *field, cls=Setting, envvar=f"SENDBOX_{name[2:].replace('-', '_').upper()}", **more)
-
-
 def format_option(*words: str, **more: Any) -> Callable[[F], F]:
     """`--format`, of which the first word is the default."""
     return click.option("--format", type=click.Choice(words), default=words[0], show_default=True, **more)
 
 
-#: A port, 0 for any free one.
-PORTS: Final = Whole(0, 65535)
-#: Options and arguments of several commands.
-SEED: Final[dict[str, Any]] = {
-    "callback": reading(seed_of),
-    "help": "Number or text that everything random comes from.  [default: the scenario's]",
+FILE: Final = click.Path(dir_okay=False, exists=True)
+DURATION: Final[dict[str, Any]] = {"metavar": "DURATION", "callback": reading(spans.duration)}
+#: How click takes the values of an option, by the name of their form (`Option.legal`).
+FORMS: Final[dict[str, dict[str, Any]]] = {
+    "text": {},
+    "flag": {"is_flag": True},
+    "off": {"is_flag": True, "callback": reading(lambda off: not off)},
+    "file": {"type": FILE},
+    "seed": {"callback": reading(seed_of)},
+    "origin": {"callback": reading(lambda url: address.origin(url) if url else None)},
+    "instant": {"metavar": "INSTANT", "callback": reading(spans.instant)},
+    "patience": {"metavar": "DURATION", "callback": reading(lambda text: spans.duration(text) / 1000)},
+    "lifetime": {"metavar": "DURATION", "callback": reading(ttl_of)},
+    "size": {"metavar": "SIZE", "callback": reading(size_of)},
+    "hosts": {"metavar": "LIST", "callback": reading(hosts_of)},
+    "callbacks": {"metavar": "LIST", "callback": reading(Callbacks.parse)},
+    "keys": {"type": Listed(), "multiple": True, "callback": reading(keys_of)},
+    "assumptions": {"type": Listed(), "multiple": True, "metavar": "NAME=VALUE", "callback": reading(assumed)},
+    "scenarios": {
+        "type": Listed(),
+        "multiple": True,
+        "callback": reading(lambda names: names[0] if len(names) == 1 else names),
+    },
 }
+
+
+def form_of(row: Option) -> dict[str, Any]:
+    """What click needs to know of an option's values, and its help text."""
+    if isinstance(row.legal, str):
+        form = FORMS[row.legal]
+    else:
+        form = {"type": Whole(*row.legal) if isinstance(row.legal, Numbers) else click.Choice(row.legal)}
+    return {**form, "help": row.words}
+
+
+def option_of(row: Option) -> click.Option:
+    """An option of `serve`, which the environment may set too."""
+    form = form_of(row)
+    if row.default is not None:
+        form["default"] = [row.default] if form.get("multiple") else row.default
+        form["show_default"] = row.default != ""
+    return Setting([f"--{row.name}", row.field], envvar=row.variable, **form)
+
+
+#: Options and arguments of several commands.
+SEED: Final = form_of(OPTIONS["seed"])
+ASSUME: Final = form_of(OPTIONS["assume"])
 URL: Final = click.option(
     "--url",
     envvar="SENDBOX_URL",
@@ -159,13 +180,6 @@ URL: Final = click.option(
     callback=reading(address.origin),
     help="Address of the sandbox.  [default: this machine's]",
 )
-ASSUME: Final[dict[str, Any]] = {
-    "type": Listed(),
-    "multiple": True,
-    "metavar": "NAME=VALUE",
-    "callback": reading(assumed),
-    "help": "A setting of assume, over those of the scenario: profile=careful. May be repeated.",
-}
 
 
 def opened_with(subject: str) -> Callable[[F], F]:
@@ -180,12 +194,13 @@ def opened_with(subject: str) -> Callable[[F], F]:
     )
 
 
-DURATION: Final[dict[str, Any]] = {"metavar": "DURATION", "callback": reading(spans.duration)}
+OUTPUT: Final = click.option(
+    "--output", type=click.Path(path_type=Path, dir_okay=False), help="File to write it to.  [default: stdout]"
+)
 FILES: Final = click.argument("files", nargs=-1, required=True, metavar="FILE...")
 WORLD: Final = click.option(
     "--world", envvar="SENDBOX_WORLD", show_envvar=True, help="The world (its key).  [default: the only one]"
 )
-FILE: Final = click.Path(dir_okay=False, exists=True)
 
 
 @click.group(
@@ -210,155 +225,7 @@ def sendbox(context: click.Context) -> None:
         context.exit(USAGE)
 
 
-@sendbox.command()
-@setting("--host", default="127.0.0.1", show_default=True, help="Address or name to listen on; 0.0.0.0 for all.")
-@setting("--port", type=PORTS, default=PORT, show_default=True, help="Port to listen on; 0 for any that is free.")
-@setting(
-    "--scenario",
-    type=Listed(),
-    multiple=True,
-    callback=lambda _context, _option, names: names[0] if len(names) == 1 else names,
-    default=["default"],
-    show_default=True,
-    help="What worlds open with: a library name, or a file. May be repeated (with commas in the environment): "
-    "each is joined over the one before.",
-)
-@setting("--assume", **ASSUME)
-@setting("--watch", is_flag=True, help="Use changed scenario files, also those that they build on, for new worlds.")
-@setting("--seed", **SEED)
-@setting(
-    "--clock",
-    type=click.Choice(["manual", "real", "auto"]),
-    help="manual stands still until moved, real runs, auto jumps to what is next.  [default: the scenario's, or real]",
-)
-@setting(
-    "--start",
-    metavar="INSTANT",
-    callback=reading(spans.instant),
-    help="Time at which worlds begin, 2026-03-01T09:00:00Z.  [default: the scenario's, now]",
-)
-@setting(
-    "--key",
-    "keys",
-    type=Listed(),
-    multiple=True,
-    callback=reading(keys_of),
-    help="API key to admit although it does not begin with test-. May be repeated (with commas in the environment).",
-)
-@setting("--any-key", is_flag=True, help="Admit every API key; each opens a world of its own.")
-@setting("--strict-keys", is_flag=True, help="Serve only worlds that control has opened: no call opens one.")
-@setting(
-    "--public-url",
-    callback=reading(lambda url: address.origin(url) if url else None),
-    help="Origin of the addresses that are given out.  [default: that of the request that asks]",
-)
-@setting(
-    "--hosts",
-    metavar="LIST",
-    callback=reading(hosts_of),
-    default="",
-    help="Host names under which control and the pages are served beside local ones: a list with commas.",
-)
-@setting("--tls-cert", type=FILE, help="Serve https with this certificate (PEM, chain included).")
-@setting("--tls-key", type=FILE, help="The certificate's key (PEM).")
-@setting("--tls", type=click.Choice(["self"]), help="self: serve https with a certificate made now.")
-@setting(
-    "--ca-port", type=PORTS, help="With --tls self: plain port that gives out the authority.  [default: --port + 1]"
-)
-@setting("--max-worlds", type=Whole(1), default=10_000, show_default=True, help="Worlds open at once.")
-@setting(
-    "--world-ttl",
-    metavar="DURATION",
-    callback=reading(ttl_of),
-    default="24h",
-    show_default=True,
-    help="Real time without use after which a world ends and is forgotten; off: never.",
-)
-@setting(
-    "--keep-closed",
-    type=Whole(0),
-    default=20,
-    show_default=True,
-    help="Closed worlds that control can still read; the oldest are forgotten.",
-)
-@setting(
-    "--max-journal",
-    type=Whole(1),
-    help="Journal entries that a world keeps; the oldest are forgotten.  [default: all]",
-)
-@setting(
-    "--max-messages",
-    type=Whole(1),
-    help="Messages that a world keeps; see --when-full.  [default: all]",
-)
-@setting(
-    "--max-memory",
-    metavar="SIZE",
-    callback=reading(size_of),
-    help="Memory that the server may use, such as 512MB or 1GiB; see --when-full.  [default: all]",
-)
-@setting(
-    "--when-full",
-    type=click.Choice(["refuse", "forget"]),
-    default="refuse",
-    show_default=True,
-    help="At --max-messages and --max-memory: answer 503 to what would add to it, or forget the oldest that has ended.",
-)
-@setting(
-    "--max-calls",
-    type=Whole(1),
-    default=1_000,
-    show_default=True,
-    help="Calls at one instant of a manual clock while webhooks are under way; more are a loop, which ends an advance.",
-)
-@setting(
-    "--max-chain",
-    type=Whole(1),
-    default=100,
-    show_default=True,
-    help="Calls of a receiver, each because of a webhook of the one before; more are a loop, which ends an advance.",
-)
-@setting(
-    "--shard",
-    type=Whole(0, 255),
-    default=0,
-    show_default=True,
-    help="Number of this process among several behind a proxy; names that must be found without a key begin with it.",
-)
-@setting(
-    "--no-hints",
-    "hints",
-    is_flag=True,
-    callback=lambda _context, _option, none: not none,
-    help="Leave out the header Sendbox-Journal, which says where a call is explained.",
-)
-@setting(
-    "--patience",
-    metavar="DURATION",
-    callback=reading(lambda text: spans.duration(text) / 1000),
-    default="5s",
-    show_default=True,
-    help="Real time that a receiver of webhooks has.",
-)
-@setting(
-    "--callbacks",
-    metavar="LIST",
-    callback=reading(Callbacks.parse),
-    default="private",
-    show_default=True,
-    help="Where webhooks may go: a list with commas of loopback, private, any, hosts, addresses, networks.",
-)
-@setting("--coverage", is_flag=True, help="Keep what was tried in worlds that are closed, for /_sandbox/coverage.")
-@setting("--callback-ca", type=FILE, help="Authorities to trust when webhooks go to https (PEM).")
-@setting("--callback-insecure", is_flag=True, help="Do not check the certificates of receivers.")
-@setting(
-    "--log-format",
-    type=click.Choice(["text", "json"]),
-    default="text",
-    show_default=True,
-    help="How lines of the log are written; json: an object on each line.",
-)
-@setting("--quiet", "only_warnings", is_flag=True, help="Log warnings and errors only, after one line at the start.")
+@sendbox.command(params=[option_of(row) for row in OPTIONS.values()])
 def serve(**arguments: Any) -> int:
     """Serve the sandbox, until Ctrl-C.
 
@@ -405,20 +272,17 @@ def options(arguments: Mapping[str, Any]) -> Any:
         message = f"{origins['ca_port']} gives out the authority of --tls self: give that too, or leave it out"
         raise Failure(USAGE, message)
     known = {option.envvar for command in sendbox.commands.values() for option in command.params if option.envvar}
-    settings = {field.name: arguments[field.name] for field in fields(Settings) if field.name in arguments}
-    return Options(
-        settings=Settings(**settings),
-        mode=arguments["clock"],
-        start=arguments["start"],
-        tls=tls if all(tls) else None,
-        tls_self=arguments["tls"] is not None,
-        ca_port=arguments["ca_port"],
-        watch=arguments["watch"],
-        log_format=arguments["log_format"],
-        quiet=arguments["only_warnings"],
-        sources=origins,
-        unknown=address.unknown(os.environ, {str(name) for name in known}),
+    settings, own = (
+        {name: arguments[name] for name in kind.__annotations__ if name in arguments} for kind in (Settings, Options)
     )
+    own |= {
+        "mode": arguments["clock"],
+        "tls": tls if all(tls) else None,
+        "tls_self": arguments["tls"] is not None,
+        "quiet": arguments["only_warnings"],
+        "unknown": address.unknown(os.environ, {str(name) for name in known}),
+    }
+    return Options(settings=Settings(**settings), sources=origins, **own)
 
 
 @sendbox.command()
@@ -640,19 +504,7 @@ def kinds_kept(text: str) -> tuple[str, ...]:
 )
 @click.option("--strict", is_flag=True, help="Questions make the exit code 1 too, not only bugs.")
 @click.option("--found", is_flag=True, help="Run what was found again, with COMMAND or the command that found it.")
-def explore(
-    command: tuple[str, ...],
-    runs: int | None,
-    families: tuple[str, ...] | None,
-    seed: int | str | None,
-    time: int | None,
-    junit: str | None,
-    jobs: int | None,
-    scenarios: tuple[str, ...],
-    keep: tuple[str, ...] | None,
-    strict: bool,
-    found: bool,
-) -> int:
+def explore(found: bool, **arguments: Any) -> int:
     """Explore which misfortune breaks a client, in any language.
 
     COMMAND runs tests of the client against the sandbox whose address is in the environment variable SENDBOX_URL. It
@@ -675,11 +527,10 @@ def explore(
     """
     from sendbox.cli.explore import command as exploring
 
-    if not command and not found:
+    if not arguments["command"] and not found:
         raise Failure(USAGE, "a command is missing: sendbox explore -- COMMAND; see sendbox explore --help")
-    settings = exploring.Asked(command, scenarios, runs, families, seed, time, junit, jobs, keep or (), strict)
     act = exploring.again if found else exploring.run
-    return act(settings, click.echo, sys.stderr)
+    return act(exploring.Asked(**arguments), click.echo, sys.stderr)
 
 
 @sendbox.command()
@@ -842,9 +693,7 @@ def forward(to: str, url: str | None, world: str | None, cacert: str | None) -> 
 @URL
 @WORLD
 @format_option("text", "json", "junit")
-@click.option(
-    "--output", type=click.Path(path_type=Path, dir_okay=False), help="File to write it to.  [default: stdout]"
-)
+@OUTPUT
 @click.option(
     "--strict", is_flag=True, help="A warning fails it: a rule that never decided, a name that the world lacks."
 )
@@ -967,9 +816,7 @@ def replay(file: Path) -> int:
 
 
 @sendbox.command()
-@click.option(
-    "--output", type=click.Path(path_type=Path, dir_okay=False), help="File to write it to.  [default: stdout]"
-)
+@OUTPUT
 def schema(output: Path | None) -> None:
     """Print the JSON Schema of scenarios, for editors.
 

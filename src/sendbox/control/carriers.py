@@ -11,6 +11,7 @@ import os
 import threading
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from copy import copy
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from urllib.parse import quote
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
 
     import httpx
 
-    from sendbox.runtime.callbacks import Callbacks
     from sendbox.runtime.worlds import Hosted
     from sendbox.scenario.language import Language
 
@@ -96,23 +96,13 @@ class InProcess(Carrier):
         """Calls `then` on the sandbox's thread, whose clock no freezer of the test reaches."""
         return self._thread.submit(_after(seconds, then)).cancel
 
-    def settle(
-        self,
-        world: str,
-        callbacks: Callbacks | None,
-        patience: float | None,
-        max_calls: int | None = None,
-        max_chain: int | None = None,
-    ) -> None:
-        """Says where deliveries of a world may go, how many real seconds their receivers have, and what is a loop.
-
-        No operation of control does: a client could widen it.
-        """
+    def settle(self, world: str, settings: Mapping[str, Any]) -> None:
+        """Changes settings of a world, by their fields. No operation of control does: a client could widen them."""
 
         def settle() -> None:
-            hosted = self._hosted(world)
-            hosted.callbacks, hosted.patience = callbacks, patience
-            hosted.calls.max_calls, hosted.calls.max_chain = max_calls, max_chain
+            own = self._hosted(world).settings = copy(self._control.runtime.settings)
+            for name, value in settings.items():
+                setattr(own, name, value)
 
         self._thread.call(settle)
 

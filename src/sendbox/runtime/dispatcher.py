@@ -87,7 +87,7 @@ class Carrier:
             return hosted.gone or hosted.world is not world or not any(batch.under_way for batch in own)
 
         # tries end by themselves, except for those of a test's app that is not being run just now
-        timeout = None if hosted.deliverer is None else hosted.patience or runtime.settings.patience
+        timeout = None if hosted.deliverer is None else (hosted.settings or runtime.settings).patience
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(timeout):
                 while not landed():
@@ -149,7 +149,7 @@ class Carrier:
         if isinstance(last, FakedTry):
             status, error = last.ending
             return Outcome(status, cast("policy.Failure | None", error), f'by the rule "{last.rule.title}"')
-        patience = hosted.patience or self._runtime.settings.patience
+        patience = (hosted.settings or self._runtime.settings).patience
         timeout_ms = delivery.outlet.target.timeout_ms
         if timeout_ms is not None:
             patience = min(patience, timeout_ms / 1000)
@@ -157,7 +157,8 @@ class Carrier:
             return await self._pulled(hosted, delivery, call, patience)
         if hosted.deliverer is not None:  # the test's own code: it takes the time it takes, at a breakpoint too
             return await hosted.deliverer(call)
-        return await self._runtime.senders.of(hosted.callbacks).send(call, patience)
+        callbacks = None if hosted.settings is None else hosted.settings.callbacks
+        return await self._runtime.senders.of(callbacks).send(call, patience)
 
     async def _pulled(self, hosted: Hosted, delivery: Delivery, call: HttpCall, patience: float) -> Outcome:
         """Puts a call into the outbox and waits until a client carries it out."""

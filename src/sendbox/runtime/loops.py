@@ -22,18 +22,16 @@ class Calls:
 
     The chain behind a call is how many calls lie behind it, one because of a webhook of the other, itself included: 0
     where no receiver made it. `loop` says in words which loop was found, None while there is none. Counted per instant
-    and per chain, never by real time; `max_calls` and `max_chain` are bounds of this world, None: those of all.
+    and per chain, never by real time.
 
     Where the clock runs by itself, any client may call while a slow receiver has a webhook, and nothing tells its calls
     from those of the receiver. A loop is there only what keeps the clock at one instant by a chain that comes to the
     same recipient again and again.
     """
 
-    __slots__ = ("_at", "_chains", "_count", "_named", "_under_way", "loop", "max_calls", "max_chain")
+    __slots__ = ("_at", "_chains", "_count", "_named", "_under_way", "loop")
 
     def __init__(self) -> None:
-        self.max_calls: int | None = None
-        self.max_chain: int | None = None
         #: the chain behind each request, by its id
         self._chains: dict[str, int] = {}
         #: webhooks under way, by the chain behind them
@@ -84,12 +82,11 @@ class Calls:
         recipients = self._named[operation]
         recipients[recipient if recipient in recipients or len(recipients) < _NAMED else ""] += 1
         self._count += 1
-        max_calls, max_chain = self.max_calls or settings.max_calls, self.max_chain or settings.max_chain
         why = None
-        if clock.mode == "manual" and self._count > max_calls:
-            why = f"more than {max_calls:,} calls at one instant (max_calls)"
-        elif chain > max_chain and (clock.mode == "manual" or recipients[recipient] > max_chain):
-            why = f"more than {max_chain:,} calls, each because of a webhook of the one before (max_chain)"
+        if clock.mode == "manual" and self._count > settings.max_calls:
+            why = f"more than {settings.max_calls:,} calls at one instant (max_calls)"
+        elif chain > settings.max_chain and (clock.mode == "manual" or recipients[recipient] > settings.max_chain):
+            why = f"more than {settings.max_chain:,} calls, each because of a webhook of the one before (max_chain)"
         if why is not None:
             self.loop = f"{self._most()} from your receiver: {why}"
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from sendbox.engine.keeping.forgetting import Forgetting
     from sendbox.engine.remarks import Advice
     from sendbox.engine.world import World
-    from sendbox.runtime.callbacks import Callbacks
+    from sendbox.settings import Settings
 
 #: Real nanoseconds of work after which the loop gets its turn.
 SLICE_NS: Final = 1_000_000
@@ -307,11 +307,10 @@ class Hosted(Changing, eq=False):
     tasks: set[asyncio.Task[None]] = msgspec.field(default_factory=set)
     deliverer: Deliverer | None = None
     playing: Playing | None = None
-    #: where this world's webhooks may go (None: where those of all may), and the targets that the log named so far
-    callbacks: Callbacks | None = None
+    #: the targets to which webhooks may not go, and which the log has named
     not_allowed: set[str] = msgspec.field(default_factory=set)
-    #: real seconds that this world's receivers have, None: as many as those of all
-    patience: float | None = None
+    #: the settings of this world, None: those of the server
+    settings: Settings | None = None
     pulling: bool = False
     #: what waits for a client, by id; with the real seconds that its receiver has
     outbox: dict[str, tuple[HttpCall, Delivery, asyncio.Future[Outcome], float]] = msgspec.field(default_factory=dict)

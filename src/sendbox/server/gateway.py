@@ -199,7 +199,7 @@ class Emulated:
             outcome = await hosted.whole(outcome)
         self.note(hosted, outcome)
         if chain:
-            hosted.calls.made(chain, route.operation, outcome.sent, world.clock, runtime.settings)
+            hosted.calls.made(chain, route.operation, outcome.sent, world.clock, hosted.settings or runtime.settings)
             if hosted.calls.loop is not None:
                 hosted.stir()
         if outcome.hasty and hosted.world is world:

@@ -45,14 +45,14 @@ class Asked:
     """The command to explore, with its options. `time` is in milliseconds; None means the default."""
 
     command: tuple[str, ...]
-    scenario: tuple[str, ...] = ("default",)
+    scenarios: tuple[str, ...] = ("default",)
     runs: int | None = None
     families: tuple[str, ...] | None = None
     seed: int | str | None = None
     time: int | None = None
     junit: str | None = None
     jobs: int | None = None
-    keep: tuple[str, ...] = ()
+    keep: tuple[str, ...] | None = None
     strict: bool = False
 
     def counts(self, kind: FindKind) -> bool:
@@ -63,12 +63,12 @@ class Asked:
         """Runs of a command."""
         limit = None if self.time is None else self.time / 1000
         jobs = self.jobs or os.cpu_count() or 1
-        return Runs(command, scenario=self.scenario, junit=self.junit, jobs=jobs, limit=limit)
+        return Runs(command, scenario=self.scenarios, junit=self.junit, jobs=jobs, limit=limit)
 
 
 def run(settings: Asked, echo: Echo, progress: TextIO) -> int:
     """Explores a command; its exit code. Raises `Failure`."""
-    load(*settings.scenario, env=os.environ)
+    load(*settings.scenarios, env=os.environ)
     with _ending(), settings.opened(settings.command) as runs:
         exploration = _Exploration(settings, runs, echo, _Progress(progress))
         return exploration.explored()
@@ -76,7 +76,7 @@ def run(settings: Asked, echo: Echo, progress: TextIO) -> int:
 
 def again(settings: Asked, echo: Echo, progress: TextIO) -> int:
     """Runs the finds of `sendbox explore` again; the exit code. Raises `Failure`."""
-    load(*settings.scenario, env=os.environ)
+    load(*settings.scenarios, env=os.environ)
     try:
         finds = [find for find in found.read(found.FOLDER) if find.command]
     except (OSError, ValueError) as error:
@@ -149,7 +149,7 @@ class _Exploration:
                 self._run,
                 name=self._name,
                 families=settings.families or USUAL,
-                keep=settings.keep,
+                keep=settings.keep or (),
                 seed=SEED if settings.seed is None else settings.seed,
                 runs=settings.runs,
                 over=self._over,

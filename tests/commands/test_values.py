@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sendbox.settings import size_of
+from sendbox.cli.values import size_of
 
 
 @pytest.mark.parametrize(
