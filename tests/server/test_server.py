@@ -292,6 +292,21 @@ def test_stop_closes_idle_connections(thread: ServerThread) -> None:
         connected(server)
 
 
+@pytest.mark.asyncio
+@pytest.mark.parametrize("before", range(4))
+async def test_stop_closes_what_was_just_accepted(before: int) -> None:
+    """A connection that the loop is about to accept, so many turns before the stop, is not left open."""
+    server = HttpServer(hello)
+    port = await server.start()
+    with socket.create_connection(("127.0.0.1", port)) as client:
+        client.setblocking(False)
+        await turns(before)
+        await server.stop()
+        await turns(1)
+        with suppress(ConnectionResetError):  # nobody had accepted it
+            assert client.recv(1) == b""
+
+
 def test_stop_twice_and_before_the_start(thread: ServerThread) -> None:
     """There is nothing to stop before the start and after the stop."""
     server = HttpServer(hello)

@@ -9,6 +9,7 @@ protocol reads, watches and refuses by one state of the connection.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import errno
 import os
 import socket
@@ -326,21 +327,26 @@ class HttpServer:
             return
         self._stopping = True
         state = server.server_state
+        # A server that is closed while a connection is being accepted leaves that one open (asyncio of 3.11), so nothing
+        # more is accepted first.
+        loop = asyncio.get_running_loop()
+        with contextlib.suppress(NotImplementedError):  # a loop that waits for no sockets, as on Windows
+            for listener in server.servers:
+                for accepting in listener.sockets:
+                    loop.remove_reader(accepting)
+        # Connections first: a request whose connection is gone ends by itself if it listens, and without a word if it
+        # is cancelled; while it is there, uvicorn logs an error. Who was just accepted is known after some turns.
+        for _ in range(TURNS):
+            for connection in list(state.connections):
+                transport: asyncio.Transport = connection.transport
+                # Only what can go out at once still does: a TLS farewell or a slow reader would hold the stop up.
+                if self._ssl is None and not transport.get_write_buffer_size():
+                    transport.close()
+                else:
+                    transport.abort()
+            await asyncio.sleep(0)
         for listener in server.servers:
             listener.close()
-        for connection in list(state.connections):
-            transport: asyncio.Transport = connection.transport
-            # Only what can go out at once still does: a TLS farewell or a slow reader would hold the stop up.
-            if self._ssl is None and not transport.get_write_buffer_size():
-                transport.close()
-            else:
-                transport.abort()
-        # Connections first: a request whose connection is gone ends by itself if it listens, and without a word if it
-        # is cancelled; while it is there, uvicorn logs an error.
-        for _ in range(TURNS):
-            await asyncio.sleep(0)
-            if not state.connections and not state.tasks:
-                break
         if tasks := list(state.tasks):
             for task in tasks:
                 task.cancel()

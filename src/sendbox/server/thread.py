@@ -170,3 +170,4 @@ async def _part() -> None:
     loop = asyncio.get_running_loop()
     await loop.shutdown_asyncgens()
     await loop.shutdown_default_executor()
+    await asyncio.sleep(0)  # what was closed on the way is told so
