@@ -327,7 +327,7 @@ class HttpServer:
             return
         self._stopping = True
         state = server.server_state
-        # A server that is closed while a connection is being accepted leaves that one open (asyncio of 3.11), so nothing
+        # A server that is closed while a connection is being accepted leaves that one open (asyncio of 3.11): nothing
         # more is accepted first.
         loop = asyncio.get_running_loop()
         with contextlib.suppress(NotImplementedError):  # a loop that waits for no sockets, as on Windows
