@@ -43,10 +43,8 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
-    """No tracer follows what is marked `unmeasured`, nor a program that it starts, nor a property: what is drawn does
-    not decide what is covered."""
-    drawn = getattr(getattr(item, "obj", None), "is_hypothesis_test", False)
-    if not (drawn or item.get_closest_marker("unmeasured")):
+    """No tracer follows an unmeasured test, nor a program that it starts."""
+    if not _unmeasured(item):
         return (yield)
     tracer = sys.gettrace()
     with pytest.MonkeyPatch.context() as patch:
@@ -56,6 +54,12 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
             return (yield)
         finally:
             sys.settrace(tracer)
+
+
+def _unmeasured(item: pytest.Item) -> bool:
+    """Whether a test is marked so, or is a property: what is drawn does not decide what is covered."""
+    drawn = getattr(getattr(item, "obj", None), "is_hypothesis_test", False)
+    return drawn or item.get_closest_marker("unmeasured") is not None
 
 
 @pytest.hookimpl(wrapper=True)
@@ -71,7 +75,9 @@ def pytest_collection() -> Generator[None, object, object]:
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """An ordinary run leaves out what is marked `deep` and does a part of what is marked `sample`; in a deep one every
-    test may take long."""
+    test may take long. Under a tracer what is unmeasured comes last: what is remembered from then on is measured."""
+    if sys.gettrace():
+        items.sort(key=_unmeasured)
     if DEEP:
         for item in items:
             if not item.get_closest_marker("timeout"):
