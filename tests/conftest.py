@@ -38,7 +38,7 @@ def pytest_configure(config: pytest.Config) -> None:
     """Where workers do the tests, no tracer follows the process that hands them out: it runs nothing of ours."""
     if config.getoption("numprocesses", None):
         sys.settrace(None)
-        threading.settrace(None)  # type: ignore[arg-type]  # None ends it, as for `sys`
+        threading.settrace(None)
 
 
 @pytest.hookimpl(wrapper=True)
