@@ -5,6 +5,8 @@ from __future__ import annotations
 import gc
 import os
 import signal
+import sys
+import threading
 from collections import Counter
 from collections.abc import Generator
 
@@ -15,14 +17,14 @@ from tests import answers
 from tests.tiers import DEEP, LONG, examples
 
 # No deadline: how long an example takes says something about the machine, not about the code.
-settings.register_profile("here", deadline=None, max_examples=examples(40))
+settings.register_profile("here", deadline=None, max_examples=examples(20, 1_000))
 # The same examples on every run, so that a red build is about its change.
 settings.register_profile(
     "ci",
     deadline=None,
     derandomize=True,
     database=None,
-    max_examples=examples(40),
+    max_examples=examples(20, 1_000),
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("ci" if os.environ.get("CI") else "here")
@@ -32,10 +34,32 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-@pytest.fixture
-def unmeasured(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Programs that the test starts run without a tracer: all that they run, other tests cover."""
-    monkeypatch.delenv("COVERAGE_PROCESS_CONFIG", raising=False)
+def pytest_configure(config: pytest.Config) -> None:
+    """Where workers do the tests, no tracer follows the process that hands them out: it runs nothing of ours."""
+    if config.getoption("numprocesses", None):
+        sys.settrace(None)
+        threading.settrace(None)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
+    """No tracer follows an unmeasured test, nor a program that it starts."""
+    if not _unmeasured(item):
+        return (yield)
+    tracer = sys.gettrace()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.delenv("COVERAGE_PROCESS_CONFIG", raising=False)
+        sys.settrace(None)
+        try:
+            return (yield)
+        finally:
+            sys.settrace(tracer)
+
+
+def _unmeasured(item: pytest.Item) -> bool:
+    """Whether a test is marked so, or is a property: what is drawn does not decide what is covered."""
+    drawn = getattr(getattr(item, "obj", None), "is_hypothesis_test", False)
+    return drawn or item.get_closest_marker("unmeasured") is not None
 
 
 @pytest.hookimpl(wrapper=True)
@@ -51,7 +75,9 @@ def pytest_collection() -> Generator[None, object, object]:
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """An ordinary run leaves out what is marked `deep` and does a part of what is marked `sample`; in a deep one every
-    test may take long."""
+    test may take long. Under a tracer what is unmeasured comes last: what is remembered from then on is measured."""
+    if sys.gettrace():
+        items.sort(key=_unmeasured)
     if DEEP:
         for item in items:
             if not item.get_closest_marker("timeout"):

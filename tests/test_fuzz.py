@@ -104,6 +104,7 @@ async def called(box: Box, case: Any, *, aimed: bool) -> httpx.Response:
         return await client.request(**request)
 
 
+@pytest.mark.sample(3)  # the modes of an operation stand together, so that both are among every third case
 @pytest.mark.parametrize("mode", schemathesis.GenerationMode, ids=lambda mode: mode.value)
 @pytest.mark.parametrize("operation", OPERATIONS)
 def test_s7_no_call_breaks_an_operation(operation: str, mode: schemathesis.GenerationMode) -> None:

@@ -60,7 +60,7 @@ def test_hardly_a_world_has_a_rest(exports: Exports) -> None:
     assert len([number for number, lines in left_out.items() if lines]) <= MOST, left_out
 
 
-@pytest.mark.usefixtures("unmeasured")
+@pytest.mark.unmeasured
 def test_a_pytest_file_passes(exports: Exports, tmp_path: Path) -> None:
     """Each file ends in the digest of its world, or says what is missing."""
     for number, each in exports.items():

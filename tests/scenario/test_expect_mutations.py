@@ -164,6 +164,7 @@ def test_every_change_is_seen(name: str) -> None:
     assert changed(name)[1] == []
 
 
+@pytest.mark.deep
 def test_many_changes_are_seen() -> None:
     """More than a hundred and fifty are caught."""
     assert sum(changed(name)[0] for name in EACH) > 140

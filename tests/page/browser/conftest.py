@@ -57,11 +57,11 @@ SAID: Final = """text => {
 expect.set_options(timeout=PATIENCE)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def browser() -> Iterator[Browser]:
-    """The browser of a module. Without one its tests are skipped, but not in continuous integration.
+    """The browser of this folder. Without one its tests are skipped, but not in continuous integration.
 
-    Playwright runs a loop in this thread until it ends, so tests of other modules could not run theirs.
+    Playwright runs a loop in this thread until it ends, so tests of other folders could not run theirs.
     """
     program = os.environ.get("SENDBOX_BROWSER") or next(filter(None, map(shutil.which, PROGRAMS)), None)
     if program is None:
