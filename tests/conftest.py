@@ -57,7 +57,7 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
 
 
 def _unmeasured(item: pytest.Item) -> bool:
-    """Whether a test is marked so, or is a property: what is drawn does not decide what is covered."""
+    """True for a test that is marked so, and for a property: what is drawn does not decide what is covered."""
     drawn = getattr(getattr(item, "obj", None), "is_hypothesis_test", False)
     return drawn or item.get_closest_marker("unmeasured") is not None
 
