@@ -29,7 +29,7 @@ async def test_control_never_opens_a_world(name: str) -> None:
     """Every operation on a world that is not open answers 404 `no_such_world`, and opens none."""
     async with boxed() as box:
         row = ROWS[name]
-        needed = {each.name: "x" for each in row.takes.values() if each.required and not row.in_path(each.name)}
+        needed = {name: "x" for name, field in row.takes.items() if field.required and not row.in_path(name)}
         target = path_of(name).replace("{id}", KEY)
         if row.method == "GET":
             target += "".join(f"?{each}=x" for each in needed)
