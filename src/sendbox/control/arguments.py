@@ -58,9 +58,8 @@ def _decoded(kind: type[Written], value: Any) -> Written:
 
 
 def _words(kind: Any) -> Sequence[str]:
-    """The legal words of a type that has the keyword `enum`."""
-    schemas = (meta.extra_json_schema or {} for meta in getattr(kind, "__metadata__", ()))
-    return [word for schema in schemas for word in schema.get("enum", ())]
+    """The legal words of a type that has only some (`enum`)."""
+    return [word for meta in getattr(kind, "__metadata__", ()) for word in (meta.extra or {}).get("words", ())]
 
 
 def unknown(value: Any, words: Iterable[str]) -> str:

@@ -55,8 +55,9 @@ def keywords(**schema: Any) -> msgspec.Meta:
 
 
 def enum(legal: Iterable[Any]) -> msgspec.Meta:
-    """The keyword of a value that is one of some words."""
-    return keywords(enum=list(legal))
+    """The keyword of a value that is one of some words, to which arguments are held."""
+    words = list(legal)
+    return msgspec.Meta(extra_json_schema={"enum": words}, extra={"words": words})
 
 
 #: Any object that a client of the service wrote.
