@@ -2,7 +2,8 @@
 
 An operation is a coroutine function of (`Call`, keyword arguments). Its row says where HTTP carries it; its signature
 says which arguments are legal, and of which types: path parameters, then fields of the query (GET, DELETE) or of the
-JSON body. They are checked and converted before the function is called (`Control.do`). A trailing underscore of an argument is not part of its public name (`from_` is `from`).
+JSON body. They are converted before the function is called (`Control.do`). A trailing underscore of an argument is not
+part of its public name (`from_` is `from`).
 The module is long because a row, all that is served and how a row is performed know each other.
 """
 
