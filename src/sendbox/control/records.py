@@ -23,7 +23,6 @@ from sendbox.engine.answer import Answer, Instant, enum, moment, read, reference
 from sendbox.engine.bounds import in_value
 from sendbox.engine.delivery.batches import body_of, listed
 from sendbox.engine.digest import canonical_in_slices, digest_in_slices
-from sendbox.engine.durations import instant
 from sendbox.engine.expect.explaining import FAILED
 from sendbox.engine.expect.verdict import expected_in_slices, lines, proves, verdict_in_slices
 from sendbox.engine.journal import CODE
@@ -325,7 +324,7 @@ def _told(teller: Teller, entry: dict[str, Any]) -> Told:
     """An entry in words."""
     line = teller.tell(entry)
     words = {"who": None, "text": None, "tone": "dim"} if line is None else line.as_json()
-    return Told(n=entry["n"], at=moment(instant(entry["at"])), kind=entry["kind"], **words)
+    return read({**words, "n": entry["n"], "at": entry["at"], "kind": entry["kind"]}, Told)
 
 
 def bound_of(world: World) -> dict[str, Any]:

@@ -44,6 +44,11 @@ def moment(at: int) -> Instant:
     return _EPOCH + nearest(at) * _MILLISECOND
 
 
+def milliseconds(instant: datetime) -> int:
+    """The milliseconds since 1970 of an instant."""
+    return (instant - _EPOCH) // _MILLISECOND
+
+
 def moment_or_none(at: int | None) -> Instant | None:
     """The instant, None if there is none."""
     return None if at is None else moment(at)

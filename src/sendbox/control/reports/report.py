@@ -22,10 +22,9 @@ from sendbox.control.records import Journal, Remark, Verdict, advice, digest, jo
 from sendbox.control.scenarios import ScenarioShown, scenario
 from sendbox.control.time import unfetched
 from sendbox.control.worlds import WholeWorld, world
-from sendbox.engine.answer import Answer, Instant, builtins, enum, moment
+from sendbox.engine.answer import Answer, Instant, builtins, enum, read
 from sendbox.engine.delivery.batches import succeeded
 from sendbox.engine.delivery.targets import NOT_FETCHED
-from sendbox.engine.durations import instant
 from sendbox.engine.expect.verdict import lines as verdict_lines
 from sendbox.engine.journal import CODE
 from sendbox.engine.kinds.happened import LOOKED_AT, collapsed, counted, teller_of, to_come, told
@@ -226,7 +225,7 @@ async def _story(call: Call, most: int, sent: Sequence[Mapping[str, Any]]) -> tu
     narrated = [line for line in await each(recent.entries, partial(told, teller)) if line is not None]
     lines = collapsed(narrated)
     story = ReportedStory(
-        lines=[ReportedLine(at=moment(instant(line.at)), text=line.text, tone=line.tone) for line in lines[-most:]],
+        lines=[read(line._asdict(), ReportedLine) for line in lines[-most:]],
         told=len(narrated),
         entries=recent.length,
         left_out=max(len(lines) - most, 0),
