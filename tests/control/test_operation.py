@@ -98,6 +98,13 @@ async def test_an_argument_of_another_kind_is_refused(path: str, body: Any, mess
         assert (answer.status, answer.json) == (400, {"error": "bad_argument", "message": message})
 
 
+async def test_a_world_is_found_before_values_are_read() -> None:
+    """A value of another type counts only where there is a world."""
+    async with boxed() as box:
+        answer = await box.post(f"{WORLD}/inbound", {"channel": {}, "from": "1", "body": "x"})
+        assert (answer.status, answer.json["error"]) == (404, "no_such_world")
+
+
 async def test_a_number_stands_for_its_text() -> None:
     """A phone number without quotes is what people write, in JSON and in YAML: it is taken."""
     async with boxed() as box:

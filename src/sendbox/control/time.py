@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Annotated, Any, Final
 
 from sendbox.control.answers import Clock
-from sendbox.control.arguments import Count, Duration, Moment
+from sendbox.control.arguments import Duration, Moment
 from sendbox.control.operation import Call, ControlError, operation
 from sendbox.control.reading import each
 from sendbox.control.worlds import MODE, RATE, clock_settings, clock_view
-from sendbox.engine.answer import Answer, Instant, enum, moment
+from sendbox.engine.answer import Answer, Instant, enum, keywords, moment
 from sendbox.engine.clock import Goal
 from sendbox.engine.kinds.rows import Observer
 from sendbox.engine.kinds.shapes import Entry
@@ -18,6 +18,8 @@ from sendbox.services.advice import OUTBOX_NOT_FETCHED
 
 #: How far an advance without a time goes.
 UNTIL: Final = enum(("idle",))
+#: A number of instants, which unlike other numbers is not written as a text.
+NEXT: Final = keywords(type="integer", minimum=1)
 #: The most entries of the journal that an advance shows.
 SHOWN = 200
 
@@ -68,7 +70,7 @@ async def advance(
     call: Call,
     by: Duration | None = None,
     to: Moment | None = None,
-    next: Count | None = None,
+    next: Annotated[Any, NEXT] = None,
     until: Annotated[str | None, UNTIL] = None,
 ) -> Advanced:
     """Moves the world forward; answers when everything that was due is done.
@@ -99,7 +101,7 @@ def unfetched(world_id: str, tries: int) -> Warned:
     return Warned(code=OUTBOX_NOT_FETCHED, message=f"{tries} {'try' if tries == 1 else 'tries'} of webhooks: {text}")
 
 
-def _goal(by: int | None, to: int | None, next: int | None, until: str | None) -> Goal:
+def _goal(by: int | None, to: int | None, next: Any, until: str | None) -> Goal:
     """The goal that the arguments of `advance` describe. Raises `ControlError`."""
     count = 4 - (by, to, next, until).count(None)
     if not count:
@@ -115,4 +117,8 @@ def _goal(by: int | None, to: int | None, next: int | None, until: str | None) -
         return Goal("by", by)
     if to is not None:
         return Goal("to", to)
-    return Goal("idle") if next is None else Goal("next", next)
+    if next is None:
+        return Goal("idle")
+    if not isinstance(next, int) or isinstance(next, bool) or next < 1:
+        raise ControlError(400, "bad_argument", f"next: {next!r} is not legal; legal: 1 and more")
+    return Goal("next", next)
