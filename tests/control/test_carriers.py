@@ -16,6 +16,7 @@ import pytest
 from sendbox.app import SERVED
 from sendbox.control.carriers import Client, InProcess, is_file
 from sendbox.control.operation import ControlError
+from sendbox.control.worlds import Started
 from sendbox.engine.blueprint import Blueprint
 from sendbox.fixture import SandboxServer
 from sendbox.runtime.policy import HttpCall, Outcome
@@ -126,14 +127,28 @@ def test_a_call_names_its_world_in_the_header() -> None:
     client = Client("http://box", SERVED, httpx.Client(transport=httpx.MockTransport(answer)))
     drawn = [client.call("open_world", None, {})["id"] for _ in range(2)]
     client.call("open_world", None, {"id": "test-mine"})
-    client.call("clock", "test-mine", {})
-    client.call("health", None, {})
-    client.call("clock", "test-\u017e\n", {})
+    client.call("world", "test-mine", {})
+    client.call("schema", None, {})
+    client.call("world", "test-\u017e\n", {})
     client.close()
     assert all(re.fullmatch(r"test-[0-9a-f]{14}", world) for world in drawn)
     assert len(set(drawn)) == 2
     mine = [("test-mine", "test-mine"), ("test-mine", None)]
     assert seen == [(drawn[0], drawn[0]), (drawn[1], drawn[1]), *mine, (None, None), (None, None)]
+
+
+def test_a_client_answers_with_the_class_of_the_operation() -> None:
+    """An answer of another form comes from another version, which is said."""
+    assert isinstance(
+        answering(httpx.Response(200, json={"started": "2026-03-01T09:00:00.000Z"})).call("start_world", WORLD, {}),
+        Started,
+    )
+    with pytest.raises(ControlError) as raised:
+        answering(httpx.Response(200, json={})).call("start_world", WORLD, {})
+    assert (raised.value.status, raised.value.error) == (502, "no_sandbox")
+    assert raised.value.message.endswith(
+        "is a Sandbox of another version: start_world answers otherwise: Object missing required field `started`"
+    )
 
 
 def test_after(carrier: InProcess | Client) -> None:
@@ -272,11 +287,11 @@ def test_close_leaves_what_is_under_way() -> None:
         return httpx.Response(200, json={})
 
     client = Client("http://sandbox.example", SERVED, httpx.Client(transport=httpx.MockTransport(answer)))
-    future = client.submit("health", None, {})
+    future = client.submit("schema", None, {})
     begun.wait()
     client.close()
     release.set()
     assert future.result() == {}
     idle = answering(httpx.Response(200, json={}))
-    idle.submit("health", None, {}).result()
+    idle.submit("schema", None, {}).result()
     idle.close()

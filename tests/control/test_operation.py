@@ -29,7 +29,7 @@ async def test_control_never_opens_a_world(name: str) -> None:
     """Every operation on a world that is not open answers 404 `no_such_world`, and opens none."""
     async with boxed() as box:
         row = ROWS[name]
-        needed = {each.name: "x" for each in row.takes.values() if each.required and not row.in_path(each.name)}
+        needed = {name: "x" for name, field in row.takes.items() if field.required and not row.in_path(name)}
         target = path_of(name).replace("{id}", KEY)
         if row.method == "GET":
             target += "".join(f"?{each}=x" for each in needed)
@@ -96,6 +96,13 @@ async def test_an_argument_of_another_kind_is_refused(path: str, body: Any, mess
         await box.open()
         answer = await box.post(path, body)
         assert (answer.status, answer.json) == (400, {"error": "bad_argument", "message": message})
+
+
+async def test_a_world_is_found_before_values_are_read() -> None:
+    """A value of another type counts only where there is a world."""
+    async with boxed() as box:
+        answer = await box.post(f"{WORLD}/inbound", {"channel": {}, "from": "1", "body": "x"})
+        assert (answer.status, answer.json["error"]) == (404, "no_such_world")
 
 
 async def test_a_number_stands_for_its_text() -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
-from types import NoneType
-from typing import Any, Final
+from types import NoneType, UnionType
+from typing import Annotated, Any, Final, Union, get_args, get_origin
 
 import yaml
 
@@ -83,16 +83,21 @@ def _controlled() -> list[str]:
     return [*(row.name for row in rows if row.act or row.method == "GET"), "advance"]
 
 
-#: What kinds of arguments are, in words (`scenario/keys/traffic.py`).
-_WORDS: Final[dict[type, str]] = {str: "a text", int: "a number", dict: "a mapping", NoneType: "null"}
+#: Types of arguments in words (`scenario/keys/traffic.py`); any other is a value.
+_WORDS: Final[dict[Any, str]] = {str: "a text", dict[str, Any]: "a mapping", NoneType: "null"}
 
 
 def _arguments(row: Operation) -> dict[str, str]:
     """The arguments of an operation, each with what it may be; a `*` says that it must be given."""
-    return {
-        name: (" or ".join(_WORDS[kind] for kind in argument.kinds) or "a value") + "*" * argument.required
-        for name, argument in row.takes.items()
-    }
+    return {name: _form(field.type) + "*" * field.required for name, field in row.takes.items()}
+
+
+def _form(kind: Any) -> str:
+    """What a value of a type may be."""
+    if get_origin(kind) is Annotated:
+        return _form(get_args(kind)[0])
+    parts = get_args(kind) if get_origin(kind) in (UnionType, Union) else (kind,)
+    return " or ".join(_WORDS[part] for part in parts) if _WORDS.keys() >= {*parts} else "a value"
 
 
 def _conditions(nodes: Mapping[str, Any]) -> dict[str, Any]:

@@ -190,8 +190,8 @@ def _together(row: Operation) -> str:
 def _arguments(row: Operation) -> str:
     if row.raw:
         return _RAW[row.name]
-    shown = [argument for argument in row.takes.values() if not row.in_path(argument.name)]
-    return ", ".join(f"**{code(each.name)}**" if each.required else code(each.name) for each in shown)
+    shown = {name: field for name, field in row.takes.items() if not row.in_path(name)}
+    return ", ".join(f"**{code(name)}**" if field.required else code(name) for name, field in shown.items())
 
 
 def _does(subject: Any) -> str:

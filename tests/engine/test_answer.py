@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from sendbox.engine.answer import Answer, Instant, encoded, moment, moment_or_none, plain, read
+from sendbox.engine.answer import Answer, Instant, encoded, milliseconds, moment, moment_or_none, plain, read
 from sendbox.engine.bounds import BEGINNING, END
 
 
@@ -102,3 +102,4 @@ def test_instants_stay_in_the_calendar() -> None:
     assert plain(moment(END + 1)) == plain(moment(END)) == "9999-12-31T23:59:59.999Z"
     assert plain(moment(BEGINNING - 1)) == "0001-01-01T00:00:00.000Z"
     assert (moment_or_none(None), moment_or_none(0)) == (None, moment(0))
+    assert milliseconds(NOON) == 1_772_366_400_000

@@ -117,10 +117,10 @@ def test_the_client_of_control_stops() -> None:
     gone = {"error": "no_such_world", "message": "it is not open"}
     client = client_of(("1", 201, {"id": "test-a"}), ("1", 200, {}), ("2", 404, gone), ("2", 200, {}))
     client.call("open_world", None, {"id": "test-a"})
-    client.call("clock", "test-a", {})
+    client.call("world", "test-a", {})
     for _ in range(2):
         with pytest.raises(ControlError) as raised:
-            client.call("clock", "test-a", {})
+            client.call("world", "test-a", {})
         assert (raised.value.status, raised.value.error, raised.value.message) == (502, "restarted", MESSAGE)
     client.close()
 
@@ -128,13 +128,17 @@ def test_the_client_of_control_stops() -> None:
 def test_a_world_that_was_closed_may_be_opened_elsewhere() -> None:
     """And what is not of one world may be answered by any server."""
     client = client_of(
-        ("1", 201, {"id": "test-a"}), ("2", 200, {}), ("1", 200, {}), ("2", 201, {"id": "test-a"}), ("2", 200, {})
+        ("1", 201, {"id": "test-a"}),
+        ("2", 200, {}),
+        ("1", 200, {"closed": "test-a"}),
+        ("2", 201, {"id": "test-a"}),
+        ("2", 200, {}),
     )
     client.call("open_world", None, {"id": "test-a"})
-    client.call("health", None, {})
+    client.call("schema", None, {})
     client.call("close_world", "test-a", {})
     client.call("open_world", None, {"id": "test-a"})
-    client.call("clock", "test-a", {})
+    client.call("world", "test-a", {})
     client.close()
 
 

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from typing import Any, Final
+from typing import TYPE_CHECKING, Final
 from xml.etree import ElementTree as ET
 
 from sendbox.cli import address
 from sendbox.cli.outcome import NO, OK, one_line
 from sendbox.engine.expect.verdict import lines, proves, reasons, untrusted, warned, warning_lines
 
-Verdict = dict[str, Any]
+if TYPE_CHECKING:
+    from sendbox.control.records import Verdict
 
 
 def verdict(world: str | None, url: str, *, strict: bool = False) -> tuple[str, Verdict]:
@@ -39,7 +40,7 @@ def _as_text(judged: Verdict) -> str:
 
 
 def _as_json(judged: Verdict) -> str:
-    return json.dumps(judged, indent=2, ensure_ascii=False) + "\n"
+    return json.dumps(judged.json, indent=2, ensure_ascii=False) + "\n"
 
 
 def _as_junit(world: str, judged: Verdict, *, strict: bool) -> str:

@@ -1,30 +1,129 @@
-"""Arguments of operations: the forms that are not types, each with the refusal of what has another form."""
+"""Arguments of operations: their types, how a value becomes one of a type, and long bodies."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import Annotated, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, TypeVar
 
-from sendbox.control.operation import Call, ControlError
+import msgspec
+from msgspec.inspect import BoolType, DictType, IntType, Metadata, NoneType, StrType, UnionType, type_info
+
 from sendbox.engine import bounds
 from sendbox.engine.answer import keywords
 from sendbox.engine.characters import foreign
-from sendbox.engine.durations import duration, shown
+from sendbox.engine.durations import duration, instant
+
+if TYPE_CHECKING:
+    from sendbox.runtime.bounds import Builder
 
 K = TypeVar("K")
-# What an argument may be, as keywords of JSON Schema beside its type, and arguments that may be of several types. Their
-# values are checked by the functions below.
-#: A whole number; from 0, or from 1.
-Whole = Annotated[Any, keywords(type="integer")]
-Size = Annotated[Any, keywords(type="integer", minimum=0)]
-Count = Annotated[Any, keywords(type="integer", minimum=1)]
-Flag = Annotated[Any, keywords(type="boolean")]
-#: A duration, a number is milliseconds; and an instant, a number is seconds.
-Duration = Annotated[Any, keywords(type=["string", "number"], examples=["1m", 500])]
-Moment = Annotated[Any, keywords(type=["string", "number"], examples=["2026-03-01T09:00:00Z"])]
-#: What `next_cursor` of the answer before was.
-Following = Annotated[Any, keywords(type="string")]
+_FLAGS: Final[Mapping[Any, bool]] = {"true": True, "1": True, 1: True, "false": False, "0": False, 0: False}
+_TYPES: Final = {StrType: "text", IntType: "a whole number", DictType: "an object", NoneType: "null"}
+
+
+def convert(value: Any, kind: Any) -> Any:
+    """The value of a type that an argument is. Raises `ValueError` that says what is legal.
+
+    A text stands for a number or a flag too, since queries are text, and a number for its text, since YAML makes
+    numbers of digits.
+    """
+    problems = []
+    for reading in _readings(value):
+        try:
+            converted = msgspec.convert(reading, kind, dec_hook=_decoded)
+        except msgspec.ValidationError as error:
+            problems.append(error)
+        else:
+            words = _words(kind)
+            if words and converted is not None and converted not in words:
+                raise ValueError(unknown(converted, words))
+            return converted
+    raise ValueError(_why(value, kind, problems[0]))
+
+
+def _readings(value: Any) -> Iterator[Any]:
+    """The value, and all that it may stand for."""
+    yield value
+    if isinstance(value, str) and (number := bounds.whole(value)) is not None:
+        yield number
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        yield str(value)
+    if isinstance(value, str | int | float) and value in _FLAGS:
+        yield _FLAGS[value]
+
+
+def _decoded(kind: type[Written], value: Any) -> Written:
+    return kind(kind.read(value))
+
+
+def _words(kind: Any) -> Sequence[str]:
+    """The legal words of a type that has only some (`enum`)."""
+    return [word for meta in getattr(kind, "__metadata__", ()) for word in (meta.extra or {}).get("words", ())]
+
+
+def unknown(value: Any, words: Iterable[str]) -> str:
+    """The reason why a value is not legal that is not one of some words."""
+    return f'"{value}" is not known; legal: {", ".join(words)}{foreign(value) if isinstance(value, str) else ""}'
+
+
+def _why(value: Any, kind: Any, error: msgspec.ValidationError) -> str:
+    """The reason why a value is not legal."""
+    if isinstance(error.__cause__, ValueError):
+        return str(error.__cause__)
+    legal = type_info(kind)
+    legal = legal.type if isinstance(legal, Metadata) else legal
+    types = {type(part): part for part in (legal.types if isinstance(legal, UnionType) else (legal,))}
+    if BoolType in types:
+        return f"{value!r} is not legal; legal: true, false"
+    if isinstance(number := types.get(IntType), IntType) and StrType not in types:
+        return _not_whole(value, number)
+    return f"{value!r} is not legal; legal: {' or '.join(_TYPES[part] for part in types)}"
+
+
+def _not_whole(value: Any, legal: IntType) -> str:
+    """The reason why a value is not a whole number within bounds."""
+    number = bounds.whole(value) if isinstance(value, str) else value
+    if isinstance(number, int) and not isinstance(number, bool):
+        return f"{number} is not legal; legal: {legal.ge} {'and more' if legal.le is None else f'to {legal.le}'}"
+    if isinstance(value, str) and bounds.looks_whole(value):
+        return bounds.too_large(value)
+    return f"{value!r} is not a whole number"
+
+
+#: A whole number from 0, or from 1.
+Size = Annotated[int, msgspec.Meta(ge=0)]
+Count = Annotated[int, msgspec.Meta(ge=1)]
+
+
+class Written(int):
+    """An integer that is written in a form of its own: `SCHEMA` describes the form, `read` reads it or raises."""
+
+    SCHEMA: ClassVar[dict[str, Any]]
+    read: ClassVar[staticmethod[[Any], int]]
+
+
+class Duration(Written):
+    """Milliseconds."""
+
+    SCHEMA: ClassVar = {"type": ["string", "number"], "examples": ["1m", 500]}
+    read = staticmethod(duration)
+
+
+class Moment(Written):
+    """Milliseconds since 1970."""
+
+    SCHEMA: ClassVar = {"type": ["string", "number"], "examples": ["2026-03-01T09:00:00Z"]}
+    read = staticmethod(instant)
+
+
+class Following(Written):
+    """The number that `next_cursor` of the answer before had."""
+
+    SCHEMA: ClassVar = {"type": "string"}
+    read = staticmethod(partial(convert, kind=Size))
+
+
 #: A scenario.
 _OBJECT: Final = {"type": "object", "additionalProperties": True}
 _SCENARIO: Final = {"anyOf": [{"type": "string", "description": "A name of the library, or YAML."}, _OBJECT]}
@@ -40,58 +139,16 @@ class Compiled(dict[str, Any]):
     result: Any
 
 
-async def beside(call: Call, raw: Mapping[str, Any], of: K, compile: Callable[[Mapping[str, Any], K], Any]) -> Compiled:
+async def beside(
+    builder: Builder, raw: Mapping[str, Any], of: K, compile: Callable[[Mapping[str, Any], K], Any]
+) -> Compiled:
     """A body, compiled off the loop. Raises what `compile` raises."""
     long = Compiled(raw)
     long.of = of
-    long.result = await call.runtime.builder.build(partial(compile, long, of))
+    long.result = await builder.build(partial(compile, long, of))
     return long
 
 
 def compiled(raw: Mapping[str, Any], of: K, compile: Callable[[Mapping[str, Any], K], Any]) -> Any:
     """The compiled form of a body; it is compiled here unless it already was."""
     return raw.result if isinstance(raw, Compiled) and raw.of == of else compile(raw, of)
-
-
-def milliseconds(value: Any, name: str) -> int:
-    """A duration argument. Raises `ControlError` that says what was legal."""
-    try:
-        return duration(value)
-    except ValueError as error:
-        raise ControlError(400, "bad_argument", f"{name}: {error}") from None
-
-
-def whole(value: Any, name: str, least: int | None = None, most: int | None = None) -> int:
-    """A whole number as argument, or a text that writes one, of `least` to `most`. Raises `ControlError`."""
-    number = bounds.whole(value) if isinstance(value, str) else value
-    if isinstance(number, int) and not isinstance(number, bool):
-        if (least is not None and number < least) or (most is not None and number > most):
-            legal = f"{least} and more" if most is None else f"{least} to {most}"
-            raise ControlError(400, "bad_argument", f"{name}: {number} is not legal; legal: {legal}")
-        return number
-    if isinstance(value, str) and bounds.looks_whole(value):
-        raise ControlError(400, "bad_argument", f"{name}: {bounds.too_large(value)}")
-    raise ControlError(400, "bad_argument", f"{name}: {value!r} is not a whole number")
-
-
-def one_of(value: Any, name: str, words: Iterable[str]) -> None:
-    """Raises `ControlError` for an argument that is not one of some words."""
-    if not isinstance(value, str) or value not in words:
-        strange = foreign(value) if isinstance(value, str) else ""
-        raise ControlError(400, "bad_argument", f'{name}: "{value}" is not known; legal: {", ".join(words)}{strange}')
-
-
-def flag(value: Any, name: str) -> bool:
-    """An argument that is true or false, or a text that says so. Raises `ControlError`."""
-    if value in (True, "true", "1"):
-        return True
-    if value in (False, "false", "0"):
-        return False
-    raise ControlError(400, "bad_argument", f"{name}: {value!r} is not legal; legal: true, false")
-
-
-def json_object(raw: Any, meaning: str) -> dict[str, Any]:
-    """A body that must be a JSON object, and is to be what `meaning` says. Raises `ControlError`."""
-    if not isinstance(raw, dict):
-        raise ControlError(400, "bad_body", f"{shown(raw)} is not {meaning}; legal: a JSON object")
-    return raw

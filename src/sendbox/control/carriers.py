@@ -16,7 +16,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from urllib.parse import quote
 
+from msgspec import ValidationError
+
 from sendbox.control.operation import Control, ControlError, Operation, Served, unreadable
+from sendbox.engine.answer import Answer, read
 from sendbox.engine.blueprint import Blueprint
 from sendbox.runtime.policy import HttpCall, Outcome
 from sendbox.scenario.model import ScenarioError
@@ -160,7 +163,10 @@ class Client(Carrier):
         return future
 
     def call(self, name: str, world: str | None, arguments: Mapping[str, Any]) -> Any:
-        """Performs an operation and blocks until it is done. `ControlError` 502 where no sandbox answers."""
+        """Performs an operation and blocks until it is done. `ControlError` 502 where no sandbox answers.
+
+        The answer has the class that the operation names, if it is one without fields that services add.
+        """
         import httpx
 
         row = self.served.by_name[name]
@@ -198,7 +204,14 @@ class Client(Carrier):
             self.same(value["id"], response.headers)
         elif name == "close_world" and world is not None:
             self.instances.forget(world)
-        return value
+        kind = row.answers
+        if not isinstance(kind, type) or not issubclass(kind, Answer) or kind.FURTHER is not None:
+            return value
+        try:
+            return read(value, kind)
+        except ValidationError as error:
+            text = f"{self.origin} is a Sandbox of another version: {name} answers otherwise: {error}"
+            raise ControlError(502, "no_sandbox", text) from None
 
     def same(self, world: str, headers: Mapping[str, str]) -> None:
         """Raises `ControlError` 502 where an answer about a world comes from another server than those before it."""

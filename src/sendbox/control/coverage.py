@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import msgspec
 from msgspec.structs import asdict
 
-from sendbox.control.arguments import one_of
 from sendbox.control.catalog import loaded
-from sendbox.control.operation import Call, ControlError, Text, operation
+from sendbox.control.operation import Call, ControlError, Text, one_of, operation
 from sendbox.control.reports.coverage import FORMATS, Report, Scope, scope_of
 from sendbox.engine.answer import Answer, enum, keywords, read
 from sendbox.services.assumptions import CONFIDENCE, registry
@@ -115,7 +114,6 @@ async def coverage(call: Call, format: Annotated[str, FORM] = "json", scope: str
     `scope` limits the total to some operations, with commas between them, or to those that were `used`; the scenario
     says it too (`coverage:`).
     """
-    one_of(format, "format", FORMATS)
     hosted = call.here
     everything = await loaded(call.served)
     parsed_scope = _scope(everything, scope)
@@ -141,7 +139,6 @@ async def coverage_of(call: Call, dimension: str, scope: str | None = None) -> D
 @operation("GET", "/coverage", answers=Covered | _TEXT, whole=True)
 async def all_coverage(call: Call, format: Annotated[str, FORM] = "json", scope: str | None = None) -> Any:
     """The same for all worlds together, with closed ones where the server collects them (`--coverage`)."""
-    one_of(format, "format", FORMATS)
     everything = await loaded(call.served)
     parsed_scope = _scope(everything, scope)
     runtime = call.runtime

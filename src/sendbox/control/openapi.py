@@ -5,17 +5,17 @@ from __future__ import annotations
 import inspect
 from collections.abc import Mapping
 from functools import cache
-from typing import TYPE_CHECKING, Any, Final, get_args, get_type_hints
+from typing import TYPE_CHECKING, Any, Final, get_args
 
 from sendbox.contract.schemas import load, name_of, with_optional
-from sendbox.control.operation import Text
-from sendbox.control.schemas import Schema, Schemas
+from sendbox.control.operation import THEN, Text
+from sendbox.control.schemas import Schema, Schemas, arguments_of
 from sendbox.control.stream import STREAMED
 from sendbox.engine.answer import COMPONENTS
 from sendbox.services.http.openapi import components
 
 if TYPE_CHECKING:
-    from sendbox.control.operation import Argument, Operation, Served
+    from sendbox.control.operation import Operation, Served
     from sendbox.engine.kinds.rows import Kinds
 
 _ERROR: Final = {
@@ -125,14 +125,11 @@ def _entries(types: Schemas, kinds: Kinds) -> dict[str, Schema]:
 def _operation(types: Schemas, row: Operation, *further: dict[str, Any]) -> dict[str, Any]:
     """An operation; `further` are parameters that its function does not take."""
     text = inspect.getdoc(row.function) or row.name
-    schemas = _schemas(types, row)
+    schemas = arguments_of(row.arguments)
     parameters = [_parameter("id", "path", {"type": "string"}, required=True)] if row.worldly else []
-    others = []
-    for argument in row.legal.values():
-        if row.in_path(argument.name):
-            parameters.append(_parameter(argument.name, "path", schemas[argument.name], required=True))
-        elif argument.name != "raw":
-            others.append(argument)
+    parameters += [_parameter(name, "path", schemas[name], required=True) for name in schemas if row.in_path(name)]
+    others = {name: schemas[name] for name in schemas if name != "raw" and not row.in_path(name)}
+    required = [name for name in others if row.takes[name].required]
     operation: dict[str, Any] = {
         "operationId": row.name,
         "tags": [row.tag],
@@ -142,15 +139,14 @@ def _operation(types: Schemas, row: Operation, *further: dict[str, Any]) -> dict
     if row.deprecated:
         operation["deprecated"] = True
     if row.method in ("GET", "DELETE") or row.raw:
-        parameters += [
-            _parameter(argument.name, "query", schemas[argument.name], required=argument.required)
-            for argument in others
-        ]
+        parameters += [_parameter(name, "query", schema, required=name in required) for name, schema in others.items()]
     elif others:
         operation["requestBody"] = {
-            "required": _needs(others),
-            "content": {"application/json": {"schema": _body(others, schemas)}},
+            "required": bool(required),
+            "content": {"application/json": {"schema": _body(others, required)}},
         }
+    if THEN in row.legal:
+        parameters.append(_parameter(THEN, "query", {"type": ["integer", "string"]}, required=False))
     if row.raw:
         operation["requestBody"] = {"required": False, "content": {"application/json": {"schema": schemas["raw"]}}}
     if parameters or further:
@@ -178,30 +174,8 @@ def _parameter(name: str, where: str, schema: Schema, *, required: bool) -> dict
     return {"name": name, "in": where, "required": required, "schema": schema}
 
 
-def _needs(arguments: list[Argument]) -> bool:
-    return any(argument.required for argument in arguments)
-
-
-def _body(arguments: list[Argument], schemas: Mapping[str, Schema]) -> dict[str, Any]:
-    body: dict[str, Any] = {
-        "type": "object",
-        "properties": {argument.name: schemas[argument.name] for argument in arguments},
-        "additionalProperties": False,
-    }
-    if _needs(arguments):
-        body["required"] = [argument.name for argument in arguments if argument.required]
+def _body(fields: Mapping[str, Schema], required: list[str]) -> dict[str, Any]:
+    body: dict[str, Any] = {"type": "object", "properties": fields, "additionalProperties": False}
+    if required:
+        body["required"] = required
     return with_optional(body)
-
-
-def _schemas(types: Schemas, row: Operation) -> dict[str, Schema]:
-    """The schemas of the arguments of a row, by public name, with what each is unless it is given."""
-    hints = get_type_hints(row.function, row.function.__globals__, {"Call": Any}, include_extras=True)
-    schemas = {}
-    for argument in row.legal.values():
-        schema = dict(types.schema(hints.get(argument.parameter, int | str)))
-        if isinstance(schema.get("type"), list):  # what is null is not given
-            kinds = [kind for kind in schema["type"] if kind != "null"]
-            schema["type"] = kinds[0] if len(kinds) == 1 else kinds
-        usual = argument.usual
-        schemas[argument.name] = schema if usual in (None, "") else {**schema, "default": usual}
-    return schemas

@@ -1,31 +1,37 @@
 """An operation of control: one row that every carrier reads.
 
 An operation is a coroutine function of (`Call`, keyword arguments). Its row says where HTTP carries it; its signature
-says which arguments are legal: path parameters, then fields of the query (GET, DELETE) or of the JSON body; and, by
-the annotation, of which kind. A trailing underscore of an argument is not part of its public name (`from_` is `from`).
+says which arguments are legal, and of which types: path parameters, then fields of the query (GET, DELETE) or of the
+JSON body. They are converted before the function is called (`Control.do`). A trailing underscore of an argument is not
+part of its public name (`from_` is `from`).
 The module is long because a row, all that is served and how a row is performed know each other.
 """
 
 from __future__ import annotations
 
 import inspect
-import re
-from collections.abc import Awaitable, Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from types import ModuleType, NoneType
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, get_type_hints
+
+import msgspec
 
 from sendbox.contract.findings import json_path
+from sendbox.control.arguments import convert, unknown
 from sendbox.engine import bounds
 from sendbox.engine.characters import foreign, nearest
 from sendbox.engine.commands.command import Act
 from sendbox.engine.commands.record import Cut
 from sendbox.engine.digest import finished
+from sendbox.engine.durations import shown
 from sendbox.runtime.worlds import Conflict, Hosted
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from msgspec.structs import FieldInfo
 
     from sendbox.control.export.rows import Exported
     from sendbox.engine.coverage import Item
@@ -120,48 +126,33 @@ def _unsaid(_answer: dict[str, Any]) -> list[str]:
     return []
 
 
-@dataclass(frozen=True, slots=True)
-class Argument:
-    """An argument of an operation: its public `name`, that of the parameter, and what it may be (empty: anything).
-
-    `usual` is what it is unless it is given.
-    """
-
-    name: str
-    parameter: str
-    kinds: tuple[type, ...] = ()
-    required: bool = False
-    usual: Any = None
-
-
 #: Asks what reads a world for a place in its past: the number of an entry of its journal, or an instant.
-THEN: Final = Argument("then", "then")
+THEN: Final = "then"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Operation:
     """One row: `name` in the clients, `method` and `path` over HTTP (under `/_sandbox`), `status` of a good answer.
 
-    `raw` hands the request's body over unparsed, as argument `raw` (scenario texts). `takes` has the arguments by
-    public name. `early`: it does not begin a world whose start is still open. An `act` is something that a tester does
-    to the world, a command: it is done at once, without a pause, and put on record with its arguments, so that it can
-    be repeated; `prepare` does beforehand what takes time, and answers the arguments to go on with. It is journaled
-    too, unless it `journals` itself. `words` makes lines for people of its answer. What reads a world can be asked for
-    its past (`THEN`), unless `present` says why not. What only `watches` a world is not a use of it. What `makes`
-    something that it may find there answers `Made`. What is `asked` changes nothing though it is no GET, or is repeated
-    all the time: the log has no line of it. A `deprecated` one ends with the next release. `answers` is the
-    class of its answer (`engine/answer.py`); without it the answer is any object.
+    `raw` hands the request's body over unparsed, as argument `raw` (scenario texts). `early`: it does not begin a world
+    whose start is still open. An `act` is something that a tester does to the world, a command: it is done at once,
+    without a pause, and put on record with its arguments, so that it can be repeated; `prepare` does beforehand what
+    takes time, and answers the arguments to go on with. It is journaled too, unless it `journals` itself. `words` makes
+    lines for people of its answer. What reads a world can be asked for its past (`THEN`), unless `present` says why
+    not. What only `watches` a world is not a use of it. What `makes` a world that it may find there answers `Made`.
+    What is `asked` changes nothing though it is no GET, or is repeated all the time: the log has no line of it. A
+    `deprecated` one ends with the next release. `answers` is the class of its answer (`engine/answer.py`); without it
+    the answer is any object.
     Over HTTP secrets are masked in answers, unless they are needed `whole`: to be repeated or carried out, or as the
     address of a world. A body may have `longest` bytes; more is refused before it is read.
 
-    A row is called with the arguments of its function.
+    A row is called with the arguments of its function, `arguments` is the class of them.
     """
 
     name: str
     method: str
     path: str
     function: Function
-    takes: Mapping[str, Argument]
     status: int = 200
     raw: bool = False
     act: bool = False
@@ -185,7 +176,7 @@ class Operation:
     @property
     def worldly(self) -> bool:
         """True if it works on one world that is open."""
-        return self.path.startswith("/worlds/{id}") and "id" not in self.takes
+        return self.path.startswith("/worlds/{id}") and not self.makes
 
     @property
     def tag(self) -> str:
@@ -203,89 +194,44 @@ class Operation:
         """True if the log has a line for it: it changes a world, or it opens or closes worlds."""
         return self.method != "GET" and not self.asked
 
+    @cached_property
+    def arguments(self) -> type[msgspec.Struct]:
+        """The class of its arguments, as the signature of its function declares them."""
+        hints = get_type_hints(self.function, localns={"Call": Any}, include_extras=True)
+        fields = [
+            (name, hints[name]) if parameter.default is parameter.empty else (name, hints[name], parameter.default)
+            for name, parameter in list(inspect.signature(self.function).parameters.items())[1:]
+        ]
+        return msgspec.defstruct(self.name, fields, kw_only=True, rename=lambda name: name.removesuffix("_"))
+
+    @cached_property
+    def takes(self) -> Mapping[str, FieldInfo]:
+        """Its arguments by public name."""
+        return {field.encode_name: field for field in msgspec.structs.fields(self.arguments)}
+
     @property
-    def legal(self) -> Mapping[str, Argument]:
-        """All arguments by public name: its own, and the one that asks for the past."""
-        return {**self.takes, THEN.name: THEN} if self.reads and not self.present else self.takes
+    def legal(self) -> Sequence[str]:
+        """The public names of all arguments: its own, and the one that asks for the past."""
+        return [*self.takes, THEN] if self.reads and not self.present else [*self.takes]
+
+    def convert(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        """The values of its arguments, by parameter. Raises `ControlError`."""
+        fields = [(self.takes[name], value) for name, value in arguments.items() if name in self.takes]
+        return {field.name: converted(field.encode_name, value, field.type) for field, value in fields}
 
     def in_path(self, name: str) -> bool:
         """True if an argument stands in the path."""
         return f"{{{name}}}" in self.path
 
 
-#: What the annotations of arguments stand for; every other one takes anything.
-_KINDS: Final[dict[str, tuple[type, ...]]] = {
-    "str": (str,),
-    "str | None": (str, NoneType),
-    "int | str | None": (int, str, NoneType),
-    "dict[str, Any] | None": (dict, NoneType),
-}
-#: An annotation that has keywords of JSON Schema beside the type.
-_ANNOTATED: Final = re.compile(r"^Annotated\[(.+), \w+\]$")
 #: Arguments that hold a scenario or a part of one.
 READ: Final = frozenset({"scenario", "text", "raw"})
 _NONE: Final[Mapping[str, Any]] = {}
-_WORDS: Final = {str: "text", int: "a whole number", dict: "an object", NoneType: "null"}
 
 
-def operation(
-    method: str,
-    path: str,
-    *,
-    status: int = 200,
-    raw: bool = False,
-    act: bool = False,
-    journals: bool = False,
-    prepare: Prepare | None = None,
-    words: Words = _unsaid,
-    early: bool = False,
-    present: str = "",
-    watches: bool = False,
-    makes: bool = False,
-    answers: Any = dict,
-    whole: bool = False,
-    deprecated: bool = False,
-    asked: bool = False,
-    longest: int = bounds.SHORT_BODY,
-) -> Callable[[Function], Operation]:
-    """Makes a function an operation; its name is the function's. Who serves lists its module (`Served`)."""
-
-    def register(function: Function) -> Operation:
-        takes = {
-            name.removesuffix("_"): Argument(
-                name.removesuffix("_"),
-                name,
-                _KINDS.get(_ANNOTATED.sub(r"\1", str(parameter.annotation)), ()),
-                parameter.default is inspect.Parameter.empty,
-                None if parameter.default is inspect.Parameter.empty else parameter.default,
-            )
-            for name, parameter in list(inspect.signature(function).parameters.items())[1:]
-        }
-        name = function.__name__
-        return Operation(
-            name,
-            method,
-            path,
-            function,
-            takes,
-            status,
-            raw,
-            act,
-            journals,
-            prepare,
-            words,
-            early,
-            present,
-            watches,
-            makes,
-            answers,
-            whole,
-            deprecated,
-            asked,
-            longest,
-        )
-
-    return register
+def operation(method: str, path: str, **settings: Any) -> Callable[[Function], Operation]:
+    """Makes a function an operation with these settings; its name is the function's. Who serves lists its module."""
+    return lambda function: Operation(function.__name__, method, path, function, **settings)
 
 
 def operations_of(*modules: ModuleType) -> tuple[Operation, ...]:
@@ -376,23 +322,24 @@ class Control:
         """Performs an operation by its row, as `perform` does."""
         if row.in_path("id") and not row.worldly:
             arguments = {**arguments, "id": world_id}
-        values = {row.legal[name].parameter: _legal(row, name, value) for name, value in _known(row, arguments)}
-        missing = [
-            argument.name for argument in row.takes.values() if argument.required and argument.parameter not in values
-        ]
-        if missing:
-            needed = ", ".join(argument.name for argument in row.takes.values() if argument.required)
-            raise ControlError(400, "missing_argument", f'"{missing[0]}" is missing; {row.name} needs {needed}')
+        for name, value in arguments.items():
+            _check(row, name, value)
+        needed = [name for name, field in row.takes.items() if field.required]
+        for name in needed:
+            if name not in arguments:
+                text = f'"{name}" is missing; {row.name} needs {", ".join(needed)}'
+                raise ControlError(400, "missing_argument", text)
         call = Call(self, origin)
-        then = values.pop(THEN.parameter, None) if row.reads else None
+        then = arguments.get(THEN) if row.reads else None
         try:
             if not row.worldly:
-                return await row.function(call, **values)
+                return await row.function(call, **row.convert(arguments))
             call.hosted = hosted = self.world(world_id or "", early=row.early, reads=row.reads)
             hosted.controls += 1
             hosted.readers += 1
             self._used(row, hosted)
             try:
+                values = row.convert(arguments)
                 if then is not None:
                     return await self.runtime.past(call, row, values, then)
                 return await (self._act(call, row, values) if row.act else row.function(call, **values))
@@ -495,37 +442,43 @@ def acting(call: Call, row: Operation, values: Mapping[str, Any]) -> Generator[N
     return answer
 
 
-def _known(row: Operation, arguments: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    for name, value in arguments.items():
-        if name == THEN.name and row.reads and row.present:
-            raise ControlError(400, "bad_argument", f"then: {row.name} answers for the present only: {row.present}")
-        if name not in row.legal:
-            legal = [name for name in row.legal if name != "raw" and not row.in_path(name)]
-            near = nearest(name, legal)
-            hint = foreign(name) or (f'; did you mean "{near}"?' if near else "")
-            words = ", ".join(legal) or "none"
-            raise ControlError(
-                400, "unknown_argument", f'"{name}" is not an argument of {row.name}; legal: {words}{hint}'
-            )
-        yield name, value
-
-
-def _legal(row: Operation, name: str, value: Any) -> Any:
-    """The value of an argument, of a legal kind; a number stands for its text, since YAML makes numbers of digits.
+def _check(row: Operation, name: str, value: Any) -> None:
+    """Raises `ControlError` for an argument that an operation does not take, and for a value outside the bounds.
 
     A scenario, or a part of one, is held to the bounds where it is read, which says the place of each problem.
     """
+    if name == THEN and row.reads and row.present:
+        raise ControlError(400, "bad_argument", f"then: {row.name} answers for the present only: {row.present}")
+    if name not in row.legal:
+        legal = [name for name in row.legal if name != "raw" and not row.in_path(name)]
+        near = nearest(name, legal)
+        hint = foreign(name) or (f'; did you mean "{near}"?' if near else "")
+        words = ", ".join(legal) or "none"
+        raise ControlError(400, "unknown_argument", f'"{name}" is not an argument of {row.name}; legal: {words}{hint}')
     outside = None if name in READ else bounds.in_value(value)
     if outside is not None:
         raise out_of_bounds(outside._replace(place=(name, *outside.place)))
-    kinds = row.legal[name].kinds
-    number = isinstance(value, int | float) and not isinstance(value, bool)
-    if not kinds or (isinstance(value, kinds) and (number or not isinstance(value, bool))):
-        return value
-    if number and str in kinds:
-        return str(value)
-    legal = " or ".join(_WORDS[kind] for kind in kinds)
-    raise ControlError(400, "bad_argument", f"{name}: {value!r} is not legal; legal: {legal}")
+
+
+def converted(name: str, value: Any, kind: Any) -> Any:
+    """The value of a type that an argument is. Raises `ControlError` that says what is legal."""
+    try:
+        return convert(value, kind)
+    except ValueError as error:
+        raise ControlError(400, "bad_argument", f"{name}: {error}") from None
+
+
+def one_of(value: Any, name: str, words: Iterable[str]) -> None:
+    """Raises `ControlError` for an argument that is not one of some words."""
+    if not isinstance(value, str) or value not in words:
+        raise ControlError(400, "bad_argument", f"{name}: {unknown(value, words)}")
+
+
+def json_object(raw: Any, meaning: str) -> dict[str, Any]:
+    """A body that must be a JSON object, and is to be what `meaning` says. Raises `ControlError`."""
+    if not isinstance(raw, dict):
+        raise ControlError(400, "bad_body", f"{shown(raw)} is not {meaning}; legal: a JSON object")
+    return raw
 
 
 def out_of_bounds(outside: bounds.Outside) -> ControlError:

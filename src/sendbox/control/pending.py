@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from sendbox.control.arguments import Count, whole
+from sendbox.control.arguments import Count
 from sendbox.control.operation import Call, operation
 from sendbox.control.reading import chosen, each
 from sendbox.engine.answer import Answer, Instant, keywords, moment, reference
@@ -42,14 +42,13 @@ class Pending(Answer):
 async def pending(call: Call, limit: Count = SHOWN) -> Any:
     """The things that are still to come: the next steps with their instants, webhooks that are not delivered yet, open
     codes, and entries of lists that are not in force."""
-    most = whole(limit, "limit", 1)
     world = call.here.world
     on = Observer(world, call.served.kinds)
-    waiting = await chosen(world.outlets.deliveries[:], lambda delivery: delivery.state in OPEN, most)
+    waiting = await chosen(world.outlets.deliveries[:], lambda delivery: delivery.state in OPEN, limit)
     result = Pending(
         now=moment(world.now),
-        steps=next_steps(world, call.served.kinds.steps, most),
+        steps=next_steps(world, call.served.kinds.steps, limit),
         scheduled=world.timeline.scheduled,
         deliveries=await each(waiting, lambda delivery: delivery_view(on, delivery)),
     )
-    return result.extended({name: await items(world, most) for name, items in call.served.pending.items()})
+    return result.extended({name: await items(world, limit) for name, items in call.served.pending.items()})

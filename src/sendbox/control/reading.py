@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, TypeVar
 
 from msgspec import UNSET, UnsetType
 
-from sendbox.control.arguments import milliseconds, one_of, whole
 from sendbox.control.operation import Call, ControlError, closed, not_closed
 from sendbox.control.replaying import Replay
 from sendbox.engine.answer import enum
@@ -58,13 +57,12 @@ async def each(items: Iterable[T], view: Callable[[T], V]) -> list[V]:
     return views
 
 
-async def newest(items: Sequence[T], fits: Callable[[T], bool], last: Any) -> list[T]:
+async def newest(items: Sequence[T], fits: Callable[[T], bool], last: int | None) -> list[T]:
     """Those items that fit, oldest first; with `last` only that many of the newest, and no others are read."""
     if last is None:
         return await chosen((items[index] for index in range(len(items))), fits)
-    most = whole(last, "last", 0)
     backwards = (items[index] for index in range(len(items) - 1, -1, -1))
-    return (await chosen(backwards, fits, most))[::-1] if most else []
+    return (await chosen(backwards, fits, last))[::-1] if last else []
 
 
 class Page(NamedTuple, Generic[T]):
@@ -74,45 +72,33 @@ class Page(NamedTuple, Generic[T]):
     cursor: str | UnsetType | None = UNSET
 
 
-def backwards(order: Any) -> bool:
-    """True if the order of a list is `newest`. Raises `ControlError`."""
-    one_of(order, "order", ORDERS)
-    return bool(order == "newest")
-
-
-def shortened(form: Any) -> bool:
-    """True if the form of the items of a list is `short`. Raises `ControlError`."""
-    one_of(form, "form", FORMS)
-    return bool(form == "short")
-
-
 async def page(
     items: Sequence[T],
     number: Callable[[T], int],
     fits: Callable[[T], bool],
-    limit: Any,
-    cursor: Any,
-    order: Any = "oldest",
+    limit: int | None,
+    cursor: int | None,
+    order: str = "oldest",
 ) -> Page[T]:
     """Those items that fit behind a `cursor`, at most `limit`. Items have rising numbers, by which they are found.
 
     In the order `newest` those behind it are older.
     """
-    at = None if cursor is None else whole(cursor, "cursor", 0)
-    if backwards(order):
-        places = range((len(items) if at is None else bisect_left(items, at, key=number)) - 1, -1, -1)
+    if order == "newest":
+        places = range((len(items) if cursor is None else bisect_left(items, cursor, key=number)) - 1, -1, -1)
     else:
-        places = range(0 if at is None else bisect_right(items, at, key=number), len(items))
+        places = range(0 if cursor is None else bisect_right(items, cursor, key=number), len(items))
     return await page_of((items[place] for place in places), number, fits, limit)
 
 
-async def page_of(behind: Iterable[T], number: Callable[[T], object], fits: Callable[[T], bool], limit: Any) -> Page[T]:
+async def page_of(
+    behind: Iterable[T], number: Callable[[T], object], fits: Callable[[T], bool], limit: int | None
+) -> Page[T]:
     """A page of what lies behind a cursor."""
     if limit is None:
         return Page(await chosen(behind, fits))
-    most = whole(limit, "limit", 1)
-    items = await chosen(behind, fits, most + 1)  # one more says that there is more
-    return Page(items[:most], str(number(items[most - 1])) if len(items) > most else None)
+    items = await chosen(behind, fits, limit + 1)  # one more says that there is more
+    return Page(items[:limit], str(number(items[limit - 1])) if len(items) > limit else None)
 
 
 def entry_of(world: World, number: int) -> int:
@@ -130,17 +116,16 @@ def remembered(world: World, number: int) -> tuple[int, int, Any]:
         raise ControlError(404, "forgotten", str(forgotten), first=world.journal.first) from None
 
 
-async def wait_for(hosted: Hosted, wait: Any, look: Callable[[], Awaitable[Any]]) -> Any:
-    """Looks, and while there is nothing, waits until something happens, at most `wait` of real time (a long poll)."""
-    longest = None if wait is None else milliseconds(wait, "wait") / 1000
+async def wait_for(hosted: Hosted, wait: int | None, look: Callable[[], Awaitable[Any]]) -> Any:
+    """Looks, and while there is nothing, waits until something happens, at most `wait` milliseconds (a long poll)."""
     changes = hosted.changes
     answer = await look()
-    if answer or longest is None:
+    if answer or wait is None:
         return answer
     if hosted.gone:
         raise closed(hosted)
     try:
-        async with asyncio.timeout(longest):
+        async with asyncio.timeout(wait / 1000):
             while not answer:
                 if hosted.changes == changes:  # else something happened during the look
                     await _change(hosted)

@@ -15,15 +15,14 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, get_args
 import orjson
 
 from sendbox.control.answers import CanonicalEntry, Proof
-from sendbox.control.arguments import Count, Duration, Flag, Size, Whole, flag, one_of, whole
-from sendbox.control.operation import Call, ControlError, closed, operation, out_of_bounds
+from sendbox.control.arguments import Count, Duration, Size
+from sendbox.control.operation import Call, ControlError, closed, one_of, operation, out_of_bounds
 from sendbox.control.reading import chosen, each, newest, remembered, wait_for
 from sendbox.engine import ENGINE
-from sendbox.engine.answer import Answer, Instant, enum, keywords, moment, read, reference
+from sendbox.engine.answer import Answer, Instant, enum, moment, read, reference
 from sendbox.engine.bounds import in_value
 from sendbox.engine.delivery.batches import body_of, listed
 from sendbox.engine.digest import canonical_in_slices, digest_in_slices
-from sendbox.engine.durations import instant
 from sendbox.engine.expect.explaining import FAILED
 from sendbox.engine.expect.verdict import expected_in_slices, lines, proves, verdict_in_slices
 from sendbox.engine.journal import CODE
@@ -41,8 +40,7 @@ if TYPE_CHECKING:
 #: How many entries an answer holds unless `limit` says otherwise.
 LIMIT = 1000
 #: How a call from the outbox may have failed.
-FAILURES = get_args(Failure)
-FAILURE: Final = keywords(type="string", enum=list(FAILURES))
+FAILURE: Final = enum(get_args(Failure))
 #: The forms of entries.
 FORMS: Final = ("plain", "canonical", "told")
 FORM: Final = enum(FORMS)
@@ -261,10 +259,10 @@ class Verdict(Answer):
 async def journal(
     call: Call,
     kind: str | None = None,
-    after: Whole = -1,
-    limit: Count = None,
-    wait: Duration = None,
-    last: Size = None,
+    after: int = -1,
+    limit: Count | None = None,
+    wait: Duration | None = None,
+    last: Size | None = None,
     form: Annotated[str | None, FORM] = None,
 ) -> Journal:
     """Entries after a number, oldest first; `wait` is a long poll until there is one, `last` asks for the newest.
@@ -274,8 +272,6 @@ async def journal(
     answered unless `limit` is given. With `form=told` they are put into words: `{n, at, kind, who, text, tone}`; `text`
     is null where other entries tell it, `tone` good, bad, plain or dim.
     """
-    if form is not None:
-        one_of(form, "form", FORMS)
     kinds: frozenset[str] | None = None
     if kind is not None:
         legal_kinds: set[str] = set()
@@ -285,7 +281,7 @@ async def journal(
                 one_of(word, "kind", groups)
             legal_kinds |= set(groups.get(word, (word,)))
         kinds = frozenset(legal_kinds)
-    start, most = max(whole(after, "after"), -1), most_of(limit, form)
+    start, most = max(after, -1), most_of(limit, form)
     hosted = call.here
     codes = None if kinds is None else frozenset(CODE[kind] for kind in kinds)
     looked: tuple[World | None, int] = (None, 0)
@@ -328,7 +324,7 @@ def _told(teller: Teller, entry: dict[str, Any]) -> Told:
     """An entry in words."""
     line = teller.tell(entry)
     words = {"who": None, "text": None, "tone": "dim"} if line is None else line.as_json()
-    return Told(n=entry["n"], at=moment(instant(entry["at"])), kind=entry["kind"], **words)
+    return read({**words, "n": entry["n"], "at": entry["at"], "kind": entry["kind"]}, Told)
 
 
 def bound_of(world: World) -> dict[str, Any]:
@@ -336,19 +332,19 @@ def bound_of(world: World) -> dict[str, Any]:
     return {} if world.record.cut is None else {"bound": world.record.cut}
 
 
-def most_of(limit: Any, form: str | None = None) -> int:
+def most_of(limit: int | None, form: str | None = None) -> int:
     """The greatest number of entries in an answer."""
     if limit is not None:
-        return whole(limit, "limit", 1)
+        return limit
     return sys.maxsize if form == "canonical" else LIMIT
 
 
 @operation("GET", "/worlds/{id}/journal/{n}", answers=Entry)
-async def journal_entry(call: Call, n: Whole) -> Any:
+async def journal_entry(call: Call, n: int) -> Any:
     """One entry."""
-    world, number = call.here.world, whole(n, "n")
-    remembered(world, number)
-    return Observer(world, call.served.kinds).entry(number)
+    world = call.here.world
+    remembered(world, n)
+    return Observer(world, call.served.kinds).entry(n)
 
 
 @operation("GET", "/worlds/{id}/events", answers=Events)
@@ -393,7 +389,7 @@ async def events(call: Call) -> Events:
 
 
 @operation("GET", "/worlds/{id}/hook", answers=Hook)
-async def hook(call: Call, wait: Duration = None) -> Hook:
+async def hook(call: Call, wait: Duration | None = None) -> Hook:
     """The webhooks that the built-in receiver got: the events in order, and the deliveries that brought them."""
     hosted = call.here
 
@@ -423,7 +419,7 @@ async def hook_receive(call: Call, raw: Any = None) -> Received:
 
 @operation("POST", "/worlds/{id}/outbox", answers=Outbox, whole=True, asked=True)
 async def fetch_outbox(
-    call: Call, wait: Duration = None, during: Annotated[str | None, DURING] = None, except_: str = ""
+    call: Call, wait: Duration | None = None, during: Annotated[str | None, DURING] = None, except_: str = ""
 ) -> Outbox:
     """Deliveries that the caller must send; after the first such call deliveries wait here and are not pushed.
 
@@ -449,7 +445,7 @@ async def fetch_outbox(
     whole=True,
 )
 async def outbox(
-    call: Call, wait: Duration = None, during: Annotated[str | None, DURING] = None, except_: str = ""
+    call: Call, wait: Duration | None = None, during: Annotated[str | None, DURING] = None, except_: str = ""
 ) -> Outbox:
     """Deprecated: deliveries that wait in a world whose deliveries are pulled. It does not make a world pull them.
 
@@ -469,7 +465,7 @@ async def outbox(
     return Outbox(calls=[])
 
 
-async def _fetch(call: Call, wait: Any, during: str | None, without: str) -> Outbox:
+async def _fetch(call: Call, wait: int | None, during: str | None, without: str) -> Outbox:
     """The webhooks that wait in the outbox of a world, and those of a long poll."""
     hosted = call.here
     carried = frozenset(without.split(","))
@@ -522,23 +518,20 @@ async def outbox_end(call: Call) -> Pushed:
 
 @operation("POST", "/worlds/{id}/outbox/{delivery}", answers=Reported, asked=True)
 async def outbox_done(
-    call: Call, delivery: str, status: Whole = None, error: Annotated[Any, FAILURE] = None
+    call: Call, delivery: str, status: int | None = None, error: Annotated[Any, FAILURE] = None
 ) -> Reported:
     """The result of a call from the outbox: an HTTP status, or a word for why there was none."""
     outbox = call.here.outbox
     waiting = outbox.get(delivery)
     if waiting is None or waiting[2].done():
         raise ControlError(404, "no_such_delivery", f'"{delivery}" is not waiting in the outbox')
-    code = None if status is None else whole(status, "status")
-    if error is None and code is None:
+    if error is None and status is None:
         raise ControlError(400, "missing_argument", '"status" is missing; outbox_done needs status, or error')
-    if error is not None:
-        one_of(error, "error", FAILURES)
-    if error is None and code is not None and 300 <= code < 400:
+    if error is None and status is not None and 300 <= status < 400:
         error = "redirect"
     call.here.attendance.note(call.runtime.reading())
     del outbox[delivery]  # the next caller does not get it again
-    waiting[2].set_result(Outcome(code, error))
+    waiting[2].set_result(Outcome(status, error))
     return Reported(id=delivery)
 
 
@@ -576,7 +569,7 @@ def proof_of(world: World, text: str) -> Proof:
 
 
 @operation("GET", "/worlds/{id}/verdict", answers=Verdict)
-async def verdict(call: Call, ended: Flag = False, status: Flag = False, strict: Flag = False) -> Verdict:
+async def verdict(call: Call, ended: bool = False, status: bool = False, strict: bool = False) -> Verdict:
     """The expectations of the scenario, and the results; not `trusted` when journal entries are `lost`.
 
     What may still come before its deadline is `open`; with `ended` the world has ended, and that failed. `unused` are
@@ -585,7 +578,6 @@ async def verdict(call: Call, ended: Flag = False, status: Flag = False, strict:
     verdict. Where something is expected, a client that made no call fails it. With `status=true` the answer is 417
     `not_passed` unless something is expected, every expectation holds, and the verdict is `trusted`.
     """
-    by_status = flag(status, "status")
     language = call.served.language
     # read at its first use, which takes long
     usual = await asyncio.get_running_loop().run_in_executor(None, language.load, call.served.scenario)
@@ -597,10 +589,10 @@ async def verdict(call: Call, ended: Flag = False, status: Flag = False, strict:
         call.served.subjects,
         expectations,
         rules,
-        ended=flag(ended, "ended"),
-        strict=flag(strict, "strict"),
+        ended=ended,
+        strict=strict,
     )
     judged = await Slice().through(judging)
-    if by_status and not (judged["expectations"] and proves(judged)):
+    if status and not (judged["expectations"] and proves(judged)):
         raise ControlError(417, "not_passed", "\n".join(lines(judged)), **judged)
     return read(judged, Verdict)

@@ -87,11 +87,7 @@ class Replay:
             case Act(name, arguments, refused):
                 row = self._act_of(stamp, name, arguments)
                 try:
-                    yield from acting(
-                        self._calling,
-                        row,
-                        {row.takes[argument].parameter: value for argument, value in arguments.items()},
-                    )
+                    yield from acting(self._calling, row, row.convert(arguments))
                 except ControlError as error:
                     if not refused:
                         why = f"{name} at {iso(stamp.at)} is no longer accepted: {error.message}"

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final, NamedTuple
 
 from sendbox.control.answers import Clock, Problem
-from sendbox.control.arguments import Count, whole
+from sendbox.control.arguments import Count
 from sendbox.control.export.scenario import library_name, source_of
 from sendbox.control.operation import Call, ControlError, operation
 from sendbox.control.reading import each
@@ -122,7 +122,7 @@ class ScenarioShown(Answer):
 
 
 @operation("POST", "/check", answers=Checked, whole=True, asked=True, longest=LONG_BODY)
-async def check(call: Call, text: str, line: Count = None, column: Count = None) -> Checked:
+async def check(call: Call, text: str, line: Count | None = None, column: Count | None = None) -> Checked:
     """The problems of a scenario as YAML, and what may be written at the cursor; nothing is opened or changed.
 
     `{ok, problems, place, keys, values, examples}`: `problems` as in the answer 422 to a scenario, with warnings, which
@@ -131,9 +131,7 @@ async def check(call: Call, text: str, line: Count = None, column: Count = None)
     keys that are legal there and not yet used, `values` the legal words, `examples` further values. The text may be
     unfinished. A `line` behind the text is its end, and behind the end of a line are blanks up to column 1000.
     """
-    row = None if line is None else whole(line, "line", 1)
-    at = None if column is None else whole(column, "column", 1)
-    return await call.runtime.builder.build(partial(_checked, call.served.language, text, row, at))
+    return await call.runtime.builder.build(partial(_checked, call.served.language, text, line, column))
 
 
 def _checked(language: Language, text: str, line: int | None, column: int | None) -> Checked:

@@ -9,6 +9,7 @@ from typing import Any, Final, Literal, get_args, get_origin, get_type_hints
 
 import msgspec
 
+from sendbox.control.arguments import Written
 from sendbox.engine.answer import COMPONENTS, REFERENCES, Answer, Instant
 
 Schema = dict[str, Any]
@@ -57,9 +58,17 @@ class Schemas:
         self.components[name] = {"anyOf": [self.schema(answer_class) for answer_class in classes]}
 
 
+def arguments_of(arguments: type[msgspec.Struct]) -> dict[str, Schema]:
+    """The schemas of arguments by public name, from the class of them. Raises `TypeError` as `Schemas.schema` does."""
+    _, components = msgspec.json.schema_components([arguments], schema_hook=_schema_of)
+    return {name: _field(field) for name, field in components[arguments.__name__]["properties"].items()}
+
+
 def _schema_of(kind: type) -> Schema:
     if kind is Instant:
         return dict(_INSTANT)
+    if issubclass(kind, Written):
+        return dict(kind.SCHEMA)
     raise TypeError(f"{kind!r} is not a type of JSON")
 
 

@@ -14,11 +14,12 @@ from contextlib import closing
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, NamedTuple
 from urllib.parse import quote, unquote
 
+from msgspec import Meta
+
 from sendbox.control.answers import Clock
-from sendbox.control.arguments import whole
 from sendbox.control.operation import Call, Control, ControlError, operation
 from sendbox.control.worlds import clock_view
-from sendbox.engine.answer import Answer, encoded, keywords
+from sendbox.engine.answer import Answer, encoded
 from sendbox.engine.draws import tag_of
 from sendbox.engine.durations import shown
 from sendbox.engine.kinds.rows import Observer
@@ -44,7 +45,7 @@ PAUSE = 0.25
 #: How many entries of a world may wait for a reader of several, unless it says otherwise, and the most it may say.
 WAITING: Final = 100
 MOST: Final = 1_000
-AT_MOST: Final = keywords(type="integer", minimum=1, maximum=MOST)
+AtMost = Annotated[int, Meta(ge=1, le=MOST)]
 _PLACE: Final = re.compile(r"([0-9]{1,15})\.([0-9]{1,15})(?:\.([0-9a-f]{1,16}))?")
 _ENTRY: Final = re.compile(r"(?:([0-9]{1,15})\.)?([0-9]{1,15})")
 
@@ -403,20 +404,18 @@ EVENTS: Final = {
 
 
 @operation("GET", "/worlds/{id}/stream", early=True, watches=True, answers=ALONE)
-async def stream(call: Call, most: Annotated[Any, AT_MOST] = None) -> Any:
+async def stream(call: Call, most: AtMost | None = None) -> Any:
     """The events of a world, as server-sent events: `entry` of the journal, `clock`, `reset`, `skipped`.
 
     The id of an entry is its epoch and its number, as `0.15`; the header `Last-Event-ID` takes it, or a number of the
     present epoch. If more than `most` (1 to 1000) entries wait for the reader, they are not sent, and `skipped` says
     which. The stream ends with the world.
     """
-    return Events(
-        call.control, [call.here.world.id], most=None if most is None else whole(most, "most", 1, MOST), alone=True
-    )
+    return Events(call.control, [call.here.world.id], most=most, alone=True)
 
 
 @operation("GET", "/stream", answers=EVENTS)
-async def stream_worlds(call: Call, worlds: str = "", since: str = "", most: Annotated[Any, AT_MOST] = WAITING) -> Any:
+async def stream_worlds(call: Call, worlds: str = "", since: str = "", most: AtMost = WAITING) -> Any:
     """The events of several worlds, as server-sent events: `entry`, `skipped`, `clock`, `reset`, `closed`, `opened`.
 
     `worlds` has the ids, percent-encoded, with commas between, at most 64; the event `worlds` says how many are open.
@@ -434,7 +433,7 @@ async def stream_worlds(call: Call, worlds: str = "", since: str = "", most: Ann
     if positions is None or not known.keys() >= positions.keys():
         legal = "positions in these worlds, as test-a=0.15, with commas between"
         raise ControlError(400, "bad_argument", f"since: {shown(since)} is not legal; legal: {legal}")
-    return Events(call.control, [*known], positions=positions, most=whole(most, "most", 1, MOST))
+    return Events(call.control, [*known], positions=positions, most=most)
 
 
 #: The operations that answer with a stream.

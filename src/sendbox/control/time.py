@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Annotated, Any, Final
 
 from sendbox.control.answers import Clock
-from sendbox.control.arguments import Count, Duration, Moment, milliseconds
+from sendbox.control.arguments import Duration, Moment
 from sendbox.control.operation import Call, ControlError, operation
 from sendbox.control.reading import each
-from sendbox.control.worlds import MODE, RATE, clock_settings, clock_view, to_instant
-from sendbox.engine.answer import Answer, Instant, keywords, moment
+from sendbox.control.worlds import MODE, RATE, clock_settings, clock_view
+from sendbox.engine.answer import Answer, Instant, enum, keywords, moment
 from sendbox.engine.clock import Goal
 from sendbox.engine.kinds.rows import Observer
 from sendbox.engine.kinds.shapes import Entry
@@ -17,7 +17,9 @@ from sendbox.runtime.dispatcher import UNATTENDED
 from sendbox.services.advice import OUTBOX_NOT_FETCHED
 
 #: How far an advance without a time goes.
-UNTIL: Final = keywords(type="string", enum=["idle"])
+UNTIL: Final = enum(("idle",))
+#: A number of instants, which unlike other numbers is not written as a text.
+NEXT: Final = keywords(type="integer", minimum=1)
 #: The most entries of the journal that an advance shows.
 SHOWN = 200
 
@@ -65,7 +67,11 @@ async def change_clock(call: Call, mode: Annotated[Any, MODE] = None, rate: Anno
 
 @operation("POST", "/worlds/{id}/clock/advance", answers=Advanced)
 async def advance(
-    call: Call, by: Duration = None, to: Moment = None, next: Count = None, until: Annotated[Any, UNTIL] = None
+    call: Call,
+    by: Duration | None = None,
+    to: Moment | None = None,
+    next: Annotated[Any, NEXT] = None,
+    until: Annotated[str | None, UNTIL] = None,
 ) -> Advanced:
     """Moves the world forward; answers when everything that was due is done.
 
@@ -95,7 +101,7 @@ def unfetched(world_id: str, tries: int) -> Warned:
     return Warned(code=OUTBOX_NOT_FETCHED, message=f"{tries} {'try' if tries == 1 else 'tries'} of webhooks: {text}")
 
 
-def _goal(by: Any, to: Any, next: Any, until: Any) -> Goal:
+def _goal(by: int | None, to: int | None, next: Any, until: str | None) -> Goal:
     """The goal that the arguments of `advance` describe. Raises `ControlError`."""
     count = 4 - (by, to, next, until).count(None)
     if not count:
@@ -108,12 +114,10 @@ def _goal(by: Any, to: Any, next: Any, until: Any) -> Goal:
             400, "bad_argument", f"{count} of by, to, next, until were given; legal: exactly one of them"
         )
     if by is not None:
-        return Goal("by", milliseconds(by, "by"))
+        return Goal("by", by)
     if to is not None:
-        return Goal("to", to_instant(to, "to"))
+        return Goal("to", to)
     if next is None:
-        if until != "idle":
-            raise ControlError(400, "bad_argument", f'until: "{until}" is not known; legal: idle')
         return Goal("idle")
     if not isinstance(next, int) or isinstance(next, bool) or next < 1:
         raise ControlError(400, "bad_argument", f"next: {next!r} is not legal; legal: 1 and more")

@@ -12,28 +12,23 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
 from sendbox.contract.findings import show
 from sendbox.control.answers import Bound, Checkpoint, Clock, World, addresses
-from sendbox.control.arguments import (
-    Body,
-    Count,
-    Flag,
-    Following,
-    Moment,
-    ScenarioGiven,
-    Size,
-    beside,
-    compiled,
-    flag,
+from sendbox.control.arguments import Body, Count, Following, Moment, ScenarioGiven, Size, beside, compiled
+from sendbox.control.operation import (
+    Call,
+    ControlError,
+    Made,
+    converted,
     json_object,
     one_of,
-    whole,
+    operation,
+    unreadable,
 )
-from sendbox.control.operation import Call, ControlError, Made, operation, unreadable
-from sendbox.control.reading import ORDER, Page, backwards, chosen, each, newest, page, page_of
+from sendbox.control.reading import ORDER, Page, chosen, each, newest, page, page_of
 from sendbox.engine import bounds
 from sendbox.engine.answer import Answer, Instant, enum, keywords, moment, read, reference
 from sendbox.engine.blueprint import Blueprint
 from sendbox.engine.bounds import FASTEST, SLOWEST
-from sendbox.engine.durations import instant, iso, shown
+from sendbox.engine.durations import iso, shown
 from sendbox.engine.kinds.shapes import Cursor
 from sendbox.engine.texts import Pattern
 from sendbox.runtime.worlds import MEMORY_FULL, Hosted, Runtime, Slice
@@ -236,9 +231,9 @@ async def open_world(
     clock: Annotated[dict[str, Any] | None, CLOCK] = None,
     salt: str | None = None,
     deliveries: Annotated[str, DELIVERIES] = "push",
-    now: Moment = None,
-    frozen: Flag = False,
-    late: Flag = False,
+    now: Moment | None = None,
+    frozen: bool = False,
+    late: bool = False,
 ) -> Any:
     """Opens a world with its own settings. 409 `world_exists` with the world that is open.
 
@@ -249,12 +244,11 @@ async def open_world(
     """
     runtime = call.runtime
     settings = await _settings(call, id, scenario, seed, clock, salt, deliveries)
-    is_frozen = flag(frozen, "frozen")
     pinned = (settings["blueprint"] or runtime.blueprint).start, runtime.settings.start
     if pinned == (None, None) and "start" not in settings:
         if now is not None:
-            settings["start"], settings["pinned"] = to_instant(now, "now"), is_frozen
-        settings["late"] = flag(late, "late")
+            settings["start"], settings["pinned"] = now, frozen
+        settings["late"] = late
     existing = runtime.worlds.get(id or "")
     if existing is not None:
         raise ControlError(409, "world_exists", f"{id} is open already", world=world_view(call, existing))
@@ -312,7 +306,6 @@ async def _settings(
         if isinstance(text, str) and len(text) > LONGEST_SEED:
             legal = f"at most {LONGEST_SEED}"
             raise ControlError(400, "bad_argument", f"{name}: {len(text)} characters are too many; legal: {legal}")
-    one_of(deliveries, "deliveries", WAYS)
     blueprint = None if scenario is None else await read_scenario(call.runtime, scenario)
     return {"blueprint": blueprint, "seed": seed, "salt": salt, **clock_settings(clock or {})}
 
@@ -370,30 +363,22 @@ def clock_settings(clock: dict[str, Any]) -> dict[str, Any]:
                 raise ControlError(400, "bad_clock", f"rate: {value!r} is not a rate of a clock; legal: {legal}")
             settings["rate"] = float(value)
         elif name == "start" and isinstance(value, str | int | float) and not isinstance(value, bool):
-            settings["start"] = to_instant(value, "start")
+            settings["start"] = converted("start", value, Moment)
         else:
             legal = f"mode (manual, real, auto), rate (a number from {SLOWEST} to {FASTEST}), start (an instant)"
             raise ControlError(400, "bad_clock", f"{name}: {value!r} is not a setting of a clock; legal: {legal}")
     return settings
 
 
-def to_instant(value: Any, name: str) -> int:
-    """An instant argument. Raises `ControlError`."""
-    try:
-        return instant(value)
-    except ValueError as error:
-        raise ControlError(400, "bad_argument", f"{name}: {error}") from None
-
-
 @operation("GET", "/worlds", answers=Worlds, whole=True)
 async def worlds(
     call: Call,
-    last: Size = None,
-    limit: Count = None,
-    cursor: Following = None,
+    last: Size | None = None,
+    limit: Count | None = None,
+    cursor: Following | None = None,
     prefix: str = "",
     order: Annotated[str, ORDER] = "oldest",
-    closed: Flag = False,
+    closed: bool = False,
     pattern: str | None = None,
 ) -> Worlds:
     """Open worlds, in the order in which they were opened; with `last` the newest.
@@ -414,18 +399,16 @@ async def worlds(
         world_id = hosted.world.id
         return world_id.startswith(prefix) and (compiled_pattern is None or bool(compiled_pattern.matches(world_id)))
 
-    if flag(closed, "closed"):
+    if closed:
         kept = list(call.runtime.kept.worlds.values())
         if last is None:
             result = await page(kept, attrgetter("closed"), fits, limit, cursor, order)
         else:
             result = Page(await newest(kept, fits, last))
     elif last is not None:
-        count = whole(last, "last", 0)
-        result = Page((await chosen(opened.backwards(), fits, count))[::-1] if count else [])
+        result = Page((await chosen(opened.backwards(), fits, last))[::-1] if last else [])
     else:
-        at = None if cursor is None else whole(cursor, "cursor", 0)
-        behind = opened.backwards(at) if backwards(order) else opened.after(at or 0)
+        behind = opened.backwards(cursor) if order == "newest" else opened.after(cursor or 0)
         result = await page_of(behind, attrgetter("number"), fits, limit)
 
     def view(hosted: Hosted) -> dict[str, Any]:
@@ -444,11 +427,10 @@ async def world(call: Call) -> Any:
 
 
 @operation("POST", "/worlds/{id}/start", early=True, answers=Started, whole=True)
-async def start_world(call: Call, now: Moment, frozen: Flag = False) -> Started:
+async def start_world(call: Call, now: Moment, frozen: bool = False) -> Started:
     """Begins a world that was opened `late`, at the caller's `now`; one that has begun stays as it is."""
-    start, is_frozen = to_instant(now, "now"), flag(frozen, "frozen")
     if call.here.starts is not None:
-        call.runtime.start(call.here, start, is_frozen)
+        call.runtime.start(call.here, now, frozen)
     return Started(started=moment(call.here.world.start))
 
 
@@ -509,9 +491,8 @@ async def _compiled(call: Call, arguments: Mapping[str, Any]) -> Mapping[str, An
     answers=Loaded,
     longest=bounds.LONG_BODY,
 )
-async def load_scenario(call: Call, raw: ScenarioGiven = None, name: str | None = None, reset: Flag = False) -> Loaded:
+async def load_scenario(call: Call, raw: ScenarioGiven = None, name: str | None = None, reset: bool = False) -> Loaded:
     """Loads another scenario: its rules at once, the rest at the next reset, or all at once with `reset`."""
-    at_once = flag(reset, "reset")
     hosted = call.here
     blueprint = call.runtime.watch.loads(hosted, raw)
     call.runtime.not_advancing(hosted)
@@ -524,7 +505,7 @@ async def load_scenario(call: Call, raw: ScenarioGiven = None, name: str | None 
     current = {name: book.from_scenario for name, book in books.items() if name not in ("attempts", *engine_lists)}
     current |= {"expect": world.expect, **{name: books[name].from_scenario for name in engine_lists}}
     rules = ["attempts", *(name for name, rules_now in current.items() if rules_now != blueprint.of(name))]
-    if at_once:
+    if reset:
         call.runtime.reset(hosted)
         return Loaded(applied=[*rules, *differs], at_reset=[], skipped=[])
     for name, book in world.rulebooks.items():
@@ -573,7 +554,7 @@ async def _compiled_rule(call: Call, arguments: Mapping[str, Any]) -> Mapping[st
     raw = arguments.get("raw")
     if not isinstance(raw, dict) or not (bounds.large(raw) or invents(raw)):
         return arguments
-    return {**arguments, "raw": await beside(call, raw, _place(call, raw), partial(_rule, call))}
+    return {**arguments, "raw": await beside(call.runtime.builder, raw, _place(call, raw), partial(_rule, call))}
 
 
 @operation(

@@ -44,6 +44,11 @@ def moment(at: int) -> Instant:
     return _EPOCH + nearest(at) * _MILLISECOND
 
 
+def milliseconds(instant: datetime) -> int:
+    """The milliseconds since 1970 of an instant."""
+    return (instant - _EPOCH) // _MILLISECOND
+
+
 def moment_or_none(at: int | None) -> Instant | None:
     """The instant, None if there is none."""
     return None if at is None else moment(at)
@@ -55,8 +60,9 @@ def keywords(**schema: Any) -> msgspec.Meta:
 
 
 def enum(legal: Iterable[Any]) -> msgspec.Meta:
-    """The keyword of a value that is one of some words."""
-    return keywords(enum=list(legal))
+    """The keyword of a value that is one of some words, to which arguments are held."""
+    words = list(legal)
+    return msgspec.Meta(extra_json_schema={"enum": words}, extra={"words": words})
 
 
 #: Any object that a client of the service wrote.

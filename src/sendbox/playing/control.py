@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
+from typing import TYPE_CHECKING, Annotated, Final, Literal
+
+from msgspec import Meta
 
 from sendbox.control.answers import Clock
-from sendbox.control.arguments import whole
 from sendbox.control.operation import Call, ControlError, operation
 from sendbox.control.worlds import clock_view
-from sendbox.engine.answer import Answer, Instant, keywords, moment
+from sendbox.engine.answer import Answer, Instant, moment
 from sendbox.playing.steps import Player, Step
 from sendbox.runtime.worlds import Conflict
 
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 #: The most steps of one call.
 STEPS: Final = 1_000
-STEPS_AT_ONCE: Final = keywords(type="integer", minimum=1, maximum=STEPS)
+StepsAtOnce = Annotated[int, Meta(ge=1, le=STEPS)]
 
 
 class _Play:
@@ -81,7 +82,7 @@ class Played(Answer):
 
 
 @operation("POST", "/worlds/{id}/play", answers=Played)
-async def play(call: Call, steps: Annotated[Any, STEPS_AT_ONCE] = 1) -> Played:
+async def play(call: Call, steps: StepsAtOnce = 1) -> Played:
     """Carries out the next steps of the scenario, as `sendbox play` does: `{did, clock, left, done}`.
 
     Each of `did` has a `step` and the instant `at` after it: `sent` the next request of the traffic, at its instant,
@@ -92,7 +93,6 @@ async def play(call: Call, steps: Annotated[Any, STEPS_AT_ONCE] = 1) -> Played:
     a receiver of its own. Reset the world, or load another scenario, to begin again. 409 `not_manual` unless the clock
     is manual; 409 `playing` or `advancing` while another call moves the world.
     """
-    count = whole(steps, "steps", 1, STEPS)
     hosted, runtime = call.here, call.runtime
     world = hosted.world
     if world.clock.mode != "manual":
@@ -111,7 +111,7 @@ async def play(call: Call, steps: Annotated[Any, STEPS_AT_ONCE] = 1) -> Played:
     play.busy = True
     did: list[Step] = []
     try:
-        while len(did) < count:
+        while len(did) < steps:
             did.append(await play.step())
             if did[-1].did == "ended":
                 break

@@ -152,11 +152,14 @@ async def test_the_link_that_is_clicked() -> None:
         (message_id,) = await box.send(PHONE, body=body, params={"_url": {}})
         await box.advance()
         targets = []
-        for link in ({"link": 2}, {"link": 1, "message_id": message_id}, {}):
+        for link in ({"link": "2"}, {"link": 1, "message_id": message_id}, {}):
             answer = await box.post(f"{HANDSET}/click", link)
             assert answer.status == 200
             targets.append(answer.json["target"])
         assert targets == ["https://b.example", "https://a.example", "https://a.example"]
+        commands = (await box.get(f"{WORLD}/record")).json["commands"]
+        clicks = [command["arguments"] for command in commands if command.get("name") == "phone_click"]
+        assert clicks[0] == {"number": PHONE, "link": 2}
         answer = await box.post(f"{HANDSET}/click", {"link": 3})
         assert (answer.status, answer.json["error"]) == (404, "no_such_thing")
         assert "no short link 3 that works now" in answer.json["message"]

@@ -8,7 +8,7 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Annotated, Any
 
 from sendbox.control.answers import CanonicalEntry
-from sendbox.control.arguments import Size, whole
+from sendbox.control.arguments import Size
 from sendbox.control.beside import journals
 from sendbox.control.beside.journals import Difference, Entry, Journal
 from sendbox.control.operation import Call, ControlError, operation
@@ -85,7 +85,6 @@ async def compare(call: Call, with_: str, around: Size = 5) -> Compared:
     `equal` counts the canonical entries before it. `here` and `there` have so many entries before and after it as
     `around` says.
     """
-    most = whole(around, "around", 0)
     here = call.here.world
     if with_ == here.id:
         raise ControlError(400, "bad_argument", f'with: "{with_}" is this world; legal: another open world')
@@ -106,7 +105,7 @@ async def compare(call: Call, with_: str, around: Size = 5) -> Compared:
                 ("there", there, b, difference.b, difference.only_b),
             )
             for name, world, entries, differs, only in near:
-                views[name] = await _around(Observer(world, kinds), entries, differs, only, difference.at, most)
+                views[name] = await _around(Observer(world, kinds), entries, differs, only, difference.at, around)
         return Compared(
             same=difference is None,
             equal=len(a.entries if difference is None else difference.before),

@@ -16,7 +16,7 @@ import orjson
 from msgspec.structs import replace
 
 from sendbox.contract.findings import MISSING, differing, json_path, show
-from sendbox.control.arguments import Count, Size, whole
+from sendbox.control.arguments import Count, Size
 from sendbox.control.catalog import loaded
 from sendbox.control.export.scenario import source_of
 from sendbox.control.operation import Call, operation
@@ -334,14 +334,12 @@ class Leaning(Answer):
 
 
 @operation("GET", "/worlds/{id}/leaning", words=lines, present="it makes all that was done again", answers=Leaning)
-async def leaning(call: Call, longest: Size = None, most: Count = None) -> Leaning:
+async def leaning(call: Call, longest: Size | None = None, most: Count | None = None) -> Leaning:
     """The assumptions that the client of this world relied on, and what it would have seen under other values of them.
 
     A world whose journal has more than `longest` entries is not replayed; after `most` differences no further one is
     looked for.
     """
-    bound = None if longest is None else whole(longest, "longest", 0)
-    limit = None if most is None else whole(most, "most", 1)
     hosted = call.here
     collected = await call.runtime.tried.present(hosted, await loaded(call.served))
     await hosted.free()
@@ -349,8 +347,8 @@ async def leaning(call: Call, longest: Size = None, most: Count = None) -> Leani
     world = hosted.world
     _ = world.record.opening  # `Cut` where it does not reach back
     rows = {row.id: row for row in registry() if row.id in collected.leaned}
-    too_long = bound is not None and len(world.journal) > bound
-    why = f"the journal has {len(world.journal)} entries, more than {bound}" if too_long else None
+    too_long = longest is not None and len(world.journal) > longest
+    why = f"the journal has {len(world.journal)} entries, more than {longest}" if too_long else None
     outcomes: dict[str, list[OtherValue]] = {id_: [] for id_ in rows}
     if why is None:
         before, commands, ends = await hosted.whole(_present(world))
@@ -359,7 +357,7 @@ async def leaning(call: Call, longest: Size = None, most: Count = None) -> Leani
             outcome = await _otherwise(call, other, commands, ends, before)
             outcomes[other.assumption].append(_shown(other, outcome))
             differences += outcome.outcome == "differs"
-            if differences == limit:
+            if differences == most:
                 break
     on = Observer(world, call.served.kinds)
     return Leaning(

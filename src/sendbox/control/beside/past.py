@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from sendbox.control.arguments import whole
-from sendbox.control.operation import Call, ControlError, not_closed
+from sendbox.control.operation import Call, ControlError, converted, not_closed
 from sendbox.control.reading import entry_of
 from sendbox.control.replaying import CHUNK, Diverged, Replay
 from sendbox.engine import bounds
@@ -172,7 +171,7 @@ async def _standing(call: Call, then: Any) -> Past:
 def place_of(world: World, then: Any) -> Place:
     """The place that an argument names. Raises `ControlError`."""
     if not isinstance(then, str) or bounds.looks_whole(then):
-        entry = entry_of(world, whole(then, "then"))
+        entry = entry_of(world, converted("then", then, int))
         return Place(world.journal.entry(entry)[0], entry)
     try:
         at = instant(then)

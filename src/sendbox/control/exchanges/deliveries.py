@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from msgspec.structs import asdict
 
-from sendbox.control.arguments import Count, Following, Size, one_of
+from sendbox.control.arguments import Count, Following, Size
 from sendbox.control.operation import Call, ControlError, operation
-from sendbox.control.reading import FORM, ORDER, Page, backwards, chosen, each, newest, page, shortened, through
+from sendbox.control.reading import FORM, ORDER, Page, chosen, each, newest, page, through
 from sendbox.control.searching import TEXT, Key, among, patterns, searched, texts, times, words
 from sendbox.engine.answer import Answer, Instant, enum, moment, reference
 from sendbox.engine.delivery.faults.fault import NOT_SPOILT, FaultyDelivery
@@ -79,9 +79,9 @@ class WholeWebhook(WebhookHead):
 async def deliveries(
     call: Call,
     state: Annotated[str | None, STATE] = None,
-    last: Size = None,
-    limit: Count = None,
-    cursor: Following = None,
+    last: Size | None = None,
+    limit: Count | None = None,
+    cursor: Following | None = None,
     order: Annotated[str, ORDER] = "oldest",
     search: str | None = None,
     message_id: str | None = None,
@@ -94,10 +94,6 @@ async def deliveries(
     `message_id` for those with an event about that message. With `form=short` each has what a list shows: the first of
     its `events`, how many it `carries`, and how many `tries` there were.
     """
-    short = shortened(form)
-    if state is not None:
-        one_of(state, "state", DELIVERY_STATES)
-    backwards(order)
     world = call.here.world
     on = Observer(world, call.served.kinds)
     finds = searched(search, found_by(on))
@@ -114,7 +110,7 @@ async def deliveries(
         result = await page(every, attrgetter("number"), fits, limit, cursor, order)
     else:
         result = Page(await newest(every, fits, last))
-    view: Callable[[Observer, Delivery], Any] = _short if short else delivery_view
+    view: Callable[[Observer, Delivery], Any] = _short if form == "short" else delivery_view
     views = await each(result.items, lambda delivery: view(on, delivery))
     return Deliveries(deliveries=views, next_cursor=result.cursor)
 

@@ -8,14 +8,14 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
-from sendbox.control.arguments import Count, Duration, Following, Whole, one_of, whole
+from sendbox.control.arguments import Count, Duration, Following
 from sendbox.control.export.request import FORMS, request_text
 from sendbox.control.export.script import Called
 from sendbox.control.operation import Call, ControlError, operation
-from sendbox.control.reading import FORM, ORDER, backwards, chosen, each, shortened, wait_for
+from sendbox.control.reading import FORM, ORDER, chosen, each, wait_for
 from sendbox.control.records import journal_entry, most_of
 from sendbox.control.searching import TEXT, Fits, Key, among, patterns, searched, texts, times
-from sendbox.engine.answer import Answer, Instant, enum, keywords, moment, reference
+from sendbox.engine.answer import Answer, Instant, enum, moment, reference
 from sendbox.engine.journal import CODE
 from sendbox.engine.kinds.narration import SHOWN, cut
 from sendbox.engine.kinds.rows import Observer
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     #: A call and its instant.
     Timed = tuple[int, RequestRecord]
 
-AS: Final = keywords(type="string", enum=list(FORMS))
+AS: Final = enum(FORMS)
 _STATUS: Final = re.compile(r"[0-9*?]{1,3}")
 
 
@@ -68,10 +68,10 @@ class RequestText(Answer):
 @operation("GET", "/worlds/{id}/requests", answers=Requests)
 async def requests(
     call: Call,
-    after: Whole = -1,
-    limit: Count = None,
-    wait: Duration = None,
-    cursor: Following = None,
+    after: int = -1,
+    limit: Count | None = None,
+    wait: Duration | None = None,
+    cursor: Following | None = None,
     order: Annotated[str, ORDER] = "oldest",
     search: str | None = None,
     form: Annotated[str, FORM] = "plain",
@@ -82,11 +82,9 @@ async def requests(
     come first, and older ones follow. `search` asks for those that it finds. With `form=short` each has what a list
     shows: without body and answer, `findings` and `advice` are how many there are.
     """
-    short = shortened(form)
-    start, most = max(whole(after, "after"), -1), most_of(limit)
-    at, newest = None if cursor is None else whole(cursor, "cursor", 0), backwards(order)
-    if at is not None and not newest:
-        start = max(start, at)
+    start, most, newest = max(after, -1), most_of(limit), order == "newest"
+    if cursor is not None and not newest:
+        start = max(start, cursor)
     hosted, code = call.here, CODE["request"]
     looked: tuple[World | None, int] = (None, 0)
 
@@ -100,7 +98,7 @@ async def requests(
             return number > start and finds((instant, record))
 
         if newest:
-            numbers: Iterator[int] = journal.find_back(code, len(journal) if at is None else at)
+            numbers: Iterator[int] = journal.find_back(code, len(journal) if cursor is None else cursor)
         else:
             numbers = journal.find(code, looked[1] if looked[0] is world else start + 1)
         length = len(journal)
@@ -113,7 +111,7 @@ async def requests(
         return Requests(requests=[], more=False, next_cursor=None)
     world, numbers = result
     more, numbers = len(numbers) > most, numbers[:most]
-    view: Callable[[int], Any] = partial(_short, world) if short else Observer(world, call.served.kinds).entry
+    view: Callable[[int], Any] = partial(_short, world) if form == "short" else Observer(world, call.served.kinds).entry
     views = await each(numbers, view)
     return Requests(requests=views, more=more, next_cursor=str(numbers[-1]) if more else None)
 
@@ -135,18 +133,17 @@ def _short(world: World, number: int) -> ShortRequest:
 
 
 @operation("GET", "/worlds/{id}/requests/{n}/export", answers=RequestText, whole=True)
-async def export_request(call: Call, n: Whole, as_: Annotated[Any, AS] = "curl") -> RequestText:
+async def export_request(call: Call, n: int, as_: Annotated[str, AS] = "curl") -> RequestText:
     """One call as text that makes it again: `as` curl, python (httpx), node (fetch), pytest, or scenario (`traffic`).
 
     A key is written as it came. 409 `not_expressible` where that form cannot say it.
     """
-    one_of(as_, "as", FORMS)
-    world, number = call.here.world, whole(n, "n")
-    entry = await journal_entry(call, number)
+    world = call.here.world
+    entry = await journal_entry(call, n)
     if entry["kind"] != "request":
-        raise ControlError(404, "no_such_request", f"{number} is not a call; its entry is of the kind {entry['kind']}")
-    at, _, record = world.journal.entry(number)
-    step = Called(number, at, record, record.call)
+        raise ControlError(404, "no_such_request", f"{n} is not a call; its entry is of the kind {entry['kind']}")
+    at, _, record = world.journal.entry(n)
+    step = Called(n, at, record, record.call)
     if step.call.body is None:
         raise ControlError(409, "not_expressible", "the body was too long to be read, and is not kept")
 

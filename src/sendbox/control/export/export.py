@@ -9,14 +9,13 @@ from msgspec.structs import asdict
 
 from sendbox import __version__
 from sendbox.control.answers import Proof
-from sendbox.control.arguments import one_of
 from sendbox.control.export.pytest import About, pytest_file
 from sendbox.control.export.record import written
 from sendbox.control.export.scenario import name_or_text, of_the_library, scenario_of, source_of
 from sendbox.control.export.script import script, stem
 from sendbox.control.operation import Call, operation
 from sendbox.control.records import proof_of
-from sendbox.engine.answer import Answer, Instant, keywords, reference
+from sendbox.engine.answer import Answer, Instant, enum, reference
 from sendbox.engine.commands.record import Cut
 from sendbox.engine.digest import digest_in_slices
 from sendbox.engine.durations import show
@@ -31,7 +30,7 @@ if TYPE_CHECKING:
     from sendbox.scenario.language import Language
 
 FORMS: Final = ("pytest", "scenario", "record")
-FORM: Final = keywords(type="string", enum=list(FORMS))
+FORM: Final = enum(FORMS)
 
 
 class Place(Answer):
@@ -95,12 +94,11 @@ def _record(world: World, kinds: Kinds) -> Generator[None, None, dict[str, Any]]
 
 
 @operation("GET", "/worlds/{id}/export", present="it has all that was done", answers=Exported, whole=True)
-async def export(call: Call, as_: Annotated[Any, FORM] = "pytest") -> Exported:
+async def export(call: Call, as_: Annotated[str, FORM] = "pytest") -> Exported:
     """The world as a file that repeats what was done to it: `as` pytest, scenario, or record (`sendbox replay`).
 
     409 `record_cut` if a bound of the server removed a part of the record.
     """
-    one_of(as_, "as", FORMS)
     hosted = call.here
     await hosted.free()
     call.runtime.not_advancing(hosted)

@@ -9,23 +9,22 @@ from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, Final
 from urllib.parse import quote
 
+from msgspec import Meta
 from msgspec.structs import asdict
 
 from sendbox import __version__
 from sendbox.control.answers import Proof
-from sendbox.control.arguments import Flag, one_of, whole
 from sendbox.control.coverage import Assumptions, Covered, DimensionShare, Settings, Share, assumptions, coverage
-from sendbox.control.operation import Call, Text, operation
+from sendbox.control.operation import Call, Text, one_of, operation
 from sendbox.control.pending import OPEN, pending
 from sendbox.control.reading import chosen, each, newest
 from sendbox.control.records import Journal, Remark, Verdict, advice, digest, journal, verdict
 from sendbox.control.scenarios import ScenarioShown, scenario
 from sendbox.control.time import unfetched
 from sendbox.control.worlds import WholeWorld, world
-from sendbox.engine.answer import Answer, Instant, builtins, enum, keywords, moment
+from sendbox.engine.answer import Answer, Instant, builtins, enum, read
 from sendbox.engine.delivery.batches import succeeded
 from sendbox.engine.delivery.targets import NOT_FETCHED
-from sendbox.engine.durations import instant
 from sendbox.engine.expect.verdict import lines as verdict_lines
 from sendbox.engine.journal import CODE
 from sendbox.engine.kinds.happened import LOOKED_AT, collapsed, counted, teller_of, to_come, told
@@ -43,7 +42,7 @@ MOST_LINES: Final = 5_000
 COMING: Final = 20
 
 
-MOST: Final = keywords(type="integer", minimum=1, maximum=MOST_LINES)
+Lines = Annotated[int, Meta(ge=1, le=MOST_LINES)]
 FORMATS: Final = enum(("json", "html"))
 
 
@@ -115,7 +114,7 @@ class Report(Answer):
 
 @operation("GET", "/worlds/{id}/report", answers=Report | Annotated[Text, "text/html"])
 async def report(
-    call: Call, format: Annotated[str, FORMATS] = "json", ended: Flag = False, lines: Annotated[Any, MOST] = LINES
+    call: Call, format: Annotated[str, FORMATS] = "json", ended: bool = False, lines: Lines = LINES
 ) -> Any:
     """All about a world in one document, to be kept after a failure: as JSON, or with `format=html` as one page
     without scripts or further files.
@@ -129,14 +128,14 @@ async def report(
     many older lines are left out. `pending` has lines about what is still to come, `coverage` the totals, `assumptions`
     those that the client relied on, `record` the address of the record.
     """
-    one_of(format, "format", ("json",) if call.served.document is None else ("json", "html"))
-    most = whole(lines, "lines", 1, MOST_LINES)
+    if call.served.document is None:
+        one_of(format, "format", ("json",))
     judged: Verdict = await verdict(call, ended=ended)
     everything: Assumptions = await assumptions(call)
     covered: Covered = await coverage(call)
     world_view = await world(call)
     sent = await _sent(call)
-    story, coming = await _story(call, most, sent)
+    story, coming = await _story(call, lines, sent)
     document = Report(
         sendbox=__version__,
         world=world_view,
@@ -226,7 +225,7 @@ async def _story(call: Call, most: int, sent: Sequence[Mapping[str, Any]]) -> tu
     narrated = [line for line in await each(recent.entries, partial(told, teller)) if line is not None]
     lines = collapsed(narrated)
     story = ReportedStory(
-        lines=[ReportedLine(at=moment(instant(line.at)), text=line.text, tone=line.tone) for line in lines[-most:]],
+        lines=[read(line._asdict(), ReportedLine) for line in lines[-most:]],
         told=len(narrated),
         entries=recent.length,
         left_out=max(len(lines) - most, 0),

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from sendbox.control.arguments import Body, Compiled, beside, compiled, json_object
+from sendbox.control.arguments import Body, Compiled, beside, compiled
 from sendbox.control.export.rows import Exported
-from sendbox.control.operation import Call, operation, unreadable
+from sendbox.control.operation import Call, json_object, operation, unreadable
 from sendbox.control.reading import chosen
 from sendbox.engine import bounds
 from sendbox.engine.answer import moment
@@ -60,7 +60,7 @@ async def _compiled(call: Call, arguments: Mapping[str, Any]) -> Mapping[str, An
     if not isinstance(raw, dict) or not bounds.large(raw):
         return arguments
     of = _kind(call)
-    return {**arguments, "raw": await beside(call, _written(raw, of), of, partial(_compile, call))}
+    return {**arguments, "raw": await beside(call.runtime.builder, _written(raw, of), of, partial(_compile, call))}
 
 
 @operation(

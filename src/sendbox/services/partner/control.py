@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, TypeVar
 
 from msgspec.structs import asdict
 
-from sendbox.control.arguments import one_of
 from sendbox.control.export.rows import Done, Exported, Look, NoEntry, some
 from sendbox.control.operation import Call, ControlError, operation
 from sendbox.control.reading import each
@@ -156,8 +155,6 @@ async def move_number(
         business_number = Partner.of(world).number_of(number)
     if business_number is None:
         raise ControlError(404, "no_such_number", f'"{number}" is not the number of a connected business account')
-    if quality is not None:
-        one_of(quality, "quality", QUALITIES)
     _legal(lambda: Partner.of(world).move_number(business_number, status, quality))
     return number_view(business_number)
 

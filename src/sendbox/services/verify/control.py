@@ -27,7 +27,7 @@ class Codes(Answer):
 
 
 @operation("GET", "/worlds/{id}/codes", answers=Codes)
-async def codes(call: Call, phone: str | None = None, wait: Duration = None, last: Size = None) -> Codes:
+async def codes(call: Call, phone: str | None = None, wait: Duration | None = None, last: Size | None = None) -> Codes:
     """Verify codes with state, attempts and expiry, newest first; `wait` is a long poll until there is one."""
     hosted = call.here
 

@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from operator import attrgetter
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from msgspec import UNSET
 
-from sendbox.control.arguments import Count, Duration, Following, Size, Whole, one_of, whole
+from sendbox.control.arguments import Count, Duration, Following, Size
 from sendbox.control.operation import Call, ControlError, operation
 from sendbox.control.reading import (
     FORM,
     ORDER,
     Page,
-    backwards,
     each,
     newest,
     page,
     past,
     remembered,
-    shortened,
     through,
     wait_for,
 )
@@ -58,14 +56,14 @@ async def messages(
     channel: Annotated[str | None, CHANNEL] = None,
     result: Annotated[str | None, RESULT] = None,
     tag: str | None = None,
-    wait: Duration = None,
-    last: Size = None,
-    limit: Count = None,
-    cursor: Following = None,
+    wait: Duration | None = None,
+    last: Size | None = None,
+    limit: Count | None = None,
+    cursor: Following | None = None,
     order: Annotated[str, ORDER] = "oldest",
     search: str | None = None,
     form: Annotated[str, FORM] = "plain",
-    request: Whole = None,
+    request: int | None = None,
 ) -> Messages:
     """Messages with attempts, oldest first; `wait` is a long poll until there is one, `last` asks for the newest.
 
@@ -75,17 +73,12 @@ async def messages(
     `unsettled` says whether anything may still happen to it by itself. `request` asks for those that one call sent, by
     the number of its entry.
     """
-    legal("channel", channel, CHANNELS)
-    legal("result", result, STATES)
-    short = shortened(form)
-    backwards(order)
     hosted = call.here
-    entry_number = None if request is None else whole(request, "request")
 
     async def look() -> tuple[World, Page[Message]] | None:
         world = hosted.world
         finds = searched(search, found_by(world))
-        source = None if entry_number is None else remembered(world, entry_number)[2]
+        source = None if request is None else remembered(world, request)[2]
 
         def fits(message: Message) -> bool:
             if source is not None and message.call is not source:
@@ -106,7 +99,7 @@ async def messages(
     if matches is None:
         return Messages(messages=[], next_cursor=UNSET if limit is None else None)
     world, listed = matches
-    view: Callable[[World, Message], Any] = message_short if short else message_view
+    view: Callable[[World, Message], Any] = message_short if form == "short" else message_view
     views = await each(listed.items, lambda message: view(world, message))
     return Messages(messages=views, next_cursor=listed.cursor)
 
@@ -124,12 +117,6 @@ def found_by(world: World) -> dict[str, Key[Message]]:
         "operation": patterns(lambda message: message.submission.operation),
         TEXT: texts(lambda message: body_of(world, message, message.shown)),
     }
-
-
-def legal(name: str, word: str | None, words: Sequence[str]) -> None:
-    """Raises `ControlError` unless a word, if one is given, is among those that are legal."""
-    if word is not None:
-        one_of(word, name, words)
 
 
 def _fits(message: Message, channel: str | None, result: str | None, tag: str | None) -> bool:
@@ -216,7 +203,6 @@ async def move_message(
     """Moves a message's current attempt by hand; the rest of its plan is dropped."""
     world = call.here.world
     message = message_named(world, message_id)
-    legal("result", result, STATES[1:])
     tried(lambda: Messaging.of(world).simulator.move_by_hand(message, result, info))
     world.control("event", {"message_id": message_id, "result": result, **({} if info is None else {"info": info})})
     return message_view(world, message)

@@ -7,16 +7,16 @@ from contextlib import contextmanager
 from itertools import chain
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
-from sendbox.control.arguments import Count, Following, whole
+from sendbox.control.arguments import Count
 from sendbox.control.operation import Call, ControlError, operation
-from sendbox.control.reading import FORM, ORDER, backwards, chosen, each, page, shortened, through
+from sendbox.control.reading import FORM, ORDER, chosen, each, page, through
 from sendbox.control.searching import TEXT, Key, fits_of, holding, terms_of
-from sendbox.engine.answer import enum, keywords, reference
+from sendbox.engine.answer import enum, reference
 from sendbox.services.messaging.answers import Handset, Link, NewestHandset, PhoneList, Text
 from sendbox.services.messaging.answers import Message as MessageShown
 from sendbox.services.messaging.channels import FAMILIES, USUAL
 from sendbox.services.messaging.control.handset import newest_view
-from sendbox.services.messaging.control.messages import legal, message_named, named, number_of, tried
+from sendbox.services.messaging.control.messages import message_named, named, number_of, tried
 from sendbox.services.messaging.messaging import Messaging
 from sendbox.services.messaging.views import body_of, inbound_view, link_view, message_view, phone_short, phone_view
 from sendbox.services.numbers import written
@@ -29,8 +29,6 @@ if TYPE_CHECKING:
 
 
 FAMILY: Final = enum(FAMILIES)
-#: The position of a button, or its title.
-BUTTON: Final = keywords(type=["integer", "string"])
 
 
 @operation("POST", "/worlds/{id}/inbound", status=201, act=True, answers=Text)
@@ -43,7 +41,6 @@ async def inbound(
     message_id: str | None = None,
 ) -> Text:
     """A phone writes, or replies."""
-    legal("channel", channel, FAMILIES)
     world = call.here.world
     number = _handset(world, from_)
     if to is not None and not any(map(str.isalpha, to)) and (wrong := written.misfit(to)) is not None:
@@ -63,8 +60,8 @@ def _handset(world: World, text: str) -> str:
 @operation("GET", "/worlds/{id}/phones", answers=PhoneList)
 async def phones(
     call: Call,
-    limit: Count = None,
-    cursor: Following = None,
+    limit: Count | None = None,
+    cursor: str | None = None,
     order: Annotated[str, ORDER] = "oldest",
     search: str | None = None,
     form: Annotated[str, FORM] = "plain",
@@ -76,21 +73,20 @@ async def phones(
     by the texts to and from them. With `form=short` each has how many texts it `received` and `sent`, and the `last` of
     its conversation.
     """
-    short = shortened(form)
     world = call.here.world
     numbers, places = await _appeared(world)
     at = None
     if cursor is not None:
-        at = places.get(str(cursor), None if Messaging.of(world).messages.lost else -1)
+        at = places.get(cursor, None if Messaging.of(world).messages.lost else -1)
         if at == -1:
             raise ControlError(400, "bad_argument", f'cursor: "{cursor}" is not a phone of this world')
         if at is None:  # it was forgotten, as were those before it
-            numbers = [] if backwards(order) else numbers
+            numbers = [] if order == "newest" else numbers
     fits = await _finding(world, search)
     listed = await page(numbers, places.__getitem__, fits, limit, at, order)
     following = listed.items[-1] if listed.cursor else listed.cursor
     views: list[Any]
-    if short:
+    if form == "short":
         views = [await through(phone_short(world, number)) for number in listed.items]
     else:
         views = await each(listed.items, lambda number: phone_view(world, number))
@@ -140,7 +136,7 @@ async def _writing(world: World, value: str) -> Collection[str]:
 @operation(
     "GET", "/worlds/{id}/phones/{number}", answers=Annotated[Any, reference("AnyHandset", Handset, NewestHandset)]
 )
-async def phone(call: Call, number: str, last: Count = None) -> Any:
+async def phone(call: Call, number: str, last: Count | None = None) -> Any:
     """One handset: its conversation, links and state.
 
     With `last` it has so many of the newest of each list, and `earlier` says whether there is more. `not_arrived` are
@@ -151,10 +147,10 @@ async def phone(call: Call, number: str, last: Count = None) -> Any:
     world = call.here.world
     if last is None:
         return phone_view(world, number_of(world, number))
-    most, phones = whole(last, "last", 1), Messaging.of(world).phones
+    phones = Messaging.of(world).phones
     for reading in (phones.messages.read(), phones.written.read()):
         await through(reading)
-    return await through(newest_view(world, number_of(world, number), most))
+    return await through(newest_view(world, number_of(world, number), last))
 
 
 @contextmanager
@@ -198,20 +194,17 @@ async def phone_write(
 
 
 @operation("POST", "/worlds/{id}/phones/{number}/click", act=True, prepare=named, answers=Link)
-async def phone_click(call: Call, number: str, message_id: str | None = None, link: Count = None) -> Link:
+async def phone_click(call: Call, number: str, message_id: str | None = None, link: Count | None = None) -> Link:
     """The phone follows a link of the newest message that it received, or of `message_id`.
 
     `link` is its number among the links of the message, from 1; else it is the first one that works.
     """
-    which = None if link is None else whole(link, "link", 1)
     with _latest(call, number, message_id) as (phones, message):
-        return link_view(tried(lambda: phones.click(message, which)))
+        return link_view(tried(lambda: phones.click(message, link)))
 
 
 @operation("POST", "/worlds/{id}/phones/{number}/press", status=201, act=True, prepare=named, answers=Text)
-async def phone_press(
-    call: Call, number: str, button: Annotated[Any, BUTTON] = 0, message_id: str | None = None
-) -> Text:
+async def phone_press(call: Call, number: str, button: int | str = 0, message_id: str | None = None) -> Text:
     """The phone presses a quick-reply button, by position or title; the service gets its payload, else its title."""
     with _latest(call, number, message_id) as (phones, message):
         body = tried(lambda: phones.pressed(message, button))

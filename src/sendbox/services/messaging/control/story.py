@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 from msgspec.structs import asdict
 
-from sendbox.control.arguments import Flag, flag
 from sendbox.control.catalog import loaded
 from sendbox.control.operation import Call, operation
 from sendbox.control.reading import chosen, each
@@ -40,7 +39,7 @@ LOOKED_AT: Final = 200_000
 
 
 @operation("GET", "/worlds/{id}/messages/{message_id}/story", answers=Story)
-async def story(call: Call, message_id: str, explain: Flag = True) -> Story:
+async def story(call: Call, message_id: str, explain: bool = True) -> Story:
     """All about one message: the `message`, the `request` that sent it (null where no call did), the `entries` of the
     journal about it in order, the `deliveries` with events about it, each with its tries, and the replies (`inbound`).
 
@@ -50,7 +49,6 @@ async def story(call: Call, message_id: str, explain: Flag = True) -> Story:
     `section` of the specification, and what was `assumed` where that is silent. The message has its `legal` results,
     and each attempt what the phone shows of it: `from`, `body`, and the parts of a template.
     """
-    explained = flag(explain, "explain")
     world = call.here.world
     message = await message_of(world, message_id)
     journal, on = world.journal, Observer(world, call.served.kinds)
@@ -67,7 +65,7 @@ async def story(call: Call, message_id: str, explain: Flag = True) -> Story:
         entries=await told(call, message, numbers),
         deliveries=await each(sent, lambda delivery: _delivery(on, delivery, message)),
         inbound=[inbound_view(subject) for subject in subjects if isinstance(subject, Inbound)],
-        explain=await messages.explain(call, message_id) if explained else None,
+        explain=await messages.explain(call, message_id) if explain else None,
         whole=until == len(journal),
     )
 
