@@ -13,8 +13,21 @@ import orjson
 
 from sendbox.engine.classes import dataclass, members
 from sendbox.engine.durations import Rate
-from sendbox.engine.forms import Given, Node, Value, duration, mapping, rate, switch, text, whole, word
-from sendbox.services.setting import Form, Reads, choice, into, rows, sequence, setting
+from sendbox.engine.forms import (
+    Given,
+    Node,
+    Value,
+    duration,
+    mapping,
+    rate,
+    reference,
+    sequence,
+    switch,
+    text,
+    whole,
+    word,
+)
+from sendbox.services.setting import Reads, choice, into, rows, setting
 from sendbox.services.tables import table
 from sendbox.services.windows import Window, minutes, nearest, zones
 
@@ -87,8 +100,9 @@ def read_limits(node: Given, reader: Reads, base: VerifyLimits) -> VerifyLimits:
     return replace(base, **limits)
 
 
-_LIMITS: Final[Form[Reads]] = (
-    {"$ref": "#/$defs/limits", "description": "How many validation sessions may begin in how much time."},
+_LIMITS: Final = reference(
+    "limits",
+    "How many validation sessions may begin in how much time.",
     lambda node, reader: read_limits(node, reader, VerifyLimits()),
 )
 
@@ -109,15 +123,13 @@ _PROOF: Final = mapping(
     {
         "hash": word("The hash function of the HMAC.", get_args(Hash), "a hash function"),
         "encoding": word("How its bytes are written; base64url has no padding.", get_args(Encoding), "an encoding"),
-        "order": Value(
-            *sequence(
-                "The order of the four values.",
-                word("One of the values.", PROVED, "a value of a proof"),
-                "a list of phoneNumber, token, code and timestamp, each once",
-                minItems=4,
-                maxItems=4,
-                uniqueItems=True,
-            )
+        "order": sequence(
+            "The order of the four values.",
+            word("One of the values.", PROVED, "a value of a proof"),
+            "a list of phoneNumber, token, code and timestamp, each once",
+            minItems=4,
+            maxItems=4,
+            uniqueItems=True,
         ),
         "separator": text("What stands between the values; may be empty.", "a text", maxLength=16),
     },
@@ -350,7 +362,7 @@ class Assume:
         "id", "A13", choice("Whether a legacy answer ends with the id, or has the number behind it.", LegacyAnswer)
     )
     country: str | None = setting(
-        None, "A14", (_COUNTRY, lambda node, reader: reader.country_code(node)), "the account's"
+        None, "A14", Value(_COUNTRY, lambda node, reader: reader.country_code(node)), "the account's"
     )
     queue: Rate | None = setting(None, "A18", into(lambda normal: normal, _QUEUE), "no limit", other={"normal": "1/s"})
     nulls: Nulls = setting(
@@ -373,21 +385,21 @@ class Assume:
     sms_sender: SmsSender = setting(
         "accept", "A59", choice("Whether an unregistered sms sender is accepted.", SmsSender)
     )
-    prices: Prices | None = setting(None, "A61", (_PRICES, _read_prices), "built in")
+    prices: Prices | None = setting(None, "A61", Value(_PRICES, _read_prices), "built in")
     timing: Timing = setting(Timing(), "A63", into(Timing, _TIMING), other={"sent": "10s"})
     conversation: int = setting(86_400_000, "A66", duration("How long a conversation stays open."), other="1m")
     test_number: TestNumber = setting(
         "off", "A89", choice("Whether 420777777777 is the service's test number, to which nothing is sent.", TestNumber)
     )
     promotional_window: PromotionalHours | None = setting(
-        None, "A84", (_HOURS, _read_promotional), "no limit", other="08:00-20:00"
+        None, "A84", Value(_HOURS, _read_promotional), "no limit", other="08:00-20:00"
     )
     webhook_retry: tuple[int, ...] = setting(
         (30_000, 60_000, 120_000, 240_000),
         "A20",
         sequence(
             "How long after the start of a try the next one follows; one entry for each further try.",
-            ({"$ref": "#/$defs/duration"}, _read_wait),
+            Value({"$ref": "#/$defs/duration"}, _read_wait),
             "a list of durations such as [30s, 60s]",
             maxItems=100,
         ),
@@ -400,7 +412,7 @@ class Assume:
         "A83",
         sequence(
             "The only numbers that may be written to.",
-            ({"$ref": "#/$defs/numberPattern"}, lambda node, reader: reader.phones(node).text),
+            Value({"$ref": "#/$defs/numberPattern"}, lambda node, reader: reader.phones(node).text),
             "a list of phone patterns",
         ),
         "every number",
