@@ -23,12 +23,16 @@ from sendbox.engine.faults.table import CALLS
 from sendbox.language import SUBJECTS
 from sendbox.scenario.environment import MARK
 from sendbox.scenario.keys.expect import NONE, NOT
+from sendbox.scenario.keys.faults import API_RULES, WEBHOOK_RULES
 from sendbox.scenario.shape import schema
 from sendbox.services.assume import PROFILES, SETTINGS
+from sendbox.services.messaging.language.rules import ATTEMPT_RULES
 from sendbox.services.numbers import written
 from sendbox.services.operations import CALLS as OPERATIONS
 from sendbox.services.operations import EMULATED
+from sendbox.services.partner.language import REVIEW_RULES, SIGNUP_RULES
 from sendbox.services.setting import definition
+from sendbox.services.verify.language import VERIFY_RULES
 from tests.documentation.markdown import code, table
 
 #: Mappings of one or two keys, or of results, and those that a table of another name shows: the text around their
@@ -45,6 +49,8 @@ UNLISTED: Final = frozenset(
 MOST: Final = 12
 #: Forms of texts, by the word that a node of the schema has in `x-form`.
 FORMS: Final = durations.FORMS | written.FORMS
+#: The forms of all lists of rules.
+RULES: Final = (ATTEMPT_RULES, VERIFY_RULES, REVIEW_RULES, SIGNUP_RULES, API_RULES, WEBHOOK_RULES)
 LANGUAGE: Final = data.folder("schemas") / "scenario.schema.json"
 
 
@@ -53,6 +59,8 @@ def with_tables(text: str) -> str:
     schema = json.loads(text)
     parts = schema["$defs"]
     parts.update(apiFault=calls.definition(), assume=definition(SETTINGS, PROFILES))
+    for rules in RULES:
+        parts.update(rules.definitions)
     parts["oneWebhookFault"], parts["webhookFault"] = deliveries.definitions()
     parts["thing"]["enum"] = list(SUBJECTS)
     parts["where"]["properties"] = _conditions(parts["where"]["properties"])

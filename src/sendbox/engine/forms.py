@@ -130,10 +130,25 @@ def sequence(description: str, item: Value, says: str, **rules: Any) -> Value:
 
 
 def either(description: str, plain: Value, other: Value, says: str) -> Value:
-    """One of two forms, of which the first one is neither a mapping nor a list."""
+    """One of two forms, of which the second one is a mapping or a list, and the first one is no such thing."""
     node = {"description": description, "anyOf": [plain.node, other.node], "x-says": says}
+    structure: type = list if other.node["type"] == "array" else dict
 
     def read(source: Given, reader: Reads) -> Any:
-        return (other if isinstance(source.value, dict | list) else plain).read(source, reader)
+        form = other if isinstance(source.value, structure) else plain
+        return form.read(source, reader)
 
     return Value(node, read)
+
+
+def several(
+    description: str,
+    item: Value,
+    says: str,
+    list_says: str,
+    read: Callable[[Any, Any], Any] | None = None,
+    list_description: str = "Several of them.",
+) -> Value:
+    """One value or a list of them, of which one is enough; `read` reads both."""
+    both = either(description, item, sequence(list_description, item, list_says, minItems=1), says)
+    return both if read is None else Value(both.node, read)
