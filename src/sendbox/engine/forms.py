@@ -101,10 +101,10 @@ def whole(description: str, lowest: int, highest: int, says: str) -> Value:
     return Value(node, as_it_is)
 
 
-def text(description: str, says: str, form: str = "", *examples: str, **bounds: int) -> Value:
-    """A text, `minLength` and `maxLength` bound it; a parser reads its `form`, of which there are examples."""
+def text(description: str, says: str, form: str = "", *examples: str, **rules: Any) -> Value:
+    """A text within rules such as `maxLength`; a parser reads its `form`, of which there are examples."""
     shape = {"x-form": form, "examples": [*examples]} if form else {}
-    return Value({"description": description, "type": "string", **bounds, **shape, "x-says": says}, as_it_is)
+    return Value({"description": description, "type": "string", **rules, **shape, "x-says": says}, as_it_is)
 
 
 def mapping(title: str, description: str, keys: Mapping[str, Value], says: str, **rules: Any) -> Value:
@@ -120,6 +120,22 @@ def mapping(title: str, description: str, keys: Mapping[str, Value], says: str, 
     }
     return Value(
         node, lambda source, reader: {key: keys[key].read(item, reader) for key, item in source.entries().items()}
+    )
+
+
+def table(title: str, description: str, item: Value, says: str, **rules: Any) -> Value:
+    """A mapping of any keys, at least one."""
+    node = {
+        "title": title,
+        "description": description,
+        "type": "object",
+        "minProperties": 1,
+        **rules,
+        "additionalProperties": item.node,
+        "x-says": says,
+    }
+    return Value(
+        node, lambda source, reader: {key: item.read(value, reader) for key, value in source.entries().items()}
     )
 
 
@@ -139,16 +155,3 @@ def either(description: str, plain: Value, other: Value, says: str) -> Value:
         return form.read(source, reader)
 
     return Value(node, read)
-
-
-def several(
-    description: str,
-    item: Value,
-    says: str,
-    list_says: str,
-    read: Callable[[Any, Any], Any] | None = None,
-    list_description: str = "Several of them.",
-) -> Value:
-    """One value or a list of them, of which one is enough; `read` reads both."""
-    both = either(description, item, sequence(list_description, item, list_says, minItems=1), says)
-    return both if read is None else Value(both.node, read)

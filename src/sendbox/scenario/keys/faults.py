@@ -11,23 +11,13 @@ from sendbox.engine.delivery.rules import WebhookRule
 from sendbox.engine.faults.calls import ApiRule, Headers
 from sendbox.engine.faults.fault import read
 from sendbox.engine.faults.table import CALLS
-from sendbox.engine.forms import Value, reference, several, switch
-from sendbox.engine.rules.conditions import several as values_of
+from sendbox.engine.forms import reference, switch, table
+from sendbox.engine.rules.conditions import several
+from sendbox.scenario import values
 from sendbox.scenario.keys.rules import RuleForm
-from sendbox.scenario.keys.when import (
-    CALL,
-    Conditions,
-    asked,
-    country,
-    key,
-    one_or_more,
-    operator,
-    operators_exist,
-    pattern,
-    phone,
-)
+from sendbox.scenario.keys.when import CALL, Conditions, asked, key, one_or_more, pattern, recipient, words
 from sendbox.scenario.model import Node, plain, show
-from sendbox.scenario.values import Reader, canonical, words
+from sendbox.scenario.values import Reader, canonical
 
 if TYPE_CHECKING:
     from sendbox.engine.delivery.faults.fault import WebhookFault
@@ -62,7 +52,8 @@ def _changed_fields(record: Any, default: Any) -> dict[str, Any]:
 
 def _join_headers(conditions: dict[str, Any], node: Node, reader: Reader) -> None:
     """Makes one condition of all headers. Case does not matter in their names; `content_type` is one of them."""
-    headers, content_type = conditions.pop("headers", {}), conditions.pop("content_type", None)
+    headers = {name.lower(): value for name, value in conditions.pop("headers", {}).items()}
+    content_type = conditions.pop("content_type", None)
     # the last conditions, because they are searched for in the call
     last: dict[str, Any] = {name: conditions.pop(name) for name in ("phone", "country") if name in conditions}
     if content_type is not None and "content-type" in headers:
@@ -71,7 +62,7 @@ def _join_headers(conditions: dict[str, Any], node: Node, reader: Reader) -> Non
     if content_type is not None:
         headers["content-type"] = content_type
     if headers:
-        conditions["headers"] = Headers(tuple((name, values_of(value)) for name, value in sorted(headers.items())))
+        conditions["headers"] = Headers(tuple((name, several(value)) for name, value in sorted(headers.items())))
     conditions |= last
 
 
@@ -82,41 +73,30 @@ API_RULES: Final = RuleForm(
         "api",
         "a call",
         {
-            "operation": several(
+            "operation": reference(
+                "calls",
                 "The operation that is called, or a list of operations.",
-                reference("called"),
-                "an operation or a list of operations",
-                "a list of operations",
                 lambda node, reader: reader.operations(
                     node, reader.emulated, "not an operation of an emulated interface"
                 ),
             ),
             "key": key("The API key that calls."),
-            "headers": Value(
-                {
-                    "title": "call headers",
-                    "description": "Headers that the call has, each with its value or a list of values; * stands for "
-                    "any characters.",
-                    "type": "object",
-                    "minProperties": 1,
-                    "propertyNames": {
-                        "pattern": "^[A-Za-z0-9!#$%&'*+.^_`|~-]+$(?!\n)",
-                        "x-says": "the name of a header",
-                        "description": "The name of a header.",
-                        "examples": ["X-Tenant"],
-                    },
-                    "additionalProperties": {"$ref": "#/$defs/patterns"},
-                    "x-says": 'a mapping of headers, such as {X-Tenant: "acme*"}',
-                },
-                lambda node, reader: {
-                    name.lower(): one_or_more(item, reader.pattern) for name, item in node.entries().items()
+            "headers": table(
+                "call headers",
+                "Headers that the call has, each with its value or a list of values; * stands for any characters.",
+                pattern(""),
+                'a mapping of headers, such as {X-Tenant: "acme*"}',
+                propertyNames={
+                    "pattern": "^[A-Za-z0-9!#$%&'*+.^_`|~-]+$(?!\n)",
+                    "x-says": "the name of a header",
+                    "description": "The name of a header.",
+                    "examples": ["X-Tenant"],
                 },
             ),
             "content_type": pattern(
                 "What the client says its body is, such as application/json*: the header Content-Type."
             ),
-            "phone": phone("The first number that the call names."),
-            "country": country("The country of the first number that the call names, or a list of them."),
+            **recipient("the first number that the call names"),
         },
         per=("phone", "key"),
         join=_join_headers,
@@ -163,12 +143,11 @@ def _fault(node: Node, reader: Reader) -> WebhookFault:
 
 def _gateways(node: Node, reader: Reader) -> tuple[str, ...]:
     """The gateways of a condition; a family means its steps, and what phones write on it."""
-    gateways = words(node) or ()
-    return tuple(dict.fromkeys(word for name in gateways for word in (*reader.families.get(name, ()), name)))
+    names = values.words(node) or ()
+    return tuple(dict.fromkeys(word for name in names for word in (*reader.families.get(name, ()), name)))
 
 
 def _check_delivery(conditions: dict[str, Any], node: Node, reader: Reader) -> None:
-    operators_exist(node, reader)
     results, events = conditions.get("result"), conditions.get("event")
     if results is not None and events is not None and _SENT not in events:
         message = f"{show(list(results))} is asked of {show(list(events))}: only {_SENT} has a result (§6)"
@@ -182,33 +161,15 @@ WEBHOOK_RULES: Final = RuleForm(
         "webhook",
         "an event",
         {
-            "result": several(
-                "The result that the event reports, or a list of them.",
-                reference("result"),
-                "a result or a list of results",
-                "a list of results",
-                lambda node, _: words(node),
-            ),
-            "event": several(
-                "The kind of event, or a list of them.",
-                reference("webhookEvent"),
-                "a kind of event or a list of them",
-                "a list of kinds of events",
-                lambda node, _: words(node),
-            ),
-            "gateway": several(
+            "result": words("results", "The result that the event reports, or a list of them."),
+            "event": words("webhookEvents", "The kind of event, or a list of them."),
+            "gateway": reference(
+                "channels",
                 "The channel that the event is about, or a list of them; chatapp means chatapp_text, "
                 "chatapp_template, and what phones write on that channel.",
-                reference("channel"),
-                "a channel or a list of channels",
-                "a list of channels",
                 _gateways,
             ),
-            "phone": phone("The recipient, or the phone that writes."),
-            "country": country("The country of the recipient, or of the phone that writes, or a list of them."),
-            "operator": operator(
-                "The recipient's operator in that country: its MNC as in the event, or a list of them."
-            ),
+            **recipient("the recipient or the phone that writes", operator=True),
             "tag": pattern("One of the tags of its message."),
             "template": pattern("The name of the template that was sent."),
         },

@@ -8,9 +8,10 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
-from sendbox.engine.forms import Value, mapping, reference, several
+from sendbox.engine.forms import Value, either, mapping, reference, sequence
 from sendbox.engine.rules.conditions import Not
 from sendbox.engine.rules.rule import WORLD, When
+from sendbox.scenario import values
 from sendbox.scenario.model import Node, plain, show
 from sendbox.scenario.values import Reader, whole
 
@@ -43,49 +44,32 @@ def key(description: str) -> Value:
     return reference("patterns", description, lambda node, reader: one_or_more(node, reader.key))
 
 
-def phone(description: str) -> Value:
-    """A pattern of phones, or a list of them."""
-    return reference("numberPatterns", description, lambda node, reader: one_or_more(node, reader.phones))
+def words(name: str, description: str) -> Value:
+    """A word, or a list of them, of which the schema has a definition."""
+    return reference(name, description, lambda node, _: values.words(node))
 
 
-def country(description: str) -> Value:
-    """A country of the phone of a case, or a list of them."""
-    return several(
-        description,
-        reference("country"),
-        "a country or a list of countries",
-        "a list of countries",
-        lambda node, reader: reader.located(node),
+def recipient(whose: str, *, operator: bool = False) -> dict[str, Value]:
+    """The conditions about the phone of a case; `whose` tells in words which phone it is."""
+    phone = reference(
+        "numberPatterns", f"{whose[0].upper()}{whose[1:]}.", lambda node, reader: one_or_more(node, reader.phones)
     )
-
-
-def operator(description: str) -> Value:
-    """An operator in the country of the phone of a case, or a list of them; `operators_exist` checks it."""
-    return several(
-        description,
-        reference("network"),
-        "an operator: an MNC such as 2, or a list of them",
-        "a list of operators",
-        lambda node, _: one_or_more(node, whole),
-        "Several of them; one is enough.",
-    )
-
-
-def operators_exist(node: Node, reader: Reader) -> None:
-    """Holds the operators of conditions against their countries."""
-    if (operators := node.get("operator")) is not None:
-        reader.networks(operators, node.get("country"))
+    country = f"The country of {whose}, or a list of them."
+    located = reference("countries", country, lambda node, reader: reader.located(node))
+    network = f"The operator of {whose} in that country: its MNC as in events, or a list of them."
+    operators = reference("networks", network, lambda node, _: one_or_more(node, whole))
+    return {"phone": phone, "country": located} | ({"operator": operators} if operator else {})
 
 
 def values_at(node: Node, reader: Reader, rule: str) -> tuple[tuple[tuple[str, ...], object], ...]:
     """Dotted paths, and the values of which one must stand there: texts are patterns."""
-    values = []
+    wanted = []
     for key, item in node.entries().items():
         path = tuple(key.split("."))
         if not all(path):
             reader.complain(node, rule, f"{show(key)} is not a dotted path such as order.id", key=key)
-        values.append((path, one_or_more(item, lambda value: _expected(value, reader))))
-    return tuple(values)
+        wanted.append((path, one_or_more(item, lambda value: _expected(value, reader))))
+    return tuple(wanted)
 
 
 def _expected(node: Node, reader: Reader) -> object:
@@ -141,12 +125,13 @@ class Conditions(NamedTuple):
     @property
     def node(self) -> dict[str, Any]:
         """Its definition in the schema."""
-        never = several(
+        group = reference(self.definition)
+        groups = "Several groups; none of them may hold."
+        never = either(
             "Conditions that must not all hold, or a list of such groups.",
-            reference(self.definition),
+            group,
+            sequence(groups, group, "a list of mappings of conditions", minItems=1),
             "a mapping of conditions, or a list of them",
-            "a list of mappings of conditions",
-            list_description="Several groups; none of them may hold.",
         )
         description = f"What {self.case} must be like; all that is given must hold."
         return mapping(
@@ -173,6 +158,8 @@ class Conditions(NamedTuple):
     def _asked(self, node: Node, reader: Reader) -> dict[str, Any]:
         entries = node.entries()
         asked = {key: form.read(entries[key], reader) for key, form in self.asks.items() if key in entries}
+        if "operator" in asked:
+            reader.networks(entries["operator"], entries.get("country"))
         self.join(asked, node, reader)
         if (never := entries.get("not")) is not None:
             asked["not"] = Not(*(self._group(item, reader) for item in never.items() or [never]))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import orjson
 
-from sendbox.engine.forms import Value, several, span, text, word
+from sendbox.engine.forms import Value, either, sequence, span, text, word
 from sendbox.engine.texts import Pattern
 from sendbox.scenario.keys.rules import RuleForm
 from sendbox.scenario.keys.timeline import Happening
@@ -34,14 +34,10 @@ def _make(values: dict[str, Any], _when: When, node: Node, _reader: Reader) -> t
 
 def _words(description: str, legal: tuple[str, ...], says: str, plural: str, **rules: Any) -> Value:
     """One of some words, or a list of them."""
-    return several(
-        description,
-        word(description, legal, says, **rules),
-        f"{says} or a list of {plural}",
-        f"a list of {plural}",
-        lambda node, _: words(node),
-        "Several of them; one is enough.",
-    )
+    one = word(description, legal, says, **rules)
+    several = sequence("Several of them; one is enough.", one, f"a list of {plural}", minItems=1)
+    node = either(description, one, several, f"{says} or a list of {plural}").node
+    return Value(node, lambda source, _: words(source))
 
 
 def _reason(description: str) -> Value:
@@ -201,14 +197,6 @@ def _or_created(message: str, known: list[str]) -> str:
 
 
 PARTNER: Final = Vocabulary(
-    keys=(
-        Key(
-            "partner",
-            compile_partner,
-            late=True,
-            lists=(REVIEW_RULES.list, SIGNUP_RULES.list),
-            times=(),
-        ),
-    ),
+    keys=(Key("partner", compile_partner, late=True, lists=(REVIEW_RULES.list, SIGNUP_RULES.list), times=()),),
     happenings=(Happening("template", lint=_template_lint), Happening("number", _number, _number_lint)),
 )

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
-from sendbox.engine.forms import Value, as_it_is, mapping, word
+from sendbox.engine.forms import mapping, text, word
 from sendbox.scenario.keys.rules import RuleForm
-from sendbox.scenario.keys.when import Conditions, asked, country, key, phone
+from sendbox.scenario.keys.when import Conditions, asked, key, recipient
 from sendbox.scenario.values import canonical
 from sendbox.scenario.vocabulary import Vocabulary
 from sendbox.services.assume import Assume, read_limits
@@ -32,11 +32,7 @@ VERIFY_RULES: Final = RuleForm(
     Conditions(
         "verify",
         "a session",
-        {
-            "phone": phone("The number, or a pattern of numbers."),
-            "country": country("The number's country, or a list of them."),
-            "key": key("The API key that began the session."),
-        },
+        {**recipient("the number"), "key": key("The API key that began the session.")},
         per=("phone", "key"),
         says='a mapping such as {phone: "420777*"}',
     ),
@@ -46,15 +42,11 @@ VERIFY_RULES: Final = RuleForm(
             "verify then",
             "What is decided.",
             {
-                "code": Value(
-                    {
-                        "description": "The code, in quotes, or random for one that is derived from the seed.",
-                        "type": "string",
-                        "pattern": "^([0-9]{6}|random)$(?!\n)",
-                        "examples": ["123456", RANDOM],
-                        "x-says": "six digits in quotes, or random",
-                    },
-                    as_it_is,
+                "code": text(
+                    "The code, in quotes, or random for one that is derived from the seed.",
+                    "six digits in quotes, or random",
+                    pattern="^([0-9]{6}|random)$(?!\n)",
+                    examples=["123456", RANDOM],
                 ),
                 "sms": word(
                     "The result that the SMS with the code comes to, on the usual way.",
@@ -91,7 +83,4 @@ def _lint(linter: Linter) -> None:
         linter.numbers(item, linter.blueprint.compiled["verify"][position].when)
 
 
-VERIFY: Final = Vocabulary(
-    keys=(VERIFY_RULES.key(late=True, assumes=_limited),),
-    lints=(_lint,),
-)
+VERIFY: Final = Vocabulary(keys=(VERIFY_RULES.key(late=True, assumes=_limited),), lints=(_lint,))

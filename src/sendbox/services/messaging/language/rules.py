@@ -6,23 +6,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from sendbox.engine.durations import Span
-from sendbox.engine.forms import Value, either, mapping, positive, reference, sequence, several, span, switch, text
+from sendbox.engine.forms import Value, either, mapping, positive, reference, sequence, span, switch, table, text
 from sendbox.scenario.keys.rules import RuleForm
 from sendbox.scenario.keys.texts import compile_text
-from sendbox.scenario.keys.when import (
-    Conditions,
-    asked,
-    country,
-    key,
-    one_or_more,
-    operator,
-    operators_exist,
-    pattern,
-    phone,
-    values_at,
-)
+from sendbox.scenario.keys.when import Conditions, asked, key, one_or_more, pattern, recipient, values_at, words
 from sendbox.scenario.model import Node, listed, plain, show
-from sendbox.scenario.values import Reader, canonical, whole, words
+from sendbox.scenario.values import Reader, canonical, whole
 from sendbox.services.messaging.channels import CHANNELS, ROWS, legal_next
 from sendbox.services.messaging.content.text import GAPS
 from sendbox.services.messaging.results import STATES
@@ -151,7 +140,6 @@ def channels_of(node: Node | None, reader: Reader) -> tuple[str, ...] | None:
 
 
 def _check(conditions: dict[str, Any], node: Node, reader: Reader) -> None:
-    operators_exist(node, reader)
     after: After | None = conditions.get("after")
     if after is None or conditions.get("attempt") != 1 or (after.result, after.channel, after.info) == (None,) * 3:
         return
@@ -164,19 +152,7 @@ def _check(conditions: dict[str, Any], node: Node, reader: Reader) -> None:
 
 
 def _channel(description: str) -> Value:
-    return several(
-        description, reference("channel"), "a channel or a list of channels", "a list of channels", channels_of
-    )
-
-
-def _result(description: str) -> Value:
-    return several(
-        description,
-        reference("result"),
-        "a result or a list of results",
-        "a list of results",
-        lambda node, _: words(node),
-    )
+    return reference("channels", description, channels_of)
 
 
 # The form of a rule
@@ -218,7 +194,7 @@ _PATH: Final = either(
     reference("result"),
     sequence(
         "The results in their order; after counts from the entry before.",
-        reference("entry", read=_ENTRY.read),
+        _ENTRY,
         "a list of results, at least one",
         minItems=1,
     ),
@@ -261,12 +237,11 @@ _DECIDES: Final = {
         "a list of replies, at least one",
         minItems=1,
     ),
-    "click": several(
+    "click": either(
         "The owner opens a short link, once or more often; counted from delivered.",
         reference("click", read=_CLICK.read),
+        sequence("Several times.", reference("click", read=_CLICK.read), "a list of clicks, at least one", minItems=1),
         "when a link is opened, such as {after: 1m}, or a list of that",
-        "a list of clicks, at least one",
-        list_description="Several times.",
     ),
 }
 _THEN: Final = reference("path", read=_PATH.read)
@@ -288,7 +263,7 @@ _MIX: Final = either(
     ),
     sequence(
         "Whole ways: the results with their times, replies and clicks.",
-        reference("way", read=_WAY.read),
+        _WAY,
         "a list of ways, each with its weight",
         minItems=1,
     ),
@@ -300,10 +275,12 @@ _AFTER: Final = into(
         "after",
         "What happened before, to this message or to this phone.",
         {
-            "result": _result("The result at which an earlier attempt of the message stands, or a list."),
+            "result": words("results", "The result at which an earlier attempt of the message stands, or a list."),
             "channel": _channel("The channel of that attempt, or a list of them."),
             "info": pattern("The result_info of that attempt."),
-            "message": _result("The result at which the message before this one to the same phone stands, or a list."),
+            "message": words(
+                "results", "The result at which the message before this one to the same phone stands, or a list."
+            ),
         },
         "what happened before, such as {result: undelivered}",
         anyOf=[{"required": [name]} for name in ("result", "channel", "info", "message")],
@@ -318,20 +295,16 @@ ATTEMPT_RULES: Final = RuleForm(
         "an attempt",
         {
             "channel": _channel("The channel of the step, or a list of them."),
-            "phone": phone("The recipient."),
-            "country": country("The recipient's country, or a list of them."),
-            "operator": operator("The recipient's operator in that country: its MNC as in events, or a list of them."),
+            **recipient("the recipient", operator=True),
             "tag": pattern("One of the message's tags."),
             "body": pattern("The text of the step."),
             "sender": reference(
                 "senderPatterns", "The sender of the step; * stands for any characters.", pattern("").read
             ),
             "template": pattern("The name of the template that the step uses."),
-            "operation": several(
+            "operation": reference(
+                "operations",
                 "The operation that sent it, such as sendMessage, or a list.",
-                reference("operation"),
-                "an operation or a list of operations",
-                "a list of operations",
                 lambda node, reader: reader.operations(node, SENDING, "not an operation that sends"),
             ),
             "attempt": reference(
@@ -341,14 +314,12 @@ ATTEMPT_RULES: Final = RuleForm(
             ),
             "key": key("The API key that sent it."),
             "payload": Value(
-                {
-                    "title": "payload",
-                    "description": "Dotted paths inside the request's payload and what they hold; texts may have *.",
-                    "type": "object",
-                    "minProperties": 1,
-                    "additionalProperties": {"$ref": "#/$defs/valueAt"},
-                    "x-says": "a mapping of dotted paths to values",
-                },
+                table(
+                    "payload",
+                    "Dotted paths inside the request's payload and what they hold; texts may have *.",
+                    reference("valueAt"),
+                    "a mapping of dotted paths to values",
+                ).node,
                 lambda node, reader: Payload(values_at(node, reader, "payload")),
             ),
             "after": reference("after", read=_AFTER.read),
@@ -359,7 +330,7 @@ ATTEMPT_RULES: Final = RuleForm(
     "A rule: which attempts, and what becomes of them.",
     {
         "then": _THEN,
-        "mix": reference("mix", read=_MIX.read),
+        "mix": _MIX,
         **_DECIDES,
         "locale": reference(
             "locale", "The language and country of invented values in its replies; the scenario's unless given."
@@ -374,16 +345,7 @@ ATTEMPT_RULES: Final = RuleForm(
         "x-without": "decides nothing; a rule has then, mix, replies or click",
     },
     decides=(("then", "mix"), ("replies",), ("click",)),
-    parts={
-        "moment": _MOMENT,
-        "entry": _ENTRY,
-        "path": _PATH,
-        "reply": _REPLY,
-        "click": _CLICK,
-        "way": _WAY,
-        "mix": _MIX,
-        "after": _AFTER,
-    },
+    parts={"moment": _MOMENT, "path": _PATH, "reply": _REPLY, "click": _CLICK, "after": _AFTER},
 )
 
 
