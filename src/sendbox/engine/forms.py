@@ -123,13 +123,12 @@ def mapping(title: str, description: str, keys: Mapping[str, Value], says: str, 
     )
 
 
-def table(title: str, description: str, item: Value, says: str, **rules: Any) -> Value:
-    """A mapping of any keys, at least one."""
+def any_keys(title: str, description: str, item: Value, says: str, **rules: Any) -> Value:
+    """A mapping of any keys."""
     node = {
         "title": title,
         "description": description,
         "type": "object",
-        "minProperties": 1,
         **rules,
         "additionalProperties": item.node,
         "x-says": says,

@@ -10,8 +10,9 @@ from sendbox.engine.delivery.faults.table import DELIVERIES
 from sendbox.engine.delivery.rules import WebhookRule
 from sendbox.engine.faults.calls import ApiRule, Headers
 from sendbox.engine.faults.fault import read
+from sendbox.engine.faults.status import HEADER_NAMES
 from sendbox.engine.faults.table import CALLS
-from sendbox.engine.forms import reference, switch, table
+from sendbox.engine.forms import any_keys, reference, switch
 from sendbox.engine.rules.conditions import several
 from sendbox.scenario import values
 from sendbox.scenario.keys.rules import RuleForm
@@ -81,17 +82,13 @@ API_RULES: Final = RuleForm(
                 ),
             ),
             "key": key("The API key that calls."),
-            "headers": table(
+            "headers": any_keys(
                 "call headers",
                 "Headers that the call has, each with its value or a list of values; * stands for any characters.",
                 pattern(""),
                 'a mapping of headers, such as {X-Tenant: "acme*"}',
-                propertyNames={
-                    "pattern": "^[A-Za-z0-9!#$%&'*+.^_`|~-]+$(?!\n)",
-                    "x-says": "the name of a header",
-                    "description": "The name of a header.",
-                    "examples": ["X-Tenant"],
-                },
+                minProperties=1,
+                propertyNames=HEADER_NAMES | {"examples": ["X-Tenant"]},
             ),
             "content_type": pattern(
                 "What the client says its body is, such as application/json*: the header Content-Type."

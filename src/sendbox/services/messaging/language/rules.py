@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from sendbox.engine.durations import Span
-from sendbox.engine.forms import Value, either, mapping, positive, reference, sequence, span, switch, table, text
+from sendbox.engine.forms import Value, any_keys, either, mapping, positive, reference, sequence, span, switch, text
 from sendbox.scenario.keys.rules import RuleForm
 from sendbox.scenario.keys.texts import compile_text
 from sendbox.scenario.keys.when import Conditions, asked, key, one_or_more, pattern, recipient, values_at, words
@@ -314,11 +314,12 @@ ATTEMPT_RULES: Final = RuleForm(
             ),
             "key": key("The API key that sent it."),
             "payload": Value(
-                table(
+                any_keys(
                     "payload",
                     "Dotted paths inside the request's payload and what they hold; texts may have *.",
                     reference("valueAt"),
                     "a mapping of dotted paths to values",
+                    minProperties=1,
                 ).node,
                 lambda node, reader: Payload(values_at(node, reader, "payload")),
             ),
