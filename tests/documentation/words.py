@@ -16,9 +16,7 @@ from sendbox.scenario.environment import MARK
 
 #: What is legal beside words, as definitions of the schema: a value of the environment, patterns, and numbers.
 DEFINITIONS: Final[dict[str, Node]] = {
-    "environment": text(
-        "A value of the environment.", "a value of the environment", pattern=re.escape(MARK), examples=["${NAME}"]
-    ).node,
+    "environment": text("A value of the environment.", "a value of the environment", pattern=re.escape(MARK)).node,
     "textPattern": text(
         "A pattern; * stands for any characters.", "a text pattern", pattern="[*]", examples=["*"]
     ).node,

@@ -30,8 +30,8 @@ def one_or_more(node: Node | None, read: Callable[[Node], T]) -> T | tuple[T, ..
     """A value, or a tuple for a list of them; a list of one means its value."""
     if node is None:
         return None
-    values = tuple(read(item) for item in node.items())
-    return values if len(values) > 1 else values[0] if values else read(node)
+    several = tuple(read(item) for item in node.items())
+    return several if len(several) > 1 else several[0] if several else read(node)
 
 
 def pattern(description: str) -> Value:
@@ -205,11 +205,10 @@ def _is_window(entries: Mapping[str, Node], begins: Moment | None, ends: Moment 
     """Complains about a window that is known to end before it begins; what is no moment begins and ends nothing."""
     if begins is None or ends is None or not never(begins, ends, reader.start):
         return
-    ends_of = (entries["from"], entries["until"])
-    if not {node.path for node in ends_of} & {problem.path for problem in reader.problems}:
-        values = " to ".join(show(plain(node)) for node in ends_of)
-        message = f"{values} is not a window: it ends before it begins"
-        reader.complain(entries["until"], "window", message)
+    first, last = entries["from"], entries["until"]
+    if {first.path, last.path}.isdisjoint(problem.path for problem in reader.problems):
+        message = f"{show(plain(first))} to {show(plain(last))} is not a window: it ends before it begins"
+        reader.complain(last, "window", message)
 
 
 def never(begins: Moment, ends: Moment, start: int | None) -> bool:

@@ -140,14 +140,12 @@ def channels_of(node: Node | None, reader: Reader) -> tuple[str, ...] | None:
 
 
 def _check(conditions: dict[str, Any], node: Node, reader: Reader) -> None:
-    after: After | None = conditions.get("after")
-    if after is None or conditions.get("attempt") != 1 or (after.result, after.channel, after.info) == (None,) * 3:
-        return
-    asks = node.entries()["after"]
-    if not asks.cut:
-        message = (
-            f"{show(plain(asks))} asks about an earlier attempt, and attempt 1 has none; legal: attempt 2 and more"
-        )
+    """Complains about a first attempt that asks about an earlier one."""
+    after = conditions.get("after", After())
+    asks_attempt = (after.result, after.channel, after.info) != (None, None, None)
+    if asks_attempt and conditions.get("attempt") == 1 and not node.entries()["after"].cut:
+        asks = show(plain(node.entries()["after"]))
+        message = f"{asks} asks about an earlier attempt, and attempt 1 has none; legal: attempt 2 and more"
         reader.complain(node, "after", message, key="after")
 
 
