@@ -14,11 +14,10 @@ from sendbox.engine.faults.status import HEADER_NAMES
 from sendbox.engine.faults.table import CALLS
 from sendbox.engine.forms import any_keys, reference, switch
 from sendbox.engine.rules.conditions import several
-from sendbox.scenario import values
 from sendbox.scenario.keys.rules import RuleForm
-from sendbox.scenario.keys.when import CALL, Conditions, asked, key, one_or_more, pattern, recipient, words
+from sendbox.scenario.keys.when import CALL, Conditions, asked, key, one_of, one_or_more, pattern, recipient
 from sendbox.scenario.model import Node, plain, show
-from sendbox.scenario.values import Reader, canonical
+from sendbox.scenario.values import Reader, canonical, words
 
 if TYPE_CHECKING:
     from sendbox.engine.delivery.faults.fault import WebhookFault
@@ -140,7 +139,7 @@ def _fault(node: Node, reader: Reader) -> WebhookFault:
 
 def _gateways(node: Node, reader: Reader) -> tuple[str, ...]:
     """The gateways of a condition; a family means its steps, and what phones write on it."""
-    names = values.words(node) or ()
+    names = words(node) or ()
     return tuple(dict.fromkeys(word for name in names for word in (*reader.families.get(name, ()), name)))
 
 
@@ -158,8 +157,8 @@ WEBHOOK_RULES: Final = RuleForm(
         "webhook",
         "an event",
         {
-            "result": words("results", "The result that the event reports, or a list of them."),
-            "event": words("webhookEvents", "The kind of event, or a list of them."),
+            "result": one_of("results", "The result that the event reports, or a list of them."),
+            "event": one_of("webhookEvents", "The kind of event, or a list of them."),
             "gateway": reference(
                 "channels",
                 "The channel that the event is about, or a list of them; chatapp means chatapp_text, "

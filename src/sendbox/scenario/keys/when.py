@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 from sendbox.engine.forms import Value, either, mapping, reference, sequence
 from sendbox.engine.rules.conditions import Not
 from sendbox.engine.rules.rule import WORLD, When
-from sendbox.scenario import values
 from sendbox.scenario.model import Node, plain, show
-from sendbox.scenario.values import Reader, whole
+from sendbox.scenario.values import Reader, whole, words
 
 if TYPE_CHECKING:
     from sendbox.engine.durations import Moment
@@ -44,9 +43,9 @@ def key(description: str) -> Value:
     return reference("patterns", description, lambda node, reader: one_or_more(node, reader.key))
 
 
-def words(name: str, description: str) -> Value:
-    """A word, or a list of them, of which the schema has a definition."""
-    return reference(name, description, lambda node, _: values.words(node))
+def one_of(name: str, description: str) -> Value:
+    """A word of a definition of the schema that takes a list of them, too."""
+    return reference(name, description, lambda node, _: words(node))
 
 
 def recipient(whose: str, *, operator: bool = False) -> dict[str, Value]:
@@ -118,9 +117,9 @@ class Conditions(NamedTuple):
     @property
     def limits(self) -> dict[str, Value]:
         """The forms of what limits how often a rule decides."""
-        words = {"enum": [*self.per, WORLD], "x-says": "a word for what has a counter of its own here"}
+        owners = {"enum": [*self.per, WORLD], "x-says": "a word for what has a counter of its own here"}
         per = _LIMITS["per"]
-        return {**_LIMITS, "per": per._replace(node=per.node | words), **self.more}
+        return {**_LIMITS, "per": per._replace(node=per.node | owners), **self.more}
 
     @property
     def node(self) -> dict[str, Any]:

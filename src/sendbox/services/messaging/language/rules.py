@@ -9,7 +9,7 @@ from sendbox.engine.durations import Span
 from sendbox.engine.forms import Value, any_keys, either, mapping, positive, reference, sequence, span, switch, text
 from sendbox.scenario.keys.rules import RuleForm
 from sendbox.scenario.keys.texts import compile_text
-from sendbox.scenario.keys.when import Conditions, asked, key, one_or_more, pattern, recipient, values_at, words
+from sendbox.scenario.keys.when import Conditions, asked, key, one_of, one_or_more, pattern, recipient, values_at
 from sendbox.scenario.model import Node, listed, plain, show
 from sendbox.scenario.values import Reader, canonical, whole
 from sendbox.services.messaging.channels import CHANNELS, ROWS, legal_next
@@ -273,10 +273,10 @@ _AFTER: Final = into(
         "after",
         "What happened before, to this message or to this phone.",
         {
-            "result": words("results", "The result at which an earlier attempt of the message stands, or a list."),
+            "result": one_of("results", "The result at which an earlier attempt of the message stands, or a list."),
             "channel": _channel("The channel of that attempt, or a list of them."),
             "info": pattern("The result_info of that attempt."),
-            "message": words(
+            "message": one_of(
                 "results", "The result at which the message before this one to the same phone stands, or a list."
             ),
         },
