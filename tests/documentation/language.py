@@ -39,7 +39,7 @@ from sendbox.services.partner.subjects import EVENTS as OF_PARTNERS
 from sendbox.services.setting import definition
 from sendbox.services.verify.language import VERIFY_RULES
 from tests.documentation.markdown import code, table
-from tests.documentation.words import DEFINITIONS, named, wanted
+from tests.documentation.words import DEFINITIONS, legal_values, with_words
 
 #: Mappings of one or two keys, or of results, and those that a table of another name shows: the text around their
 #: example says what a table would.
@@ -83,9 +83,9 @@ def with_tables(text: str) -> str:
     names = dict.fromkeys(("phone", *(name for row in SUBJECTS.values() for name in row.about), "body", NONE))
     one["examples"] = several["items"]["examples"] = list(names)
     request = parts["trafficRequest"]["properties"]
-    request["operation"] = named(request["operation"], OPERATIONS, **{"x-checked": "anyOperation"})
+    request["operation"] = with_words(request["operation"], OPERATIONS, **{"x-checked": "anyOperation"})
     for name, operations in (("operation", SENDING), ("called", EMULATED)):
-        parts[name] = named(parts[name], operations, **{"x-checked": "operationId"})
+        parts[name] = with_words(parts[name], operations, **{"x-checked": "operationId"})
     operation = parts["trafficControl"]["properties"]["operation"]
     operation["enum"] = _controlled()
     operation["x-arguments"] = {name: _arguments(SERVED.by_name[name]) for name in _controlled()}
@@ -136,7 +136,7 @@ def _conditions(parts: dict[str, Any]) -> dict[str, Any]:
             says if len(said) == 1 else f"of {', '.join(subjects)}: {says}" for says, subjects in said.items()
         )
         description = f"{sentence[0].upper()}{sentence[1:]}."
-        legal = wanted([row.fields[field] for row in SUBJECTS.values() if field in row.fields])
+        legal = legal_values([row.fields[field] for row in SUBJECTS.values() if field in row.fields])
         if legal is None:
             written[field] = {**nodes.get(field, {"$ref": "#/$defs/wanted"}), "description": description}
             continue

@@ -36,17 +36,17 @@ _OTHERS: Final = {
 }
 
 
-def named(node: Node, words: Iterable[str], *others: Node, **rules: Any) -> Node:
+def with_words(node: Node, words: Iterable[str], *others: Node, **rules: Any) -> Node:
     """A node of which these words are legal."""
     legal = [word("A word.", dict.fromkeys(words), "a word").node, *others, reference("environment").node]
     union = [branch for branch in legal if branch.get("enum") != []]
     return {"description": node["description"], "anyOf": union, "x-says": node["x-says"], **rules}
 
 
-def wanted(rows: Sequence[Field]) -> Node | None:
+def legal_values(rows: Sequence[Field]) -> Node | None:
     """The legal values of a field of `where`, in all subjects that have it; None: it takes any value."""
     if not all(row.words or row.kind in ("number", "flag") for row in rows):
         return None
     others = [node for kind, node in _OTHERS.items() if kind in {row.kind for row in rows}]
     one = {"description": "One value.", "x-says": "a value"}
-    return named(one, (legal for row in rows for legal in row.words), *others)
+    return with_words(one, (legal for row in rows for legal in row.words), *others)
