@@ -20,16 +20,26 @@ from sendbox.engine.expect.conditions import INSTANT
 from sendbox.engine.faults import table as calls
 from sendbox.engine.faults.fault import F
 from sendbox.engine.faults.table import CALLS
+from sendbox.engine.forms import either, reference, sequence
 from sendbox.language import SUBJECTS
 from sendbox.scenario.environment import MARK
 from sendbox.scenario.keys.expect import NONE, NOT
+from sendbox.scenario.keys.faults import API_RULES, WEBHOOK_RULES
 from sendbox.scenario.shape import schema
 from sendbox.services.assume import PROFILES, SETTINGS
+from sendbox.services.messaging.channels import CHANNELS, FAMILIES
+from sendbox.services.messaging.language.rules import ATTEMPT_RULES
+from sendbox.services.messaging.results import STATES
+from sendbox.services.messaging.subjects import EVENTS as OF_MESSAGES
 from sendbox.services.numbers import written
 from sendbox.services.operations import CALLS as OPERATIONS
-from sendbox.services.operations import EMULATED
+from sendbox.services.operations import EMULATED, SENDING
+from sendbox.services.partner.language import REVIEW_RULES, SIGNUP_RULES
+from sendbox.services.partner.subjects import EVENTS as OF_PARTNERS
 from sendbox.services.setting import definition
+from sendbox.services.verify.language import VERIFY_RULES
 from tests.documentation.markdown import code, table
+from tests.documentation.words import DEFINITIONS, legal_values, with_words
 
 #: Mappings of one or two keys, or of results, and those that a table of another name shows: the text around their
 #: example says what a table would.
@@ -45,6 +55,8 @@ UNLISTED: Final = frozenset(
 MOST: Final = 12
 #: Forms of texts, by the word that a node of the schema has in `x-form`.
 FORMS: Final = durations.FORMS | written.FORMS
+#: The forms of all lists of rules.
+RULES: Final = (ATTEMPT_RULES, VERIFY_RULES, REVIEW_RULES, SIGNUP_RULES, API_RULES, WEBHOOK_RULES)
 LANGUAGE: Final = data.folder("schemas") / "scenario.schema.json"
 
 
@@ -53,14 +65,27 @@ def with_tables(text: str) -> str:
     schema = json.loads(text)
     parts = schema["$defs"]
     parts.update(apiFault=calls.definition(), assume=definition(SETTINGS, PROFILES))
+    parts.update(DEFINITIONS)
+    for rules in RULES:
+        parts.update(rules.definitions)
     parts["oneWebhookFault"], parts["webhookFault"] = deliveries.definitions()
     parts["thing"]["enum"] = list(SUBJECTS)
-    parts["where"]["properties"] = _conditions(parts["where"]["properties"])
+    words = {
+        "result": STATES[1:],
+        "webhookEvent": (*OF_MESSAGES, *OF_PARTNERS),
+        "channel": dict.fromkeys((*CHANNELS, *FAMILIES)),
+        "family": FAMILIES,
+    }
+    for name, legal in words.items():
+        parts[name]["enum"] = list(legal)
+    parts["where"]["properties"] = _conditions(parts)
     one, several = parts["belongs"]["anyOf"]
     names = dict.fromkeys(("phone", *(name for row in SUBJECTS.values() for name in row.about), "body", NONE))
     one["examples"] = several["items"]["examples"] = list(names)
-    parts["called"]["examples"] = list(EMULATED)
-    parts["trafficRequest"]["properties"]["operation"]["examples"] = list(OPERATIONS)
+    request = parts["trafficRequest"]["properties"]
+    request["operation"] = with_words(request["operation"], OPERATIONS, **{"x-checked": "anyOperation"})
+    for name, operations in (("operation", SENDING), ("called", EMULATED)):
+        parts[name] = with_words(parts[name], operations, **{"x-checked": "operationId"})
     operation = parts["trafficControl"]["properties"]["operation"]
     operation["enum"] = _controlled()
     operation["x-arguments"] = {name: _arguments(SERVED.by_name[name]) for name in _controlled()}
@@ -100,8 +125,12 @@ def _form(kind: Any) -> str:
     return " or ".join(_WORDS[part] for part in parts) if _WORDS.keys() >= {*parts} else "a value"
 
 
-def _conditions(nodes: Mapping[str, Any]) -> dict[str, Any]:
-    """Each field of the subjects of `expect`, with its words in each of them; `nodes` has forms other than `wanted`."""
+def _conditions(parts: dict[str, Any]) -> dict[str, Any]:
+    """Each field of the subjects of `expect`, with what it says of each of them.
+
+    A definition of its own in `parts` has the values of a field with words; another form than `wanted` is kept.
+    """
+    nodes = parts["where"]["properties"]
     fields: dict[str, dict[str, list[str]]] = {}
     for name, subject in SUBJECTS.items():
         for field, row in subject.fields.items():
@@ -111,8 +140,16 @@ def _conditions(nodes: Mapping[str, Any]) -> dict[str, Any]:
         sentence = "; ".join(
             says if len(said) == 1 else f"of {', '.join(subjects)}: {says}" for says, subjects in said.items()
         )
-        node = nodes.get(field, {"$ref": "#/$defs/wanted"})
-        written[field] = {**node, "description": f"{sentence[0].upper()}{sentence[1:]}."}
+        description = f"{sentence[0].upper()}{sentence[1:]}."
+        legal = legal_values([row.fields[field] for row in SUBJECTS.values() if field in row.fields])
+        if legal is None:
+            written[field] = {**nodes.get(field, {"$ref": "#/$defs/wanted"}), "description": description}
+            continue
+        name = f"where{field.title()}"
+        parts[name], one = legal, reference(name)
+        several = sequence("Several of them; any will do.", one, "a list of values", minItems=1)
+        node = either(description, one, several, "a value or a list of values").node
+        written[field] = {**node, "x-checked": "wanted"}
     for subject in SUBJECTS.values():
         for word, says in subject.words.items():
             written[word] = {"$ref": "#/$defs/where", "description": f"{says[0].upper()}{says[1:]}."}

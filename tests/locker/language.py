@@ -4,66 +4,43 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from sendbox.engine.forms import Value, duration, mapping, positive, span, text
+from sendbox.engine.forms import duration, span
 from sendbox.engine.rules.rule import When
+from sendbox.scenario.keys.rules import RuleForm
+from sendbox.scenario.keys.when import Conditions, asked, pattern, recipient
 from sendbox.scenario.model import Node
-from sendbox.scenario.values import Reader, canonical, entries
-from sendbox.scenario.vocabulary import Key, RuleList, Rules, Vocabulary
+from sendbox.scenario.values import Reader, canonical
+from sendbox.scenario.vocabulary import Vocabulary
 from tests.locker.parcels import TOLD, LockerRule
 
 
-def known(definition: str, read: Any) -> Value:
-    """A value of which the schema of the language has the definition already."""
-    return Value({"$ref": f"#/$defs/{definition}"}, lambda given, reader: read(reader, given))
+def make(values: dict[str, Any], when: When, _node: Node, _reader: Reader) -> tuple[str, dict[str, Any]]:
+    """The text by which draws of a rule without a name are keyed, and its fields."""
+    return canonical({**values, "when": asked(when)}), values
 
 
-WHEN: Final = mapping(
-    "locker when",
-    "Which parcels the rule is about; every one without it.",
-    {
-        "phone": known("numberPattern", Reader.phones),
-        "locker": known("pattern", Reader.pattern),
-        "share": known("share", Reader.share),
-        "nth": positive("Which of the parcels for which the other conditions hold."),
-    },
-    "a mapping of conditions",
-)
-RULE: Final = mapping(
-    "locker rule",
+RULES: Final = RuleForm(
+    ("lockers",),
+    LockerRule,
+    Conditions("locker", "a parcel", {**recipient("the recipient"), "locker": pattern("The locker.")}, per=("phone",)),
     "A rule about parcels.",
     {
-        "name": text("What the rule is about.", "a name"),
-        "when": WHEN,
         "stored": span("After what time the courier stores the parcel."),
         "kept": duration("How long the parcel is kept."),
-        "times": positive("How many parcels the rule decides about."),
     },
+    "How many parcels the rule decides about",
     "a rule such as {kept: 1h}",
+    make,
 )
 
-
-def compile_rule(node: Node, reader: Reader) -> LockerRule:
-    """One rule. What is drawn for it is keyed by its name, or by its text."""
-    given = RULE.read(node, reader)
-    when = When(**given.pop("when", {}))
-    key = given.get("name") or canonical({**given, **when.asked, **when.limits})
-    return LockerRule(key, when, **given, place=node.place)
-
-
 LOCKERS: Final = Vocabulary(
-    keys=(
-        Key(
-            "lockers",
-            lambda node, reader: entries(node, reader, compile_rule),
-            rules=Rules("lockerRule", compile_rule),
-            lists=(RuleList(("lockers",), ("phone", "locker"), extra=("name", "stored", "kept")),),
-            times=("stored", "kept"),
-        ),
-    ),
+    keys=(RULES.key(times=("stored", "kept")),),
     schema={
-        "properties": {"lockers": {"type": "array", "items": RULE.node, "x-says": "a list of rules"}},
+        "properties": {
+            "lockers": {"type": "array", "items": {"$ref": "#/$defs/lockerRule"}, "x-says": "a list of rules"}
+        },
         "$defs": {
-            "lockerRule": RULE.node,
+            **RULES.definitions,
             "webhookEvent": {"enum": list(TOLD.values())},
             "thing": {"enum": ["parcels"]},
             "trafficControl": {"properties": {"operation": {"enum": ["collect_parcel"]}}},

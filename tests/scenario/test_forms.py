@@ -15,6 +15,7 @@ from jsonschema import Draft202012Validator
 from sendbox.engine import durations
 from sendbox.engine.durations import duration, instant, rate, span
 from sendbox.engine.expect.subjects import Field
+from sendbox.language import SUBJECTS
 from sendbox.scenario import library
 from sendbox.scenario.keys.expect import _time
 from sendbox.scenario.model import Node, Source, plain
@@ -166,3 +167,41 @@ def _leaves(error: Any) -> Iterator[Any]:
         yield error
     for inner in error.context:
         yield from _leaves(inner)
+
+
+def _accepts(scenario: dict[str, Any]) -> bool:
+    return Draft202012Validator(schema()).is_valid({"sendbox": 1, **scenario})
+
+
+@pytest.mark.parametrize(("that", "name"), [(that, name) for that, row in SUBJECTS.items() for name in row.fields])
+def test_the_words_of_where_are_those_of_the_subject(that: str, name: str) -> None:
+    """Editors take every word of a field, alone and in a list, and underline a word that no subject has."""
+    field = SUBJECTS[that].fields[name]
+    for word in field.words:
+        assert _accepts({"expect": [{"that": that, "where": {name: word}}]})
+    assert _accepts({"expect": [{"that": that, "where": {name: [*field.words, "${NAME}"]}}]}) or not field.words
+    wrong = {"expect": [{"that": that, "where": {name: "no such word"}}]}
+    refused = {problem.rule for problem in check({"sendbox": 1, **wrong})} & {"word", "range", "flag"}
+    everywhere = [row.fields[name] for row in SUBJECTS.values() if name in row.fields]
+    free = any(row.kind in ("text", "phone", "payload") and not row.words for row in everywhere)
+    assert free or (refused and not _accepts(wrong))
+
+
+@pytest.mark.parametrize(
+    ("rule", "legal"),
+    [
+        ({"attempts": [{"when": {"operation": "sendMesage"}, "then": "sent"}]}, False),
+        ({"attempts": [{"when": {"operation": "blacklist"}, "then": "sent"}]}, False),
+        ({"attempts": [{"when": {"operation": ["sendMessage", "${NAME}"]}, "then": "sent"}]}, True),
+        ({"api": [{"when": {"operation": "blacklist"}, "fault": "reset"}]}, True),
+        ({"api": [{"when": {"operation": "send*"}, "fault": "reset"}]}, False),
+        ({"traffic": [{"operation": "sendMesage"}]}, False),
+        ({"expect": [{"that": "requests", "where": {"operation": "send*", "status": [202, ">=500"]}}]}, True),
+        ({"expect": [{"that": "messages", "where": {"result": "deliver*"}}]}, False),
+        ({"expect": [{"that": "messages", "where": {"last": {"channel": "smss"}}}]}, False),
+    ],
+)
+def test_editors_underline_what_check_refuses(rule: dict[str, Any], legal: bool) -> None:
+    """Operations, results and channels are words in the schema, too."""
+    assert _accepts(rule) is legal
+    assert legal or check({"sendbox": 1, **rule})

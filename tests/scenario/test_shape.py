@@ -72,6 +72,8 @@ def test_every_form_has_an_example() -> None:
     """What must have a certain form shows an editor one that has it; so do the shared kinds of values."""
     silent = []
     for path, schema in ALL.items():
+        if path == "#/$defs/environment":  # not one of the words that are offered
+            continue
         if "enum" not in schema and ({"pattern", "format"} & {*schema} or path.rpartition("/")[0] == "#/$defs"):
             kinds = {str(part.get("type")) for part in LANGUAGE.shape.branches([schema])}
             if kinds.isdisjoint(("object", "array", "boolean", "number", "integer")):
@@ -158,11 +160,6 @@ def test_the_words_are_those_of_the_core() -> None:
     asked = set(Messaging.of(world).simulator.case(message.last, world.now).fields) | {"after", "country"}
     asked |= {"not", "nth", "every", "per", "share", "from", "until", "hours"}
     assert set(DEFINITIONS["when"]["properties"]) == asked - {"accepted_at", "before", "earlier"}
-    assert (
-        set(DEFINITIONS["entry"]["anyOf"][1]["properties"])
-        == set(DEFINITIONS["mix"]["anyOf"][0]["properties"])
-        == set(WAYS)
-    )
 
 
 @pytest.mark.parametrize(

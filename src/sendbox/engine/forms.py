@@ -1,5 +1,5 @@
-"""The forms of faults and settings in the scenario language: values, each with its node of the JSON Schema and its
-reader.
+"""The forms of rules, faults and settings in the scenario language: values, each with its node of the JSON Schema and
+its reader.
 
 `schemas/scenario.schema.json` is written from the nodes.
 """
@@ -44,57 +44,67 @@ class Reads(Protocol):
 
 
 class Value(NamedTuple):
-    """A legal value at some place of a scenario, and its reader."""
+    """A legal value at some place of a scenario, and its reader, which takes what is there and a reader of values."""
 
     node: Node
-    read: Callable[[Given, Reads], Any]
+    read: Callable[[Any, Any], Any]
+
+
+def as_it_is(source: Given, _reader: Reads) -> Any:
+    """A text, a number, true or false."""
+    return source.value
+
+
+def reference(name: str, description: str = "", read: Callable[[Any, Any], Any] = as_it_is, **rules: Any) -> Value:
+    """A value of which the schema has the definition under a name; without a description that of the definition."""
+    return Value({"$ref": f"#/$defs/{name}"} | ({"description": description} if description else {}) | rules, read)
 
 
 def duration(description: str) -> Value:
     """A time."""
-    return Value(_ref("duration", description), lambda source, reader: reader.duration(source))
+    return reference("duration", description, lambda source, reader: reader.duration(source))
 
 
 def rate(description: str) -> Value:
     """So many in so much time."""
-    return Value(_ref("rate", description), lambda source, reader: reader.rate(source))
+    return reference("rate", description, lambda source, reader: reader.rate(source))
 
 
-def span(description: str) -> Value:
+def span(description: str, **rules: Any) -> Value:
     """A time, or a span from which one is drawn."""
-    return Value(_ref("span", description), lambda source, reader: reader.span(source))
+    return reference("span", description, lambda source, reader: reader.span(source), **rules)
 
 
 def window(description: str) -> Value:
     """A time, as a span of which both ends are the same."""
-    return Value(_ref("duration", description), lambda source, reader: Span(*[reader.duration(source)] * 2))
+    return reference("duration", description, lambda source, reader: Span(*[reader.duration(source)] * 2))
 
 
 def positive(description: str) -> Value:
     """A whole number from 1."""
-    return Value(_ref("positive", description), _as_it_is)
+    return reference("positive", description)
 
 
-def switch(description: str) -> Value:
+def switch(description: str, **rules: Any) -> Value:
     """True or false."""
-    return Value({"description": description, "type": "boolean", "x-says": "true or false"}, _as_it_is)
+    return Value({"description": description, "type": "boolean", **rules, "x-says": "true or false"}, as_it_is)
 
 
-def word(description: str, words: Iterable[str], says: str) -> Value:
+def word(description: str, words: Iterable[str], says: str, **rules: Any) -> Value:
     """One of some words."""
-    return Value({"description": description, "type": "string", "enum": list(words), "x-says": says}, _as_it_is)
+    return Value({"description": description, "type": "string", "enum": list(words), **rules, "x-says": says}, as_it_is)
 
 
 def whole(description: str, lowest: int, highest: int, says: str) -> Value:
     """A whole number within bounds."""
     node = {"description": description, "type": "integer", "minimum": lowest, "maximum": highest, "x-says": says}
-    return Value(node, _as_it_is)
+    return Value(node, as_it_is)
 
 
-def text(description: str, says: str, form: str = "", *examples: str, **bounds: int) -> Value:
-    """A text, `minLength` and `maxLength` bound it; a parser reads its `form`, of which there are examples."""
+def text(description: str, says: str, form: str = "", *examples: str, **rules: Any) -> Value:
+    """A text within rules such as `maxLength`; a parser reads its `form`, of which there are examples."""
     shape = {"x-form": form, "examples": [*examples]} if form else {}
-    return Value({"description": description, "type": "string", **bounds, **shape, "x-says": says}, _as_it_is)
+    return Value({"description": description, "type": "string", **rules, **shape, "x-says": says}, as_it_is)
 
 
 def mapping(title: str, description: str, keys: Mapping[str, Value], says: str, **rules: Any) -> Value:
@@ -113,15 +123,34 @@ def mapping(title: str, description: str, keys: Mapping[str, Value], says: str, 
     )
 
 
+def any_keys(title: str, description: str, item: Value, says: str, **rules: Any) -> Value:
+    """A mapping of any keys."""
+    node = {
+        "title": title,
+        "description": description,
+        "type": "object",
+        **rules,
+        "additionalProperties": item.node,
+        "x-says": says,
+    }
+    return Value(
+        node, lambda source, reader: {key: item.read(value, reader) for key, value in source.entries().items()}
+    )
+
+
+def sequence(description: str, item: Value, says: str, **rules: Any) -> Value:
+    """A list."""
+    node = {"description": description, "type": "array", "items": item.node, **rules, "x-says": says}
+    return Value(node, lambda source, reader: tuple(item.read(entry, reader) for entry in source.items()))
+
+
 def either(description: str, plain: Value, other: Value, says: str) -> Value:
-    """One of two forms, of which the first one is not a mapping."""
+    """One of two forms, of which the second one is a mapping or a list, and the first one is no such thing."""
     node = {"description": description, "anyOf": [plain.node, other.node], "x-says": says}
-    return Value(node, lambda source, reader: (other if isinstance(source.value, dict) else plain).read(source, reader))
+    structure: type = list if other.node["type"] == "array" else dict
 
+    def read(source: Given, reader: Reads) -> Any:
+        form = other if isinstance(source.value, structure) else plain
+        return form.read(source, reader)
 
-def _ref(name: str, description: str) -> Node:
-    return {"$ref": f"#/$defs/{name}", "description": description}
-
-
-def _as_it_is(source: Given, _reader: Reads) -> Any:
-    return source.value
+    return Value(node, read)

@@ -16,7 +16,7 @@ from sendbox.engine import bounds
 from sendbox.engine.blueprint import Blueprint, Written
 from sendbox.scenario import library
 from sendbox.scenario.keys.expect import NOT, compile_expectation
-from sendbox.scenario.keys.faults import compile_api_rule, compile_webhook_rule
+from sendbox.scenario.keys.faults import API_RULES, WEBHOOK_RULES
 from sendbox.scenario.keys.plan import compile_plan
 from sendbox.scenario.keys.texts import LOCALE
 from sendbox.scenario.keys.timeline import Happening, compile_timeline
@@ -36,7 +36,7 @@ from sendbox.scenario.model import (
 from sendbox.scenario.read import Scenarios, read
 from sendbox.scenario.shape import Shape
 from sendbox.scenario.values import COUNTRY, Reader, entries, items, text_of
-from sendbox.scenario.vocabulary import Key, RuleList, Rules, Vocabulary
+from sendbox.scenario.vocabulary import Key, Vocabulary
 from sendbox.scenario.write import standalone
 
 if TYPE_CHECKING:
@@ -44,22 +44,8 @@ if TYPE_CHECKING:
     from sendbox.scenario.lint.linter import Linter
 
 #: The rules of calls and of deliveries, which the engine applies.
-API: Final = Key(
-    "api",
-    lambda node, reader: entries(node, reader, compile_api_rule),
-    rules=Rules("apiRule", compile_api_rule),
-    lists=(
-        RuleList(("api",), ("operation", "phone", "key", "content_type"), (("fault",),), extra=("name", "processed")),
-    ),
-    times=(),
-)
-WEBHOOKS: Final = Key(
-    "webhooks",
-    lambda node, reader: entries(node, reader, compile_webhook_rule),
-    rules=Rules("webhookRule", compile_webhook_rule),
-    lists=(RuleList(("webhooks",), ("result", "event", "gateway", "phone", "tag", "template"), (("fault",),)),),
-    times=(),
-)
+API: Final = API_RULES.key(times=())
+WEBHOOKS: Final = WEBHOOK_RULES.key(times=())
 #: The values of single draws. It is compiled before all keys that generate texts.
 PLAN: Final = Key("plan", compile_plan)
 #: Keys of the schema that settle no part of a blueprint by themselves.

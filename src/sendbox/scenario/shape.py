@@ -4,7 +4,8 @@
 the schema has in `x-says` what is wanted there, in words; in `x-without` what is wrong with a mapping that has none of
 the keys of which it needs one; in `x-refused` keys that people expect and that do not exist, with the reason; in
 `x-only` the key of a mapping around it that decides which of its keys are legal (`legal` of a `Shape` says which). A
-text with `x-form` is read by a parser, which says more than the `pattern` that editors have for it.
+text with `x-form` is read by a parser, which says more than the `pattern` that editors have for it. Where `x-checked`
+stands, editors have words that a table of the code has too: there the definition that it names is checked.
 
 Long because each way to deviate has a sentence of its own.
 
@@ -67,7 +68,7 @@ class Shape:
 
     @functools.cached_property
     def _checked(self) -> dict[str, Any]:
-        """The schema without the patterns of texts that a parser reads."""
+        """The schema without the patterns and words of what a parser reads."""
         checked: dict[str, Any] = _without_patterns(self.schema)
         return checked
 
@@ -230,6 +231,8 @@ def _joined(base: Any, addition: Any) -> Any:
 
 
 def _without_patterns(node: Any) -> Any:
+    if isinstance(node, dict) and "x-checked" in node:
+        return {"$ref": f"#/$defs/{node['x-checked']}"}
     if isinstance(node, dict):
         return {key: _without_patterns(item) for key, item in node.items() if key != "pattern" or "x-form" not in node}
     return list(map(_without_patterns, node)) if isinstance(node, list) else node

@@ -14,8 +14,22 @@ import orjson
 from msgspec.structs import replace
 
 from sendbox.engine.durations import Rate
-from sendbox.engine.forms import Given, Node, Value, duration, mapping, rate, switch, text, whole, word
-from sendbox.services.setting import Form, Reads, choice, into, rows, sequence, setting
+from sendbox.engine.forms import (
+    Given,
+    Value,
+    any_keys,
+    duration,
+    either,
+    mapping,
+    rate,
+    reference,
+    sequence,
+    switch,
+    text,
+    whole,
+    word,
+)
+from sendbox.services.setting import Reads, choice, into, rows, setting
 from sendbox.services.tables import table
 from sendbox.services.windows import Window, minutes, nearest, zones
 
@@ -86,8 +100,9 @@ def read_limits(node: Given, reader: Reads, base: VerifyLimits) -> VerifyLimits:
     return replace(base, **limits)
 
 
-_LIMITS: Final[Form[Reads]] = (
-    {"$ref": "#/$defs/limits", "description": "How many validation sessions may begin in how much time."},
+_LIMITS: Final = reference(
+    "limits",
+    "How many validation sessions may begin in how much time.",
     lambda node, reader: read_limits(node, reader, VerifyLimits()),
 )
 
@@ -107,15 +122,13 @@ _PROOF: Final = mapping(
     {
         "hash": word("The hash function of the HMAC.", get_args(Hash), "a hash function"),
         "encoding": word("How its bytes are written; base64url has no padding.", get_args(Encoding), "an encoding"),
-        "order": Value(
-            *sequence(
-                "The order of the four values.",
-                word("One of the values.", PROVED, "a value of a proof"),
-                "a list of phoneNumber, token, code and timestamp, each once",
-                minItems=4,
-                maxItems=4,
-                uniqueItems=True,
-            )
+        "order": sequence(
+            "The order of the four values.",
+            word("One of the values.", PROVED, "a value of a proof"),
+            "a list of phoneNumber, token, code and timestamp, each once",
+            minItems=4,
+            maxItems=4,
+            uniqueItems=True,
         ),
         "separator": text("What stands between the values; may be empty.", "a text", maxLength=16),
     },
@@ -134,46 +147,46 @@ class Prices(msgspec.Struct, frozen=True):
     table: dict[tuple[str, str], tuple[int, int]] = {}
 
 
-def _of_channel(channel: str) -> Node:
-    return {
-        "title": "prices",
-        "description": f"Prices of {channel} by calling code, and default for all others.",
-        "type": "object",
-        "minProperties": 1,
-        "propertyNames": {
-            "description": "A calling code, or default.",
-            "pattern": "^([1-9][0-9]{0,6}|default)$(?!\n)",
-            "examples": ["420", "default"],
-            "x-says": "a calling code such as 420, or default",
-        },
-        "additionalProperties": {"$ref": "#/$defs/price"},
-        "x-says": "a mapping of calling codes to prices",
-    }
-
-
 def _read_prices(node: Given, reader: Reads) -> Prices:
-    table = {}
-    for channel, codes in node.entries().items():
-        for code, price in codes.entries().items():
-            amounts = price.entries()
-            table[channel, "" if code == "default" else code] = (
-                reader.money(amounts["eur"]),
-                reader.money(amounts["czk"]),
-            )
-    return Prices(table)
+    prices = _PRICES.read(node, reader)
+    return Prices(
+        {
+            (channel, "" if code == "default" else code): price
+            for channel, codes in prices.items()
+            for code, price in codes.items()
+        }
+    )
+
+
+def _read_price(node: Given, reader: Reads) -> tuple[int, int]:
+    amounts = node.entries()
+    return reader.money(amounts["eur"]), reader.money(amounts["czk"])
 
 
 #: Channels that have a price, as the built-in table names them.
 PRICED: Final = tuple(dict.fromkeys(row["channel"] for row in table(__name__, "messaging/prices.json")))
-_PRICES: Final[Node] = {
-    "title": "prices",
-    "description": "Prices of one segment by channel and calling code.",
-    "type": "object",
-    "properties": {channel: _of_channel(channel) for channel in PRICED},
-    "additionalProperties": False,
-    "minProperties": 1,
-    "x-says": "a mapping of channels to prices",
-}
+_PRICES: Final = mapping(
+    "prices",
+    "Prices of one segment by channel and calling code.",
+    {
+        channel: any_keys(
+            "prices",
+            f"Prices of {channel} by calling code, and default for all others.",
+            reference("price", read=_read_price),
+            "a mapping of calling codes to prices",
+            minProperties=1,
+            propertyNames=text(
+                "A calling code, or default.",
+                "a calling code such as 420, or default",
+                pattern="^([1-9][0-9]{0,6}|default)$(?!\n)",
+                examples=["420", "default"],
+            ).node,
+        )
+        for channel in PRICED
+    },
+    "a mapping of channels to prices",
+    minProperties=1,
+)
 
 
 class BulkLimits(msgspec.Struct, frozen=True):
@@ -193,15 +206,15 @@ _BULK: Final = mapping(
     "the limits of a bulk file, such as {lines: 1000}",
     minProperties=1,
 )
-_COUNTRY: Final[Node] = {
-    "description": "The calling code that national numbers get; wins over the account's.",
-    "type": ["string", "integer"],
-    "pattern": "^[1-9][0-9]{0,2}$(?!\n)",
-    "minimum": 1,
-    "maximum": 999,
-    "examples": ["420"],
-    "x-says": "a calling code such as 420",
-}
+_COUNTRY: Final = text(
+    "The calling code that national numbers get; wins over the account's.",
+    "a calling code such as 420",
+    type=["string", "integer"],
+    pattern="^[1-9][0-9]{0,2}$(?!\n)",
+    minimum=1,
+    maximum=999,
+    examples=["420"],
+).node
 _QUEUE: Final = mapping(
     "queue",
     "Limits of the queues.",
@@ -219,77 +232,6 @@ class PromotionalHours(msgspec.Struct, frozen=True):
     window: Window
     countries: tuple[str, ...] | None = None
     channels: tuple[str, ...] | None = None
-
-
-_DAILY: Final[Node] = {
-    "description": "The hours, such as 08:00-20:00.",
-    "type": "string",
-    "pattern": "^([01][0-9]|2[0-3]):[0-5][0-9]-(([01][0-9]|2[0-3]):[0-5][0-9]|24:00)$(?!\n)",
-    "examples": ["08:00-20:00"],
-    "x-says": "hours such as 08:00-20:00",
-}
-_HOURS: Final[Node] = {
-    "description": (
-        "The hours in which promotional messages go out: in UTC everywhere, or in a time zone, for countries and "
-        "channels."
-    ),
-    "anyOf": [
-        _DAILY
-        | {
-            "description": "The hours in UTC, such as 08:00-20:00.",
-            "type": ["string", "null"],
-            "x-says": "hours such as 08:00-20:00, or null for no limit",
-        },
-        {
-            "title": "promotional window",
-            "description": "Hours in a time zone, for countries and channels.",
-            "type": "object",
-            "properties": {
-                "hours": _DAILY,
-                "tz": {
-                    "description": "Their time zone; UTC unless given.",
-                    "type": "string",
-                    "examples": ["Europe/Prague"],
-                    "x-says": "the name of an IANA time zone",
-                },
-                "countries": {
-                    "description": "Countries of the phones; all unless given.",
-                    "type": "array",
-                    "items": {"$ref": "#/$defs/country"},
-                    "minItems": 1,
-                    "x-says": "a list of countries such as [CZ, FR]",
-                },
-                "channels": {
-                    "description": "Channels of the first step, as in prices; all unless given.",
-                    "type": "array",
-                    "items": word("A channel.", PRICED, "a channel").node,
-                    "minItems": 1,
-                    "uniqueItems": True,
-                    "x-says": "a list of channels such as [sms]",
-                },
-            },
-            "additionalProperties": False,
-            "required": ["hours"],
-            "x-says": 'a mapping such as {hours: "08:00-20:00", tz: Europe/Prague, countries: [CZ]}',
-        },
-    ],
-    "x-says": (
-        'hours such as 08:00-20:00, a mapping such as {hours: "08:00-20:00", tz: Europe/Prague, countries: [CZ]}, or '
-        "null"
-    ),
-}
-
-
-def _read_promotional(node: Given, reader: Reads) -> PromotionalHours | None:
-    if node.value is None:
-        return None
-    tz, countries, channels = (node.get(key) for key in ("tz", "countries", "channels"))
-    start, end = _read_hours(node.get("hours") or node, reader)
-    return PromotionalHours(
-        Window(None, start, end, "UTC" if tz is None else _read_zone(tz, reader)),
-        None if countries is None else _read_countries(countries, reader),
-        None if channels is None else tuple(item.value for item in channels.items()),
-    )
 
 
 def _read_hours(node: Given, reader: Reads) -> tuple[int, int]:
@@ -311,6 +253,66 @@ def _read_zone(node: Given, reader: Reads) -> str:
 
 def _read_countries(node: Given, reader: Reads) -> tuple[str, ...]:
     return tuple(dict.fromkeys(place.iso for item in node.items() for place in reader.countries(item)))
+
+
+def _read_promotional(node: Given, reader: Reads) -> PromotionalHours | None:
+    if node.value is None:
+        return None
+    hours = _HOURS.read(node, reader)
+    if isinstance(hours, tuple):
+        hours = {"hours": hours}
+    start, end = hours["hours"]
+    return PromotionalHours(
+        Window(None, start, end, hours.get("tz", "UTC")), hours.get("countries"), hours.get("channels")
+    )
+
+
+def _daily(description: str, says: str, **rules: Any) -> Value:
+    pattern = "^([01][0-9]|2[0-3]):[0-5][0-9]-(([01][0-9]|2[0-3]):[0-5][0-9]|24:00)$(?!\n)"
+    return Value(text(description, says, pattern=pattern, examples=["08:00-20:00"], **rules).node, _read_hours)
+
+
+_EXAMPLE: Final = 'a mapping such as {hours: "08:00-20:00", tz: Europe/Prague, countries: [CZ]}'
+_HOURS: Final = either(
+    "The hours in which promotional messages go out: in UTC everywhere, or in a time zone, for countries and channels.",
+    _daily(
+        "The hours in UTC, such as 08:00-20:00.",
+        "hours such as 08:00-20:00, or null for no limit",
+        type=["string", "null"],
+    ),
+    mapping(
+        "promotional window",
+        "Hours in a time zone, for countries and channels.",
+        {
+            "hours": _daily("The hours, such as 08:00-20:00.", "hours such as 08:00-20:00"),
+            "tz": Value(
+                text(
+                    "Their time zone; UTC unless given.", "the name of an IANA time zone", examples=["Europe/Prague"]
+                ).node,
+                _read_zone,
+            ),
+            "countries": Value(
+                sequence(
+                    "Countries of the phones; all unless given.",
+                    reference("country"),
+                    "a list of countries such as [CZ, FR]",
+                    minItems=1,
+                ).node,
+                _read_countries,
+            ),
+            "channels": sequence(
+                "Channels of the first step, as in prices; all unless given.",
+                word("A channel.", PRICED, "a channel"),
+                "a list of channels such as [sms]",
+                minItems=1,
+                uniqueItems=True,
+            ),
+        },
+        _EXAMPLE,
+        required=["hours"],
+    ),
+    f"hours such as 08:00-20:00, {_EXAMPLE}, or null",
+)
 
 
 def _read_wait(node: Given, reader: Reads) -> int:
@@ -345,7 +347,7 @@ class Assume:
         "id", "A13", choice("Whether a legacy answer ends with the id, or has the number behind it.", LegacyAnswer)
     )
     country: str | None = setting(
-        None, "A14", (_COUNTRY, lambda node, reader: reader.country_code(node)), "the account's"
+        None, "A14", Value(_COUNTRY, lambda node, reader: reader.country_code(node)), "the account's"
     )
     queue: Rate | None = setting(None, "A18", into(lambda normal: normal, _QUEUE), "no limit", other={"normal": "1/s"})
     nulls: Nulls = setting(
@@ -368,21 +370,21 @@ class Assume:
     sms_sender: SmsSender = setting(
         "accept", "A59", choice("Whether an unregistered sms sender is accepted.", SmsSender)
     )
-    prices: Prices | None = setting(None, "A61", (_PRICES, _read_prices), "built in")
+    prices: Prices | None = setting(None, "A61", Value(_PRICES.node, _read_prices), "built in")
     timing: Timing = setting(Timing(), "A63", into(Timing, _TIMING), other={"sent": "10s"})
     conversation: int = setting(86_400_000, "A66", duration("How long a conversation stays open."), other="1m")
     test_number: TestNumber = setting(
         "off", "A89", choice("Whether 420777777777 is the service's test number, to which nothing is sent.", TestNumber)
     )
     promotional_window: PromotionalHours | None = setting(
-        None, "A84", (_HOURS, _read_promotional), "no limit", other="08:00-20:00"
+        None, "A84", Value(_HOURS.node, _read_promotional), "no limit", other="08:00-20:00"
     )
     webhook_retry: tuple[int, ...] = setting(
         (30_000, 60_000, 120_000, 240_000),
         "A20",
         sequence(
             "How long after the start of a try the next one follows; one entry for each further try.",
-            ({"$ref": "#/$defs/duration"}, _read_wait),
+            Value({"$ref": "#/$defs/duration"}, _read_wait),
             "a list of durations such as [30s, 60s]",
             maxItems=100,
         ),
@@ -395,7 +397,7 @@ class Assume:
         "A83",
         sequence(
             "The only numbers that may be written to.",
-            ({"$ref": "#/$defs/numberPattern"}, lambda node, reader: reader.phones(node).text),
+            Value({"$ref": "#/$defs/numberPattern"}, lambda node, reader: reader.phones(node).text),
             "a list of phone patterns",
         ),
         "every number",

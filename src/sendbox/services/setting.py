@@ -19,7 +19,6 @@ from sendbox.engine.forms import Given, Node, Value, word
 if TYPE_CHECKING:
     from sendbox.engine.texts import Pattern
 
-R = TypeVar("R")
 T = TypeVar("T")
 
 #: The keys that a node ends with, in order.
@@ -43,10 +42,6 @@ class Reads(forms.Reads, Protocol):
 
     def phones(self, node: Any) -> Pattern:
         """A phone pattern."""
-
-
-#: What may stand somewhere: its node in the schema, and how it is read.
-Form = tuple[Node, Callable[[Given, R], Any]]
 
 
 class Setting(NamedTuple):
@@ -86,7 +81,7 @@ class Setting(NamedTuple):
         return {key: node[key] for key in sorted(node, key=lambda key: _LAST.index(key) if key in _LAST else -1)}
 
 
-def setting(default: T, assumption: str, form: Form[Reads], unset: str = "", *, other: Any = None) -> T:
+def setting(default: T, assumption: str, form: Value, unset: str = "", *, other: Any = None) -> T:
     """The field of a setting (see `Setting`)."""
     return field(default=default, metadata={"setting": Setting(assumption, default, *form, unset, other)})
 
@@ -124,13 +119,6 @@ def _profile(profiles: Mapping[str, Mapping[str, Any]]) -> Node:
 def choice(description: str, words: Any) -> Value:
     """One of the words of a `Literal`."""
     return word(description, get_args(words), "a choice")
-
-
-def sequence(description: str, item: Form[R], says: str, **rules: Any) -> Form[R]:
-    """A list."""
-    node, read = item
-    schema = {"description": description, "type": "array", "items": node, **rules, "x-says": says}
-    return schema, lambda value, reader: tuple(read(entry, reader) for entry in value.items())
 
 
 def into(make: Callable[..., Any], mapping: Value) -> Value:

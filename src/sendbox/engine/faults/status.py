@@ -5,38 +5,36 @@ from __future__ import annotations
 from typing import Any, ClassVar, Final, Self
 
 from sendbox.engine.faults.fault import ApiFault, Error
-from sendbox.engine.forms import Given, Node, Reads, Value, either, mapping, text, whole
+from sendbox.engine.forms import Value, any_keys, either, mapping, text, whole
 
 _CODE: Final = whole("The HTTP status.", 400, 599, "an HTTP status from 400 to 599")
-_NODE: Final[Node] = {
-    "title": "headers",
-    "description": "Headers that the answer has too.",
-    "type": "object",
-    "propertyNames": {
-        "description": "The name of a header.",
-        "pattern": "^[A-Za-z0-9!#$%&'*+.^_`|~-]+$(?!\n)",
-        "x-says": "the name of a header",
-        "examples": ["Retry-After"],
-    },
-    "additionalProperties": {
-        "description": "The value of a header.",
-        "type": ["string", "integer"],
-        "minimum": -(2**63),
-        "maximum": 2**63 - 1,
-        "pattern": "^[\\x20-\\x7e]*$(?!\n)",
-        "x-says": "the value of a header: one line of ASCII text",
-        "examples": ["30"],
-    },
-    "x-says": "a mapping of headers, such as {Retry-After: 30}",
-}
-
-
-def _headers(source: Given, _reader: Reads) -> tuple[tuple[str, str], ...]:
-    return tuple((name, str(item.value)) for name, item in source.entries().items())
-
-
+#: Names of headers.
+HEADER_NAMES: Final = text(
+    "The name of a header.",
+    "the name of a header",
+    pattern="^[A-Za-z0-9!#$%&'*+.^_`|~-]+$(?!\n)",
+    examples=["Retry-After"],
+).node
+_HEADERS: Final = any_keys(
+    "headers",
+    "Headers that the answer has too.",
+    text(
+        "The value of a header.",
+        "the value of a header: one line of ASCII text",
+        type=["string", "integer"],
+        minimum=-(2**63),
+        maximum=2**63 - 1,
+        pattern="^[\\x20-\\x7e]*$(?!\n)",
+        examples=["30"],
+    ),
+    "a mapping of headers, such as {Retry-After: 30}",
+    propertyNames=HEADER_NAMES,
+)
 #: Headers of an answer, in the order in which they stand.
-HEADERS: Final = Value(_NODE, _headers)
+HEADERS: Final = Value(
+    _HEADERS.node,
+    lambda source, reader: tuple((name, str(value)) for name, value in _HEADERS.read(source, reader).items()),
+)
 
 
 class Status(ApiFault, frozen=True):

@@ -1,4 +1,4 @@
-"""Compiles the rules of `api:` and of `webhooks:`: which calls and which deliveries go wrong, and how."""
+"""The rules of `api:` and of `webhooks:`: which calls and which deliveries go wrong, and how."""
 
 from __future__ import annotations
 
@@ -11,11 +11,14 @@ from sendbox.engine.delivery.faults.table import DELIVERIES
 from sendbox.engine.delivery.rules import WebhookRule
 from sendbox.engine.faults.calls import ApiRule, Headers
 from sendbox.engine.faults.fault import read
+from sendbox.engine.faults.status import HEADER_NAMES
 from sendbox.engine.faults.table import CALLS
+from sendbox.engine.forms import any_keys, reference, switch
 from sendbox.engine.rules.conditions import several
-from sendbox.scenario.keys.when import CALL, asked, compile_when, one_or_more, patterns, recipient
+from sendbox.scenario.keys.rules import RuleForm
+from sendbox.scenario.keys.when import CALL, Conditions, asked, key, one_of, one_or_more, pattern, recipient
 from sendbox.scenario.model import Node, plain, show
-from sendbox.scenario.values import Reader, canonical, text_of, whole, words
+from sendbox.scenario.values import Reader, canonical, words
 
 if TYPE_CHECKING:
     from sendbox.engine.delivery.faults.fault import WebhookFault
@@ -24,26 +27,15 @@ if TYPE_CHECKING:
 
 #: The names of a rule's conditions in this list, where they differ.
 _SPELLED: Final = {"nth": CALL}
+_NEEDS_FAULT: Final = {"required": ["fault"]}
 
 
-def compile_api_rule(node: Node, reader: Reader) -> ApiRule:
-    """One rule."""
-    when = compile_when(node, reader, _asks_of_call)
-    fault = read(CALLS, node.entries()["fault"], reader)
-    processed, times, name = node.get("processed"), node.get("times"), node.get("name")
-    effective = None if processed is None else processed.value is True
-    if processed is not None and effective is False and fault.late:
+def _call_rule(values: dict[str, Any], when: When, node: Node, reader: Reader) -> tuple[str, dict[str, Any]]:
+    fault, effective = values["fault"], values.get("processed")
+    if effective is False and fault.late:
         message = f"false leaves {fault.kind} no answer; a call whose answer comes in the end has its effect"
-        reader.complain(processed, "processed", message)
-    return ApiRule(
-        key=text_of(name) or _call_key(when, fault, effective),
-        when=when,
-        fault=fault,
-        processed=effective,
-        times=None if times is None else whole(times),
-        name=text_of(name),
-        place=node.place,
-    )
+        reader.complain(node.entries()["processed"], "processed", message)
+    return _call_key(when, fault, effective), {"fault": fault, "processed": effective}
 
 
 def _call_key(when: When, fault: ApiFault, processed: bool | None) -> str:
@@ -58,50 +50,80 @@ def _changed_fields(record: Any, default: Any) -> dict[str, Any]:
     return {name: value for name, value in asdict(record).items() if value != getattr(default, name)}
 
 
-def _asks_of_call(when: Node, reader: Reader) -> dict[str, Any]:
-    operation = when.get("operation")
-    return {
-        "operation": reader.operations(operation, reader.emulated, "not an operation of an emulated interface"),
-        **patterns(when, reader, "key"),
-        "headers": _headers(when, reader),
-        # the last conditions, because they are searched for in the call
-        **recipient(when, reader),
-    }
+def _join_headers(conditions: dict[str, Any], node: Node, reader: Reader) -> None:
+    """Makes one condition of all headers. Case does not matter in their names; `content_type` is one of them."""
+    headers = {name.lower(): value for name, value in conditions.pop("headers", {}).items()}
+    content_type = conditions.pop("content_type", None)
+    # the last conditions, because they are searched for in the call
+    last: dict[str, Any] = {name: conditions.pop(name) for name in ("phone", "country") if name in conditions}
+    if content_type is not None and "content-type" in headers:
+        message = '"content_type" stands beside the header Content-Type; ask for it once'
+        reader.complain(node, "headers", message, key="content_type")
+    if content_type is not None:
+        headers["content-type"] = content_type
+    if headers:
+        conditions["headers"] = Headers(tuple((name, several(value)) for name, value in sorted(headers.items())))
+    conditions |= last
 
 
-def _headers(when: Node, reader: Reader) -> Headers | None:
-    """The conditions on headers. Case does not matter in their names; `content_type` is one of them."""
-    asked_headers = when.get("headers")
-    conditions = {} if asked_headers is None else {key.lower(): item for key, item in asked_headers.entries().items()}
-    if (content_type := when.get("content_type")) is not None:
-        if "content-type" in conditions:
-            message = '"content_type" stands beside the header Content-Type; ask for it once'
-            reader.complain(when, "headers", message, key="content_type")
-        conditions["content-type"] = content_type
-    headers = tuple((name, several(one_or_more(item, reader.pattern))) for name, item in sorted(conditions.items()))
-    return Headers(headers) if headers else None
-
+API_RULES: Final = RuleForm(
+    ("api",),
+    ApiRule,
+    Conditions(
+        "api",
+        "a call",
+        {
+            "operation": reference(
+                "calls",
+                "The operation that is called, or a list of operations.",
+                lambda node, reader: reader.operations(
+                    node, reader.emulated, "not an operation of an emulated interface"
+                ),
+            ),
+            "key": key("The API key that calls."),
+            "headers": any_keys(
+                "call headers",
+                "Headers that the call has, each with its value or a list of values; * stands for any characters.",
+                pattern(""),
+                'a mapping of headers, such as {X-Tenant: "acme*"}',
+                minProperties=1,
+                propertyNames=HEADER_NAMES | {"examples": ["X-Tenant"]},
+            ),
+            "content_type": pattern(
+                "What the client says its body is, such as application/json*: the header Content-Type."
+            ),
+            **recipient("the first number that the call names"),
+        },
+        per=("phone", "key"),
+        join=_join_headers,
+        more={CALL: reference("nth", "Another name of nth.", lambda node, _: one_or_more(node, lambda one: one.value))},
+    ),
+    "A rule: which calls, and what goes wrong with them.",
+    {
+        "fault": reference("apiFault", read=lambda node, reader: read(CALLS, node, reader)),
+        "processed": switch(
+            "Whether the call has its effect although the client sees a fault; the usual value of the fault unless "
+            "given."
+        ),
+    },
+    "How often the rule may apply",
+    "a rule such as {fault: {status: 500}}",
+    _call_rule,
+    requires=_NEEDS_FAULT,
+    decides=(("fault",),),
+    longest=300,
+)
 
 #: The one kind of event that has a result.
 _SENT: Final = "sentMessage"
 
 
-def compile_webhook_rule(node: Node, reader: Reader) -> WebhookRule:
-    """One rule."""
-    when = compile_when(node, reader, _asks_of_delivery)
-    fault = _fault(node.entries()["fault"], reader)
-    name, times = node.get("name"), node.get("times")
+def _delivery_rule(values: dict[str, Any], when: When, node: Node, reader: Reader) -> tuple[str, dict[str, Any]]:
+    fault = values["fault"]
     if fault.racing and _SENT not in (when.words("event") or (_SENT,)):
         message = f'"{fault.kind}" is about the answer to a request that sends, which only {_SENT} events follow'
         reader.complain(node, fault.kind, message, key="fault")
-    return WebhookRule(
-        key=text_of(name) or canonical({"when": asked(when), "fault": fault.text}),
-        when=when,
-        fault=fault,
-        times=None if times is None else whole(times),
-        name=text_of(name),
-        place=node.place,
-    )
+    return canonical({"when": asked(when), "fault": fault.text}), {"fault": fault}
 
 
 def _fault(node: Node, reader: Reader) -> WebhookFault:
@@ -115,19 +137,46 @@ def _fault(node: Node, reader: Reader) -> WebhookFault:
     return Several(faults) if len(faults) > 1 else faults[0]
 
 
-def _asks_of_delivery(node: Node, reader: Reader) -> dict[str, Any]:
-    gateways = words(node.get("gateway"))
-    if gateways is not None:
-        # a family means its steps, and what phones write on it
-        gateways = tuple(dict.fromkeys(w for word in gateways for w in (*reader.families.get(word, ()), word)))
-    results, events = words(node.get("result")), words(node.get("event"))
+def _gateways(node: Node, reader: Reader) -> tuple[str, ...]:
+    """The gateways of a condition; a family means its steps, and what phones write on it."""
+    names = words(node) or ()
+    return tuple(dict.fromkeys(word for name in names for word in (*reader.families.get(name, ()), name)))
+
+
+def _check_delivery(conditions: dict[str, Any], node: Node, reader: Reader) -> None:
+    results, events = conditions.get("result"), conditions.get("event")
     if results is not None and events is not None and _SENT not in events:
         message = f"{show(list(results))} is asked of {show(list(events))}: only {_SENT} has a result (§6)"
         reader.complain(node, "result", message, key="result")
-    return {
-        "result": results,
-        "event": events,
-        "gateway": gateways,
-        **recipient(node, reader),
-        **patterns(node, reader, "tag", "template"),
-    }
+
+
+WEBHOOK_RULES: Final = RuleForm(
+    ("webhooks",),
+    WebhookRule,
+    Conditions(
+        "webhook",
+        "an event",
+        {
+            "result": one_of("results", "The result that the event reports, or a list of them."),
+            "event": one_of("webhookEvents", "The kind of event, or a list of them."),
+            "gateway": reference(
+                "channels",
+                "The channel that the event is about, or a list of them; chatapp means chatapp_text, "
+                "chatapp_template, and what phones write on that channel.",
+                _gateways,
+            ),
+            **recipient("the recipient or the phone that writes", operator=True),
+            "tag": pattern("One of the tags of its message."),
+            "template": pattern("The name of the template that was sent."),
+        },
+        per=("phone",),
+        join=_check_delivery,
+    ),
+    "A rule: which events, and what goes wrong with them on their way.",
+    {"fault": reference("webhookFault", read=_fault)},
+    "How many events (of answer: tries) it may meet",
+    "a rule such as {when: {result: delivered}, fault: duplicate}",
+    _delivery_rule,
+    requires=_NEEDS_FAULT,
+    decides=(("fault",),),
+)

@@ -1,92 +1,178 @@
-"""Compiles `when`, which all lists of rules share: conditions, of which each list has its own, and what limits how
+"""The form of `when`, which all lists of rules share: conditions, of which each list has its own, and what limits how
 often a rule decides (`from`, `until`, `hours`, `share`, `nth`, `every`, `per`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
+from sendbox.engine.forms import Value, either, mapping, reference, sequence
 from sendbox.engine.rules.conditions import Not
 from sendbox.engine.rules.rule import WORLD, When
 from sendbox.scenario.model import Node, plain, show
-from sendbox.scenario.values import Reader, whole
+from sendbox.scenario.values import Reader, whole, words
 
 if TYPE_CHECKING:
     from sendbox.engine.durations import Moment
 
 T = TypeVar("T")
-#: Reads the conditions of a list: what is wanted of each field, by its name.
-Asks = Callable[[Node, Reader], dict[str, Any]]
 
 #: Another name of `nth` in the rules of calls.
 CALL: Final = "call"
 #: What counts, and so may have a counter for each owner.
 _COUNTS: Final = ("nth", CALL, "every")
-#: Keys that are not about the case by itself, and so cannot be turned round.
-_LIMITS: Final = ("from", "until", "hours", "share", *_COUNTS, "per")
-
-
-def compile_when(rule: Node, reader: Reader, asks: Asks) -> When:
-    """The conditions of a rule."""
-    node = rule.get("when")
-    if node is None:
-        return When()
-    entries = node.entries()
-    _counts_once(rule, node, entries, reader)
-    begins, ends = _window(entries, reader)
-    nth = entries.get("nth", entries.get(CALL))
-    limits: dict[str, Any] = {
-        "begins": begins,
-        "ends": ends,
-        "hours": one_or_more(entries.get("hours"), lambda item: hours(item, reader)),
-        "share": reader.share(entries["share"]) if "share" in entries else None,
-        "nth": one_or_more(nth, whole),
-        "every": whole(entries["every"]) if "every" in entries else None,
-        "per": _per(entries),
-    }
-    return When(**_conditions(node, reader, asks), **limits)
 
 
 def one_or_more(node: Node | None, read: Callable[[Node], T]) -> T | tuple[T, ...] | None:
     """A value, or a tuple for a list of them; a list of one means its value."""
     if node is None:
         return None
-    values = tuple(read(item) for item in node.items())
-    return values if len(values) > 1 else values[0] if values else read(node)
+    several = tuple(read(item) for item in node.items())
+    return several if len(several) > 1 else several[0] if several else read(node)
 
 
-def patterns(node: Node, reader: Reader, *names: str) -> dict[str, Any]:
-    """The conditions with these names that are patterns of texts, or lists of them."""
-    reads = {name: reader.key if name == "key" else reader.pattern for name in names}
-    return {name: one_or_more(node.get(name), read) for name, read in reads.items()}
+def pattern(description: str) -> Value:
+    """A pattern of texts, or a list of them."""
+    return reference("patterns", description, lambda node, reader: one_or_more(node, reader.pattern))
 
 
-def recipient(node: Node, reader: Reader) -> dict[str, Any]:
-    """The conditions about the phone of a case."""
-    country, operator = node.get("country"), node.get("operator")
-    if operator is not None:
-        reader.networks(operator, country)
-    return {
-        "phone": one_or_more(node.get("phone"), reader.phones),
-        "country": None if country is None else reader.located(country),
-        "operator": one_or_more(operator, whole),
-    }
+def key(description: str) -> Value:
+    """A pattern of API keys, or a list of them."""
+    return reference("patterns", description, lambda node, reader: one_or_more(node, reader.key))
+
+
+def one_of(name: str, description: str) -> Value:
+    """A word of a definition of the schema that takes a list of them, too."""
+    return reference(name, description, lambda node, _: words(node))
+
+
+def recipient(whose: str, *, operator: bool = False) -> dict[str, Value]:
+    """The conditions about the phone of a case; `whose` tells in words which phone it is."""
+    phone = reference(
+        "numberPatterns", f"{whose[0].upper()}{whose[1:]}.", lambda node, reader: one_or_more(node, reader.phones)
+    )
+    country = f"The country of {whose}, or a list of them."
+    located = reference("countries", country, lambda node, reader: reader.located(node))
+    network = f"The operator of {whose} in that country: its MNC as in events, or a list of them."
+    operators = reference("networks", network, lambda node, _: one_or_more(node, whole))
+    return {"phone": phone, "country": located} | ({"operator": operators} if operator else {})
 
 
 def values_at(node: Node, reader: Reader, rule: str) -> tuple[tuple[tuple[str, ...], object], ...]:
     """Dotted paths, and the values of which one must stand there: texts are patterns."""
-    values = []
+    wanted = []
     for key, item in node.entries().items():
         path = tuple(key.split("."))
         if not all(path):
             reader.complain(node, rule, f"{show(key)} is not a dotted path such as order.id", key=key)
-        values.append((path, one_or_more(item, lambda value: _expected(value, reader))))
-    return tuple(values)
+        wanted.append((path, one_or_more(item, lambda value: _expected(value, reader))))
+    return tuple(wanted)
 
 
 def _expected(node: Node, reader: Reader) -> object:
     return reader.pattern(node) if isinstance(node.value, str) else node.value
+
+
+def _moment(node: Node, reader: Reader) -> Moment:
+    return reader.moment(node)
+
+
+#: The limits in their order; the words for `per` differ between lists.
+_LIMITS: Final = {
+    "nth": reference("nth", read=lambda node, _: one_or_more(node, whole)),
+    "every": reference("every"),
+    "per": reference("per"),
+    "share": reference("share", read=lambda node, reader: reader.share(node)),
+    "from": reference("from", read=_moment),
+    "until": reference("until", read=_moment),
+    "hours": reference("recurring", read=lambda node, reader: one_or_more(node, lambda item: hours(item, reader))),
+}
+#: The names of limits in `When`, where they differ.
+_NAMES: Final = {CALL: "nth", "from": "begins", "until": "ends"}
+
+
+class Conditions(NamedTuple):
+    """The conditions of a list of rules, and the form of its `when`.
+
+    `kind` is the first word of its name in the schema, `case` what the rules are about, in words. `asks` are the
+    conditions, in the order in which they are asked; `join` checks, and brings together, those that depend on each
+    other. `per` are the fields by which counters may be apart, `more` are limits of this list alone.
+    """
+
+    kind: str
+    case: str
+    asks: Mapping[str, Value]
+    per: tuple[str, ...]
+    join: Callable[[dict[str, Any], Node, Reader], None] = lambda _asked, _node, _reader: None
+    says: str = "a mapping of conditions"
+    more: Mapping[str, Value] = MappingProxyType({})
+
+    @property
+    def definition(self) -> str:
+        """Its name in the schema."""
+        return f"{self.kind}When" if self.kind else "when"
+
+    @property
+    def limits(self) -> dict[str, Value]:
+        """The forms of what limits how often a rule decides."""
+        owners = {"enum": [*self.per, WORLD], "x-says": "a word for what has a counter of its own here"}
+        per = _LIMITS["per"]
+        return {**_LIMITS, "per": per._replace(node=per.node | owners), **self.more}
+
+    @property
+    def node(self) -> dict[str, Any]:
+        """Its definition in the schema."""
+        group = reference(self.definition)
+        groups = "Several groups; none of them may hold."
+        never = either(
+            "Conditions that must not all hold, or a list of such groups.",
+            group,
+            sequence(groups, group, "a list of mappings of conditions", minItems=1),
+            "a mapping of conditions, or a list of them",
+        )
+        description = f"What {self.case} must be like; all that is given must hold."
+        return mapping(
+            f"{self.kind} when".strip(), description, {**self.asks, "not": never, **self.limits}, self.says
+        ).node
+
+    def read(self, rule: Node, reader: Reader) -> When:
+        """The conditions of a rule, and its limits."""
+        node = rule.get("when")
+        if node is None:
+            return When()
+        entries = node.entries()
+        _counts_once(rule, node, entries, reader)
+        limits = {
+            _NAMES.get(key, key): limit.read(entries[key], reader)
+            for key, limit in self.limits.items()
+            if key in entries
+        }
+        if limits.get("per") == WORLD:
+            del limits["per"]
+        _is_window(entries, limits.get("begins"), limits.get("ends"), reader)
+        return When(**self._asked(node, reader), **limits)
+
+    def _asked(self, node: Node, reader: Reader) -> dict[str, Any]:
+        entries = node.entries()
+        asked = {key: form.read(entries[key], reader) for key, form in self.asks.items() if key in entries}
+        if "operator" in asked:
+            reader.networks(entries["operator"], entries.get("country"))
+        self.join(asked, node, reader)
+        if (never := entries.get("not")) is not None:
+            asked["not"] = Not(*(self._group(item, reader) for item in never.items() or [never]))
+        return asked
+
+    def _group(self, node: Node, reader: Reader) -> dict[str, Any]:
+        """Conditions of which one must not hold."""
+        for key in node.entries():
+            if key in self.limits:
+                message = f'{show(key)} stands in "not", which has conditions of a case only; put it beside "not"'
+                reader.complain(node, "not", message, key=key)
+        if not node.entries() and not node.cut:
+            reader.complain(node, "not", f"{show(plain(node))} turns no condition round; give it one")
+        return self._asked(node, reader)
 
 
 def asked(when: When) -> dict[str, Any]:
@@ -103,25 +189,6 @@ def _written(value: Any) -> Any:
     return tuple(map(_written, value)) if isinstance(value, tuple) else value
 
 
-def _conditions(node: Node, reader: Reader, asks: Asks) -> dict[str, Any]:
-    conditions = asks(node, reader)
-    if (never := node.get("not")) is not None:
-        groups = [_group(item, reader, asks) for item in never.items() or [never]]
-        conditions["not"] = Not(*groups)
-    return conditions
-
-
-def _group(node: Node, reader: Reader, asks: Asks) -> dict[str, Any]:
-    """Conditions of which one must not hold."""
-    for key in node.entries():
-        if key in _LIMITS:
-            message = f'{show(key)} stands in "not", which has conditions of a case only; put it beside "not"'
-            reader.complain(node, "not", message, key=key)
-    if not node.entries() and not node.cut:
-        reader.complain(node, "not", f"{show(plain(node))} turns no condition round; give it one")
-    return {name: condition for name, condition in _conditions(node, reader, asks).items() if condition is not None}
-
-
 def _counts_once(rule: Node, node: Node, entries: Mapping[str, Node], reader: Reader) -> None:
     """A rule counts in one way, and for something."""
     first, *others = [key for key in _COUNTS if key in entries] or ("",)
@@ -133,22 +200,14 @@ def _counts_once(rule: Node, node: Node, entries: Mapping[str, Node], reader: Re
         reader.complain(node, "per", message, key="per")
 
 
-def _per(entries: Mapping[str, Node]) -> str | None:
-    """The field by which the counters of a rule are apart; None: there is one."""
-    per = str(entries["per"].value) if "per" in entries else WORLD
-    return None if per == WORLD else per
-
-
-def _window(entries: Mapping[str, Node], reader: Reader) -> tuple[Moment | None, Moment | None]:
-    """The moments of `from` and `until`; a problem where the second one is known not to be after the first."""
-    before = len(reader.problems)
-    begins, ends = (reader.moment(entries[key]) if key in entries else None for key in ("from", "until"))
-    if len(reader.problems) > before:  # what is no moment begins and ends nothing
-        return begins, ends
-    if begins is not None and ends is not None and never(begins, ends, reader.start):
-        values = f"{show(plain(entries['from']))} to {show(plain(entries['until']))}"
-        reader.complain(entries["until"], "window", f"{values} is not a window: it ends before it begins")
-    return begins, ends
+def _is_window(entries: Mapping[str, Node], begins: Moment | None, ends: Moment | None, reader: Reader) -> None:
+    """Complains about a window that is known to end before it begins; what is no moment begins and ends nothing."""
+    if begins is None or ends is None or not never(begins, ends, reader.start):
+        return
+    first, last = entries["from"], entries["until"]
+    if {first.path, last.path}.isdisjoint(problem.path for problem in reader.problems):
+        message = f"{show(plain(first))} to {show(plain(last))} is not a window: it ends before it begins"
+        reader.complain(last, "window", message)
 
 
 def never(begins: Moment, ends: Moment, start: int | None) -> bool:

@@ -69,6 +69,8 @@ CONDITIONS: Final[dict[str, Callable[[Any, Any, str], bool]]] = {
     "phone": _number,
     "payload": _payload,
 }
+#: Conditions that are not compared.
+_OTHER: Final = {"after", "country", "headers", "operator"}
 #: Faults that are decided independently of the others, and those that may let a matching case pass.
 _APART: Final = {kind for kind, fault in DELIVERIES.items() if fault().ending is not None}
 _LENIENT: Final = {fault.kind for table in (CALLS, DELIVERIES) for fault in table.values() if fault.lenient}
@@ -125,7 +127,7 @@ def _rule(node: Node, kind: RuleList, families: Mapping[str, tuple[str, ...]]) -
     asks = {}
     complete = node.entries().keys() <= keys
     for key, value in ({} if conditions is None else conditions.entries()).items():
-        if key in kind.asks:
+        if key in kind.asks and key not in _OTHER:
             asks[key] = _words(plain(value), families) if CONDITIONS.get(key) is _among else plain(value)
         elif kind.when:
             complete = False

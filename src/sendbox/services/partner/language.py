@@ -2,24 +2,106 @@
 
 from __future__ import annotations
 
-from typing import Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
+import msgspec
 import orjson
 from msgspec.structs import replace
 
+from sendbox.engine.forms import Value, either, sequence, span, text, word
 from sendbox.engine.texts import Pattern
+from sendbox.scenario.keys.rules import RuleForm
 from sendbox.scenario.keys.timeline import Happening
-from sendbox.scenario.keys.when import Asks, compile_when, patterns
+from sendbox.scenario.keys.when import Conditions, pattern
 from sendbox.scenario.lint.linter import Linter, nothing_like_it
 from sendbox.scenario.model import Node, listed, nearest, plain, show
-from sendbox.scenario.values import Reader, items, names_differ, text_of, whole, words
-from sendbox.scenario.vocabulary import Key, RuleList, Vocabulary
+from sendbox.scenario.values import Reader, items, text_of, words
+from sendbox.scenario.vocabulary import Key, Vocabulary
 from sendbox.services.language import template_makes_sense
 from sendbox.services.numbers.normal import normalize
 from sendbox.services.partner.rules import BusinessSpec, NumberSpec, PartnerSpec, ReviewRule, SignupRule
+from sendbox.services.partner.states import CATEGORIES, MODES
 
-T = TypeVar("T")
-R = TypeVar("R", ReviewRule, SignupRule)
+if TYPE_CHECKING:
+    from sendbox.engine.rules.rule import When
+
+T = TypeVar("T", bound=msgspec.Struct)
+
+
+def _make(values: dict[str, Any], _when: When, node: Node, _reader: Reader) -> tuple[str, dict[str, Any]]:
+    """The contents of a rule as its text, and what was read of it."""
+    return orjson.dumps(plain(node), option=orjson.OPT_SORT_KEYS).decode(), values
+
+
+def _words(description: str, legal: tuple[str, ...], says: str, plural: str, **rules: Any) -> Value:
+    """One of some words, or a list of them."""
+    one = word(description, legal, says, **rules)
+    several = sequence("Several of them; one is enough.", one, f"a list of {plural}", minItems=1)
+    node = either(description, one, several, f"{says} or a list of {plural}").node
+    return Value(node, lambda source, _: words(source))
+
+
+def _reason(description: str) -> Value:
+    return text(description, "a text", minLength=1, maxLength=1000)
+
+
+REVIEW_RULES: Final = RuleForm(
+    ("partner", "template_review"),
+    ReviewRule,
+    Conditions(
+        "review",
+        "a template",
+        {
+            "template": pattern("Its name."),
+            "language": pattern("Its language code."),
+            "category": _words("What it is for.", CATEGORIES, "a category", "categories", **{"x-assumed": "A43"}),
+        },
+        per=("template",),
+    ),
+    "A rule: which templates, and how their review goes.",
+    {
+        "after": span("How long the review takes; assume.template_review unless given."),
+        "result": word(
+            "How it ends; APPROVED unless given.",
+            ("APPROVED", "REJECTED"),
+            "a result of a review",
+            default="APPROVED",
+            **{"x-assumed": "A43"},
+        ),
+        "reason": _reason("Why; shown by control and in the journal."),
+    },
+    "How many reviews the rule may decide",
+    "a review rule",
+    _make,
+)
+SIGNUP_RULES: Final = RuleForm(
+    ("partner", "signup"),
+    SignupRule,
+    Conditions(
+        "signup",
+        "a signup",
+        {
+            "client": pattern("The partner's own id of the client."),
+            "mode": _words("How the client's number comes to it.", MODES, "a mode", "modes"),
+        },
+        per=("client",),
+    ),
+    "A rule: which signups, and how they end once the client has finished.",
+    {
+        "after": span("How long the provider takes to connect the account; no time unless given.", default=0),
+        "result": word(
+            "How it ends; completed unless given.",
+            ("completed", "failed"),
+            "a result of a signup",
+            default="completed",
+            **{"x-assumed": "A46"},
+        ),
+        "reason": _reason("Why it failed; shown to the client."),
+    },
+    "How many signups the rule may decide",
+    "a signup rule",
+    _make,
+)
 
 
 def compile_partner(node: Node | None, reader: Reader) -> PartnerSpec:
@@ -27,14 +109,12 @@ def compile_partner(node: Node | None, reader: Reader) -> PartnerSpec:
     if node is None:
         return PartnerSpec()
     nodes = {key: item.items() for key, item in node.entries().items()}
-    for key in ("template_review", "signup"):
-        names_differ(nodes.get(key, []), reader)
     for item in nodes.get("library", ()):
         template_makes_sense(item, reader)
     return PartnerSpec(
         accounts=_accounts(nodes.get("accounts", []), reader),
-        reviews=tuple(_rule(ReviewRule, item, reader, _template) for item in nodes.get("template_review", ())),
-        signups=tuple(_rule(SignupRule, item, reader, _client) for item in nodes.get("signup", ())),
+        reviews=REVIEW_RULES.compile_list(node, reader),
+        signups=SIGNUP_RULES.compile_list(node, reader),
         library=tuple({"category": "UTILITY"} | plain(item) for item in nodes.get("library", ())),
     )
 
@@ -71,38 +151,10 @@ def _accounts(nodes: list[Node], reader: Reader) -> tuple[BusinessSpec, ...]:
     return tuple(accounts)
 
 
-def _template(when: Node, reader: Reader) -> dict[str, Any]:
-    return {**patterns(when, reader, "template", "language"), "category": words(when.get("category"))}
-
-
-def _client(when: Node, reader: Reader) -> dict[str, Any]:
-    return {**patterns(when, reader, "client"), "mode": words(when.get("mode"))}
-
-
-def _rule(kind: type[R], node: Node, reader: Reader, asks: Asks) -> R:
-    """A rule of reviews or signups."""
-    after, times = node.get("after"), node.get("times")
-    rule = kind(
-        key=_key(node),
-        when=compile_when(node, reader, asks),
-        after=None if after is None else reader.span(after),
-        times=None if times is None else whole(times),
-        reason=text_of(node.get("reason")),
-        name=text_of(node.get("name")),
-        place=node.place,
-    )
-    return _with(rule, {"result": node.get("result")})
-
-
-def _key(node: Node) -> str:
-    """The key of draws: the rule's name, or else its contents."""
-    return text_of(node.get("name")) or orjson.dumps(plain(node), option=orjson.OPT_SORT_KEYS).decode()
-
-
 def _with(record: T, nodes: dict[str, Node | None]) -> T:
     """The record with the words of the scenario in place of its defaults."""
     texts = {name: str(node.value) for name, node in nodes.items() if node is not None}
-    return replace(record, **texts)  # type: ignore[type-var] # all records are dataclasses
+    return replace(record, **texts)
 
 
 def _number(node: Node, change: dict[str, Any], reader: Reader) -> None:
@@ -146,21 +198,6 @@ def _or_created(message: str, known: list[str]) -> str:
 
 
 PARTNER: Final = Vocabulary(
-    keys=(
-        Key(
-            "partner",
-            compile_partner,
-            late=True,
-            lists=(
-                RuleList(
-                    ("partner", "template_review"),
-                    ("template", "language", "category"),
-                    extra=("name", "after", "result", "reason"),
-                ),
-                RuleList(("partner", "signup"), ("client", "mode"), extra=("name", "after", "result", "reason")),
-            ),
-            times=(),
-        ),
-    ),
+    keys=(Key("partner", compile_partner, late=True, lists=(REVIEW_RULES.list, SIGNUP_RULES.list), times=()),),
     happenings=(Happening("template", lint=_template_lint), Happening("number", _number, _number_lint)),
 )

@@ -1,39 +1,71 @@
-"""Compiles `verify:`: the limits of the Verify interface, and the rules about codes (§8, A53)."""
+"""The key `verify`: the limits of the Verify interface, and the rules about codes (§8, A53)."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
-from sendbox.scenario.keys.when import asked, compile_when, patterns, recipient
-from sendbox.scenario.values import Reader, canonical, entries, text_of, whole
-from sendbox.scenario.vocabulary import Key, RuleList, Rules, Vocabulary
+from sendbox.engine.forms import mapping, text, word
+from sendbox.scenario.keys.rules import RuleForm
+from sendbox.scenario.keys.when import Conditions, asked, key, recipient
+from sendbox.scenario.values import canonical
+from sendbox.scenario.vocabulary import Vocabulary
 from sendbox.services.assume import Assume, read_limits
-from sendbox.services.verify.rules import VerifyRule
+from sendbox.services.verify.rules import RANDOM, VerifyRule
 
 if TYPE_CHECKING:
+    from sendbox.engine.rules.rule import When
     from sendbox.scenario.lint.linter import Linter
     from sendbox.scenario.model import Node
+    from sendbox.scenario.values import Reader
 
 
-def compile_verify_rule(node: Node, reader: Reader) -> VerifyRule:
-    """One rule."""
-    when, name, times = compile_when(node, reader, _asks), node.get("name"), node.get("times")
-    then = {key: str(item.value) for key, item in node.entries()["then"].entries().items()}
-    return VerifyRule(
-        key=text_of(name) or canonical({"phone": None, **asked(when), "then": then}),
-        when=when,
-        code=then.get("code"),
-        sms=then.get("sms"),
-        limited=False if "limits" in then else None,
-        times=None if times is None else whole(times),
-        name=text_of(name),
-        place=node.place,
-    )
+def _make(values: dict[str, Any], when: When, _node: Node, _reader: Reader) -> tuple[str, dict[str, Any]]:
+    then = values["then"]
+    fields = {"code": then.get("code"), "sms": then.get("sms"), "limited": False if "limits" in then else None}
+    return canonical({"phone": None, **asked(when), "then": then}), fields
 
 
-def _asks(when: Node, reader: Reader) -> dict[str, Any]:
-    return {**recipient(when, reader), **patterns(when, reader, "key")}
+VERIFY_RULES: Final = RuleForm(
+    ("verify", "rules"),
+    VerifyRule,
+    Conditions(
+        "verify",
+        "a session",
+        {**recipient("the number"), "key": key("The API key that began the session.")},
+        per=("phone", "key"),
+        says='a mapping such as {phone: "420777*"}',
+    ),
+    "A rule: which phones, and what becomes of their codes.",
+    {
+        "then": mapping(
+            "verify then",
+            "What is decided.",
+            {
+                "code": text(
+                    "The code, in quotes, or random for one that is derived from the seed.",
+                    "six digits in quotes, or random",
+                    pattern="^([0-9]{6}|random)$(?!\n)",
+                    examples=["123456", RANDOM],
+                ),
+                "sms": word(
+                    "The result that the SMS with the code comes to, on the usual way.",
+                    ("sending", "sent", "delivered", "undelivered", "rejected", "failed"),
+                    "a result of an SMS",
+                ),
+                "limits": word("Whether limits hold for the phone; off lifts them.", ("off",), "a word for limits"),
+            },
+            'a decision such as {code: "123456"}; it has code, sms or limits',
+            minProperties=1,
+        )
+    },
+    "How many sessions the rule may decide",
+    'a rule such as {then: {code: "123456"}}',
+    _make,
+    requires={"required": ["then"]},
+    decides=(("code",), ("sms",), ("limits",)),
+    within="then",
+)
 
 
 def _limited(node: Node, reader: Reader) -> Assume:
@@ -51,16 +83,4 @@ def _lint(linter: Linter) -> None:
         linter.numbers(item, linter.blueprint.compiled["verify"][position].when)
 
 
-VERIFY: Final = Vocabulary(
-    keys=(
-        Key(
-            "verify",
-            lambda node, reader: entries(node and node.get("rules"), reader, compile_verify_rule),
-            late=True,
-            assumes=_limited,
-            rules=Rules("verifyRule", compile_verify_rule),
-            lists=(RuleList(("verify", "rules"), ("phone", "key"), (("code",), ("sms",), ("limits",)), within="then"),),
-        ),
-    ),
-    lints=(_lint,),
-)
+VERIFY: Final = Vocabulary(keys=(VERIFY_RULES.key(late=True, assumes=_limited),), lints=(_lint,))

@@ -1,142 +1,132 @@
-"""Compiles the rules of `attempts:` into those of the engine."""
+"""The rules of `attempts:`: their form, and how they are compiled into those of the engine."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from msgspec.structs import replace
 
 from sendbox.engine.durations import Span
+from sendbox.engine.forms import Value, any_keys, either, mapping, positive, reference, sequence, span, switch, text
+from sendbox.scenario.keys.rules import RuleForm
 from sendbox.scenario.keys.texts import compile_text
-from sendbox.scenario.keys.when import asked, compile_when, one_or_more, patterns, recipient, values_at
+from sendbox.scenario.keys.when import Conditions, asked, key, one_of, one_or_more, pattern, recipient, values_at
 from sendbox.scenario.model import Node, listed, plain, show
-from sendbox.scenario.values import Reader, canonical, text_of, whole, words
+from sendbox.scenario.values import Reader, canonical, whole
 from sendbox.services.messaging.channels import CHANNELS, ROWS, legal_next
 from sendbox.services.messaging.content.text import GAPS
+from sendbox.services.messaging.results import STATES
 from sendbox.services.messaging.rules.conditions import After, Payload
 from sendbox.services.messaging.rules.rules import Click, Path, PathEntry, Reply, Rule
 from sendbox.services.operations import SENDING
+from sendbox.services.setting import into
 
 if TYPE_CHECKING:
+    from sendbox.engine.rules.rule import When
     from sendbox.services.assume import Timing
 
+#: The results that a scenario may name.
+_RESULTS: Final = STATES[1:]
 
-def compile_rule(node: Node, reader: Reader) -> Rule:
-    """One rule. Entries of a path that say no time have their usual one (A63)."""
+
+def _make(values: dict[str, Any], when: When, node: Node, reader: Reader) -> tuple[str, dict[str, Any]]:
+    """The text and the fields of a rule. Entries of a path that say no time have their usual one (A63)."""
     asks = node.get("when")
-    when = compile_when(node, reader, _asks)
     #: for the checks below: a condition that could not be read may have been any channel
     channels = None if asks is not None and asks.cut else when.words("channel")
-    illegal = _flag(node.get("illegal"))
+    illegal = values.get("illegal", False)
     mix = None
-    way, decides = _way(node, node.get("locale"), channels, reader, illegal=illegal)
-    if (mixed := node.get("mix")) is not None:
-        mix, decides["mix"] = _mix(mixed, node.get("locale"), channels, reader, illegal=illegal)
+    way, decides = _way(values, node, channels, reader, illegal=illegal)
+    if "mix" in values:
+        mixed = node.entries()["mix"]
+        mix, decides["mix"] = _mix(values["mix"], mixed, channels, reader, illegal=illegal)
         leading = [path.leads for path, _ in mix]
         if any(leading) and way.leads:
             reader.complain(node, "mix", '"mix" stands beside "then"; a rule decides the way once', key="mix")
         elif any(leading) and not all(leading) and not mixed.cut:
             message = "some ways of the mix have a then, and others have none; give each one, or none"
             reader.complain(node, "mix", message, key="mix")
-    name = text_of(node.get("name"))
-    times = node.get("times")
-    return Rule(
-        # equal rules without a name have equal texts, wherever they stand and however their times are written
-        key=name or canonical({"when": asked(when), **decides}),
-        when=when,
-        path=replace(way, replies=None, click=None) if way.leads else None,
-        mix=mix,
-        replies=way.replies,
-        click=way.click,
-        illegal=illegal,
-        times=None if times is None else int(_number(times)),
-        name=name,
-        place=node.place,
-    )
+    # equal rules without a name have equal texts, wherever they stand and however their times are written
+    return canonical({"when": asked(when), **decides}), {
+        "path": replace(way, replies=None, click=None) if way.leads else None,
+        "mix": mix,
+        "replies": way.replies,
+        "click": way.click,
+        "illegal": illegal,
+    }
 
 
 def _way(
-    node: Node, locale: Node | None, channels: tuple[str, ...] | None, reader: Reader, *, illegal: bool
+    values: dict[str, Any], node: Node, channels: tuple[str, ...] | None, reader: Reader, *, illegal: bool
 ) -> tuple[Path, dict[str, Any]]:
     """The content of a rule, or of a way of a mix: the results and the acts of the phone; and its text."""
-    path, replies, click = Path(), None, None
+    path = Path()
     decides: dict[str, Any] = {}
-    if (then := node.get("then")) is not None:
-        path, decides["then"] = _path(then, reader, reader.assume.timing)
+    if "then" in values:
+        path, decides["then"] = _path(values["then"], reader.assume.timing)
         if not illegal:
-            _path_is_legal(then, path, channels, reader)
-    if (answers := node.get("replies")) is not None:
-        replies = tuple(_reply(item, reader, locale) for item in answers.items())
+            _path_is_legal(node.entries()["then"], path, channels, reader)
+    replies, click = values.get("replies"), values.get("click")
+    if replies is not None:
         decides["replies"] = [[*_pair(reply.after), reply.body] for reply in replies]
-    if (opens := node.get("click")) is not None:
-        click = tuple(_click(item, reader) for item in opens.items() or [opens])
-        texts = [[*_pair(opening.after), *([opening.link] if opening.link else [])] for opening in click]
-        decides["click"] = texts if isinstance(opens.value, list) else texts[0]
+    if isinstance(click, Click):
+        decides["click"], click = _click_text(click), (click,)
+    elif click is not None:
+        decides["click"] = [*map(_click_text, click)]
     return replace(path, replies=replies, click=click), decides
 
 
 def _mix(
-    node: Node, locale: Node | None, channels: tuple[str, ...] | None, reader: Reader, *, illegal: bool
+    values: Any, node: Node, channels: tuple[str, ...] | None, reader: Reader, *, illegal: bool
 ) -> tuple[tuple[tuple[Path, float], ...], Any]:
     """The ways of a mix with their weights, and its text."""
-    if isinstance(node.value, dict):
-        goals = {goal: _number(weight) for goal, weight in node.entries().items()}
-        for goal in node.entries():
+    if isinstance(values, dict):
+        for goal in values:
             _goal_is_reachable(node, goal, channels, reader, key=goal)
-        return tuple((Path(goal=goal), weight) for goal, weight in goals.items()), goals
+        return tuple((Path(goal=goal), weight) for goal, weight in values.items()), values
     mix, texts = [], []
-    for item in node.items():
-        weight = _number(item.entries()["weight"])
-        way, decides = _way(item, locale, channels, reader, illegal=illegal)
-        mix.append((way, weight))
-        texts.append({**decides, "weight": weight})
+    for item, content in zip(node.items(), values, strict=True):
+        way, decides = _way(content, item, channels, reader, illegal=illegal)
+        mix.append((way, content["weight"]))
+        texts.append({**decides, "weight": content["weight"]})
     return tuple(mix), texts
 
 
-def _reply(node: Node, reader: Reader, locale: Node | None) -> Reply:
+def _reply(node: Node, reader: Reader) -> Reply:
     body = node.entries()["body"]
-    text = compile_text(body, reader, GAPS, node.get("locale") or locale)
-    return Reply(reader.span(node.get("after")), str(body.value), text)
+    return Reply(reader.span(node.get("after")), str(body.value), compile_text(body, reader, GAPS, node.get("locale")))
 
 
-def _click(node: Node, reader: Reader) -> Click:
-    link = node.get("link")
-    return Click(reader.span(node.get("after")), None if link is None else int(_number(link)))
+def _click_text(click: Click) -> list[int]:
+    return [*_pair(click.after), *([click.link] if click.link else [])]
 
 
-def _asks(when: Node, reader: Reader) -> dict[str, Any]:
-    payload = when.get("payload")
-    attempt = one_or_more(when.get("attempt"), whole)
-    return {
-        "channel": channels_of(when.get("channel"), reader),
-        **recipient(when, reader),
-        **patterns(when, reader, "tag", "body", "sender", "template"),
-        "operation": reader.operations(when.get("operation"), SENDING, "not an operation that sends"),
-        "attempt": attempt,
-        **patterns(when, reader, "key"),
-        "payload": None if payload is None else Payload(values_at(payload, reader, "payload")),
-        "after": _after(when, attempt, reader),
-    }
+def _path(value: Any, timing: Timing) -> tuple[Path, Any]:
+    """The path, and what of it belongs to the rule's canonical text."""
+    if isinstance(value, str):
+        return Path(goal=value), value
+    entries, texts = zip(*(_entry(item, timing) for item in value), strict=True) if value else ((), ())
+    return Path(entries=entries), texts
 
 
-def _after(when: Node, attempt: object, reader: Reader) -> After | None:
-    node = when.get("after")
-    if node is None:
-        return None
-    info = node.get("info")
-    after = After(
-        result=words(node.get("result")),
-        channel=channels_of(node.get("channel"), reader),
-        info=one_or_more(info, reader.pattern),
-        message=words(node.get("message")),
-    )
-    asks_attempt = (after.result, after.channel, after.info) != (None, None, None)
-    if attempt == 1 and asks_attempt and not node.cut:
-        message = (
-            f"{show(plain(node))} asks about an earlier attempt, and attempt 1 has none; legal: attempt 2 and more"
-        )
-        reader.complain(when, "after", message, key="after")
-    return after
+def _entry(value: Any, timing: Timing) -> tuple[PathEntry, Any]:
+    if isinstance(value, str):
+        return PathEntry(value, _usual(value, timing)), value
+    ((result, moment),) = value.items()
+    after, info = (moment.get("after"), moment.get("info")) if isinstance(moment, dict) else (moment, None)
+    if after is None:
+        return PathEntry(result, _usual(result, timing), info), [result, info]
+    return PathEntry(result, after, info), [result, *_pair(after), info]
+
+
+def _usual(result: str, timing: Timing) -> Span:
+    """The time of a result after the one before, when a rule says none: as on the default way to it (A63)."""
+    at = timing.after(result)
+    return Span(at, at)
+
+
+def _pair(span: Span) -> list[int]:
+    return [span.low, span.high]
 
 
 def channels_of(node: Node | None, reader: Reader) -> tuple[str, ...] | None:
@@ -150,49 +140,213 @@ def channels_of(node: Node | None, reader: Reader) -> tuple[str, ...] | None:
     return tuple(dict.fromkeys(meant))
 
 
-def _path(node: Node, reader: Reader, timing: Timing) -> tuple[Path, Any]:
-    """The path, and what of it belongs to the rule's canonical text."""
-    if isinstance(node.value, str):
-        return Path(goal=node.value), node.value
-    entries, texts = [], []
-    for item in node.items():
-        entry, text = _entry(item, reader, timing)
-        entries.append(entry)
-        texts.append(text)
-    return Path(entries=tuple(entries)), texts
+def _check(conditions: dict[str, Any], node: Node, reader: Reader) -> None:
+    """Complains about a first attempt that asks about an earlier one."""
+    after = conditions.get("after", After())
+    asks_attempt = (after.result, after.channel, after.info) != (None, None, None)
+    if asks_attempt and conditions.get("attempt") == 1 and not node.entries()["after"].cut:
+        asks = show(plain(node.entries()["after"]))
+        message = f"{asks} asks about an earlier attempt, and attempt 1 has none; legal: attempt 2 and more"
+        reader.complain(node, "after", message, key="after")
 
 
-def _entry(node: Node, reader: Reader, timing: Timing) -> tuple[PathEntry, Any]:
-    if isinstance(node.value, str):
-        return PathEntry(node.value, _usual(node.value, timing)), node.value
-    ((result, moment),) = node.entries().items()
-    after: Node | None = moment
-    info = None
-    if isinstance(moment.value, dict):
-        after, info = moment.value.get("after"), text_of(moment.value.get("info"))
-    if after is None:
-        return PathEntry(result, _usual(result, timing), info), [result, info]
-    span = reader.span(after)
-    return PathEntry(result, span, info), [result, *_pair(span), info]
+def _channel(description: str) -> Value:
+    return reference("channels", description, channels_of)
 
 
-def _usual(result: str, timing: Timing) -> Span:
-    """The time of a result after the one before, when a rule says none: as on the default way to it (A63)."""
-    at = timing.after(result)
-    return Span(at, at)
+# The form of a rule
 
-
-def _pair(span: Span) -> list[int]:
-    return [span.low, span.high]
-
-
-def _flag(node: Node | None) -> bool:
-    return node is not None and node.value is True
-
-
-def _number(node: Node) -> float:
-    assert isinstance(node.value, int | float)
-    return node.value
+_MOMENT: Final = either(
+    "When, and with which result_info.",
+    span("The time after the entry before."),
+    mapping(
+        "moment",
+        "When, and with which result_info.",
+        {
+            "after": span("The time after the entry before; the usual one unless given."),
+            "info": text(
+                "The result_info of the event, such as [1] Undelivered.", "a text", minLength=1, maxLength=200
+            ),
+        },
+        "a time and an info",
+    ),
+    "a time, or after and info",
+)
+_ENTRY: Final = either(
+    "One result of a path, with or without its time.",
+    reference("result"),
+    mapping(
+        "entry",
+        "A result with its time.",
+        {
+            result: reference("moment", f"{result}, so long after the entry before.", _MOMENT.read)
+            for result in _RESULTS
+        },
+        "one result with its time, such as {sent: {after: 2s}}",
+        minProperties=1,
+        maxProperties=1,
+    ),
+    "a result, or a result with its time such as {sent: {after: 2s}}",
+)
+_PATH: Final = either(
+    "A result, reached in the usual way, or the list of results on the way.",
+    reference("result"),
+    sequence(
+        "The results in their order; after counts from the entry before.",
+        _ENTRY,
+        "a list of results, at least one",
+        minItems=1,
+    ),
+    "a result, or the list of results on the way, each with a dash before it",
+)
+_REPLY: Final = mapping(
+    "reply",
+    "An answer of the phone.",
+    {
+        "after": span("How long after delivered; at once unless given.", default=0),
+        "body": text(
+            "What it says; it may have gaps such as {{body}} or {{fake.first_name}}.",
+            "a text",
+            minLength=1,
+            maxLength=1000,
+        ),
+        "locale": reference("locale", "The language and country of its invented values; the rule's unless given."),
+    },
+    'a reply such as {after: 20s, body: "YES"}',
+    required=["body"],
+)
+_CLICK: Final = into(
+    Click,
+    mapping(
+        "click",
+        "The owner opens a short link.",
+        {
+            "after": span("How long after delivered."),
+            "link": positive("Which link of the text, from 1; the first that works unless given."),
+        },
+        "when a link is opened, such as {after: 1m}",
+        required=["after"],
+    ),
+)
+#: What a rule and a way of its `mix` may say.
+_DECIDES: Final = {
+    "replies": sequence(
+        "What the phone answers, counted from delivered.",
+        reference("reply", read=_reply),
+        "a list of replies, at least one",
+        minItems=1,
+    ),
+    "click": either(
+        "The owner opens a short link, once or more often; counted from delivered.",
+        reference("click", read=_CLICK.read),
+        sequence("Several times.", reference("click", read=_CLICK.read), "a list of clicks, at least one", minItems=1),
+        "when a link is opened, such as {after: 1m}, or a list of that",
+    ),
+}
+_THEN: Final = reference("path", read=_PATH.read)
+_WAY: Final = mapping(
+    "way",
+    "One way of a mix, with its weight.",
+    {"weight": reference("weight"), "then": _THEN, **_DECIDES},
+    "a way such as {weight: 10, then: [sending, sent, {delivered: 10m}]}",
+    required=["weight"],
+)
+_MIX: Final = either(
+    "Results with weights, or whole ways with weights; one is drawn for each phone and message.",
+    mapping(
+        "mix",
+        "Results with weights; one is drawn for each phone and message.",
+        {result: reference("weight", f"The weight of {result}.") for result in _RESULTS},
+        "results with weights, such as {delivered: 95, failed: 5}",
+        minProperties=1,
+    ),
+    sequence(
+        "Whole ways: the results with their times, replies and clicks.",
+        _WAY,
+        "a list of ways, each with its weight",
+        minItems=1,
+    ),
+    "results with weights, such as {delivered: 95, failed: 5}, or a list of ways with weights",
+)
+_AFTER: Final = into(
+    After,
+    mapping(
+        "after",
+        "What happened before, to this message or to this phone.",
+        {
+            "result": one_of("results", "The result at which an earlier attempt of the message stands, or a list."),
+            "channel": _channel("The channel of that attempt, or a list of them."),
+            "info": pattern("The result_info of that attempt."),
+            "message": one_of(
+                "results", "The result at which the message before this one to the same phone stands, or a list."
+            ),
+        },
+        "what happened before, such as {result: undelivered}",
+        anyOf=[{"required": [name]} for name in ("result", "channel", "info", "message")],
+        **{"x-without": "asks nothing; after has result, channel, info or message"},
+    ),
+)
+ATTEMPT_RULES: Final = RuleForm(
+    ("attempts",),
+    Rule,
+    Conditions(
+        "",
+        "an attempt",
+        {
+            "channel": _channel("The channel of the step, or a list of them."),
+            **recipient("the recipient", operator=True),
+            "tag": pattern("One of the message's tags."),
+            "body": pattern("The text of the step."),
+            "sender": reference(
+                "senderPatterns", "The sender of the step; * stands for any characters.", pattern("").read
+            ),
+            "template": pattern("The name of the template that the step uses."),
+            "operation": reference(
+                "operations",
+                "The operation that sent it, such as sendMessage, or a list.",
+                lambda node, reader: reader.operations(node, SENDING, "not an operation that sends"),
+            ),
+            "attempt": reference(
+                "positives",
+                "Which attempt of the message: 1 is the first step that was tried.",
+                lambda node, _: one_or_more(node, whole),
+            ),
+            "key": key("The API key that sent it."),
+            "payload": Value(
+                any_keys(
+                    "payload",
+                    "Dotted paths inside the request's payload and what they hold; texts may have *.",
+                    reference("valueAt"),
+                    "a mapping of dotted paths to values",
+                    minProperties=1,
+                ).node,
+                lambda node, reader: Payload(values_at(node, reader, "payload")),
+            ),
+            "after": reference("after", read=_AFTER.read),
+        },
+        per=("phone", "key"),
+        join=_check,
+    ),
+    "A rule: which attempts, and what becomes of them.",
+    {
+        "then": _THEN,
+        "mix": _MIX,
+        **_DECIDES,
+        "locale": reference(
+            "locale", "The language and country of invented values in its replies; the scenario's unless given."
+        ),
+        "illegal": switch("Permits results that cannot follow each other (§3.1).", default=False),
+    },
+    "How many messages the rule may decide",
+    "a rule such as {then: delivered}",
+    _make,
+    requires={
+        "anyOf": [{"required": [name]} for name in ("then", "mix", "replies", "click")],
+        "x-without": "decides nothing; a rule has then, mix, replies or click",
+    },
+    decides=(("then", "mix"), ("replies",), ("click",)),
+    parts={"moment": _MOMENT, "path": _PATH, "reply": _REPLY, "click": _CLICK, "after": _AFTER},
+)
 
 
 # Whether a path is legal

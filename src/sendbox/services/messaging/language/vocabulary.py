@@ -10,13 +10,13 @@ from sendbox.scenario.keys.timeline import Happening
 from sendbox.scenario.keys.when import one_or_more
 from sendbox.scenario.model import Node, show
 from sendbox.scenario.values import Reader, canonical, entries, whole
-from sendbox.scenario.vocabulary import Key, RuleList, Rules, Vocabulary
+from sendbox.scenario.vocabulary import Key, RuleList, Vocabulary
 from sendbox.services.language import compile_sender
 from sendbox.services.messaging.channels import CHANNELS, FAMILIES, MEANT, SENDERS
 from sendbox.services.messaging.content.text import GAPS
 from sendbox.services.messaging.language.lints import find, seen
 from sendbox.services.messaging.language.lints import inbound as lint_inbound
-from sendbox.services.messaging.language.rules import channels_of, compile_rule
+from sendbox.services.messaging.language.rules import ATTEMPT_RULES, channels_of
 from sendbox.services.messaging.model import PhoneSpec
 from sendbox.services.messaging.outages import Outage
 from sendbox.services.messaging.results import WAYS
@@ -104,20 +104,7 @@ MESSAGING: Final = Vocabulary(
             lambda node, reader: entries(node, reader, _handset),
             lists=(RuleList(("phones",), ("number",), when="", extra=("name", "channels", "conversation", "offline")),),
         ),
-        Key(
-            "attempts",
-            lambda node, reader: entries(node, reader, compile_rule),
-            rules=Rules("rule", compile_rule),
-            lists=(
-                RuleList(
-                    ("attempts",),
-                    ("channel", "phone", "tag", "body", "sender", "template", "operation", "attempt", "key", "payload"),
-                    (("then", "mix"), ("replies",), ("click",)),
-                    extra=("name", "illegal", "locale"),
-                ),
-            ),
-            times=tuple(WAYS),
-        ),
+        ATTEMPT_RULES.key(times=tuple(WAYS)),
     ),
     happenings=HAPPENINGS,
     lints=(find,),
