@@ -25,6 +25,7 @@ from sendbox.scenario.environment import MARK
 from sendbox.scenario.keys.expect import NONE, NOT
 from sendbox.scenario.shape import schema
 from sendbox.services.assume import PROFILES, SETTINGS
+from sendbox.services.messaging.fields import ASKED
 from sendbox.services.numbers import written
 from sendbox.services.operations import CALLS as OPERATIONS
 from sendbox.services.operations import EMULATED
@@ -56,6 +57,7 @@ def with_tables(text: str) -> str:
     parts["oneWebhookFault"], parts["webhookFault"] = deliveries.definitions()
     parts["thing"]["enum"] = list(SUBJECTS)
     parts["where"]["properties"] = _conditions(parts["where"]["properties"])
+    parts["when"]["properties"] = _asked(parts["when"]["properties"])
     one, several = parts["belongs"]["anyOf"]
     names = dict.fromkeys(("phone", *(name for row in SUBJECTS.values() for name in row.about), "body", NONE))
     one["examples"] = several["items"]["examples"] = list(names)
@@ -112,6 +114,18 @@ def _conditions(nodes: Mapping[str, Any]) -> dict[str, Any]:
         for word, says in subject.words.items():
             written[word] = {"$ref": "#/$defs/where", "description": f"{says[0].upper()}{says[1:]}."}
     return {**written, INSTANT: nodes[INSTANT], NOT: nodes[NOT]}
+
+
+def _asked(nodes: Mapping[str, Any]) -> dict[str, Any]:
+    """Each condition of `attempts`, by the rows of fields; `nodes` has those that are written by hand, and limits."""
+    texts = {
+        name: {"$ref": "#/$defs/patterns", "description": f"{row.says[0].upper()}{row.says[1:]}."}
+        for name, row in ASKED.items()
+        if name not in nodes
+    }
+    names = list(nodes)
+    place = names.index("after")
+    return {name: nodes.get(name) or texts[name] for name in (*names[:place], *texts, *names[place:])}
 
 
 def listed() -> list[str]:

@@ -85,8 +85,7 @@ def _shared(attempt: Attempt, code: int) -> dict[str, Any]:
         "to": None,
         "result": STATES[code],
     }
-    if submission.send.reference is not None:
-        event["reference"] = submission.send.reference
+    event.update(submission.send.labels or {})
     info = info_of(attempt, code)
     if info is not None:
         event["result_info"] = info
@@ -129,8 +128,7 @@ def incoming(inbound: Inbound) -> dict[str, Any]:
         event["request_id"] = submission.request_id
         event["message_id"] = inbound.message.id
         event["payload"] = orjson.Fragment(submission.send.payload)
-        if submission.send.reference is not None:
-            event["reference"] = submission.send.reference
+        event.update(submission.send.labels or {})
     event["gateway"] = inbound.channel
     event["timestamp"] = inbound.at // 1000
     event["type"] = "incoming"

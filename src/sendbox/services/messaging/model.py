@@ -100,8 +100,8 @@ class Send:
     path: str = "$"
     #: where it stands among the messages of its request
     index: int = 0
-    #: the client's own name of the message, where a setting has it (A57)
-    reference: str | None = None
+    #: texts of the client's own, which events and rows show, by the names of their fields
+    labels: dict[str, str] | None = None
     #: bit n is set where step n has a sender of its own, else it is that of the message or of the key
     own_senders: int = 0
     #: the text of the root, for the steps that inherit it, or where it stands in `raw`

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator
-from itertools import chain
-from math import inf
 from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 
 from sendbox.engine.expect.subjects import Field, Parts, Subject
-from sendbox.services.messaging.channels import CHANNEL_WORDS, FAMILIES
+from sendbox.services.messaging.channels import FAMILIES
 from sendbox.services.messaging.checks import BY_WORD
-from sendbox.services.messaging.content.tags import normalize
 from sendbox.services.messaging.events import info_of
+from sendbox.services.messaging.fields import FIELDS, MessageField, messages_of
 from sendbox.services.messaging.records import Attempt, Message
 from sendbox.services.messaging.results import DELIVERED, SEEN, STATE_OF, STATES
 from sendbox.services.operations import SENDING
-from sendbox.services.ports import account_of
 
 if TYPE_CHECKING:
     from sendbox.engine.commands.requests import RequestRecord
@@ -40,49 +37,15 @@ def _shown_step(message: Message) -> Any:
     return message.submission.send.steps[0] if attempt is None else attempt.step
 
 
-def keys_of(world: World) -> Iterable[str]:
-    """The keys that a world has."""
-    return account_of(world).keys
+def _field(row: MessageField) -> Field:
+    """The field of expectations about messages, attempts and transitions that a row stands for."""
+    of = row.of
+    read = _message(of) if not row.of_step else lambda _world, subject: of(_attempt(subject))
+    return Field(row.kind, row.says, read, row.words, row.numbers, row.known)
 
 
-def _tags_of(world: World) -> Iterator[str]:
-    """The tags of all messages, and those that the scenario's traffic has."""
-    for traffic in world.blueprint.traffic:
-        for message in traffic.value if isinstance(traffic.value, list) else [traffic.value]:
-            for name in ("tag", "messageTag") if isinstance(message, dict) else ():
-                if isinstance(message.get(name), str):
-                    yield from normalize(message[name])
-    for message in _every_message(world):
-        yield from message.submission.send.tags
-
-
-def _senders_of(world: World) -> Iterator[str]:
-    """The senders and numbers of the account, and the senders of all messages."""
-    account = account_of(world)
-    if not isinstance(account.senders, str):
-        yield from chain.from_iterable(account.senders.values())
-    yield from (*account.numbers, *account.business)
-    for message in _every_message(world):
-        yield from (step.sender for step in message.submission.send.steps if step.sender is not None)
-
-
-_ABOUT_MESSAGE: Final = {
-    "phone": Field("phone", "the recipient", _message(lambda message: message.phone)),
-    "tag": Field(
-        "text", "one of the message's tags", _message(lambda message: message.submission.send.tags), known=_tags_of
-    ),
-    "operation": Field(
-        "text", "the operation that sent it", _message(lambda message: message.submission.operation), SENDING
-    ),
-    "key": Field(
-        "text", "the API key that sent it", _message(lambda message: message.submission.key.id), known=keys_of
-    ),
-    "payload": Field(
-        "payload",
-        "dotted paths inside the request's payload",
-        _message(lambda message: orjson.loads(message.submission.send.payload)),
-    ),
-}
+_ABOUT_MESSAGE: Final = {row.name: _field(row) for row in FIELDS if row.says and not row.of_step}
+_ABOUT_STEP: Final = {row.name: _field(row) for row in FIELDS if row.says and row.of_step}
 #: To what a message belongs, and so what an attempt or transition of it does; the template is that of its step.
 _OF_MESSAGE: Final = {
     "message": _message(lambda message: message.id),
@@ -90,19 +53,6 @@ _OF_MESSAGE: Final = {
     "request": _message(lambda message: None if message.submission.carrier else message.submission.request_id),
 }
 _OF_STEP: Final = {**_OF_MESSAGE, "template": lambda _world, subject: _template(_attempt(subject).step)}
-_ABOUT_STEP: Final = {
-    "channel": Field("word", "the channel", lambda _world, subject: _attempt(subject).step.channel, CHANNEL_WORDS),
-    "body": Field("text", "the text as the step gave it", lambda _world, subject: _attempt(subject).body),
-    "sender": Field(
-        "text", "the sender of the step", lambda _world, subject: _attempt(subject).step.sender, known=_senders_of
-    ),
-    "attempt": Field(
-        "number",
-        "which attempt of the message, from 1",
-        lambda _world, subject: _attempt(subject).number + 1,
-        numbers=((1, inf),),
-    ),
-}
 
 
 def _template(step: Step) -> str | None:
@@ -150,15 +100,8 @@ def request_of(record: RequestRecord) -> str | None:
     return answer.get("request_id") if isinstance(answer, dict) else None
 
 
-def _every_message(world: World) -> Iterator[Message]:
-    from sendbox.services.messaging.messaging import Messaging  # a check of a scenario has no world
-
-    messages = Messaging.of(world).messages
-    return (messages[place] for place in range(len(messages)))  # messages that come meanwhile are not counted
-
-
 def _every_attempt(world: World) -> Iterator[Attempt]:
-    return (attempt for message in _every_message(world) for attempt in message.attempts)
+    return (attempt for message in messages_of(world) for attempt in message.attempts)
 
 
 _ATTEMPT_FIELDS: Final = {
@@ -231,7 +174,7 @@ def _messages(says: str, at: Callable[[Message], int], origin: Callable[[Message
         _MESSAGE_FIELDS,
         lambda _world, message: f"message to {message.phone} by {_shown_step(message).channel}: {message.result}",
         _BY_CALLS,
-        kept=_every_message,
+        kept=messages_of,
         at=at,
         made=origin,
         about=_OF_STEP,

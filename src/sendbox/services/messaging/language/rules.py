@@ -12,6 +12,7 @@ from sendbox.scenario.model import Node, listed, plain, show
 from sendbox.scenario.values import Reader, canonical, text_of, whole, words
 from sendbox.services.messaging.channels import CHANNELS, ROWS, legal_next
 from sendbox.services.messaging.content.text import GAPS
+from sendbox.services.messaging.fields import TEXTS
 from sendbox.services.messaging.rules.conditions import After, Payload
 from sendbox.services.messaging.rules.rules import Click, Path, PathEntry, Reply, Rule
 from sendbox.services.operations import SENDING
@@ -109,10 +110,9 @@ def _asks(when: Node, reader: Reader) -> dict[str, Any]:
     return {
         "channel": channels_of(when.get("channel"), reader),
         **recipient(when, reader),
-        **patterns(when, reader, "tag", "body", "sender", "template"),
+        **patterns(when, reader, *TEXTS),
         "operation": reader.operations(when.get("operation"), SENDING, "not an operation that sends"),
         "attempt": attempt,
-        **patterns(when, reader, "key"),
         "payload": None if payload is None else Payload(values_at(payload, reader, "payload")),
         "after": _after(when, attempt, reader),
     }

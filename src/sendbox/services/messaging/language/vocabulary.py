@@ -14,6 +14,7 @@ from sendbox.scenario.vocabulary import Key, RuleList, Rules, Vocabulary
 from sendbox.services.language import compile_sender
 from sendbox.services.messaging.channels import CHANNELS, FAMILIES, MEANT, SENDERS
 from sendbox.services.messaging.content.text import GAPS
+from sendbox.services.messaging.fields import ASKED
 from sendbox.services.messaging.language.lints import find, seen
 from sendbox.services.messaging.language.lints import inbound as lint_inbound
 from sendbox.services.messaging.language.rules import channels_of, compile_rule
@@ -111,7 +112,7 @@ MESSAGING: Final = Vocabulary(
             lists=(
                 RuleList(
                     ("attempts",),
-                    ("channel", "phone", "tag", "body", "sender", "template", "operation", "attempt", "key", "payload"),
+                    tuple(ASKED),
                     (("then", "mix"), ("replies",), ("click",)),
                     extra=("name", "illegal", "locale"),
                 ),

@@ -22,6 +22,7 @@ from sendbox.services.assume import Assume
 from sendbox.services.http.names import refused_fields, renamed, unknown_fields
 from sendbox.services.http.numbers import remark_recipient
 from sendbox.services.messaging.content import tags
+from sendbox.services.messaging.fields import LABELS
 from sendbox.services.messaging.http.advising import remark_clock, remark_texts
 from sendbox.services.messaging.http.sending.callback import read_callback
 from sendbox.services.messaging.http.sending.errors import refusal, show
@@ -69,13 +70,7 @@ def decode_message(message: dict[str, Any], path: str, exchange: Exchange, advic
     problems: list[Finding] = []
     get = message.get
     root = Root(path, exchange, problems, advice)
-    reference = None
-    if not MESSAGE_FIELDS.issuperset(message):
-        known = MESSAGE_FIELDS
-        if Assume.of(exchange.world).reference:
-            known |= {"reference"}
-            reference = _read_reference(message, root)
-        unknown_fields(message, known, path, "§2.1", advice)
+    labels = None if MESSAGE_FIELDS.issuperset(message) else _read_labels(message, root)
 
     body = get("body")
     if body:
@@ -99,7 +94,7 @@ def decode_message(message: dict[str, Any], path: str, exchange: Exchange, advic
         send_tags,
         priority=PRIORITY_TAG in send_tags,
         path=path,
-        reference=reference,
+        labels=labels,
         own_senders=root.own_senders,
         given_body=root.body,
     )
@@ -152,15 +147,20 @@ def _read_tags(text: str, path: str, advice: list[Advice]) -> tuple[str, ...]:
     return cleaned
 
 
-def _read_reference(message: dict[str, Any], root: Root) -> str | None:
-    """The client's own name of the message, None where it gives none; code checks it, since it may be off (A57)."""
-    reference = message.get("reference")
-    if isinstance(reference, str) and 0 < len(reference) <= limits.REFERENCE:
-        return reference
-    if "reference" in message:
-        text = f"{show(reference)} is not a legal reference; legal: a text of 1 to {limits.REFERENCE} characters"
-        root.refuse(f"{root.path}.reference", "reference", f"{text} (§2.1, A57)", "§2.1", "A57")
-    return None
+def _read_labels(message: dict[str, Any], root: Root) -> dict[str, str]:
+    """The texts of the client's own by their names; code checks them, since they may be off (A57)."""
+    assume = Assume.of(root.exchange.world)
+    known = {row.name: row.longest for row in LABELS if row.is_on(assume)}
+    labels = {}
+    for name, longest in known.items():
+        label = message.get(name)
+        if isinstance(label, str) and 0 < len(label) <= longest:
+            labels[name] = label
+        elif name in message:
+            text = f"{show(label)} is not a legal {name}; legal: a text of 1 to {longest} characters"
+            root.refuse(f"{root.path}.{name}", name, f"{text} (§2.1, A57)", "§2.1", "A57")
+    unknown_fields(message, MESSAGE_FIELDS.union(known), root.path, "§2.1", root.advice)
+    return labels
 
 
 def read_datetime(text: str, path: str, problems: list[Finding], advice: list[Advice]) -> int | None:
