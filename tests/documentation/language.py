@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from types import NoneType
 from typing import Any, Final
 
@@ -25,7 +25,7 @@ from sendbox.scenario.environment import MARK
 from sendbox.scenario.keys.expect import NONE, NOT
 from sendbox.scenario.shape import schema
 from sendbox.services.assume import PROFILES, SETTINGS
-from sendbox.services.messaging.fields import ASKED
+from sendbox.services.messaging.fields import ASKED, POSTED, MessageField
 from sendbox.services.numbers import written
 from sendbox.services.operations import CALLS as OPERATIONS
 from sendbox.services.operations import EMULATED
@@ -57,7 +57,8 @@ def with_tables(text: str) -> str:
     parts["oneWebhookFault"], parts["webhookFault"] = deliveries.definitions()
     parts["thing"]["enum"] = list(SUBJECTS)
     parts["where"]["properties"] = _conditions(parts["where"]["properties"])
-    parts["when"]["properties"] = _asked(parts["when"]["properties"])
+    for name, place, rows in (("when", "after", ASKED.values()), ("webhookWhen", "not", POSTED)):
+        parts[name]["properties"] = _asked(parts[name]["properties"], place, rows)
     one, several = parts["belongs"]["anyOf"]
     names = dict.fromkeys(("phone", *(name for row in SUBJECTS.values() for name in row.about), "body", NONE))
     one["examples"] = several["items"]["examples"] = list(names)
@@ -116,16 +117,16 @@ def _conditions(nodes: Mapping[str, Any]) -> dict[str, Any]:
     return {**written, INSTANT: nodes[INSTANT], NOT: nodes[NOT]}
 
 
-def _asked(nodes: Mapping[str, Any]) -> dict[str, Any]:
-    """Each condition of `attempts`, by the rows of fields; `nodes` has those that are written by hand, and limits."""
+def _asked(nodes: Mapping[str, Any], place: str, rows: Iterable[MessageField]) -> dict[str, Any]:
+    """The conditions of a list of rules: those that are written by hand, and the other rows before a place."""
     texts = {
-        name: {"$ref": "#/$defs/patterns", "description": f"{row.says[0].upper()}{row.says[1:]}."}
-        for name, row in ASKED.items()
-        if name not in nodes
+        row.name: {"$ref": "#/$defs/patterns", "description": f"{row.says[0].upper()}{row.says[1:]}."}
+        for row in rows
+        if row.name not in nodes
     }
     names = list(nodes)
-    place = names.index("after")
-    return {name: nodes.get(name) or texts[name] for name in (*names[:place], *texts, *names[place:])}
+    at = names.index(place)
+    return {name: nodes.get(name) or texts[name] for name in (*names[:at], *texts, *names[at:])}
 
 
 def listed() -> list[str]:

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from sendbox.engine.expect.subjects import Subject
     from sendbox.scenario.lint.linter import Linter
 
-#: The rules of calls and of deliveries, which the engine applies.
+#: The rules of calls, which the engine applies as those of deliveries.
 API: Final = Key(
     "api",
     lambda node, reader: entries(node, reader, compile_api_rule),
@@ -50,13 +50,6 @@ API: Final = Key(
     lists=(
         RuleList(("api",), ("operation", "phone", "key", "content_type"), (("fault",),), extra=("name", "processed")),
     ),
-    times=(),
-)
-WEBHOOKS: Final = Key(
-    "webhooks",
-    lambda node, reader: entries(node, reader, compile_webhook_rule),
-    rules=Rules("webhookRule", compile_webhook_rule),
-    lists=(RuleList(("webhooks",), ("result", "event", "gateway", "phone", "tag", "template"), (("fault",),)),),
     times=(),
 )
 #: The values of single draws. It is compiled before all keys that generate texts.
@@ -94,8 +87,10 @@ class Language:
         #: what traffic may ask for, by name
         self.calls = calls
         self._country = country
+        posted = tuple(name for item in vocabularies for name in item.posted)
         self._facts: dict[str, Any] = {
             "emulated": emulated,
+            "posted": posted,
             "families": {word: means for item in vocabularies for word, means in item.families.items()},
         }
         self._library: dict[str, Blueprint] = {}
@@ -119,7 +114,13 @@ class Language:
                 Key("traffic", lambda node, reader: compile_traffic(items(node), reader, calls, self._acts)),
                 Key("receiver", lambda node, _: compile_receiver(items(node))),
                 API,
-                WEBHOOKS,
+                Key(
+                    "webhooks",
+                    lambda node, reader: entries(node, reader, compile_webhook_rule),
+                    rules=Rules("webhookRule", compile_webhook_rule),
+                    lists=(RuleList(("webhooks",), ("result", "event", "gateway", "phone", *posted), (("fault",),)),),
+                    times=(),
+                ),
             )
         }
 

@@ -51,8 +51,8 @@ class Reader:
     """Reads values and collects the problems.
 
     `country` is the calling code that national numbers get (A14), `locale` the language of generated texts, `emulated`
-    the operations that exist, `families` the words that stand for several. `root` is the whole scenario, None for a
-    single rule or change; `file` is the scenario's own file.
+    the operations that exist, `families` the words that stand for several, `posted` the texts of events. `root` is the
+    whole scenario, None for a single rule or change; `file` is the scenario's own file.
     """
 
     country: str = COUNTRY
@@ -60,6 +60,7 @@ class Reader:
     _: KW_ONLY
     emulated: Sequence[str] = ()
     families: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    posted: tuple[str, ...] = ()
     root: Node | None = None
     file: str = ""
     problems: list[Problem] = field(default_factory=list)

@@ -71,14 +71,15 @@ class Key(NamedTuple):
 class Vocabulary(NamedTuple):
     """Everything that one service adds.
 
-    `lints` warn about a scenario, `doubts` about conditions of one expectation that nothing can meet. `families` are
-    words that stand for several, such as a family of channels; `schema` is added to the schema of the language
-    (`Shape`).
+    `lints` warn about a scenario, `doubts` about conditions of one expectation that nothing can meet. `posted` are
+    texts of events, for which rules of `webhooks` may ask. `families` are words that stand for several, such as a
+    family of channels; `schema` is added to the schema of the language (`Shape`).
     """
 
     keys: tuple[Key, ...] = ()
     happenings: tuple[Happening, ...] = ()
     lints: tuple[Callable[[Linter], None], ...] = ()
     doubts: tuple[Callable[[Node, Linter], None], ...] = ()
+    posted: tuple[str, ...] = ()
     families: Mapping[str, tuple[str, ...]] = MappingProxyType({})
     schema: Mapping[str, Any] = MappingProxyType({})

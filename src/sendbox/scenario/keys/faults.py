@@ -129,5 +129,5 @@ def _asks_of_delivery(node: Node, reader: Reader) -> dict[str, Any]:
         "event": events,
         "gateway": gateways,
         **recipient(node, reader),
-        **patterns(node, reader, "tag", "template"),
+        **patterns(node, reader, *reader.posted),
     }

@@ -30,9 +30,9 @@ class MessageField(NamedTuple):
     """A field of a message, or with `of_step` of the step that an attempt tries; `of` reads it of that.
 
     `says` is its meaning, "" if expectations do not have it; `kind`, `words`, `numbers` and `known` are those of the
-    field of an expectation (`engine/expect/subjects.py`). Rules ask for it if it is `asked`; where it is None, they see
-    what is `unset`. A label is a text of the client's own that comes back as it is: it has 1 to `longest` characters,
-    and with a `setting` it is there only in worlds that have the setting.
+    field of an expectation (`engine/expect/subjects.py`). Rules of `attempts` ask for it if it is `asked`, and those of
+    `webhooks` if it is `posted`; where it is None, they see what is `unset`. A label is a text of the client's own that
+    comes back as it is: it has 1 to `longest` characters, and with a `setting` only worlds with the setting have it.
     """
 
     name: str
@@ -44,6 +44,7 @@ class MessageField(NamedTuple):
     known: Callable[[World], Iterable[str]] | None = None
     of_step: bool = False
     asked: bool = True
+    posted: bool = False
     unset: str | None = None
     longest: int = 0
     setting: str = ""
@@ -94,6 +95,7 @@ def _label(name: str, says: str = "", *, longest: int, setting: str = "") -> Mes
         lambda message: (message.submission.send.labels or {}).get(name),
         says,
         asked=bool(says),
+        posted=bool(says),
         longest=longest,
         setting=setting,
     )
@@ -105,7 +107,9 @@ FIELDS: Final = (
         "channel", lambda attempt: attempt.step.channel, "the channel", "word", words=CHANNEL_WORDS, of_step=True
     ),
     MessageField("phone", lambda message: message.phone, "the recipient", "phone"),
-    MessageField("tag", lambda message: message.submission.send.tags, "one of the message's tags", known=_tags_of),
+    MessageField(
+        "tag", lambda message: message.submission.send.tags, "one of the message's tags", known=_tags_of, posted=True
+    ),
     MessageField("body", lambda attempt: attempt.body, "the text as the step gave it", of_step=True, unset=""),
     MessageField(
         "sender",
@@ -115,7 +119,9 @@ FIELDS: Final = (
         of_step=True,
         unset="",
     ),
-    MessageField("template", lambda attempt: attempt.step.template and attempt.step.template.name, of_step=True),
+    MessageField(
+        "template", lambda attempt: attempt.step.template and attempt.step.template.name, of_step=True, posted=True
+    ),
     MessageField(
         "operation", lambda message: message.submission.operation, "the operation that sent it", words=SENDING
     ),
@@ -141,6 +147,8 @@ LABELS: Final = tuple(row for row in FIELDS if row.longest)
 TEXTS: Final = tuple(row.name for row in FIELDS if row.asked and row.kind == "text" and not row.words)
 
 
+#: The texts that conditions of `webhooks` compare.
+POSTED: Final = tuple(row for row in FIELDS if row.posted)
 #: What rules ask for, by the name of the condition.
 ASKED: Final = {row.name: row for row in FIELDS if row.asked}
 

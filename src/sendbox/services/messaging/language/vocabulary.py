@@ -14,7 +14,7 @@ from sendbox.scenario.vocabulary import Key, RuleList, Rules, Vocabulary
 from sendbox.services.language import compile_sender
 from sendbox.services.messaging.channels import CHANNELS, FAMILIES, MEANT, SENDERS
 from sendbox.services.messaging.content.text import GAPS
-from sendbox.services.messaging.fields import ASKED
+from sendbox.services.messaging.fields import ASKED, POSTED
 from sendbox.services.messaging.language.lints import find, seen
 from sendbox.services.messaging.language.lints import inbound as lint_inbound
 from sendbox.services.messaging.language.rules import channels_of, compile_rule
@@ -123,5 +123,6 @@ MESSAGING: Final = Vocabulary(
     happenings=HAPPENINGS,
     lints=(find,),
     doubts=(seen,),
+    posted=tuple(row.name for row in POSTED),
     families={family: MEANT[family] for family in FAMILIES if family not in CHANNELS},
 )
