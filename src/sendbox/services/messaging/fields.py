@@ -143,8 +143,6 @@ FIELDS: Final = (
     _label("reference", longest=limits.REFERENCE, setting="reference"),
 )
 LABELS: Final = tuple(row for row in FIELDS if row.longest)
-#: The conditions that compare patterns of texts.
-TEXTS: Final = tuple(row.name for row in FIELDS if row.asked and row.kind == "text" and not row.words)
 
 
 #: The texts that conditions of `webhooks` compare.

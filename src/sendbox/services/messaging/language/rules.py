@@ -12,7 +12,7 @@ from sendbox.scenario.model import Node, listed, plain, show
 from sendbox.scenario.values import Reader, canonical, text_of, whole, words
 from sendbox.services.messaging.channels import CHANNELS, ROWS, legal_next
 from sendbox.services.messaging.content.text import GAPS
-from sendbox.services.messaging.fields import TEXTS
+from sendbox.services.messaging.fields import ASKED
 from sendbox.services.messaging.rules.conditions import After, Payload
 from sendbox.services.messaging.rules.rules import Click, Path, PathEntry, Reply, Rule
 from sendbox.services.operations import SENDING
@@ -106,16 +106,19 @@ def _click(node: Node, reader: Reader) -> Click:
 
 def _asks(when: Node, reader: Reader) -> dict[str, Any]:
     payload = when.get("payload")
-    attempt = one_or_more(when.get("attempt"), whole)
-    return {
-        "channel": channels_of(when.get("channel"), reader),
-        **recipient(when, reader),
-        **patterns(when, reader, *TEXTS),
-        "operation": reader.operations(when.get("operation"), SENDING, "not an operation that sends"),
-        "attempt": attempt,
-        "payload": None if payload is None else Payload(values_at(payload, reader, "payload")),
-        "after": _after(when, attempt, reader),
+    special = {
+        "channel": {"channel": channels_of(when.get("channel"), reader)},
+        "phone": recipient(when, reader),
+        "operation": {
+            "operation": reader.operations(when.get("operation"), SENDING, "not an operation that sends"),
+        },
+        "attempt": {"attempt": one_or_more(when.get("attempt"), whole)},
+        "payload": {"payload": None if payload is None else Payload(values_at(payload, reader, "payload"))},
     }
+    asks: dict[str, Any] = {}
+    for name in ASKED:
+        asks |= special[name] if name in special else patterns(when, reader, name)
+    return {**asks, "after": _after(when, asks["attempt"], reader)}
 
 
 def _after(when: Node, attempt: object, reader: Reader) -> After | None:
