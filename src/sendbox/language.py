@@ -19,7 +19,6 @@ from sendbox.services.http.addressee import phones_of
 from sendbox.services.language import SHARED, compile_assume, country_of
 from sendbox.services.messaging import subjects as messaging
 from sendbox.services.messaging.channels import CHANNEL_WORDS, ROWS, SENDERS, USUAL
-from sendbox.services.messaging.fields import keys_of
 from sendbox.services.messaging.language.vocabulary import MESSAGING
 from sendbox.services.messaging.results import STATES
 from sendbox.services.operations import CALLS, EMULATED
@@ -54,7 +53,7 @@ SUBJECTS: Final[dict[str, Subject]] = {
         gateways=CHANNEL_WORDS,
         advice=OF_CALLS,
         phones=_phones,
-        keys=keys_of,
+        keys=messaging.keys_of,
         request=messaging.request_of,
     ),
 }

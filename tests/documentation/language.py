@@ -25,7 +25,7 @@ from sendbox.scenario.environment import MARK
 from sendbox.scenario.keys.expect import NONE, NOT
 from sendbox.scenario.shape import schema
 from sendbox.services.assume import PROFILES, SETTINGS
-from sendbox.services.messaging.fields import ASKED, POSTED, MessageField
+from sendbox.services.messaging.model import ASKED, POSTED, MessageField
 from sendbox.services.numbers import written
 from sendbox.services.operations import CALLS as OPERATIONS
 from sendbox.services.operations import EMULATED

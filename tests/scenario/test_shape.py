@@ -14,7 +14,7 @@ from sendbox.scenario import shape
 from sendbox.scenario.model import Source, plain
 from sendbox.scenario.parse import from_object
 from sendbox.services.messaging.channels import CHANNELS
-from sendbox.services.messaging.fields import ASKED
+from sendbox.services.messaging.model import ASKED
 from sendbox.services.messaging.results import STATES, WAYS
 from tests.scenarios import load
 

@@ -15,7 +15,7 @@ from sendbox.engine.rules.conditions import several
 from sendbox.engine.texts import Pattern
 from sendbox.engine.traffic import WORLD, Traffic
 from sendbox.services.messaging.channels import ROWS, USUAL, Channel
-from sendbox.services.messaging.fields import LABELS
+from sendbox.services.messaging.model import LABELS
 from sendbox.services.messaging.rules.conditions import Payload
 from sendbox.services.operations import CALLS
 from sendbox.services.verify.rules import RANDOM, VerifyRule

@@ -12,7 +12,7 @@ import orjson
 from sendbox.engine.delivery.batches import EventKind
 from sendbox.engine.rules.conditions import Case
 from sendbox.services.messaging.channels import ROWS
-from sendbox.services.messaging.fields import POSTED, Asked
+from sendbox.services.messaging.model import POSTED, Asked
 from sendbox.services.messaging.records import Attempt, Inbound
 from sendbox.services.messaging.results import DELIVERED, FAILED, REJECTED, SENT, STATES, UNDELIVERED
 from sendbox.services.numbers.countries import country

@@ -20,7 +20,7 @@ from sendbox.services.messaging.channels import LEGAL, ROWS, IllegalTransition
 from sendbox.services.messaging.checks import CREDIT, Check, Checks
 from sendbox.services.messaging.content.hours import hours_of, meeting
 from sendbox.services.messaging.content.text import Prepared, prepare
-from sendbox.services.messaging.fields import Asked
+from sendbox.services.messaging.model import Asked
 from sendbox.services.messaging.records import (
     TRANSITION_SIZE,
     Attempt,

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator
+from itertools import chain
+from math import inf
 from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 
 from sendbox.engine.expect.subjects import Field, Parts, Subject
-from sendbox.services.messaging.channels import FAMILIES
+from sendbox.services.messaging.channels import CHANNEL_WORDS, FAMILIES
 from sendbox.services.messaging.checks import BY_WORD
+from sendbox.services.messaging.content.tags import normalize
 from sendbox.services.messaging.events import info_of
-from sendbox.services.messaging.fields import FIELDS, MessageField, messages_of
+from sendbox.services.messaging.model import ASKED
 from sendbox.services.messaging.records import Attempt, Message
 from sendbox.services.messaging.results import DELIVERED, SEEN, STATE_OF, STATES
 from sendbox.services.operations import SENDING
+from sendbox.services.ports import account_of
 
 if TYPE_CHECKING:
     from sendbox.engine.commands.requests import RequestRecord
@@ -27,6 +31,11 @@ def _message(pick: Callable[[Message], Any]) -> Callable[[World, Any], Any]:
     return lambda _world, subject: pick(subject if isinstance(subject, Message) else _attempt(subject).message)
 
 
+def _step(pick: Callable[[Attempt], Any]) -> Callable[[World, Any], Any]:
+    """Something of the attempt that a subject is, or that a transition belongs to."""
+    return lambda _world, subject: pick(_attempt(subject))
+
+
 def _attempt(subject: Any) -> Attempt:
     attempt: Attempt = subject[0] if isinstance(subject, tuple) else subject
     return attempt
@@ -37,15 +46,32 @@ def _shown_step(message: Message) -> Any:
     return message.submission.send.steps[0] if attempt is None else attempt.step
 
 
-def _field(row: MessageField) -> Field:
-    """The field of expectations about messages, attempts and transitions that a row stands for."""
-    of = row.of
-    read = _message(of) if not row.of_step else lambda _world, subject: of(_attempt(subject))
-    return Field(row.kind, row.says, read, row.words, row.numbers, row.known)
+def keys_of(world: World) -> Iterable[str]:
+    """The keys that a world has."""
+    return account_of(world).keys
 
 
-_ABOUT_MESSAGE: Final = {row.name: _field(row) for row in FIELDS if row.says and not row.of_step}
-_ABOUT_STEP: Final = {row.name: _field(row) for row in FIELDS if row.says and row.of_step}
+def _tags_of(world: World) -> Iterator[str]:
+    """The tags of all messages, and those that the scenario's traffic has."""
+    for traffic in world.blueprint.traffic:
+        for message in traffic.value if isinstance(traffic.value, list) else [traffic.value]:
+            for name in ("tag", "messageTag") if isinstance(message, dict) else ():
+                if isinstance(message.get(name), str):
+                    yield from normalize(message[name])
+    for message in _every_message(world):
+        yield from message.submission.send.tags
+
+
+def _senders_of(world: World) -> Iterator[str]:
+    """The senders and numbers of the account, and the senders of all messages."""
+    account = account_of(world)
+    if not isinstance(account.senders, str):
+        yield from chain.from_iterable(account.senders.values())
+    yield from (*account.numbers, *account.business)
+    for message in _every_message(world):
+        yield from (step.sender for step in message.submission.send.steps if step.sender is not None)
+
+
 #: To what a message belongs, and so what an attempt or transition of it does; the template is that of its step.
 _OF_MESSAGE: Final = {
     "message": _message(lambda message: message.id),
@@ -53,6 +79,32 @@ _OF_MESSAGE: Final = {
     "request": _message(lambda message: None if message.submission.carrier else message.submission.request_id),
 }
 _OF_STEP: Final = {**_OF_MESSAGE, "template": lambda _world, subject: _template(_attempt(subject).step)}
+#: Of the fields that are more than any text, how they are compared, and what lists their names.
+_COMPARED: Final[dict[str, dict[str, Any]]] = {
+    "channel": {"kind": "word", "words": CHANNEL_WORDS},
+    "phone": {"kind": "phone"},
+    "tag": {"known": _tags_of},
+    "sender": {"known": _senders_of},
+    "operation": {"words": SENDING},
+    "attempt": {"kind": "number", "numbers": ((1, inf),)},
+    "key": {"known": keys_of},
+    "payload": {"kind": "payload"},
+}
+
+
+def _fields(*, of_step: bool) -> dict[str, Field]:
+    """The fields of messages, or those of their steps."""
+    rows = (row for row in ASKED.values() if row.of_step == of_step and row.name not in _OF_STEP)
+    return {
+        row.name: Field("text", row.says, (_step if of_step else _message)(row.of))._replace(
+            **_COMPARED.get(row.name, {})
+        )
+        for row in rows
+    }
+
+
+_ABOUT_MESSAGE: Final = _fields(of_step=False)
+_ABOUT_STEP: Final = _fields(of_step=True)
 
 
 def _template(step: Step) -> str | None:
@@ -100,8 +152,15 @@ def request_of(record: RequestRecord) -> str | None:
     return answer.get("request_id") if isinstance(answer, dict) else None
 
 
+def _every_message(world: World) -> Iterator[Message]:
+    from sendbox.services.messaging.messaging import Messaging  # a check of a scenario has no world
+
+    messages = Messaging.of(world).messages
+    return (messages[place] for place in range(len(messages)))  # messages that come meanwhile are not counted
+
+
 def _every_attempt(world: World) -> Iterator[Attempt]:
-    return (attempt for message in messages_of(world) for attempt in message.attempts)
+    return (attempt for message in _every_message(world) for attempt in message.attempts)
 
 
 _ATTEMPT_FIELDS: Final = {
@@ -174,7 +233,7 @@ def _messages(says: str, at: Callable[[Message], int], origin: Callable[[Message
         _MESSAGE_FIELDS,
         lambda _world, message: f"message to {message.phone} by {_shown_step(message).channel}: {message.result}",
         _BY_CALLS,
-        kept=messages_of,
+        kept=_every_message,
         at=at,
         made=origin,
         about=_OF_STEP,

@@ -12,7 +12,7 @@ from sendbox.scenario.model import Node, listed, plain, show
 from sendbox.scenario.values import Reader, canonical, text_of, whole, words
 from sendbox.services.messaging.channels import CHANNELS, ROWS, legal_next
 from sendbox.services.messaging.content.text import GAPS
-from sendbox.services.messaging.fields import ASKED
+from sendbox.services.messaging.model import ASKED
 from sendbox.services.messaging.rules.conditions import After, Payload
 from sendbox.services.messaging.rules.rules import Click, Path, PathEntry, Reply, Rule
 from sendbox.services.operations import SENDING

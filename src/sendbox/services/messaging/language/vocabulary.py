@@ -14,11 +14,10 @@ from sendbox.scenario.vocabulary import Key, RuleList, Rules, Vocabulary
 from sendbox.services.language import compile_sender
 from sendbox.services.messaging.channels import CHANNELS, FAMILIES, MEANT, SENDERS
 from sendbox.services.messaging.content.text import GAPS
-from sendbox.services.messaging.fields import ASKED, POSTED
 from sendbox.services.messaging.language.lints import find, seen
 from sendbox.services.messaging.language.lints import inbound as lint_inbound
 from sendbox.services.messaging.language.rules import channels_of, compile_rule
-from sendbox.services.messaging.model import PhoneSpec
+from sendbox.services.messaging.model import ASKED, POSTED, PhoneSpec
 from sendbox.services.messaging.outages import Outage
 from sendbox.services.messaging.results import WAYS
 

@@ -22,7 +22,6 @@ from sendbox.services.assume import Assume
 from sendbox.services.http.names import refused_fields, renamed, unknown_fields
 from sendbox.services.http.numbers import remark_recipient
 from sendbox.services.messaging.content import tags
-from sendbox.services.messaging.fields import LABELS
 from sendbox.services.messaging.http.advising import remark_clock, remark_texts
 from sendbox.services.messaging.http.sending.callback import read_callback
 from sendbox.services.messaging.http.sending.errors import refusal, show
@@ -34,7 +33,7 @@ from sendbox.services.messaging.http.sending.steps import (
     read_flow,
     truncated,
 )
-from sendbox.services.messaging.model import Recipient, Send, Shortening
+from sendbox.services.messaging.model import LABELS, Recipient, Send, Shortening
 from sendbox.services.numbers import normal as numbers
 from sendbox.services.ports import account_of
 
@@ -150,7 +149,7 @@ def _read_tags(text: str, path: str, advice: list[Advice]) -> tuple[str, ...]:
 def _read_labels(message: dict[str, Any], root: Root) -> dict[str, str]:
     """The texts of the client's own by their names; code checks them, since they may be off (A57)."""
     assume = Assume.of(root.exchange.world)
-    known = {row.name: row.longest for row in LABELS if row.is_on(assume)}
+    known = {row.name: row.longest for row in LABELS if not row.setting or getattr(assume, row.setting)}
     labels = {}
     for name, longest in known.items():
         label = message.get(name)
