@@ -14,7 +14,7 @@ from sendbox.scenario import shape
 from sendbox.scenario.model import Source, plain
 from sendbox.scenario.parse import from_object
 from sendbox.services.messaging.channels import CHANNELS
-from sendbox.services.messaging.model import ASKED
+from sendbox.services.messaging.model import ASKED, POSTED
 from sendbox.services.messaging.results import STATES, WAYS
 from tests.scenarios import load
 
@@ -153,6 +153,8 @@ def test_the_words_are_those_of_the_core() -> None:
     assert DEFINITIONS["channel"]["enum"] == [*CHANNELS, "chatapp"]
     limits = {"not", "nth", "every", "per", "share", "from", "until", "hours"}
     assert set(DEFINITIONS["when"]["properties"]) == {*ASKED, "after", "country", "operator", *limits}
+    posted = {"event", "result", "gateway", "phone", "country", "operator", *(row.name for row in POSTED)}
+    assert set(DEFINITIONS["webhookWhen"]["properties"]) == posted | limits
     assert (
         set(DEFINITIONS["entry"]["anyOf"][1]["properties"])
         == set(DEFINITIONS["mix"]["anyOf"][0]["properties"])
