@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from sendbox.services.messaging.channels import ROWS
+
 TYPICAL: Final[dict[str, Any]] = {
     "body": "Your order is on its way and will be there tomorrow: https://shop.example/t/1234",
     "to": [{"phone_number": "420777000101"}, {"phone_number": "420777000102"}, {"phone_number": "420777000103"}],
@@ -87,7 +89,7 @@ def sent_message(gateway: str) -> dict[str, Any]:
         "gateway": "high", "sender": "Acme", "country": 230, "operator": 1,
         "price_czk": 1.2, "price_eur": 0.05, "count": 1,
     }  # fmt: skip
-    if gateway == "richmsg":
+    if ROWS[gateway].gateway is None:
         del bill["gateway"]
     return {
         "request_id": "r",
@@ -99,7 +101,7 @@ def sent_message(gateway: str) -> dict[str, Any]:
         "to": {"phone_number": "420777000101"},
         "result": "delivered",
         "result_info": "[0] Delivered",
-        {"chatapp_text": "chatapp_body"}.get(gateway, gateway): bill,
+        ROWS[gateway].details: bill,
     }
 
 

@@ -209,3 +209,27 @@ def test_a_deferred_contract_reads_the_file_that_is_asked_for(tmp_path: Path) ->
     assert not contract.checker("b.json#/$defs/C").is_valid(1)
     with pytest.raises(KeyError):
         contract.checker("d.json#/$defs/D")
+
+
+def test_a_definition_has_the_fields_of_those_that_it_extends(tmp_path: Path) -> None:
+    """Fields come in the order of the text, own keywords win, and what is only extended is no definition."""
+    (tmp_path / "a.json").write_text(
+        '{"$defs": {"Base": {"x-spec": "§6", "required": ["b"], "properties": {"b": {"type": "string"}, "c": {}}}, '
+        '"A": {"type": "object", "required": ["a"], "properties": {"a": {}}, "allOf": [{"$ref": "#/$defs/Base"}], '
+        '"unevaluatedProperties": false}, '
+        '"B": {"allOf": [{"$ref": "#/$defs/Base"}], "properties": {"b": {"const": "x"}}, '
+        '"unevaluatedProperties": false}, '
+        '"C": {"allOf": [{"minimum": 1}]}}}'
+    )
+    properties = {"a": {}, "b": {"type": "string"}, "c": {}}
+    definitions = schemas.load(tmp_path)
+    assert definitions == {
+        "A": {"type": "object", "required": ["a", "b"], "properties": properties, "additionalProperties": False},
+        "B": {
+            "required": ["b"], "properties": {"b": {"type": "string", "const": "x"}, "c": {}},
+            "additionalProperties": False,
+        },
+        "C": {"allOf": [{"minimum": 1}]},
+    }  # fmt: skip
+    assert list(definitions["A"]["properties"]) == ["a", "b", "c"]
+    assert schemas.load_alone("a.json", tmp_path) == definitions

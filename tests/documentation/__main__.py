@@ -8,6 +8,7 @@ from __future__ import annotations
 import sys
 
 from benchmarks import document, plots
+from sendbox.scenario.shape import schema
 from tests.documentation.kept import KEPT, text
 from tests.documentation.language import LANGUAGE, with_tables
 from tests.documentation.markdown import DOCUMENTS, ROOT, filled, text_of
@@ -26,6 +27,7 @@ def main() -> None:
         new = with_tables(old) if path == LANGUAGE else filled(old, render)
         if new != old:
             path.write_text(new, "utf-8")
+            schema.cache_clear()  # the documents show the schema that was written
             sys.stdout.write(f"{path.relative_to(ROOT)} is written\n")
     for name, plot in plots.drawn(document.rows_of(document.run())).items():
         path = document.FOLDER / name

@@ -24,11 +24,12 @@ from sendbox.engine.forms import either, reference, sequence
 from sendbox.language import SUBJECTS
 from sendbox.scenario.environment import MARK
 from sendbox.scenario.keys.expect import NONE, NOT
-from sendbox.scenario.keys.faults import API_RULES, WEBHOOK_RULES
+from sendbox.scenario.keys.faults import API_RULES, webhook_rules
 from sendbox.scenario.shape import schema
 from sendbox.services.assume import PROFILES, SETTINGS
 from sendbox.services.messaging.channels import CHANNELS, FAMILIES
 from sendbox.services.messaging.language.rules import ATTEMPT_RULES
+from sendbox.services.messaging.language.vocabulary import MESSAGING
 from sendbox.services.messaging.results import STATES
 from sendbox.services.messaging.subjects import EVENTS as OF_MESSAGES
 from sendbox.services.numbers import written
@@ -56,7 +57,7 @@ MOST: Final = 12
 #: Forms of texts, by the word that a node of the schema has in `x-form`.
 FORMS: Final = durations.FORMS | written.FORMS
 #: The forms of all lists of rules.
-RULES: Final = (ATTEMPT_RULES, VERIFY_RULES, REVIEW_RULES, SIGNUP_RULES, API_RULES, WEBHOOK_RULES)
+RULES: Final = (ATTEMPT_RULES, VERIFY_RULES, REVIEW_RULES, SIGNUP_RULES, API_RULES, webhook_rules(MESSAGING.posted))
 LANGUAGE: Final = data.folder("schemas") / "scenario.schema.json"
 
 

@@ -13,10 +13,9 @@ from sendbox.language import LANGUAGE
 from sendbox.scenario import shape
 from sendbox.scenario.model import Source, plain
 from sendbox.scenario.parse import from_object
-from sendbox.services.messaging.channels import CHANNELS
-from sendbox.services.messaging.messaging import Messaging
+from sendbox.services.messaging.channels import CHANNELS, FAMILIES
+from sendbox.services.messaging.model import ASKED, POSTED
 from sendbox.services.messaging.results import STATES, WAYS
-from tests.core.worlds import delivered, make_world
 from tests.scenarios import compiled, load
 
 SCHEMA = shape.schema()
@@ -130,7 +129,7 @@ def test_every_mapping_is_closed_or_says_why() -> None:
     mappings = {path: schema for path, schema in ALL.items() if schema.get("type") == "object"}
     open_ones = {path for path, schema in mappings.items() if schema.get("additionalProperties") is not False}
     assert {path.rpartition("/")[2] for path in open_ones} == {
-        "button", "component", "example", "limited_time_offer", "items", "payload", "sms", "richmsg", "chatapp", "rcs",
+        "button", "component", "example", "limited_time_offer", "items", "payload", *FAMILIES,
         "query", "form", "params", "arguments",
         "headers", "body",
     }  # fmt: skip
@@ -154,12 +153,10 @@ def test_the_words_are_those_of_the_core() -> None:
     """Channels, results and conditions of the schema are the ones that the core has."""
     assert DEFINITIONS["result"]["enum"] == list(WAYS) == list(STATES[1:])
     assert DEFINITIONS["channel"]["enum"] == [*CHANNELS, "chatapp"]
-    world = make_world()
-    message = delivered(world)
-    assert message.last is not None
-    asked = set(Messaging.of(world).simulator.case(message.last, world.now).fields) | {"after", "country"}
-    asked |= {"not", "nth", "every", "per", "share", "from", "until", "hours"}
-    assert set(DEFINITIONS["when"]["properties"]) == asked - {"accepted_at", "before", "earlier"}
+    limits = {"not", "nth", "every", "per", "share", "from", "until", "hours"}
+    assert set(DEFINITIONS["when"]["properties"]) == {*ASKED, "after", "country", "operator", *limits}
+    posted = {"event", "result", "gateway", "phone", "country", "operator", *(row.name for row in POSTED)}
+    assert set(DEFINITIONS["webhookWhen"]["properties"]) == posted | limits
 
 
 @pytest.mark.parametrize(

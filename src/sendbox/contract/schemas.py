@@ -10,6 +10,8 @@ matters (OpenAPI's components, the validators). Our own keywords, which both val
 - `x-truncate` the length to which a text is cut (`maxLength` would make generated clients refuse what is taken)
 - `x-legal`, `x-noun`, `x-unit` words for messages: what is legal, what a thing is called, what a number counts
 - `x-replaced-by` the name that took the place of a deprecated one
+
+A definition with `unevaluatedProperties` extends others of its file (`allOf`): it is read with their fields.
 """
 
 from __future__ import annotations
@@ -53,15 +55,36 @@ def load(*places: Path) -> dict[str, Node]:
 def load_alone(file: str, *places: Path) -> dict[str, Node]:
     """The definitions of one file, by its name, as they stand there; empty where the file does not exist."""
     file_path = next((path for path in (place / file for place in places) if path.is_file()), None)
-    definitions: dict[str, Node] = {} if file_path is None else orjson.loads(file_path.read_bytes())["$defs"]
-    return definitions
+    return {} if file_path is None else _definitions(file_path)
+
+
+def _definitions(path: Path) -> dict[str, Node]:
+    """The definitions of a file, each with what it extends; a definition that others extend is none by itself."""
+    nodes: dict[str, Node] = orjson.loads(path.read_bytes())["$defs"]
+    extending = {name: node for name, node in nodes.items() if "unevaluatedProperties" in node}
+    extended = {name_of(base["$ref"]) for node in extending.values() for base in node["allOf"]}
+    whole = {name: _whole(node, nodes) for name, node in extending.items()}
+    return {name: whole.get(name, node) for name, node in nodes.items() if name not in extended}
+
+
+def _whole(node: Node, nodes: dict[str, Node]) -> Node:
+    """A definition with the fields of those that it extends, in the order of its text; its own keywords win."""
+    whole: Node = {"required": [], "properties": {}}
+    for key, value in node.items():
+        parts = [nodes[name_of(base["$ref"])] for base in value] if key == "allOf" else [{key: value}]
+        for part in parts:
+            whole["required"] += part.get("required", ())
+            for name, field in part.get("properties", {}).items():
+                whole["properties"][name] = {**whole["properties"].get(name, {}), **field}
+    whole["additionalProperties"] = node["unevaluatedProperties"]
+    return {key: value for key, value in node.items() if key not in ("allOf", "unevaluatedProperties")} | whole
 
 
 def _of_file(path: Path) -> tuple[dict[str, Node], dict[str, str]]:
     """The definitions of a file, and the names that they refer to, each with a definition that does."""
     definitions: dict[str, Node] = {}
     referring: dict[str, str] = {}
-    for name, node in orjson.loads(path.read_bytes())["$defs"].items():
+    for name, node in _definitions(path).items():
 
         def local(ref: str, by: str = name) -> str:
             referring.setdefault(name_of(ref), by)

@@ -316,8 +316,8 @@ def _events(world: World, until: Any, *, taken: bool) -> Iterator[Posted]:
                 continue
             known.add(event)
             row = world.events[type(event)]
-            values = row.case(event).fields
-            place = (values.get("phone") or "", values["event"], values.get("gateway") or "", values.get("result"))
+            value = row.case(event).value
+            place = (value("phone") or "", value("event"), value("gateway") or "", value("result"))
             counts[place] += 1
             at = delivery.made_at - world.start
             # with a retry it comes later than it was made, and no time is known to be left

@@ -15,6 +15,7 @@ from sendbox.engine.rules.conditions import several
 from sendbox.engine.texts import Pattern
 from sendbox.engine.traffic import WORLD, Traffic
 from sendbox.services.messaging.channels import ROWS, USUAL, Channel
+from sendbox.services.messaging.model import LABELS
 from sendbox.services.messaging.rules.conditions import Payload
 from sendbox.services.operations import CALLS
 from sendbox.services.verify.rules import RANDOM, VerifyRule
@@ -35,6 +36,8 @@ DIGITS: Final = 12
 _VARIABLE: Final = re.compile(r"\{\{\s*([^{}\s]+)\s*\}\}")
 #: A text with a link that can be opened.
 _LINKED: Final = "Sample https://acme.example/offer"
+#: Texts of a message that a rule may ask for, with what stands for their wildcards.
+_WORDS: Final = {"sender": "Acme", "tag": "x", **{row.name: "x" for row in LABELS}}
 #: Operations that need nothing that was made before.
 _JSON: Final = ("sendMessage", "sendPriorityMessage")
 
@@ -95,16 +98,15 @@ class _Samples:
     def _send(self, rule: Rule) -> dict[str, Any]:
         """A message that matches a rule, without its recipient."""
         when = rule.when
-        texts = {name: _first(when, name) for name in ("body", "sender", "tag")}
-        body = "Sample" if texts["body"] is None else filled(texts["body"], "Sample")
+        text = _first(when, "body")
+        body = "Sample" if text is None else filled(text, "Sample")
         send: dict[str, Any] = {"body": body}
         if "click" in rule.decides:
-            send["body"] = body = body.replace("Sample", _LINKED) if texts["body"] else _LINKED
+            send["body"] = body = body.replace("Sample", _LINKED) if text else _LINKED
             send["params"] = {"_url": {"type": "full"}}
-        if texts["sender"] is not None:
-            send["sender"] = filled(texts["sender"], "Acme")
-        if texts["tag"] is not None:
-            send["tag"] = filled(texts["tag"], "x")
+        for name, word in _WORDS.items():
+            if (pattern := _first(when, name)) is not None:
+                send[name] = filled(pattern, word)
         if isinstance(payload := when.asked.get("payload"), Payload):
             send["payload"] = _payload(payload.wanted)
         channel = (when.words("channel") or (USUAL,))[0]

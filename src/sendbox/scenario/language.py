@@ -16,7 +16,7 @@ from sendbox.engine import bounds
 from sendbox.engine.blueprint import Blueprint, Written
 from sendbox.scenario import library
 from sendbox.scenario.keys.expect import NOT, compile_expectation
-from sendbox.scenario.keys.faults import API_RULES, WEBHOOK_RULES
+from sendbox.scenario.keys.faults import API_RULES, webhook_rules
 from sendbox.scenario.keys.plan import compile_plan
 from sendbox.scenario.keys.texts import LOCALE
 from sendbox.scenario.keys.timeline import Happening, compile_timeline
@@ -43,9 +43,8 @@ if TYPE_CHECKING:
     from sendbox.engine.expect.subjects import Subject
     from sendbox.scenario.lint.linter import Linter
 
-#: The rules of calls and of deliveries, which the engine applies.
+#: The rules of calls, which the engine applies as those of deliveries.
 API: Final = API_RULES.key(times=())
-WEBHOOKS: Final = WEBHOOK_RULES.key(times=())
 #: The values of single draws. It is compiled before all keys that generate texts.
 PLAN: Final = Key("plan", compile_plan)
 #: Keys of the schema that settle no part of a blueprint by themselves.
@@ -81,6 +80,7 @@ class Language:
         #: what traffic may ask for, by name
         self.calls = calls
         self._country = country
+        posted = {name: form for item in vocabularies for name, form in item.posted.items()}
         self._facts: dict[str, Any] = {
             "emulated": emulated,
             "families": {word: means for item in vocabularies for word, means in item.families.items()},
@@ -106,7 +106,7 @@ class Language:
                 Key("traffic", lambda node, reader: compile_traffic(items(node), reader, calls, self._acts)),
                 Key("receiver", lambda node, _: compile_receiver(items(node))),
                 API,
-                WEBHOOKS,
+                webhook_rules(posted).key(times=()),
             )
         }
 

@@ -7,6 +7,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
+    from sendbox.engine.forms import Value
     from sendbox.scenario.keys.timeline import Happening
     from sendbox.scenario.lint.linter import Linter
     from sendbox.scenario.model import Node
@@ -71,14 +72,15 @@ class Key(NamedTuple):
 class Vocabulary(NamedTuple):
     """Everything that one service adds.
 
-    `lints` warn about a scenario, `doubts` about conditions of one expectation that nothing can meet. `families` are
-    words that stand for several, such as a family of channels; `schema` is added to the schema of the language
-    (`Shape`).
+    `lints` warn about a scenario, `doubts` about conditions of one expectation that nothing can meet. `posted` are
+    the forms of conditions about texts of events, for rules of `webhooks`. `families` are words that stand for
+    several, such as a family of channels; `schema` is added to the schema of the language (`Shape`).
     """
 
     keys: tuple[Key, ...] = ()
     happenings: tuple[Happening, ...] = ()
     lints: tuple[Callable[[Linter], None], ...] = ()
     doubts: tuple[Callable[[Node, Linter], None], ...] = ()
+    posted: Mapping[str, Value] = MappingProxyType({})
     families: Mapping[str, tuple[str, ...]] = MappingProxyType({})
     schema: Mapping[str, Any] = MappingProxyType({})

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from sendbox.services.assume import Assume
+from sendbox.services.messaging.channels import channels_on
 from sendbox.services.messaging.http.sending.errors import show
 from sendbox.services.messaging.model import Step
 from sendbox.services.templates.templates import TemplateUse
@@ -50,7 +51,7 @@ def test_s2_2_step_has_exactly_one_key(element: dict[str, Any], keys: str) -> No
     """An element of a flow has exactly one key (§2.2)."""
     (finding,) = findings(flow(element))
     assert (finding.path, finding.rule) == ("$.flow[0]", "channel")
-    legal = "sms, richmsg, chatapp_text, chatapp_template"
+    legal = ", ".join(channel.name for channel in channels_on(Assume()))
     assert finding.message == f"{keys}: a flow step has exactly one key, the channel; legal: {legal} (§2.2)"
 
 
@@ -61,7 +62,7 @@ def test_s2_2_step_names_a_known_channel(name: str, hint: str) -> None:
     """The key of a step is one of the four channels (§2.2)."""
     (finding,) = findings(flow({"sms": {}}, {name: {}}))
     assert (finding.path, finding.rule, finding.assumed) == ("$.flow[1]", "channel", None)
-    legal = "sms, richmsg, chatapp_text, chatapp_template"
+    legal = ", ".join(channel.name for channel in channels_on(Assume()))
     assert finding.message == f"{show(name)} is not a channel of a flow{hint}; legal: {legal} (§2.2)"
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from sendbox.services.assume import Prices
+from sendbox.services.messaging.channels import FAMILIES
 from sendbox.services.messaging.prices import combined, prices
 from sendbox.services.numbers.plan import codes
 
@@ -56,7 +57,7 @@ def test_merging_changes_no_table() -> None:
 def test_the_built_in_table_is_sound() -> None:
     """Every channel has a price for any other country, codes are calling codes, prices are positive."""
     known = codes().keys() | {""}
-    assert {channel for channel, code in prices() if not code} == {"sms", "richmsg", "chatapp", "rcs"}
-    assert {channel for channel, _ in prices()} == {"sms", "richmsg", "chatapp", "rcs"}
+    assert {channel for channel, code in prices() if not code} == set(FAMILIES)
+    assert {channel for channel, _ in prices()} == set(FAMILIES)
     assert {code for _, code in prices()} <= known
     assert all(eur > 0 and czk == 25 * eur for eur, czk in prices().values())

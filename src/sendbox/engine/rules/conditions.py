@@ -43,7 +43,10 @@ class Case:
 
     def value(self, name: str) -> Any:
         """A field by its name; None if the case has no such field."""
-        value = self.fields.get(name)
+        try:  # a service may read a field only when it is asked for
+            value = self.fields[name]
+        except KeyError:
+            return None
         return value() if callable(value) else value
 
     def words(self, name: str) -> tuple[str, ...]:

@@ -21,8 +21,11 @@ from sendbox.scenario.model import Node, plain, show
 from sendbox.scenario.values import Reader, canonical, words
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from sendbox.engine.delivery.faults.fault import WebhookFault
     from sendbox.engine.faults.fault import ApiFault
+    from sendbox.engine.forms import Value
     from sendbox.engine.rules.rule import When
 
 #: The names of a rule's conditions in this list, where they differ.
@@ -150,33 +153,34 @@ def _check_delivery(conditions: dict[str, Any], node: Node, reader: Reader) -> N
         reader.complain(node, "result", message, key="result")
 
 
-WEBHOOK_RULES: Final = RuleForm(
-    ("webhooks",),
-    WebhookRule,
-    Conditions(
-        "webhook",
-        "an event",
-        {
-            "result": one_of("results", "The result that the event reports, or a list of them."),
-            "event": one_of("webhookEvents", "The kind of event, or a list of them."),
-            "gateway": reference(
-                "channels",
-                "The channel that the event is about, or a list of them; chatapp means chatapp_text, "
-                "chatapp_template, and what phones write on that channel.",
-                _gateways,
-            ),
-            **recipient("the recipient or the phone that writes", operator=True),
-            "tag": pattern("One of the tags of its message."),
-            "template": pattern("The name of the template that was sent."),
-        },
-        per=("phone",),
-        join=_check_delivery,
-    ),
-    "A rule: which events, and what goes wrong with them on their way.",
-    {"fault": reference("webhookFault", read=_fault)},
-    "How many events (of answer: tries) it may meet",
-    "a rule such as {when: {result: delivered}, fault: duplicate}",
-    _delivery_rule,
-    requires=_NEEDS_FAULT,
-    decides=(("fault",),),
-)
+def webhook_rules(posted: Mapping[str, Value]) -> RuleForm:
+    """The form of the rules of deliveries; `posted` are the conditions about texts of events."""
+    return RuleForm(
+        ("webhooks",),
+        WebhookRule,
+        Conditions(
+            "webhook",
+            "an event",
+            {
+                "result": one_of("results", "The result that the event reports, or a list of them."),
+                "event": one_of("webhookEvents", "The kind of event, or a list of them."),
+                "gateway": reference(
+                    "channels",
+                    "The channel that the event is about, or a list of them; chatapp means chatapp_text, "
+                    "chatapp_template, and what phones write on that channel.",
+                    _gateways,
+                ),
+                **recipient("the recipient or the phone that writes", operator=True),
+                **posted,
+            },
+            per=("phone",),
+            join=_check_delivery,
+        ),
+        "A rule: which events, and what goes wrong with them on their way.",
+        {"fault": reference("webhookFault", read=_fault)},
+        "How many events (of answer: tries) it may meet",
+        "a rule such as {when: {result: delivered}, fault: duplicate}",
+        _delivery_rule,
+        requires=_NEEDS_FAULT,
+        decides=(("fault",),),
+    )

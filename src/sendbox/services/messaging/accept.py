@@ -96,9 +96,8 @@ def _leave_out_tests(world: World, submission: Submission) -> None:
 
 def _may_overtake(world: World, submission: Submission) -> None:
     """Notes a request of which some event may have to leave before its answer (`webhooks:`, `overtake`)."""
-    send, faults = submission.send, world.outlets.faults
-    channel = send.steps[0].channel
-    if any(faults.may_overtake(expected_case(channel, message.phone, send.tags)) for message in submission.messages):
+    channel, faults = submission.send.steps[0].channel, world.outlets.faults
+    if any(faults.may_overtake(expected_case(channel, message)) for message in submission.messages):
         world.outlets.injection.hasty.append(submission.request_id)
 
 

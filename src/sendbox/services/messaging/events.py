@@ -12,6 +12,7 @@ import orjson
 from sendbox.engine.delivery.batches import EventKind
 from sendbox.engine.rules.conditions import Case
 from sendbox.services.messaging.channels import ROWS
+from sendbox.services.messaging.model import POSTED, Asked
 from sendbox.services.messaging.records import Attempt, Inbound
 from sendbox.services.messaging.results import DELIVERED, FAILED, REJECTED, SENT, STATES, UNDELIVERED
 from sendbox.services.numbers.countries import country
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from sendbox.engine.world import World
+    from sendbox.services.messaging.records import Message
 
 #: `result_info` of a result when nothing else was said (A23); the others have none and the field is left out.
 DEFAULT_INFO: Final = {
@@ -85,8 +87,7 @@ def _shared(attempt: Attempt, code: int) -> dict[str, Any]:
         "to": None,
         "result": STATES[code],
     }
-    if submission.send.reference is not None:
-        event["reference"] = submission.send.reference
+    event.update(submission.send.labels or {})
     info = info_of(attempt, code)
     if info is not None:
         event["result_info"] = info
@@ -129,8 +130,7 @@ def incoming(inbound: Inbound) -> dict[str, Any]:
         event["request_id"] = submission.request_id
         event["message_id"] = inbound.message.id
         event["payload"] = orjson.Fragment(submission.send.payload)
-        if submission.send.reference is not None:
-            event["reference"] = submission.send.reference
+        event.update(submission.send.labels or {})
     event["gateway"] = inbound.channel
     event["timestamp"] = inbound.at // 1000
     event["type"] = "incoming"
@@ -149,20 +149,21 @@ def kind_of(event: Any) -> str:
 
 def _case_of_sent(event: tuple[Attempt, int]) -> Case:
     attempt, code = event
-    submission = attempt.message.submission
-    phone = attempt.message.phone
-    fields = {
-        "result": STATES[code],
-        **_fields("sentMessage", attempt.step.channel, phone, submission.send.tags),
-        "template": attempt.step.template and attempt.step.template.name,
-        "operator": lambda: attempt.mnc,
-    }
-    return Case("sentMessage", phone, request=submission.request_id, fields=fields)
+    message = attempt.message
+    fields = Asked(
+        attempt,
+        event="sentMessage",
+        gateway=attempt.step.channel,
+        result=STATES[code],
+        operator=lambda: attempt.mnc,
+    )
+    return Case("sentMessage", message.phone, request=message.submission.request_id, fields=fields)
 
 
-def _fields(event: str, gateway: str, phone: str, tags: tuple[str, ...]) -> dict[str, Any]:
-    """The fields that conditions of `webhooks` ask for."""
-    return {"event": event, "gateway": gateway, "phone": phone, "tag": tags}
+def _fields(event: str, gateway: str, phone: str, message: Message | None) -> dict[str, Any]:
+    """The fields that conditions of `webhooks` ask for, of an event without a result; a reply is about a message."""
+    texts = {} if message is None else {row.name: row.of(message) for row in POSTED if not row.of_step}
+    return {"event": event, "gateway": gateway, "phone": phone, **texts}
 
 
 def _older_of_sent(event: tuple[Attempt, int]) -> tuple[Attempt, int] | None:
@@ -183,8 +184,8 @@ def _key_of_sent(world: World, event: tuple[Attempt, int], at: int) -> str:
 
 def _case_of_incoming(inbound: Inbound) -> Case:
     replied = inbound.message
-    request, tags = ("", ()) if replied is None else (replied.submission.request_id, replied.submission.send.tags)
-    fields = _fields(kind_of(inbound), inbound.channel, inbound.sender, tags)
+    request = "" if replied is None else replied.submission.request_id
+    fields = _fields(kind_of(inbound), inbound.channel, inbound.sender, replied)
     return Case(kind_of(inbound), inbound.sender, request=request, fields=fields)
 
 
@@ -194,9 +195,9 @@ def _older_of_incoming(inbound: Inbound) -> tuple[Attempt, int] | None:
     return None if last is None or not last.position else (last, last.state)
 
 
-def expected_case(channel: str, phone: str, tags: tuple[str, ...]) -> Case:
+def expected_case(channel: str, message: Message) -> Case:
     """The events of a message just accepted, as rules see them before there is a result."""
-    return Case("sentMessage", phone, fields=_fields("sentMessage", channel, phone, tags))
+    return Case("sentMessage", message.phone, fields=_fields("sentMessage", channel, message.phone, message))
 
 
 #: A result of a message is (attempt, state code), what a phone wrote an `Inbound`.

@@ -13,8 +13,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
-import orjson
-
 from sendbox.engine.journal import CODE
 from sendbox.engine.rules.conditions import Case
 from sendbox.engine.timeline import LATE, RunHandler
@@ -22,6 +20,7 @@ from sendbox.services.messaging.channels import LEGAL, ROWS, IllegalTransition
 from sendbox.services.messaging.checks import CREDIT, Check, Checks
 from sendbox.services.messaging.content.hours import hours_of, meeting
 from sendbox.services.messaging.content.text import Prepared, prepare
+from sendbox.services.messaging.model import Asked
 from sendbox.services.messaging.records import (
     TRANSITION_SIZE,
     Attempt,
@@ -265,31 +264,14 @@ class Simulator:
         """The data that rules may read when an attempt asks at an instant: its message and its present state."""
         message = attempt.message
         submission = message.submission
-        send = submission.send
-        step = send.steps[attempt.number]
-        return Case(
-            "message",
-            message.phone,
-            message.ordinal,
-            submission.request_id,
-            now,
-            {
-                "channel": step.channel,
-                "phone": message.phone,
-                "tag": send.tags,
-                "body": send.text(step) or "",
-                "sender": step.sender or "",
-                "template": step.template and step.template.name,
-                "operator": lambda: operator(message.phone, submission.chooser),
-                "operation": submission.operation,
-                "attempt": attempt.number + 1,
-                "key": submission.key.id,
-                "payload": lambda: orjson.loads(send.payload),
-                "accepted_at": message.accepted_at,
-                "before": attempt.previous,
-                "earlier": self._home.phones.message_before,
-            },
+        asked = Asked(
+            attempt,
+            operator=lambda: operator(message.phone, submission.chooser),
+            accepted_at=message.accepted_at,
+            before=attempt.previous,
+            earlier=self._home.phones.message_before,
         )
+        return Case("message", message.phone, message.ordinal, submission.request_id, now, asked)
 
     def goal_plan(self, channel: str, goal: str) -> Plan:
         """The default path and timing to a result (A63); `seen` ends at `delivered` on sms (§3.1)."""

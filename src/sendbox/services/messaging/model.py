@@ -2,14 +2,20 @@
 
 Everything here is already legal, normalized and resolved: bodies truncated, aliases replaced, defaults filled,
 durations in milliseconds. Records are slotted and unfrozen because they are made on the hot path.
+
+Each field of a message has a row in `FIELDS`. Of the rows are made the conditions of `when`, the fields of `expect`,
+what rules ask of an attempt, and the texts of the client's own that events and rows show.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Final, Literal
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 import msgspec
+import orjson
+
+from sendbox.services import limits
 
 if TYPE_CHECKING:
     from sendbox.engine.delivery.batches import Target
@@ -96,8 +102,8 @@ class Send(msgspec.Struct):
     path: str = "$"
     #: where it stands among the messages of its request
     index: int = 0
-    #: the client's own name of the message, where a setting has it (A57)
-    reference: str | None = None
+    #: texts of the client's own, which events and rows show, by the names of their fields
+    labels: dict[str, str] | None = None
     #: bit n is set where step n has a sender of its own, else it is that of the message or of the key
     own_senders: int = 0
     #: the text of the root, for the steps that inherit it, or where it stands in `raw`
@@ -143,3 +149,70 @@ class PhoneSpec(msgspec.Struct, frozen=True):
     channels: frozenset[str] | None = None
     conversation: bool = False
     offline: bool = False
+
+
+class MessageField(NamedTuple):
+    """A field of a message, or with `of_step` of the step that an attempt tries; `of` reads it of that.
+
+    `says` is its meaning, "" if rules and expectations do not ask for it. Rules of `webhooks` do only if it is
+    `posted`; where it is None, rules see what is `unset`. A label is a text of the client's own that comes back as it
+    is: it has 1 to `longest` characters, and with a `setting` only worlds with the setting have it.
+    """
+
+    name: str
+    says: str
+    of: Callable[[Any], Any]
+    of_step: bool = False
+    posted: bool = False
+    unset: str | None = None
+    longest: int = 0
+    setting: str = ""
+
+
+def _label(name: str, says: str = "", *, longest: int, setting: str = "") -> MessageField:
+    def of(message: Any) -> str | None:
+        return (message.submission.send.labels or {}).get(name)
+
+    return MessageField(name, says, of, posted=bool(says), longest=longest, setting=setting)
+
+
+#: Every field, in the order in which rules are asked for it.
+FIELDS: Final = (
+    MessageField("channel", "the channel", lambda attempt: attempt.step.channel, of_step=True),
+    MessageField("phone", "the recipient", lambda message: message.phone),
+    MessageField("tag", "one of the message's tags", lambda message: message.submission.send.tags, posted=True),
+    MessageField("body", "the text as the step gave it", lambda attempt: attempt.body, of_step=True, unset=""),
+    MessageField("sender", "the sender of the step", lambda attempt: attempt.sender, of_step=True, unset=""),
+    MessageField(
+        "template", "the name of its template", lambda attempt: attempt.template_name, of_step=True, posted=True
+    ),
+    MessageField("operation", "the operation that sent it", lambda message: message.submission.operation),
+    MessageField("attempt", "which attempt of the message, from 1", lambda attempt: attempt.number + 1, of_step=True),
+    MessageField("key", "the API key that sent it", lambda message: message.submission.key.id),
+    MessageField(
+        "payload",
+        "dotted paths inside the request's payload",
+        lambda message: orjson.loads(message.submission.send.payload),
+    ),
+    _label("reference", longest=limits.REFERENCE, setting="reference"),
+)
+LABELS: Final = tuple(row for row in FIELDS if row.longest)
+#: The fields that rules of `attempts` ask for, by name; the texts that rules of `webhooks` do.
+ASKED: Final = {row.name: row for row in FIELDS if row.says}
+POSTED: Final = tuple(row for row in FIELDS if row.posted)
+
+
+class Asked(dict[str, Any]):
+    """What rules ask of an attempt, by name: each field is read when it is asked for the first time."""
+
+    __slots__ = ("attempt",)
+
+    def __init__(self, attempt: Any, **others: Any) -> None:
+        super().__init__(others)
+        self.attempt = attempt
+
+    def __missing__(self, name: str) -> Any:
+        row = ASKED[name]
+        value = row.of(self.attempt if row.of_step else self.attempt.message)
+        self[name] = value = row.unset if value is None else value
+        return value

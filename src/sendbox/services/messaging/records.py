@@ -290,6 +290,11 @@ class Attempt(msgspec.Struct, eq=False):
         return self.step.template
 
     @property
+    def template_name(self) -> str | None:
+        """The name of that template."""
+        return None if self.template is None else self.template.name
+
+    @property
     def sent_at(self) -> int | None:
         """The instant at which it was sent; None when it never was."""
         return self.reached(SENT)

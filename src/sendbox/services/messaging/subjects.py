@@ -14,6 +14,7 @@ from sendbox.services.messaging.channels import CHANNEL_WORDS, FAMILIES
 from sendbox.services.messaging.checks import BY_WORD
 from sendbox.services.messaging.content.tags import normalize
 from sendbox.services.messaging.events import info_of
+from sendbox.services.messaging.model import ASKED
 from sendbox.services.messaging.records import Attempt, Message
 from sendbox.services.messaging.results import DELIVERED, SEEN, STATE_OF, STATES
 from sendbox.services.operations import SENDING
@@ -28,6 +29,11 @@ if TYPE_CHECKING:
 def _message(pick: Callable[[Message], Any]) -> Callable[[World, Any], Any]:
     """Something of the message that a subject is about, or that an attempt or transition belongs to."""
     return lambda _world, subject: pick(subject if isinstance(subject, Message) else _attempt(subject).message)
+
+
+def _step(pick: Callable[[Attempt], Any]) -> Callable[[World, Any], Any]:
+    """Something of the attempt that a subject is, or that a transition belongs to."""
+    return lambda _world, subject: pick(_attempt(subject))
 
 
 def _attempt(subject: Any) -> Attempt:
@@ -66,23 +72,6 @@ def _senders_of(world: World) -> Iterator[str]:
         yield from (step.sender for step in message.submission.send.steps if step.sender is not None)
 
 
-_ABOUT_MESSAGE: Final = {
-    "phone": Field("phone", "the recipient", _message(lambda message: message.phone)),
-    "tag": Field(
-        "text", "one of the message's tags", _message(lambda message: message.submission.send.tags), known=_tags_of
-    ),
-    "operation": Field(
-        "text", "the operation that sent it", _message(lambda message: message.submission.operation), SENDING
-    ),
-    "key": Field(
-        "text", "the API key that sent it", _message(lambda message: message.submission.key.id), known=keys_of
-    ),
-    "payload": Field(
-        "payload",
-        "dotted paths inside the request's payload",
-        _message(lambda message: orjson.loads(message.submission.send.payload)),
-    ),
-}
 #: To what a message belongs, and so what an attempt or transition of it does; the template is that of its step.
 _OF_MESSAGE: Final = {
     "message": _message(lambda message: message.id),
@@ -90,19 +79,32 @@ _OF_MESSAGE: Final = {
     "request": _message(lambda message: None if message.submission.carrier else message.submission.request_id),
 }
 _OF_STEP: Final = {**_OF_MESSAGE, "template": lambda _world, subject: _template(_attempt(subject).step)}
-_ABOUT_STEP: Final = {
-    "channel": Field("word", "the channel", lambda _world, subject: _attempt(subject).step.channel, CHANNEL_WORDS),
-    "body": Field("text", "the text as the step gave it", lambda _world, subject: _attempt(subject).body),
-    "sender": Field(
-        "text", "the sender of the step", lambda _world, subject: _attempt(subject).step.sender, known=_senders_of
-    ),
-    "attempt": Field(
-        "number",
-        "which attempt of the message, from 1",
-        lambda _world, subject: _attempt(subject).number + 1,
-        numbers=((1, inf),),
-    ),
+#: Of the fields that are more than any text, how they are compared, and what lists their names.
+_COMPARED: Final[dict[str, dict[str, Any]]] = {
+    "channel": {"kind": "word", "words": CHANNEL_WORDS},
+    "phone": {"kind": "phone"},
+    "tag": {"known": _tags_of},
+    "sender": {"known": _senders_of},
+    "operation": {"words": SENDING},
+    "attempt": {"kind": "number", "numbers": ((1, inf),)},
+    "key": {"known": keys_of},
+    "payload": {"kind": "payload"},
 }
+
+
+def _fields(*, of_step: bool) -> dict[str, Field]:
+    """The fields of messages, or those of their steps."""
+    rows = (row for row in ASKED.values() if row.of_step == of_step and row.name not in _OF_STEP)
+    return {
+        row.name: Field("text", row.says, (_step if of_step else _message)(row.of))._replace(
+            **_COMPARED.get(row.name, {})
+        )
+        for row in rows
+    }
+
+
+_ABOUT_MESSAGE: Final = _fields(of_step=False)
+_ABOUT_STEP: Final = _fields(of_step=True)
 
 
 def _template(step: Step) -> str | None:

@@ -15,6 +15,7 @@ from sendbox.scenario.model import Node, listed, plain, show
 from sendbox.scenario.values import Reader, canonical, whole
 from sendbox.services.messaging.channels import CHANNELS, ROWS, legal_next
 from sendbox.services.messaging.content.text import GAPS
+from sendbox.services.messaging.model import ASKED, MessageField
 from sendbox.services.messaging.results import STATES
 from sendbox.services.messaging.rules.conditions import After, Payload
 from sendbox.services.messaging.rules.rules import Click, Path, PathEntry, Reply, Rule
@@ -286,6 +287,53 @@ _AFTER: Final = into(
         **{"x-without": "asks nothing; after has result, channel, info or message"},
     ),
 )
+#: Conditions that are no patterns of texts, by the field of the message that they ask for.
+_SPECIAL: Final = {
+    "channel": {"channel": _channel("The channel of the step, or a list of them.")},
+    "phone": recipient("the recipient", operator=True),
+    "sender": {
+        "sender": reference("senderPatterns", "The sender of the step; * stands for any characters.", pattern("").read)
+    },
+    "operation": {
+        "operation": reference(
+            "operations",
+            "The operation that sent it, such as sendMessage, or a list.",
+            lambda node, reader: reader.operations(node, SENDING, "not an operation that sends"),
+        )
+    },
+    "attempt": {
+        "attempt": reference(
+            "positives",
+            "Which attempt of the message: 1 is the first step that was tried.",
+            lambda node, _: one_or_more(node, whole),
+        )
+    },
+    "key": {"key": key("The API key that sent it.")},
+    "payload": {
+        "payload": Value(
+            any_keys(
+                "payload",
+                "Dotted paths inside the request's payload and what they hold; texts may have *.",
+                reference("valueAt"),
+                "a mapping of dotted paths to values",
+                minProperties=1,
+            ).node,
+            lambda node, reader: Payload(values_at(node, reader, "payload")),
+        )
+    },
+}
+
+
+def text_condition(row: MessageField) -> Value:
+    """The form of a condition about a text of a message."""
+    return pattern(f"{row.says[0].upper()}{row.says[1:]}.")
+
+
+def _conditions(row: MessageField) -> dict[str, Value]:
+    """The forms of the conditions about a field of a message, by name."""
+    return _SPECIAL.get(row.name) or {row.name: text_condition(row)}
+
+
 ATTEMPT_RULES: Final = RuleForm(
     ("attempts",),
     Rule,
@@ -293,35 +341,7 @@ ATTEMPT_RULES: Final = RuleForm(
         "",
         "an attempt",
         {
-            "channel": _channel("The channel of the step, or a list of them."),
-            **recipient("the recipient", operator=True),
-            "tag": pattern("One of the message's tags."),
-            "body": pattern("The text of the step."),
-            "sender": reference(
-                "senderPatterns", "The sender of the step; * stands for any characters.", pattern("").read
-            ),
-            "template": pattern("The name of the template that the step uses."),
-            "operation": reference(
-                "operations",
-                "The operation that sent it, such as sendMessage, or a list.",
-                lambda node, reader: reader.operations(node, SENDING, "not an operation that sends"),
-            ),
-            "attempt": reference(
-                "positives",
-                "Which attempt of the message: 1 is the first step that was tried.",
-                lambda node, _: one_or_more(node, whole),
-            ),
-            "key": key("The API key that sent it."),
-            "payload": Value(
-                any_keys(
-                    "payload",
-                    "Dotted paths inside the request's payload and what they hold; texts may have *.",
-                    reference("valueAt"),
-                    "a mapping of dotted paths to values",
-                    minProperties=1,
-                ).node,
-                lambda node, reader: Payload(values_at(node, reader, "payload")),
-            ),
+            **{name: form for row in ASKED.values() for name, form in _conditions(row).items()},
             "after": reference("after", read=_AFTER.read),
         },
         per=("phone", "key"),

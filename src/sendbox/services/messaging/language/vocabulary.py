@@ -16,8 +16,8 @@ from sendbox.services.messaging.channels import CHANNELS, FAMILIES, MEANT, SENDE
 from sendbox.services.messaging.content.text import GAPS
 from sendbox.services.messaging.language.lints import find, seen
 from sendbox.services.messaging.language.lints import inbound as lint_inbound
-from sendbox.services.messaging.language.rules import ATTEMPT_RULES, channels_of
-from sendbox.services.messaging.model import PhoneSpec
+from sendbox.services.messaging.language.rules import ATTEMPT_RULES, channels_of, text_condition
+from sendbox.services.messaging.model import POSTED, PhoneSpec
 from sendbox.services.messaging.outages import Outage
 from sendbox.services.messaging.results import WAYS
 
@@ -109,5 +109,6 @@ MESSAGING: Final = Vocabulary(
     happenings=HAPPENINGS,
     lints=(find,),
     doubts=(seen,),
+    posted={row.name: text_condition(row) for row in POSTED},
     families={family: MEANT[family] for family in FAMILIES if family not in CHANNELS},
 )

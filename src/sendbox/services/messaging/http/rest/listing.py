@@ -114,10 +114,9 @@ def row(world: World, message: Message) -> dict[str, Any]:
     assert attempt is not None
     times = Times(message)
     eur, czk = attempt.price or (0, 0)
-    reference = message.submission.send.reference
     return {
         "message_id": message.id,
-        **({} if reference is None else {"reference": reference}),
+        **(message.submission.send.labels or {}),
         "message_parts": attempt.count,
         "ts_sent": _iso(times.sent),
         "ts_delivered": _iso(times.delivered),

@@ -33,7 +33,7 @@ from sendbox.services.messaging.http.sending.steps import (
     read_flow,
     truncated,
 )
-from sendbox.services.messaging.model import Recipient, Send, Shortening
+from sendbox.services.messaging.model import LABELS, Recipient, Send, Shortening
 from sendbox.services.numbers import normal as numbers
 from sendbox.services.ports import account_of
 
@@ -69,13 +69,7 @@ def decode_message(message: dict[str, Any], path: str, exchange: Exchange, advic
     problems: list[Finding] = []
     get = message.get
     root = Root(path, exchange, problems, advice)
-    reference = None
-    if not MESSAGE_FIELDS.issuperset(message):
-        known = MESSAGE_FIELDS
-        if Assume.of(exchange.world).reference:
-            known |= {"reference"}
-            reference = _read_reference(message, root)
-        unknown_fields(message, known, path, "§2.1", advice)
+    labels = None if MESSAGE_FIELDS.issuperset(message) else _read_labels(message, root)
 
     body = get("body")
     if body:
@@ -99,7 +93,7 @@ def decode_message(message: dict[str, Any], path: str, exchange: Exchange, advic
         send_tags,
         priority=PRIORITY_TAG in send_tags,
         path=path,
-        reference=reference,
+        labels=labels,
         own_senders=root.own_senders,
         given_body=root.body,
     )
@@ -152,15 +146,20 @@ def _read_tags(text: str, path: str, advice: list[Advice]) -> tuple[str, ...]:
     return cleaned
 
 
-def _read_reference(message: dict[str, Any], root: Root) -> str | None:
-    """The client's own name of the message, None where it gives none; code checks it, since it may be off (A57)."""
-    reference = message.get("reference")
-    if isinstance(reference, str) and 0 < len(reference) <= limits.REFERENCE:
-        return reference
-    if "reference" in message:
-        text = f"{show(reference)} is not a legal reference; legal: a text of 1 to {limits.REFERENCE} characters"
-        root.refuse(f"{root.path}.reference", "reference", f"{text} (§2.1, A57)", "§2.1", "A57")
-    return None
+def _read_labels(message: dict[str, Any], root: Root) -> dict[str, str]:
+    """The texts of the client's own by their names; code checks them, since they may be off (A57)."""
+    assume = Assume.of(root.exchange.world)
+    known = {row.name: row.longest for row in LABELS if not row.setting or getattr(assume, row.setting)}
+    labels = {}
+    for name, longest in known.items():
+        label = message.get(name)
+        if isinstance(label, str) and 0 < len(label) <= longest:
+            labels[name] = label
+        elif name in message:
+            text = f"{show(label)} is not a legal {name}; legal: a text of 1 to {longest} characters"
+            root.refuse(f"{root.path}.{name}", name, f"{text} (§2.1, A57)", "§2.1", "A57")
+    unknown_fields(message, MESSAGE_FIELDS.union(known), root.path, "§2.1", root.advice)
+    return labels
 
 
 def read_datetime(text: str, path: str, problems: list[Finding], advice: list[Advice]) -> int | None:
