@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from sendbox.app import PARTS
 from sendbox.engine.world import World
+from sendbox.interfaces import PARTS
 from sendbox.services.account.account import Account, AccountSpec
 from sendbox.services.assume import Assume
 from sendbox.services.messaging.http.advising import unregistered

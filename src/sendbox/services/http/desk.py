@@ -73,16 +73,18 @@ class Desk:
     def __init__(
         self,
         contract: Contract,
-        routes: Sequence[Route] | Paths,
+        routes: Sequence[Route],
         interfaces: Sequence[Interface],
         uploads: Sequence[Upload] = (),
         links: Sequence[Link] = (),
     ) -> None:
         self.contract = contract
-        self.paths = routes if isinstance(routes, Paths) else Paths(routes)
+        self.paths = Paths(routes)
         self.interfaces = interfaces
         self.prefixes = tuple(prefix for interface in interfaces for prefix in interface.prefixes)
         self.check: Callable[[Route, Answer], None] | None = None
+        self.uploads = uploads
+        self.links = links
         self._uploads = [(upload.path.partition("{")[0], upload) for upload in uploads]
         self._links = [(link.path.partition("{")[0], link) for link in links]
 
