@@ -17,11 +17,6 @@ if TYPE_CHECKING:
     from sendbox.services.templates.templates import TemplateUse
     from sendbox.services.windows import Window
 
-#: A place in a body is its first byte, shifted by so many bits, and its length.
-_LENGTH: Final = 16
-_MOST: Final = (1 << _LENGTH) - 1
-#: A text of fewer bytes takes less than a place.
-_SHORT: Final = 8
 #: Ladder of delivery results that a `ttl_condition` compares (§2.2, A64).
 CONDITIONS: Final = ("sent", "delivered", "seen")
 
@@ -74,12 +69,6 @@ class Recipient:
     valid: bool = True
 
 
-def _place(raw: bytes, part: bytes) -> int | None:
-    """Where a part of a body stands in it, None where it does not."""
-    first = raw.find(part)
-    return None if first < 0 else first << _LENGTH | len(part)
-
-
 @dataclass(slots=True)
 class Send:
     """One Message object (§2.1) as messaging takes it. `at` is virtual milliseconds from `datetime`, None = now."""
@@ -88,8 +77,8 @@ class Send:
     recipients: Sequence[Recipient]
     steps: Sequence[Step]
     tags: tuple[str, ...] = ("promotional",)
-    #: JSON, or where it stands in `raw`
-    given_payload: bytes | int = b"{}"
+    #: JSON
+    payload: bytes = b"{}"
     callback: Target | None = None
     at: int | None = None
     window: Window | None = None
@@ -104,36 +93,8 @@ class Send:
     reference: str | None = None
     #: bit n is set where step n has a sender of its own, else it is that of the message or of the key
     own_senders: int = 0
-    #: the text of the root, for the steps that inherit it, or where it stands in `raw`
-    given_body: str | int | None = None
-    #: the body of the call
-    raw: bytes = b""
-
-    @property
-    def payload(self) -> bytes:
-        """The payload as JSON."""
-        payload = self.given_payload
-        return payload if isinstance(payload, bytes) else self._part(payload)
-
-    @property
-    def body(self) -> str | None:
-        """The text of the root."""
-        body = self.given_body
-        return self._part(body).decode() if isinstance(body, int) else body
-
-    def _part(self, place: int) -> bytes:
-        first = place >> _LENGTH
-        return self.raw[first : first + (place & _MOST)]
-
-    def share(self, raw: bytes) -> None:
-        """Keeps payload and text as the places where they stand in the body of the call, as far as they do."""
-        if len(raw) > _MOST:
-            return
-        self.raw = raw
-        if isinstance(self.given_payload, bytes) and len(self.given_payload) > _SHORT:
-            self.given_payload = _place(raw, self.given_payload) or self.given_payload
-        if isinstance(self.given_body, str):
-            self.given_body = _place(raw, self.given_body.encode()) or self.given_body
+    #: the text of the root, for the steps that inherit it
+    body: str | None = None
 
     def text(self, step: Step) -> str | None:
         """The text of a step as the request gave it, None where it has none."""

@@ -58,8 +58,6 @@ def accept(exchange: Exchange, sends: list[Send], content: bytes, kind: type[Rem
     accepted = messaging.accept(exchange.route.operation, sends, key, content, exchange.origin, record, request_type)
     if record is not None and isinstance(accepted.request, Remade):
         record.content = accepted.request
-        for send in sends:
-            send.share(exchange.body)
     for send in sends:
         send.recipients = ()  # the messages have what stands there
     exchange.content = content
