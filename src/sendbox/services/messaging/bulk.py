@@ -176,6 +176,7 @@ class Bulks:
             decoded.send.unlimited = True
             answer = self._home.accept("sendMessage", [decoded.send], bulk.key, decoded.content, bulk.origin)
             decoded.send.recipients = ()
+            decoded.send.share(decoded.content)
             request_id = answer.request_id
             findings = answer.findings
         return Line(bulk, bulk.line, request_id, findings, decoded.advice)

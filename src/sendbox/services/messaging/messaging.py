@@ -167,7 +167,7 @@ class Messaging(Part):
             [Recipient(phone, valid)],
             [Step(USUAL, text, sender)],
             tags=("transactional",),
-            payload=payload,
+            given_payload=payload,
             priority=True,
         )
         accepted = self.accept(operation, [send], key, content, origin, record)

@@ -19,7 +19,10 @@ if TYPE_CHECKING:
 
 
 class Remade(Request):
-    """A request that makes again what is not kept of its call. `count` is how many ids its answer has."""
+    """A request that makes again what is not kept of its call. `count` is how many ids its answer has.
+
+    Kept, its canonical content and its answer would take a quarter of the memory of a request more.
+    """
 
     __slots__ = ("count",)
     count: int
@@ -58,6 +61,8 @@ def accept(exchange: Exchange, sends: list[Send], content: bytes, kind: type[Rem
     accepted = messaging.accept(exchange.route.operation, sends, key, content, exchange.origin, record, request_type)
     if record is not None and isinstance(accepted.request, Remade):
         record.content = accepted.request
+        for send in sends:
+            send.share(exchange.body)
     for send in sends:
         send.recipients = ()  # the messages have what stands there
     exchange.content = content

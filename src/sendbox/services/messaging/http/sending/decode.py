@@ -101,11 +101,11 @@ def decode_message(message: dict[str, Any], path: str, exchange: Exchange, advic
         path=path,
         reference=reference,
         own_senders=root.own_senders,
-        body=root.body,
+        given_body=root.body,
     )
     value = get("payload")
     if value is not None:
-        send.payload = compact(orjson.dumps(value)) if value else EMPTY_PAYLOAD
+        send.given_payload = compact(orjson.dumps(value)) if value else EMPTY_PAYLOAD
     value = get("callback")
     if value is not None:
         send.callback = read_callback(value, path, problems, advice)

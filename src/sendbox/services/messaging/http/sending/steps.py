@@ -29,6 +29,7 @@ from sendbox.services.advice import (
 )
 from sendbox.services.assume import Assume
 from sendbox.services.http.names import nearest, renamed, unknown_fields
+from sendbox.services.http.remembered import Remembered
 from sendbox.services.messaging.channels import CHANNELS, OLD_TEMPLATE_NAMES, ROWS, USUAL, Channel, channels_on
 from sendbox.services.messaging.http.advising import remark_ttl
 from sendbox.services.messaging.http.sending.errors import show
@@ -70,9 +71,8 @@ class Root:
 
 
 #: Flows that were read without a remark, by what they and the root say; each with the settings that it was read under.
-_FLOWS: Final[dict[tuple[Any, ...], tuple[Assume, tuple[Step, ...], int]]] = {}
-#: So many are remembered: clients send the same ones again and again.
-_REMEMBERED: Final = 1024
+#: Clients send the same ones again and again: without them the row `call` of the benchmark takes 9 % longer.
+_FLOWS: Final[Remembered[tuple[Any, ...], tuple[Assume, tuple[Step, ...], int]]] = Remembered()
 
 
 def default_flow(root: Root) -> Sequence[Step]:
@@ -83,7 +83,7 @@ def default_flow(root: Root) -> Sequence[Step]:
     return _usual(root.sender or root.exchange.key.default_sender)
 
 
-@lru_cache(_REMEMBERED)
+@lru_cache(1024)
 def _usual(sender: str | None) -> tuple[Step]:
     return (Step(USUAL, None, sender, inherits=True),)
 
@@ -101,9 +101,7 @@ def read_flow(flow: list[dict[str, Any]], root: Root) -> Sequence[Step]:
     # the numbers of the account may change, which the gateways that send from them ask for
     plain = all(step.gateway not in NUMBER_GATEWAYS for step in steps)
     if plain and len(root.problems) + len(root.advice) == remarks and len(flow_key[1]) <= _LONGEST:
-        if len(_FLOWS) >= _REMEMBERED:
-            _FLOWS.clear()
-        _FLOWS[flow_key] = assume, steps, root.own_senders
+        _FLOWS.keep(flow_key, (assume, steps, root.own_senders))
     return steps
 
 
