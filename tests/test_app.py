@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 import pytest
 from openapi_spec_validator import validate
-from starlette.routing import Match
+from starlette.routing import Match, NoMatchFound
 
 from sendbox.app import SERVED
 from sendbox.runtime import slot
@@ -303,6 +303,8 @@ async def test_emulated_rows_are_http_only() -> None:
         emulated = box.app.emulated
         assert emulated.matches({"type": "http", "path": "/v2/message"}) == (Match.FULL, {})
         assert emulated.matches({"type": "websocket", "path": "/v2/message"}) == (Match.NONE, {})
+        with pytest.raises(NoMatchFound):
+            box.app.url_path_for("sendMessage")
 
 
 # --- the contract -----------------------------------------------------------------------------------------------------

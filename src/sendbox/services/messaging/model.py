@@ -42,8 +42,9 @@ class Step:
     buttons: list[Any] | None = None
     #: buttons, card, carousel and raw of a channel that has them, as they came in (A02)
     content: dict[str, Any] | None = None
-    #: whether its text is that of the root
+    #: whether its text is that of the root, and whether its sender is its own
     inherits: bool = False
+    own_sender: bool = False
 
     @property
     def suggestions(self) -> list[dict[str, Any]]:
@@ -100,8 +101,6 @@ class Send:
     index: int = 0
     #: the client's own name of the message, where a setting has it (A57)
     reference: str | None = None
-    #: bit n is set where step n has a sender of its own, else it is that of the message or of the key
-    own_senders: int = 0
     #: the text of the root, for the steps that inherit it, or where it stands in `raw`
     given_body: str | slice | None = None
     #: the body of the call
