@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import orjson
 
-from sendbox.app import SERVED
+from sendbox import app as served
 from sendbox.assembly import make_app
 from sendbox.contract.validators import Contract
 from sendbox.engine.durations import instant, iso
@@ -180,7 +180,7 @@ async def boxed(
     """
     defaults = {"mode": "manual", "start": START, "check_answers": True, "public_url": None}
     given = Settings(**{**defaults, **settings})
-    app = make_app(given, load(scenario), CONTRACT, SERVED, reading=reading or monotonic_ns)
+    app = make_app(given, load(scenario), CONTRACT, served.SERVED, reading=reading or monotonic_ns)
     runtime = app.runtime
     box = Box(app)
     try:
