@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import orjson
 
-from sendbox import app as served
+from sendbox import app as served  # `SERVED` is looked up in it: a proof switches a part off
 from sendbox.assembly import make_app
 from sendbox.contract.validators import Contract
 from sendbox.engine.durations import instant, iso
