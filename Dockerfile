@@ -39,7 +39,7 @@ ENV PATH=/opt/sendbox/bin:$PATH \
     SENDBOX_HOST=0.0.0.0
 # The slim images have no compiled standard library, and whoever serves cannot write: what a start imports is compiled
 # here, by importing it once.
-RUN python -c 'import aiohttp, faker, httpx, jinja2, jsonschema, trustme, uvloop, sendbox.app, sendbox.cli.serve'
+RUN python -c 'import aiohttp, faker, httpx, jinja2, jsonschema, trustme, uvloop, sendbox.app, sendbox.assembly, sendbox.cli.serve'
 USER 10001
 WORKDIR /work
 # 7358 has the certificate of SENDBOX_TLS=self.

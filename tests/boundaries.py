@@ -101,14 +101,16 @@ PARTS: Final = (
     ),
     *(
         part(
-            name, f"contract control {_ROWS} engine runtime scenario services.http", "forms of rows, and their helpers"
+            name,
+            f"contract control {_ROWS} engine runtime scenario server services.http",
+            "forms of rows, and their helpers",
         )
         for name in _ROWS.split()
     ),
     part(
         "fixture",
-        "app contract control control.answers control.catalog control.operation engine exploring runtime runtime.wall "
-        "scenario server server.loop services services.numbers settings "
+        "app assembly contract control control.answers control.catalog control.operation engine exploring runtime "
+        "runtime.wall scenario server server.loop services services.numbers settings "
         + " ".join(f"services.{name}" for name in SERVICES),
         "the pytest side: it drives a sandbox as any client of control does, reads numbers as control does, and runs "
         "the tests that are explored",
@@ -200,7 +202,7 @@ OWNERS: Final = (
     owner("pytest", "fixture pytest_plugin", "part of the extra `test`: what is served runs without it"),
     owner(
         "starlette",
-        "app control page server services.http tools " + " ".join(f"services.{name}.http" for name in SERVICES),
+        "assembly control page server services.http " + " ".join(f"services.{name}.http" for name in SERVICES),
         "the core, and what surrounds it, know no HTTP",
     ),
     owner("trustme", "server.tls", "part of the extra `tls`", lazy=True),
@@ -215,20 +217,17 @@ STARTS: Final = ("app", "cli.main", "control", "pytest_plugin", "runtime.worlds"
 #: What a server imports to start, and what none of that may lead to: parts of ours, and packages. All of it is
 #: imported when it is needed; a start, and the memory of a server, do without.
 SERVER: Final = (
+    "assembly",
     "cli.main",
     "cli.serve",
     "compiled",
     "contract.validators",
-    "runtime.worlds",
     "server.listener",
-    "start",
 )
 NOT_TO_START: Final = (
     *(
-        "anyio",
         "difflib",
         "sendbox.app",
-        "sendbox.tools",
         "sendbox.comparing",
         "sendbox.fixture",
         "sendbox.language",
@@ -236,9 +235,7 @@ NOT_TO_START: Final = (
     ),
     *("sendbox.control.operation", "sendbox.control.routes", "sendbox.page.routes", "sendbox.scenario"),
     *("sendbox.engine.coverage", "sendbox.engine.expect", "sendbox.engine.faults.table", "sendbox.engine.kinds.own"),
-    *("sendbox.engine.delivery.faults.table", "sendbox.services.account.http", "sendbox.services.partner.http"),
-    *("sendbox.services.messaging.http.legacy", "sendbox.services.messaging.http.rest.routes"),
-    *("sendbox.services.messaging.http.sending.simple", "sendbox.services.verify.http.routes"),
+    "sendbox.engine.delivery.faults.table",
     *(f"sendbox.services.{name}.{half}" for name in SERVICES for half in ("control", "kinds", "language", "subjects")),
 )
 

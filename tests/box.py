@@ -9,10 +9,12 @@ from typing import Any, Final
 
 import orjson
 
-from sendbox.app import PARTS, make_app
+from sendbox import app as served  # `SERVED` is looked up in it: a proof switches a part off
+from sendbox.assembly import make_app
 from sendbox.contract.validators import Contract
 from sendbox.engine.durations import instant, iso
-from sendbox.runtime.worlds import Runtime
+from sendbox.runtime.wall import monotonic_ns
+from sendbox.server.application import Application
 from sendbox.server.asgi import AsgiCall
 from sendbox.settings import Settings
 from tests.scenarios import load
@@ -45,9 +47,9 @@ class Answer:
 class Box:
     """A runtime and its application. Calls name a path; a method of the kind `get`, `post` … answers an `Answer`."""
 
-    def __init__(self, runtime: Runtime, app: Any) -> None:
-        self.runtime = runtime
-        self.app = app
+    def __init__(self, app: Application) -> None:
+        self.runtime = runtime = app.runtime
+        self.app: Any = app
         self.log: list[tuple[str, str]] = []
         runtime.tells = lambda line: self.log.append((line.world, line.message))
 
@@ -178,8 +180,9 @@ async def boxed(
     """
     defaults = {"mode": "manual", "start": START, "check_answers": True, "public_url": None}
     given = Settings(**{**defaults, **settings})
-    runtime = Runtime(given, load(scenario), PARTS, **({} if reading is None else {"reading": reading}))
-    box = Box(runtime, make_app(runtime, CONTRACT))
+    app = make_app(given, load(scenario), CONTRACT, served.SERVED, reading=reading or monotonic_ns)
+    runtime = app.runtime
+    box = Box(app)
     try:
         yield box
         assert runtime.violations == []

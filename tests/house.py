@@ -10,7 +10,8 @@ from typing import Any
 
 import httpx
 
-from sendbox.app import PARTS, make_app
+from sendbox.app import SERVED
+from sendbox.assembly import make_app
 from sendbox.fixture.transport import LocalTransport
 from sendbox.runtime.worlds import Runtime
 from sendbox.server.listener import HttpServer
@@ -96,8 +97,8 @@ def housed(kind: Kind = "auto") -> Iterator[House]:
     """The house until the context is left; nothing may go wrong in it unnoticed."""
 
     async def opened() -> tuple[Runtime, Any]:
-        runtime = Runtime(Settings(mode="manual", start=START, check_answers=True), load("default"), PARTS)
-        return runtime, make_app(runtime, CONTRACT)
+        app = make_app(Settings(mode="manual", start=START, check_answers=True), load("default"), CONTRACT, SERVED)
+        return app.runtime, app
 
     with threaded(kind) as thread, self_signed() as tls:
         runtime, app = thread.run(opened())

@@ -8,13 +8,13 @@ from urllib.parse import urlsplit
 
 import pytest
 from openapi_spec_validator import validate
+from starlette.routing import Match, NoMatchFound
 
 from sendbox.app import SERVED
 from sendbox.runtime import slot
 from sendbox.runtime.ending import CLOSED
 from sendbox.runtime.slot import Gone
 from sendbox.runtime.worlds import Runtime
-from sendbox.server.gateway import Emulated
 from sendbox.server.origin import origin_of
 from sendbox.services.account.account import Account
 from sendbox.services.account.keys import Key
@@ -300,9 +300,11 @@ async def test_the_root_leads_to_the_page() -> None:
 async def test_emulated_rows_are_http_only() -> None:
     """Other protocols pass the rows by."""
     async with boxed() as box:
-        emulated = Emulated(box.runtime, box.runtime.desk)
-        assert emulated.takes({"type": "http", "path": "/v2/message"})
-        assert not emulated.takes({"type": "websocket", "path": "/v2/message"})
+        emulated = box.app.emulated
+        assert emulated.matches({"type": "http", "path": "/v2/message"}) == (Match.FULL, {})
+        assert emulated.matches({"type": "websocket", "path": "/v2/message"}) == (Match.NONE, {})
+        with pytest.raises(NoMatchFound):
+            box.app.url_path_for("sendMessage")
 
 
 # --- the contract -----------------------------------------------------------------------------------------------------

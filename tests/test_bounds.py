@@ -19,7 +19,7 @@ import orjson
 import pytest
 
 from sendbox.app import SERVED
-from sendbox.control.operation import Control, ControlError
+from sendbox.control.operation import ControlError
 from sendbox.engine.bounds import DEEPEST, END, FASTEST, HIGHEST, LOWEST, SLOWEST
 from sendbox.engine.durations import instant, iso
 from sendbox.language import LANGUAGE
@@ -276,7 +276,7 @@ async def test_what_control_says(error: str, said: str, method: str, target: str
 async def test_arguments_in_process_are_held_to_the_same_bounds() -> None:
     """The carrier of the fixture hands values over as they are, which may be what JSON cannot write."""
     async with boxed() as box:
-        control = Control(box.runtime, SERVED)
+        control = box.app.control
         endless: list[Any] = []
         endless.append(endless)
         for name, arguments in (

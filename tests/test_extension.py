@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from sendbox.app import PARTS, SERVED, make_app
+from sendbox.app import SERVED
+from sendbox.assembly import make_app
 from sendbox.contract.validators import Contract
 from sendbox.control.export.rows import Done, Exported
 from sendbox.control.operation import Call, operation
-from sendbox.runtime.worlds import Runtime
 from sendbox.services.http.exchange import Answer
 from sendbox.services.http.interfaces import Link
 from sendbox.settings import Settings
@@ -54,13 +54,12 @@ WITH_BELLS = replace(
 @asynccontextmanager
 async def extended() -> AsyncIterator[Box]:
     """A sandbox with a service more."""
-    runtime = Runtime(Settings(mode="manual", start=START), load("default"), PARTS)
-    box = Box(runtime, make_app(runtime, Contract(), WITH_BELLS))
+    box = Box(make_app(Settings(mode="manual", start=START), load("default"), Contract(), WITH_BELLS))
     try:
         await box.open()
         yield box
     finally:
-        await runtime.aclose()
+        await box.runtime.aclose()
 
 
 async def test_its_operation_is_one_of_control() -> None:

@@ -26,11 +26,13 @@ from schemathesis.specs.openapi.checks import (
 
 from sendbox import __version__
 from sendbox.app import SERVED
+from sendbox.engine.blueprint import Blueprint
 from sendbox.server.gateway import Emulated
 from sendbox.services.http.desk import Desk
 from sendbox.services.http.exchange import BODY_CAP, Exchange, Route
 from sendbox.services.http.openapi import document
 from tests.box import CONTRACT, KEY, ORIGIN, Answer, Box, boxed
+from tests.scenarios import load
 from tests.tiers import examples
 
 DOCUMENT: Final = document(SERVED.routes, CONTRACT, origin=ORIGIN, version=__version__)
@@ -62,6 +64,10 @@ SIGNUP: Final = {"partner_callback_url": "http://client.example/onboarding", "ph
 
 #: One for all: only its length is looked at.
 TOO_LONG: Final = bytes(BODY_CAP + 1)
+
+
+def _empty() -> Blueprint:
+    return load({"sendbox": 1})
 
 
 def test_every_row_is_tried() -> None:
@@ -160,7 +166,7 @@ async def test_a75_errors_of_any_operation_are_declared(route: Route, status: in
 
     async with boxed() as box:
         begun = await box.post("/v1/validations", {"phoneNumber": "420777000101"}, x_api_key=KEY)
-        box.app = Emulated(box.runtime, Desk(CONTRACT, [replace(route, handler=broken)], ())).handle
+        box.app = Emulated(box.runtime, Desk(CONTRACT, [replace(route, handler=broken)], ()), _empty).handle
         body = orjson.dumps({"token": begun.json["token"]}) if route.auth == "none" else f"apikey={KEY}".encode()
         if status == 413:
             body = TOO_LONG

@@ -1,4 +1,4 @@
-"""What a server starts with: the kept scenario, the rows for messages, and all else when it is needed."""
+"""What a server starts with: the kept scenario, the interfaces, and all else when it is needed."""
 
 from __future__ import annotations
 
@@ -8,27 +8,28 @@ import sys
 import pytest
 
 from sendbox import compiled
-from sendbox.app import PARTS, SERVED, make_app
+from sendbox.app import SERVED
+from sendbox.assembly import make_app
 from sendbox.contract.validators import Contract
 from sendbox.control.catalog import catalog
+from sendbox.control.operation import Served
+from sendbox.control.stream import STREAMED
 from sendbox.language import LANGUAGE, language
-from sendbox.runtime.worlds import Runtime
 from sendbox.settings import Settings
-from sendbox.start import LOGGED, make_server
 from tests.boundaries import NOT_TO_START
 from tests.box import KEY, START, Box
 from tests.documentation.kept import KEPT, text
+from tests.routes import listed
 from tests.test_architecture import inside
 
-MESSAGE = {"body": "Hello", "to": [{"phone_number": "420777000101"}]}
 #: Prints what is imported once a server could listen, and its worlds open.
 IMPORTED = """
 import sys
 import sendbox.cli.main, sendbox.cli.serve, sendbox.contract.validators, sendbox.server.listener
-from sendbox import compiled, start
+from sendbox import assembly, compiled, interfaces
 from sendbox.engine.world import World
 
-World("test-w", compiled.default(), start=0, services=start.PARTS)
+World("test-w", compiled.default(), start=0, services=interfaces.PARTS)
 print(*sys.modules)
 """
 
@@ -83,9 +84,10 @@ def test_a_start_imports_little() -> None:
 # --- the server -------------------------------------------------------------------------------------------------------
 
 
-def server(**settings: object) -> Box:
-    runtime = Runtime(Settings(mode="manual", start=START, public_url=None, **settings), compiled.default(), PARTS)  # type: ignore[arg-type]
-    return Box(runtime, make_server(runtime, Contract(deferred=True), lambda: SERVED))
+def server(served: Served | None = None) -> Box:
+    """A sandbox as `sendbox serve` starts it, or one of which everything is loaded."""
+    settings = Settings(mode="manual", start=START, public_url=None)
+    return Box(make_app(settings, compiled.default(), Contract(deferred=True), served))
 
 
 @pytest.mark.asyncio
@@ -93,52 +95,57 @@ async def test_what_is_loaded_later_is_served_from_the_first_call() -> None:
     """The first call of each kind finds its row, or what control and the pages answer."""
     for method, path in (
         ("POST", "/v2/message"),
-        ("POST", "/v1/validations"),
         ("PATCH", "/v1/validations/none"),
-        ("GET", "/v1/credit/services"),
         ("GET", "/api-send.php"),
         ("GET", "/v1/none"),
         ("GET", "/_sandbox/health"),
+        ("GET", "/_sandbox/health?a=b"),
         ("GET", "/openapi.json"),
+        ("GET", "/signup/none"),
         ("GET", "/none"),
         ("DELETE", "/_sandbox/health"),
     ):
-        box = server()
-        eager = Box(box.runtime, make_app(Runtime(box.runtime.settings, compiled.default(), PARTS), Contract()))
-        try:
-            answers = [await each.call(method, path, b"{}", {"x-api-key": KEY}) for each in (box, eager)]
-            assert answers[0].status == answers[1].status, path
-            assert path != "/openapi.json" or answers[0].json == answers[1].json
-        finally:
+        boxes = server(), server(SERVED)
+        answers = [await each.call(method, path, b"{}", {"x-api-key": KEY}) for each in boxes]
+        assert answers[0].status == answers[1].status, path
+        assert path != "/openapi.json" or answers[0].json == answers[1].json
+        for box in boxes:
             await box.runtime.aclose()
-            await eager.runtime.aclose()
 
 
 @pytest.mark.asyncio
-async def test_the_log_has_the_lines_of_all_kinds_from_the_start() -> None:
-    """What a server logs before it loads the kinds of entries is what these have."""
-    assert SERVED.kinds.logged == LOGGED
-
-
-@pytest.mark.asyncio
-async def test_a_server_that_starts_has_language_and_catalog() -> None:
-    """The language, and what coverage counts, are there when they are asked for."""
+async def test_a_server_has_the_same_as_one_of_which_everything_is_loaded() -> None:
+    """The lines of the log, the language, the catalog and the operations are those of the list."""
     box = server()
-    try:
-        assert box.runtime.language is LANGUAGE
-        assert box.runtime.tried.load() == catalog(SERVED)
-        assert box.runtime.tried.item_of("/v2/message", None) == "sending denied key"
-    finally:
-        await box.runtime.aclose()
+    assert box.runtime.logged == SERVED.kinds.logged
+    assert box.app.control.served is SERVED
+    assert box.runtime.tried.load() == catalog(SERVED)
+    assert box.runtime.tried.item_of("/v2/message", None) == "sending denied key"
+    await box.runtime.aclose()
 
 
 @pytest.mark.asyncio
 async def test_a_health_check_loads_nothing() -> None:
     """What asks again and again whether a server answers is answered without control."""
     box = server()
-    try:
-        answer = await box.call("GET", "/_sandbox/health")
-        assert (answer.status, answer.json) == (200, box.runtime.health())
-        assert box.app._made is None
-    finally:
-        await box.runtime.aclose()
+    answer = await box.call("GET", "/_sandbox/health")
+    assert (answer.status, answer.json) == (200, box.runtime.health())
+    assert "control" not in vars(box.app)
+    await box.runtime.aclose()
+
+
+@pytest.mark.asyncio
+@pytest.mark.parametrize("served", [None, SERVED], ids=["loaded later", "loaded"])
+async def test_the_routes_of_the_application_show_all_that_is_served(served: Served | None) -> None:
+    """The emulated interfaces come first; after them everything else that answers has its path and its method."""
+    box = server(served)
+    routes = listed(box.app.routes)
+    await box.runtime.aclose()
+    emulated = [(route.path, route.method) for route in SERVED.routes]
+    assert routes[: len(emulated)] == emulated
+    control = [(f"/_sandbox{row.path}", row.method) for row in (*SERVED.operations, *STREAMED)]
+    others = "/ /_sandbox /_sandbox/ /_sandbox/openapi.json /_sandbox/page/{stamp}/{path:path} /metrics /openapi.json"
+    given_out = [(upload.path, "PUT") for upload in SERVED.uploads] + [(link.path, "GET") for link in SERVED.links]
+    signups = [("/signup/{signup}", "GET"), ("/signup/{signup}", "POST")]
+    pages = [(path, "GET") for path in others.split()]
+    assert set(routes) == {*emulated, *control, *given_out, *signups, *pages}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from benchmarks.probes.timing import seconds, tell
-from sendbox.app import PARTS
+from sendbox.app import SERVED
 from sendbox.engine.world import World
 from sendbox.language import LANGUAGE
 
@@ -14,8 +14,8 @@ def main() -> None:
     tell(
         seconds(
             {
-                "empty": lambda: World("w", least, start=0, services=PARTS),
-                "default": lambda: World("w", default, start=0, services=PARTS),
+                "empty": lambda: World("w", least, start=0, services=SERVED.parts),
+                "default": lambda: World("w", default, start=0, services=SERVED.parts),
             },
             2_000,
         )

@@ -11,14 +11,14 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
-from sendbox.app import PARTS
+from sendbox.assembly import make_app
 from sendbox.cli.outcome import USAGE, Failure
 from sendbox.cli.serve import Options, scenario, serving
 from sendbox.cli.watch import EVERY, Watcher, differences
 from sendbox.runtime.host import Line
-from sendbox.runtime.worlds import Runtime
 from sendbox.scenario.read import noting
 from sendbox.settings import Settings
+from tests.box import CONTRACT
 from tests.scenarios import load
 
 FIRST = "sendbox: 1\nname: first\nextends: parent.yaml\n"
@@ -57,7 +57,7 @@ class Watched:
         self.options = Options(Settings(scenario=str(self.file)), mode="manual")
         with noting() as files:
             blueprint = scenario(self.options)
-        self.runtime = Runtime(self.options.settings, blueprint, PARTS)
+        self.runtime = make_app(self.options.settings, blueprint, CONTRACT).runtime
         self.lines: list[str] = []
         self.timer = Timer()
         self.watcher = Watcher(
@@ -169,7 +169,7 @@ async def test_stop_ends_it(watched: Watched) -> None:
 
 async def test_a_watcher_that_never_started_can_be_stopped() -> None:
     """Nothing is there to be called off."""
-    runtime = Runtime(Settings(), load("default"), PARTS)
+    runtime = make_app(Settings(), load("default"), CONTRACT).runtime
     Watcher(lambda: load("default"), [], runtime.blueprint, runtime, print).stop()
     await runtime.aclose()
 

@@ -17,7 +17,7 @@ class Recorder(Box):
     """Calls of the emulated interfaces go into `entries`, with the present of the world that they came to."""
 
     def __init__(self, box: Box) -> None:
-        super().__init__(box.runtime, box.app)
+        super().__init__(box.app)
         self.entries: list[dict[str, Any]] = []
 
     async def call(

@@ -10,9 +10,8 @@ from typing import Any
 import httpx
 import pytest
 
-from sendbox.app import PARTS, make_app
+from sendbox.assembly import make_app
 from sendbox.contract.validators import Contract
-from sendbox.runtime.worlds import Runtime
 from sendbox.settings import Settings
 from tests.scenarios import load
 
@@ -44,9 +43,9 @@ class Box:
 
 @asynccontextmanager
 async def serving(scenario: str = "default") -> AsyncIterator[Box]:
-    runtime = Runtime(Settings(mode="manual", start=1_772_355_600_000), load(scenario), PARTS)
+    app = make_app(Settings(mode="manual", start=1_772_355_600_000), load(scenario), Contract())
+    transport, runtime = httpx.ASGITransport(app), app.runtime
     runtime.open(KEY)
-    transport = httpx.ASGITransport(make_app(runtime, Contract()))
     async with httpx.AsyncClient(transport=transport, base_url="http://box:7357") as client:
         yield Box(client)
     await runtime.aclose()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import orjson
 import pytest
 
-from sendbox.app import PARTS
 from sendbox.control.export.rows import Done
 from sendbox.control.export.script import Called, Moved, script, whole
 from sendbox.engine.commands.command import Act, Tune
@@ -14,6 +13,7 @@ from sendbox.engine.commands.requests import RequestRecord
 from sendbox.engine.journal import Capped
 from sendbox.engine.remarks import Advice
 from sendbox.engine.world import World
+from sendbox.interfaces import PARTS
 from tests.core.asked import asked, call_of
 from tests.core.worlds import START, advance, make_world, rule, send_one
 from tests.scenarios import make_blueprint

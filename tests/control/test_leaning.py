@@ -7,9 +7,8 @@ from typing import Any
 
 import pytest
 
-from sendbox.app import SERVED
 from sendbox.control.beside.leaning import Seen, again, first_of, lines, others, seen, under
-from sendbox.control.operation import Call, Control
+from sendbox.control.operation import Call
 from sendbox.engine.commands.command import Stamp
 from sendbox.engine.digest import finished
 from sendbox.language import LANGUAGE
@@ -209,7 +208,7 @@ async def test_a_run_that_goes_another_way() -> None:
         await box.advance("1m")
         hosted = box.runtime.worlds[KEY]
         world = hosted.world
-        call = Call(Control(box.runtime, SERVED), "", hosted)
+        call = Call(box.app.control, "", hosted)
         ends = Stamp(world.epoch, world.now, world.ticks + 1)
         outcome = await Slice().through(again(call, list(world.record.commands()), ends, list(seen(world))))
         assert (outcome.outcome, outcome.first) == ("ended", None)

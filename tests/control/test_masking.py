@@ -11,7 +11,6 @@ import orjson
 import pytest
 
 from sendbox.app import SERVED
-from sendbox.control.operation import Control
 from sendbox.engine.answer import plain
 from sendbox.engine.kinds.masking import MASK, Mask, key_shown, masked
 from tests.box import Box, boxed
@@ -121,7 +120,7 @@ async def test_what_must_repeat_is_as_in_the_world() -> None:
     """Canonical entries, digest and the outbox are equal to those of the operations in this process."""
     async with boxed(keys=frozenset({REAL})) as box:
         await lived(box)
-        control = Control(box.runtime, SERVED)
+        control = box.app.control
         for name, arguments in (("journal", {"form": "canonical"}), ("digest", {}), ("record", {})):
             query = "&".join(f"{field}={value}" for field, value in arguments.items())
             answer = (await box.get(f"{WORLD}/{name}?{query}")).json

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from sendbox.app import SERVED
-from sendbox.control.operation import Call, Control, ControlError, act, operation
+from sendbox.control.operation import Call, ControlError, act, operation
 from sendbox.services.messaging.messaging import Messaging
 from tests.box import KEY, ORIGIN, WORLD, boxed, turns
 
@@ -244,17 +244,17 @@ async def test_nothing_that_happens_during_a_look_is_missed(monkeypatch: pytest.
 async def test_in_process_an_operation_answers_plain_objects_and_raises() -> None:
     """The same operations without HTTP: values go through as they are, errors are `ControlError`."""
     async with boxed() as box:
-        await Control(box.runtime, SERVED).perform(ORIGIN, "open_world", None, {"id": KEY})
-        shown = await Control(box.runtime, SERVED).perform(ORIGIN, "world", KEY, {})
+        await box.app.control.perform(ORIGIN, "open_world", None, {"id": KEY})
+        shown = await box.app.control.perform(ORIGIN, "world", KEY, {})
         assert shown == (await box.get(WORLD)).json
         with pytest.raises(ControlError, match="is not an open world") as raised:
-            await Control(box.runtime, SERVED).perform(ORIGIN, "world", "test-2", {})
+            await box.app.control.perform(ORIGIN, "world", "test-2", {})
         assert raised.value.as_json() == {
             "error": "no_such_world",
             "message": '"test-2" is not an open world; POST /_sandbox/worlds opens one',
         }
         with pytest.raises(ControlError) as raised:
-            await Control(box.runtime, SERVED).perform(ORIGIN, "advance", KEY, {"by": "500d"})
+            await box.app.control.perform(ORIGIN, "advance", KEY, {"by": "500d"})
         assert (raised.value.status, raised.value.error) == (409, "too_far")
 
 
@@ -273,7 +273,7 @@ async def test_an_act_does_not_wait() -> None:
     async with boxed() as box:
         await box.open()
         hosted = box.runtime.worlds[KEY]
-        call = Call(Control(box.runtime, SERVED), ORIGIN, hosted)
+        call = Call(box.app.control, ORIGIN, hosted)
         before = len(hosted.world.record)
         assert act(call, nap, {}) == {"slept": KEY}
         assert len(hosted.world.record) == before + 1

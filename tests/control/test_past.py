@@ -9,21 +9,15 @@ from urllib.parse import quote
 
 import pytest
 
-from sendbox.app import PARTS, SERVED
 from sendbox.control.beside import past
 from sendbox.control.beside.past import Past
-from sendbox.control.operation import Control
 from sendbox.control.replaying import Diverged
 from sendbox.engine.durations import iso
 from sendbox.runtime.bounds import Bounds
 from sendbox.runtime.order import OF_ALL, OF_ONE
 from sendbox.runtime.policy import Outcome as Answered
-from sendbox.runtime.worlds import Runtime
-from sendbox.settings import Settings
-from sendbox.start import make_server
-from tests.box import CONTRACT, KEY, ORIGIN, START, WORLD, Box, boxed, turns
+from tests.box import KEY, ORIGIN, START, WORLD, Box, boxed, turns
 from tests.control.test_checkpoints import SCENARIO, everything, story
-from tests.scenarios import load
 
 pytestmark = pytest.mark.asyncio
 
@@ -164,7 +158,7 @@ async def test_what_changes_a_world_has_no_past() -> None:
             method = "PATCH" if "clock" in path else "GET"
             answer = await box.call(method, path)
             assert (answer.status, answer.json["error"]) == (400, "unknown_argument")
-        control = Control(box.runtime, SERVED)
+        control = box.app.control
         assert await control.perform(ORIGIN, "messages", KEY, {"then": None}) == {"messages": []}
         assert (await control.perform(ORIGIN, "clock", KEY, {"then": 0}))["now"] == iso(START)
         parameters = (await box.get("/_sandbox/openapi.json")).json["paths"]["/_sandbox/worlds/{id}/clock"]["get"]
@@ -303,7 +297,7 @@ async def test_a_replay_that_is_given_up_is_not_kept(monkeypatch: pytest.MonkeyP
         await box.open()
         await many(box)
         await box.advance("1h")
-        hosted, control = box.runtime.worlds[KEY], Control(box.runtime, SERVED)
+        hosted, control = box.runtime.worlds[KEY], box.app.control
         last = {"then": len(hosted.world.journal) - 1}
         first, second = (asyncio.ensure_future(control.perform(ORIGIN, "clock", KEY, last)) for _ in range(2))
         await turns(5)
@@ -385,15 +379,3 @@ async def test_explained_in_the_past() -> None:
         last = (await shown(box, ""))["entries"] - 1
         await box.post(f"{WORLD}/messages/{message}/events", {"result": "failed"})
         assert await shown(box, view, last) == was
-
-
-async def test_what_answers_for_the_past_is_handed_in() -> None:
-    """Without an application a runtime says so; with that of a server it is there."""
-    settings = Settings(mode="manual", start=START)
-    runtime = Runtime(settings, load("default"), PARTS)
-    runtime.open(KEY)
-    with pytest.raises(RuntimeError, match="was not handed in"):
-        await Control(runtime, SERVED).perform(ORIGIN, "clock", KEY, {"then": 0})
-    box = Box(runtime, make_server(runtime, CONTRACT, lambda: SERVED))
-    assert (await shown(box, "/clock", 0))["now"] == iso(START)
-    await runtime.aclose()

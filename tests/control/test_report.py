@@ -5,13 +5,14 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 from typing import Any
 
 import pytest
 
 from sendbox.app import SERVED
-from sendbox.control.operation import Control, ControlError, Served
+from sendbox.control.operation import ControlError, Served
 from sendbox.control.reports.report import of_failed
 from sendbox.engine.kinds.happened import line_of, teller_of
 from tests.box import KEY, ORIGIN, WORLD, Box, boxed
@@ -210,7 +211,7 @@ async def test_a_service_without_pages_has_json() -> None:
     async with boxed() as box:
         await box.open()
         await box.send()
-        control = Control(box.runtime, bare)
+        control = replace(box.app.control, served=bare)
         shown: dict[str, Any] = await control.perform(ORIGIN, "report", KEY)
         assert [line["text"] for line in shown["story"]["lines"]][1] == "POST /v2/message -> 200 sendMessage"
         with pytest.raises(ControlError, match="legal: json"):

@@ -7,9 +7,7 @@ from typing import Any
 
 import pytest
 
-from sendbox.app import SERVED
 from sendbox.control import routes, stream
-from sendbox.control.operation import Control
 from tests.box import KEY, WORLD, Box, boxed, turns
 from tests.control.streaming import ONE, asked, streaming
 
@@ -145,7 +143,7 @@ async def test_what_the_stream_is_reading_is_not_taken_apart() -> None:
     async with boxed() as box:
         await box.open()
         hosted = box.runtime.worlds[KEY]
-        entries = stream.Events(Control(box.runtime, SERVED), [KEY], most=None, alone=True).pieces()
+        entries = stream.Events(box.app.control, [KEY], most=None, alone=True).pieces()
         assert (await anext(entries)).startswith(b": open\n")
         hosted.world.control("x", {})
         assert (await anext(entries)).startswith(b"event: entry")
@@ -162,7 +160,7 @@ async def test_a_reset_ends_the_entries_of_an_epoch() -> None:
     async with boxed() as box:
         await box.open()
         hosted = box.runtime.worlds[KEY]
-        entries = stream.Events(Control(box.runtime, SERVED), [KEY], most=None, alone=True).pieces()
+        entries = stream.Events(box.app.control, [KEY], most=None, alone=True).pieces()
         await anext(entries)
         for _ in range(3):
             hosted.world.control("x", {})

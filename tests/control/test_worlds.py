@@ -9,8 +9,6 @@ from typing import Any, Final
 import pytest
 
 from sendbox import __version__
-from sendbox.app import SERVED
-from sendbox.control.operation import Control
 from sendbox.engine import ENGINE
 from sendbox.engine.draws import Chooser
 from sendbox.scenario.keys import texts
@@ -103,7 +101,7 @@ async def test_a_carrier_in_this_process_hands_over_a_compiled_scenario() -> Non
     """What is compiled already is taken as it is."""
     async with boxed() as box:
         blueprint = load("late-receipt")
-        await Control(box.runtime, SERVED).perform(ORIGIN, "open_world", None, {"id": KEY, "scenario": blueprint})
+        await box.app.control.perform(ORIGIN, "open_world", None, {"id": KEY, "scenario": blueprint})
         assert box.runtime.worlds[KEY].blueprint is blueprint
 
 

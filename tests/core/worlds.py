@@ -7,7 +7,6 @@ from typing import Any, Final
 
 import orjson
 
-from sendbox.app import PARTS
 from sendbox.engine.bounds import END
 from sendbox.engine.commands.command import Restore
 from sendbox.engine.delivery.batches import Delivery, Target, body_of, listed
@@ -17,6 +16,7 @@ from sendbox.engine.journal import CODE, Journal
 from sendbox.engine.rules.rule import When
 from sendbox.engine.texts import Pattern
 from sendbox.engine.world import World
+from sendbox.interfaces import PARTS
 from sendbox.services.account.account import Account
 from sendbox.services.account.keys import Key
 from sendbox.services.messaging.messaging import Messaging

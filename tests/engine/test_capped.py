@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from sendbox.app import PARTS
 from sendbox.engine.expect.verdict import lines
 from sendbox.engine.journal import CODE, Capped, Forgotten
 from sendbox.engine.keeping.forgetting import Forgetting
 from sendbox.engine.world import World
+from sendbox.interfaces import PARTS
 from tests.core.observed import digest, entry_view, verdict
 from tests.core.worlds import START, advance, send_one
 from tests.scenarios import make_blueprint

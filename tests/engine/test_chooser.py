@@ -14,7 +14,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sendbox
-from sendbox.app import PARTS
 from sendbox.engine.draws import Chooser, Draw, derive, seed_bytes
 from sendbox.engine.plan import (
     NO_PLAN,
@@ -31,6 +30,7 @@ from sendbox.engine.plan import (
     Value,
 )
 from sendbox.engine.world import World
+from sendbox.interfaces import PARTS
 from sendbox.services.messaging.rules.rules import Path as Way
 from sendbox.services.verify.verify import Verify
 from tests.core.worlds import HOUR, START, advance, path, send_one

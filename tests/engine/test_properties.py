@@ -14,13 +14,13 @@ from typing import Any, Final
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sendbox.app import PARTS
 from sendbox.engine.blueprint import Blueprint
 from sendbox.engine.delivery.batches import Delivery
 from sendbox.engine.durations import Rate, Span
 from sendbox.engine.rules.rule import When
 from sendbox.engine.texts import Pattern
 from sendbox.engine.world import World
+from sendbox.interfaces import PARTS
 from sendbox.services.account.account import Account, AccountSpec
 from sendbox.services.assume import Assume, PromotionalHours
 from sendbox.services.messaging.channels import LEGAL, IllegalTransition

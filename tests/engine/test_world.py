@@ -14,13 +14,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sendbox.app import PARTS
 from sendbox.engine.blueprint import TimelineEntry
 from sendbox.engine.bounds import END
 from sendbox.engine.delivery.injection import FakedTry
 from sendbox.engine.rules.rule import When
 from sendbox.engine.texts import Pattern
 from sendbox.engine.world import World
+from sendbox.interfaces import PARTS
 from sendbox.services.account.account import Account, AccountSpec
 from sendbox.services.advice import UNKNOWN_FIELD, advise
 from sendbox.services.messaging.messaging import Messaging

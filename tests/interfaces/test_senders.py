@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from sendbox.app import PARTS
 from sendbox.engine.world import World
+from sendbox.interfaces import PARTS
 from sendbox.services.account.account import Account, AccountSpec
 from sendbox.services.assume import Assume
 from sendbox.services.messaging.http.advising import unregistered
@@ -48,10 +48,8 @@ def test_a59_unregistered_senders(
 def test_a59_where_the_sender_stands_and_where_the_flow_goes_on() -> None:
     """The path is that of the step's own sender or of the root's; a step that is rejected says what comes next."""
     world = World("test-senders", make_blueprint(account=AccountSpec(senders=REGISTERED)), start=0, services=PARTS)
-    steps = [Step("richmsg", "Hello", "Other"), Step("sms", "Hello", "Mine")]
-    found = unregistered(
-        world, Account.of(world), [Send([Recipient("420777000101")], steps, path="$[1]", own_senders=0b10)]
-    )
+    steps = [Step("richmsg", "Hello", "Other"), Step("sms", "Hello", "Mine", own_sender=True)]
+    found = unregistered(world, Account.of(world), [Send([Recipient("420777000101")], steps, path="$[1]")])
     assert [(advice.path, advice.message.partition("; ")[2]) for advice in found] == [
         ("$[1].sender", "the step will be rejected, and the flow goes on with sms"),
         ("$[1].flow[1].sms.sender", TAKEN),

@@ -13,7 +13,7 @@ from typing import Any
 import httpx
 import pytest
 
-from sendbox.app import PARTS, make_app
+from sendbox.assembly import make_app
 from sendbox.contract.validators import Contract
 from sendbox.page import lines
 from sendbox.page.answers import FOLDER, TYPES, assets
@@ -50,8 +50,8 @@ class Sandbox:
 
 @asynccontextmanager
 async def serving(**settings: Any) -> AsyncIterator[Sandbox]:
-    runtime = Runtime(Settings(mode="manual", start=1_772_355_600_000, **settings), load("default"), PARTS)
-    transport = httpx.ASGITransport(make_app(runtime, Contract()))
+    app = make_app(Settings(mode="manual", start=1_772_355_600_000, **settings), load("default"), Contract())
+    transport, runtime = httpx.ASGITransport(app), app.runtime
     async with httpx.AsyncClient(transport=transport, base_url="http://box:7357") as client:
         yield Sandbox(client, runtime)
     await runtime.aclose()

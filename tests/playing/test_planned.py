@@ -294,7 +294,7 @@ def signed_up(plan: Plan) -> int:
 
 
 def _parts() -> Any:
-    from sendbox.app import PARTS
+    from sendbox.interfaces import PARTS
 
     return PARTS
 

@@ -6,6 +6,7 @@ import asyncio
 from typing import Any
 
 import pytest
+from starlette.types import Receive, Scope, Send
 
 from sendbox.engine.durations import DAY
 from sendbox.engine.traffic import Traffic
@@ -14,6 +15,7 @@ from sendbox.playing.objects import objects
 from sendbox.playing.player import START, aplay
 from sendbox.playing.text import text
 from sendbox.scenario.model import ScenarioError
+from sendbox.server.application import Application
 from tests.scenarios import make_blueprint
 
 PHONE = "420777000101"
@@ -267,10 +269,10 @@ Answering = Any
 def faulty(monkeypatch: pytest.MonkeyPatch, answer: Answering) -> Any:
     """What comes of a request whose application is another one."""
 
-    def app(*_: object) -> Answering:
-        return answer
+    async def serve(_app: Application, scope: Scope, receive: Receive, send: Send) -> None:
+        await answer(scope, receive, send)
 
-    monkeypatch.setattr("sendbox.app.make_app", app)
+    monkeypatch.setattr(Application, "__call__", serve)
     monkeypatch.setattr(steps, "PATIENCE", 0.01)
     return play(scenario({"at": 0, "request": SEND, "expect": {"status": "none"}}))
 

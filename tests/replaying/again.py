@@ -14,7 +14,6 @@ import httpx
 
 from sendbox.app import SERVED
 from sendbox.control.export.record import Recorded, compare, read
-from sendbox.control.operation import Control
 from sendbox.control.replaying import Replay
 from sendbox.fixture import SandboxServer
 from sendbox.language import LANGUAGE
@@ -50,7 +49,7 @@ def _again(server: SandboxServer, client: httpx.Client, text: str) -> dict[str, 
 async def _made(server: SandboxServer, recorded: Recorded) -> tuple[int | None, str]:
     """Makes the world under its id; answers the first entry that differs, and the digest."""
     runtime = server.runtime
-    replay = Replay(Control(runtime, SERVED), recorded.commands, recorded.ends)
+    replay = Replay(server.app.control, recorded.commands, recorded.ends)
     world = replay.finish()
     world.clock.rebase(runtime.reading())
     hosted = replay.hosted

@@ -141,7 +141,7 @@ async def test_a_message_that_is_answered_at_once_is_a_use() -> None:
             "headers": [(b"host", b"box:7357"), (b"x-api-key", KEY.encode())],
         }
         message = b'{"body": "Hi", "to": [{"phone_number": "420777000101"}]}'
-        assert box.app.quick(scope, message) is not None
+        assert box.app.answer_at_once(scope, message) is not None
         reading.passes(HOUR - 1)
         look(box)
         assert KEY in box.runtime.worlds

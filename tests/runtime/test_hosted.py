@@ -6,8 +6,8 @@ import asyncio
 
 import pytest
 
-from sendbox.app import PARTS
 from sendbox.engine.world import World
+from sendbox.interfaces import PARTS
 from sendbox.runtime.slot import Hosted, Slice
 from tests.scenarios import make_blueprint
 

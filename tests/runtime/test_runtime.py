@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from freezegun import freeze_time
 
-from sendbox.app import PARTS
+from sendbox.assembly import make_app
 from sendbox.engine.clock import Goal
 from sendbox.engine.kinds.masking import masked
 from sendbox.runtime.host import Line
@@ -22,14 +22,14 @@ from sendbox.services.account.account import Account
 from sendbox.services.account.keys import Key
 from sendbox.services.messaging.messaging import Messaging
 from sendbox.settings import Settings
-from tests.box import KEY, START, WORLD, boxed, turns
+from tests.box import CONTRACT, KEY, START, WORLD, boxed, turns
 from tests.scenarios import load
 
 pytestmark = pytest.mark.asyncio
 
 
 def runtime(**settings: Any) -> Runtime:
-    return Runtime(Settings(mode="manual", **settings), load("default"), PARTS)
+    return make_app(Settings(mode="manual", **settings), load("default"), CONTRACT).runtime
 
 
 # --- which key opens a world ------------------------------------------------------------------------------------------

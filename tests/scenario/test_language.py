@@ -6,8 +6,8 @@ from typing import Any, Final
 
 import pytest
 
-from sendbox.app import PARTS
 from sendbox.engine.rules.rule import Rule
+from sendbox.interfaces import PARTS
 from sendbox.language import LANGUAGE, language
 from sendbox.scenario.keys.timeline import Happening
 from sendbox.scenario.language import SETTINGS

@@ -8,12 +8,12 @@ from typing import Any, Final
 import pytest
 from msgspec.structs import replace
 
-from sendbox.app import PARTS
 from sendbox.engine.blueprint import Blueprint
 from sendbox.engine.expect.expectation import Expectation
 from sendbox.engine.expect.verdict import lines
 from sendbox.engine.traffic import Traffic
 from sendbox.engine.world import World
+from sendbox.interfaces import PARTS
 from sendbox.playing import Played, play
 from sendbox.playing.player import START
 from sendbox.scenario import library

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from sendbox.app import PARTS
 from sendbox.engine.durations import Span
 from sendbox.engine.rules.rule import When
 from sendbox.engine.texts import Pattern
 from sendbox.engine.world import World
+from sendbox.interfaces import PARTS
 from sendbox.services.messaging.messaging import Messaging
 from sendbox.services.partner.partner import Partner
 from sendbox.services.partner.rules import BusinessSpec, NumberSpec, PartnerSpec, ReviewRule, SignupRule

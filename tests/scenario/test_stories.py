@@ -6,8 +6,8 @@ from typing import Final
 
 import pytest
 
-from sendbox.app import PARTS
 from sendbox.engine.world import World
+from sendbox.interfaces import PARTS
 from sendbox.scenario import library
 from sendbox.services.account.account import Account
 from sendbox.services.messaging.messaging import Messaging

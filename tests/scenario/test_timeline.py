@@ -6,10 +6,10 @@ from typing import Any, Final
 
 import pytest
 
-from sendbox.app import PARTS
 from sendbox.engine.durations import Span
 from sendbox.engine.texts import Fake, Text
 from sendbox.engine.world import World
+from sendbox.interfaces import PARTS
 from sendbox.scenario.keys.texts import LOCALE
 from sendbox.scenario.shape import schema
 from sendbox.services.account.account import Account

@@ -12,13 +12,13 @@ from typing import Any, Final
 
 import pytest
 
-from sendbox.app import PARTS
 from sendbox.engine.durations import DAY
 from sendbox.engine.faults.calls import Call
 from sendbox.engine.plan import Option
 from sendbox.engine.rules.conditions import Case
 from sendbox.engine.rules.rule import differences
 from sendbox.engine.world import World
+from sendbox.interfaces import PARTS
 from sendbox.language import LANGUAGE
 from sendbox.scenario.model import ScenarioError
 from sendbox.scenario.shape import schema

@@ -9,11 +9,12 @@ from typing import Any
 
 import pytest
 
-from sendbox.app import PARTS, SERVED, make_app
+from sendbox.app import SERVED
+from sendbox.assembly import make_app
 from sendbox.contract import validators
 from sendbox.contract.validators import Contract
+from sendbox.engine.blueprint import Blueprint
 from sendbox.engine.kinds.masking import masked
-from sendbox.runtime.worlds import Runtime
 from sendbox.server.gateway import Emulated
 from sendbox.server.origin import read_body
 from sendbox.services.http.desk import Desk
@@ -28,6 +29,10 @@ DENIED = "User is not authorized to access this resource with an explicit deny"
 MESSAGE = {"body": "Hello", "to": [{"phone_number": "420777000101"}]}
 JSON = b'{"body":"Hello","to":[{"phone_number":"420777000101"}]}'
 FORM = {"content-type": "application/x-www-form-urlencoded"}
+
+
+def _empty() -> Blueprint:
+    return load({"sendbox": 1})
 
 
 # --- errors in the shape of their interface ---------------------------------------------------------------------------
@@ -128,7 +133,7 @@ async def test_s7_1_an_unexpected_error_is_500(caplog: pytest.LogCaptureFixture)
     async with boxed() as box:
         runtime = box.runtime
         route = next(each for each in SERVED.routes if each.path == "/v2/message")
-        table = Emulated(runtime, Desk(Contract(), [_with(route, broken)], ()))
+        table = Emulated(runtime, Desk(Contract(), [_with(route, broken)], ()), _empty)
         box.app = table.handle
         with caplog.at_level(logging.ERROR, "sendbox"):
             answer = await box.post("/v2/message", MESSAGE, x_api_key=KEY)
@@ -149,13 +154,13 @@ async def test_answers_are_held_against_the_contract() -> None:
     async with boxed() as box:
         route = next(each for each in SERVED.routes if each.path == "/v2/message")
         wrong = _with(route, lambda exchange: Reply(200, b'{"request_id": 5}'))
-        box.app = Emulated(box.runtime, Desk(Contract(), [wrong], ())).handle
+        box.app = Emulated(box.runtime, Desk(Contract(), [wrong], ()), _empty).handle
         await box.post("/v2/message", MESSAGE, x_api_key=KEY)
         (violation,) = box.runtime.violations
         assert violation.startswith("sendMessage answered b'{\"request_id\": 5}': ")
         box.runtime.violations.clear()
         undeclared = _with(route, lambda exchange: Reply(599, b"not JSON"))
-        box.app = Emulated(box.runtime, Desk(Contract(), [undeclared], ())).handle
+        box.app = Emulated(box.runtime, Desk(Contract(), [undeclared], ()), _empty).handle
         await box.post("/v2/message", MESSAGE, x_api_key=KEY)
         assert box.runtime.violations == []
 
@@ -271,10 +276,9 @@ async def test_a_late_request_cannot_write_into_a_world_that_ended(end: str) -> 
 async def test_the_first_refusal_imports_nothing_on_the_loop() -> None:
     """What explains a refusal is loaded on another thread, once; the answer is the same as ever."""
     validators._engine_class.cache_clear()
-    runtime = Runtime(Settings(mode="manual", public_url=None), load("default"), PARTS)
-    box = Box(runtime, make_app(runtime, Contract(deferred=True)))
+    box = Box(make_app(Settings(mode="manual", public_url=None), load("default"), Contract(deferred=True)))
     answers = [await box.post("/v2/message", {"body": "x", "to": []}, x_api_key=KEY) for _ in range(2)]
     assert [answer.status for answer in answers] == [400, 400]
     assert answers[0].json == answers[1].json
     assert len((await box.get(f"{WORLD}/requests")).json["requests"]) == 2
-    await runtime.aclose()
+    await box.runtime.aclose()

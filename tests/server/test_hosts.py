@@ -8,9 +8,8 @@ from collections.abc import AsyncIterator
 import pytest
 import pytest_asyncio
 
-from sendbox.app import PARTS, make_app
+from sendbox.assembly import make_app
 from sendbox.cli.values import hosts_of
-from sendbox.runtime.worlds import Runtime
 from sendbox.server.listener import HttpServer
 from sendbox.settings import Settings
 from tests.box import CONTRACT, KEY, Box
@@ -34,9 +33,9 @@ async def box() -> AsyncIterator[Box]:
     settings = Settings(
         mode="manual", public_url="https://Public.example", hosts=hosts_of("listed.example, bücher.example")
     )
-    runtime = Runtime(settings, load("default"), PARTS)
-    yield Box(runtime, make_app(runtime, CONTRACT))
-    await runtime.aclose()
+    app = make_app(settings, load("default"), CONTRACT)
+    yield Box(app)
+    await app.runtime.aclose()
 
 
 @pytest.mark.parametrize(

@@ -57,7 +57,7 @@ async def test_a_refusal_of_a_foreign_host_does_so_too() -> None:
             "type": "http", "method": "POST", "path": "/v2/message", "query_string": b"", "scheme": "http",
             "http_version": "1.1", "headers": headers,
         }  # fmt: skip
-        quick = box.app.quick(scope, b'{"body": "Hi", "to": [{"phone_number": "420777000101"}]}')
+        quick = box.app.answer_at_once(scope, b'{"body": "Hi", "to": [{"phone_number": "420777000101"}]}')
         assert quick is not None
         assert [value for name, value in quick.headers if name == b"sendbox-instance"] == [
             box.runtime.instance.encode()

@@ -90,7 +90,7 @@ class Connection:
         config = uvicorn.Config(hello, lifespan="off", log_config=None, timeout_keep_alive=KEEP_ALIVE)
         config.load()
         state = uvicorn.server.ServerState()
-        self.protocol = Protocol(None, None, config=config, server_state=state, app_state={}, _loop=self.clock)
+        self.protocol = Protocol(None, config=config, server_state=state, app_state={}, _loop=self.clock)
         self.wire = Wire()
         self.protocol.connection_made(self.wire)
 

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 
-from sendbox.app import PARTS, SERVED, make_app
+from sendbox.app import SERVED
+from sendbox.assembly import make_app
 from sendbox.cli.outcome import NO, USAGE, Failure, json_of
 from sendbox.contract.validators import Contract
 from sendbox.engine.clock import Goal
@@ -24,7 +25,6 @@ from sendbox.engine.kinds.narration import Names, Teller
 from sendbox.engine.kinds.rows import Observer
 from sendbox.runtime.policy import Outcome
 from sendbox.runtime.slot import Conflict
-from sendbox.runtime.worlds import Runtime
 from sendbox.server.asgi import AsgiCall
 from sendbox.server.loop import new_loop
 from sendbox.services.account.account import Account
@@ -103,7 +103,8 @@ async def _run(blueprint: Blueprint, request: Any, operation: str | None, verify
     async def content(_call: Any) -> Outcome:
         return Outcome(200, None)
 
-    runtime = Runtime(Settings(public_url="http://sandbox"), blueprint, PARTS)
+    app = make_app(Settings(public_url="http://sandbox"), blueprint, Contract(), SERVED)
+    runtime = app.runtime
     try:
         hosted = runtime.open(WORLD, mode="manual")
         runtime.deliver_to(hosted, content)
@@ -112,7 +113,7 @@ async def _run(blueprint: Blueprint, request: Any, operation: str | None, verify
             _validate(hosted, verify)
         else:
             named = operation or ("sendMessages" if isinstance(request, list) else "sendMessage")
-            await _post(make_app(runtime, Contract()), CALLS[named].path, orjson.dumps(request))
+            await _post(app, CALLS[named].path, orjson.dumps(request))
             record = _record(hosted)
         world = hosted.world
         before = [

@@ -10,24 +10,26 @@ import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sendbox import __version__
-from sendbox.app import SERVED, make_app
+from sendbox.app import SERVED
+from sendbox.assembly import make_app
 from sendbox.cli import address
 from sendbox.cli.outcome import CANNOT, NO, OK, Failure, content, one_line
 from sendbox.contract.validators import Contract
 from sendbox.control.beside.leaning import lines as told
 from sendbox.control.export.record import Comparison, Recorded, Unreadable, compare
 from sendbox.control.export.record import read as read_record
-from sendbox.control.operation import Control, Served
 from sendbox.control.replaying import Diverged, Replay
 from sendbox.engine import ENGINE
 from sendbox.engine.answer import plain
 from sendbox.engine.commands.command import Open
-from sendbox.runtime.worlds import Runtime
 from sendbox.server.loop import new_loop
 from sendbox.settings import Settings
+
+if TYPE_CHECKING:
+    from sendbox.control.operation import Control, Served
 
 
 def replay(file: Path, served: Served | None = None) -> tuple[list[str], int]:
@@ -54,19 +56,17 @@ async def made(recorded: Recorded, served: Served) -> AsyncIterator[tuple[Contro
     """Makes the world of a record again in this process; with why the replay ended early, None where it did not."""
     opening: Any = recorded.commands[0][1]
     assert isinstance(opening, Open)
-    runtime = Runtime(Settings(mode="manual"), opening.blueprint, served.parts)
+    app = make_app(Settings(mode="manual"), opening.blueprint, Contract(*served.schemas), served)
     try:
-        make_app(runtime, Contract(*served.schemas), served)
-        control = Control(runtime, served)
-        replayed = Replay(control, recorded.commands, recorded.ends)
+        replayed = Replay(app.control, recorded.commands, recorded.ends)
         stopped = None
         try:
             replayed.finish()
         except Diverged as diverged:
             stopped = str(diverged)
-        yield control, replayed, stopped
+        yield app.control, replayed, stopped
     finally:
-        await runtime.aclose()
+        await app.runtime.aclose()
 
 
 async def _replay(recorded: Recorded, served: Served) -> tuple[list[str], int]:

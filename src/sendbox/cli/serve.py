@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from sendbox.engine.blueprint import Blueprint
     from sendbox.engine.clock import Mode
     from sendbox.runtime.worlds import Runtime
+    from sendbox.server.application import Application
 
 #: The path of the authority of `--tls self`, over plain HTTP: its client cannot check a certificate yet.
 CA_PATH: Final = "/_sandbox/ca.pem"
@@ -96,14 +97,38 @@ class Served:
 
 
 @contextlib.asynccontextmanager
-async def serving(options: Options, log: Callable[[Line], None] = lambda line: None) -> AsyncIterator[Served]:
-    """A sandbox that listens until the context ends. Raises `Failure`. `log` gets a line for each remark."""
-    from sendbox.contract.validators import Contract
-    from sendbox.runtime.worlds import Runtime
-    from sendbox.server.listener import CannotListen, HttpServer
-    from sendbox.start import PARTS, make_server
+async def serving(
+    options: Options, log: Callable[[Line], None] = lambda line: None, dropped: Callable[[], int] = lambda: 0
+) -> AsyncIterator[Served]:
+    """A sandbox that listens until the context ends. Raises `Failure`.
 
-    settings = options.settings
+    `log` gets a line for each remark; `dropped` is how many of them could not be written.
+    """
+    from sendbox.assembly import make_app
+    from sendbox.contract.validators import Contract
+
+    blueprint, watched = _read(options, log)
+    async with contextlib.AsyncExitStack() as closing:
+        tls, authority = options.tls, None
+        if options.tls_self:
+            tls, authority = _self_signed(options, closing)
+        try:
+            app = make_app(options.settings, blueprint, Contract(deferred=True), tells=log, dropped=dropped)
+        except ValueError as error:
+            raise Failure(CANNOT, options.blamed(str(error), "callback_ca")) from None
+        closing.push_async_callback(app.runtime.aclose)
+        served = await _listen(options, app, tls, authority, closing)
+        if options.watch:
+            from sendbox.cli.watch import Watcher
+
+            watcher = Watcher(lambda: scenario(options), watched, blueprint, app.runtime, log)
+            closing.callback(watcher.stop)
+            watcher.start()
+        yield served
+
+
+def _read(options: Options, log: Callable[[Line], None]) -> tuple[Blueprint, list[Path]]:
+    """The scenario that worlds open with, and its files if they are watched. Raises `Failure`."""
     watched: list[Path] = []
     with contextlib.ExitStack() as reading:
         if options.watch:
@@ -118,65 +143,52 @@ async def serving(options: Options, log: Callable[[Line], None] = lambda line: N
         raise Failure(USAGE, wrong[-1], tuple(wrong[:-1]))
     for name in unused:
         log(Line(f"{name} is not a setting of Sendbox, and is ignored", level="warning"))
-    names = settings.names
+    names = options.settings.names
     if options.watch and not any(Path(name).is_file() for name in names):
         message = f"{names[0]} is a scenario of the library, which does not change; give a file"
         raise Failure(USAGE, options.blamed(message, "watch"))
-    async with contextlib.AsyncExitStack() as closing:
-        tls, authority = options.tls, None
-        if options.tls_self:
-            tls, authority = _self_signed(options, closing)
-        try:
-            runtime = Runtime(settings, blueprint, PARTS)
-        except ValueError as error:
-            raise Failure(CANNOT, options.blamed(str(error), "callback_ca")) from None
-        runtime.tells = log
-        closing.push_async_callback(runtime.aclose)
-        listening: tuple[str, ...] = ("host", "port")
-        app = make_server(runtime, Contract(deferred=True), _served)
-        server = HttpServer(app, bind(settings.host), settings.port, ssl=tls)
-        closing.push_async_callback(server.stop)
-        try:
-            port = await server.start()
-            runtime.senders.serves_at(port)
-            host = callable_host(settings.host)
-            served = Served(runtime, port, f"{'http' if tls is None else 'https'}://{host}:{port}")
-            if settings.public_url:
-                served.origin = settings.public_url.rstrip("/")
-            if authority is not None:
-                ca_port = options.ca_port
-                if ca_port is None:
-                    ca_port = settings.port + 1 if 0 < settings.port < 65535 else 0
-                listening = ("host", "ca_port")
-                second = HttpServer(_authority(authority), bind(settings.host), ca_port)
-                closing.push_async_callback(second.stop)
-                served.ca_url = f"http://{host}:{await second.start()}{CA_PATH}"
-        except CannotListen as error:
-            if error.errno is None:  # not of a socket
-                listening = ("tls_cert", "tls_key")
-            raise Failure(CANNOT, options.blamed(error.strerror or str(error), *listening)) from None
-        if options.watch:
-            from sendbox.cli.watch import Watcher
-
-            watcher = Watcher(lambda: scenario(options), watched, blueprint, runtime, log)
-            closing.callback(watcher.stop)
-            watcher.start()
-        yield served
+    return blueprint, watched
 
 
-def _served() -> Any:
-    """All that is served, once more than a message is asked for."""
-    from sendbox.app import SERVED
+async def _listen(
+    options: Options,
+    app: Application,
+    tls: tuple[str, str] | None,
+    authority: bytes | None,
+    closing: contextlib.AsyncExitStack,
+) -> Served:
+    """Serves an application, and the certificate of an authority, until `closing` ends. Raises `Failure`."""
+    from sendbox.server.listener import CannotListen, HttpServer
 
-    return SERVED
+    settings, listening = options.settings, ("host", "port")
+    host = callable_host(settings.host)
+    server = HttpServer(app, bind(settings.host), settings.port, ssl=tls)
+    closing.push_async_callback(server.stop)
+    try:
+        port = await server.start()
+        app.runtime.senders.serves_at(port)
+        origin = f"{'http' if tls is None else 'https'}://{host}:{port}"
+        served = Served(app.runtime, port, settings.public_url.rstrip("/") if settings.public_url else origin)
+        if authority is not None:
+            ca_port = options.ca_port
+            if ca_port is None:
+                ca_port = settings.port + 1 if 0 < settings.port < 65535 else 0
+            listening = ("host", "ca_port")
+            second = HttpServer(_authority(authority), bind(settings.host), ca_port)
+            closing.push_async_callback(second.stop)
+            served.ca_url = f"http://{host}:{await second.start()}{CA_PATH}"
+    except CannotListen as error:
+        if error.errno is None:  # not of a socket
+            listening = ("tls_cert", "tls_key")
+        raise Failure(CANNOT, options.blamed(error.strerror or str(error), *listening)) from None
+    return served
 
 
 async def serve(
     options: Options, stop: asyncio.Event, say: Callable[[str], None], log: Log, *, shown: bool = True
 ) -> None:
     """Serves until `stop` is set; `say` gets the banner once the port listens, in one line unless `shown` to people."""
-    async with serving(options, log.line) as served:
-        served.runtime.dropped = lambda: log.dropped
+    async with serving(options, log.line, lambda: log.dropped) as served:
         say(banner(options, served) if shown and not options.quiet else start_line(options, served))
         await stop.wait()
         log.line(Line(f"Sendbox stops at {served.origin}; open worlds: {len(served.runtime.worlds)}"))

@@ -49,21 +49,20 @@ def comparison(calls: Sequence[Recorded], blueprint: Blueprint, *, values: bool 
 
 
 async def _comparison(calls: Sequence[Recorded], blueprint: Blueprint, *, values: bool) -> list[Compared]:
-    from sendbox.app import SERVED, make_app
+    from sendbox.app import SERVED
+    from sendbox.assembly import make_app
     from sendbox.contract.validators import Contract
     from sendbox.control.catalog import catalog
     from sendbox.playing.player import ORIGIN
-    from sendbox.runtime.worlds import Runtime
     from sendbox.settings import Settings
 
     contract = Contract(*SERVED.schemas)
-    runtime = Runtime(Settings(mode="manual", public_url=ORIGIN), blueprint, SERVED.parts)
+    app = make_app(Settings(mode="manual", public_url=ORIGIN), blueprint, contract, SERVED)
     try:
-        app = make_app(runtime, contract, SERVED)
         everything = catalog(SERVED)
 
         async def differences(under: Blueprint, number: int) -> tuple[list[Made], Differences]:
-            outcomes = await Run(runtime, app, everything, calls, under, number).made()
+            outcomes = await Run(app, everything, calls, under, number).made()
             return outcomes, _differences(calls, outcomes, contract, values=values)
 
         outcomes, differing = await differences(blueprint, 0)
@@ -85,7 +84,7 @@ async def _comparison(calls: Sequence[Recorded], blueprint: Blueprint, *, values
                     for sign in before.keys() - left[place].keys():
                         agreeing.setdefault((place, sign), []).append(other)
     finally:
-        await runtime.aclose()
+        await app.runtime.aclose()
     return [
         Compared(
             call,

@@ -28,7 +28,8 @@ if TYPE_CHECKING:
     from sendbox.engine.blueprint import Blueprint
     from sendbox.engine.coverage import Catalog
     from sendbox.runtime.policy import HttpCall
-    from sendbox.runtime.worlds import Hosted, Runtime
+    from sendbox.runtime.worlds import Hosted
+    from sendbox.server.application import Application
     from sendbox.services.http.exchange import Route
     from sendbox.services.http.paths import Paths
 
@@ -62,9 +63,9 @@ class Run:
     """One run of all calls under one scenario; `number` tells its worlds from those of other runs."""
 
     def __init__(
-        self, runtime: Runtime, app: Any, catalog: Catalog, calls: Sequence[Recorded], blueprint: Blueprint, number: int
+        self, app: Application, catalog: Catalog, calls: Sequence[Recorded], blueprint: Blueprint, number: int
     ) -> None:
-        self._runtime = runtime
+        self._runtime = runtime = app.runtime
         self._app = app
         self._catalog = catalog
         self._calls = calls
@@ -73,7 +74,7 @@ class Run:
         #: where the journal has each call, by its number
         self._entries: dict[int, str] = {}
         self._worlds: dict[str, Hosted] = {}
-        for position, key in enumerate(accepted(calls, runtime.desk.paths), 1):
+        for position, key in enumerate(accepted(calls, app.desk.paths), 1):
             hosted = runtime.open(
                 f"test-compare-{number}-{position}",
                 blueprint=blueprint,
@@ -98,7 +99,7 @@ class Run:
         url = self._replaced(call.url)
         given_out = url != call.url and url.startswith(ORIGIN)
         path = urlsplit(url).path
-        place = Place(path, None) if given_out else find(self._runtime.desk.paths, call.method, path)
+        place = Place(path, None) if given_out else find(self._app.desk.paths, call.method, path)
         if place is None or (place.route is None and call.method == "OPTIONS"):
             return Made(None, why="it is not a call of an interface")
         if call.incomplete:

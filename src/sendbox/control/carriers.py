@@ -90,7 +90,7 @@ class InProcess(Carrier):
         if scenario is None or isinstance(scenario, Blueprint):
             return scenario
         try:
-            language: Language = self._control.runtime.language
+            language: Language = self._control.served.language
             return language.load(scenario, env=os.environ)
         except ScenarioError as error:
             raise unreadable(error) from None

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from sendbox.runtime.worlds import Runtime
     from sendbox.scenario.language import Language
     from sendbox.scenario.model import ScenarioError
+    from sendbox.server.application import Application
     from sendbox.services.http.exchange import Route
     from sendbox.services.http.interfaces import Interface, Link, Upload
     from sendbox.services.http.openapi import Webhook
@@ -117,6 +118,8 @@ class Call:
 Function = Callable[..., Awaitable[Any]]
 #: What an act needs before it can be done at once: (call, arguments) to the arguments that it is done with.
 Prepare = Callable[["Call", Mapping[str, Any]], Awaitable[Mapping[str, Any]]]
+#: The answer of an operation for the past of its world: (call, its row, its arguments, the place).
+Past = Callable[["Call", "Operation", Mapping[str, Any], Any], Awaitable[Any]]
 #: An answer as lines for people.
 Words = Callable[[dict[str, Any]], list[str]]
 
@@ -305,10 +308,16 @@ class Served:
 
 @dataclass(frozen=True, slots=True)
 class Control:
-    """The operations over one runtime."""
+    """The operations over one application. `past` answers what reads a world for a place that the world has passed."""
 
-    runtime: Runtime
+    app: Application
     served: Served
+    past: Past
+
+    @property
+    def runtime(self) -> Runtime:
+        """The worlds of the application."""
+        return self.app.runtime
 
     async def perform(
         self, origin: str, name: str, world_id: str | None = None, arguments: Mapping[str, Any] = _NONE
@@ -341,7 +350,7 @@ class Control:
             try:
                 values = row.convert(arguments)
                 if then is not None:
-                    return await self.runtime.past(call, row, values, then)
+                    return await self.past(call, row, values, then)
                 return await (self._act(call, row, values) if row.act else row.function(call, **values))
             finally:
                 hosted.controls -= 1

@@ -76,7 +76,7 @@ class Replay:
         control, world = self._control, self.world
         match command:
             case Call():
-                desk = control.runtime.desk
+                desk = control.app.desk
                 if not desk.takes(command.path):
                     raise Diverged(f"a call at {iso(stamp.at)}: {command.path} is at no interface")
                 if command.key not in account_of(world).keys:

@@ -40,12 +40,12 @@ PIECE = 50
 
 
 def control_routes(control: Control) -> list[Route]:
-    """All operations as routes."""
+    """All operations as routes below `PREFIX`."""
     routes = [
-        Route(PREFIX + row.path, partial(_perform, control, row), methods=[row.method], name=row.name)
+        Route(row.path, partial(_perform, control, row), methods=[row.method], name=row.name)
         for row in (*control.served.operations, *STREAMED)
     ]
-    routes.append(Route(PREFIX + "/openapi.json", partial(_openapi, control), methods=["GET"], name="control_openapi"))
+    routes.append(Route("/openapi.json", partial(_openapi, control), methods=["GET"], name="control_openapi"))
     return routes
 
 

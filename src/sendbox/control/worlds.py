@@ -31,12 +31,13 @@ from sendbox.engine.bounds import FASTEST, SLOWEST
 from sendbox.engine.durations import iso, shown
 from sendbox.engine.kinds.shapes import Cursor
 from sendbox.engine.texts import Pattern
-from sendbox.runtime.worlds import MEMORY_FULL, Hosted, Runtime, Slice
+from sendbox.runtime.worlds import MEMORY_FULL, Hosted, Slice
 from sendbox.scenario.keys.texts import invents
 from sendbox.scenario.model import ScenarioError
 from sendbox.services.ports import account_of
 
 if TYPE_CHECKING:
+    from sendbox.control.operation import Control
     from sendbox.engine.commands.command import Open
     from sendbox.scenario.language import Language
 
@@ -103,7 +104,7 @@ def clock_view(hosted: Hosted) -> Clock:
     )
 
 
-async def read_scenario(runtime: Runtime, source: Any) -> Blueprint:
+async def read_scenario(control: Control, source: Any) -> Blueprint:
     """A scenario by library name, YAML text or object, or a list. Raises `ControlError` 422 with every problem.
 
     A long one, and one for which texts must be invented, is compiled off the loop, one at a time.
@@ -117,13 +118,13 @@ async def read_scenario(runtime: Runtime, source: Any) -> Blueprint:
 
     def compiled() -> Blueprint:
         try:
-            blueprint: Blueprint = runtime.language.load(source, paths=False, sent=True)
+            blueprint: Blueprint = control.served.language.load(source, paths=False, sent=True)
             return blueprint
         except ScenarioError as error:  # to say every problem takes as long as to find it
             raise unreadable(error) from None
 
     if bounds.large(source) or invents(source):
-        return await runtime.builder.build(compiled)
+        return await control.runtime.builder.build(compiled)
     return compiled()
 
 
@@ -306,7 +307,7 @@ async def _settings(
         if isinstance(text, str) and len(text) > LONGEST_SEED:
             legal = f"at most {LONGEST_SEED}"
             raise ControlError(400, "bad_argument", f"{name}: {len(text)} characters are too many; legal: {legal}")
-    blueprint = None if scenario is None else await read_scenario(call.runtime, scenario)
+    blueprint = None if scenario is None else await read_scenario(call.control, scenario)
     return {"blueprint": blueprint, "seed": seed, "salt": salt, **clock_settings(clock or {})}
 
 
@@ -476,7 +477,7 @@ async def _compiled(call: Call, arguments: Mapping[str, Any]) -> Mapping[str, An
         raw = name
     elif isinstance(raw, dict) and set(raw) == {"name"} and "sendbox" not in raw:
         raw = raw["name"]
-    compiled = await read_scenario(call.runtime, raw)
+    compiled = await read_scenario(call.control, raw)
     await call.runtime.steady(call.here)
     return {**arguments, "raw": compiled, "name": None}
 
@@ -496,7 +497,7 @@ async def load_scenario(call: Call, raw: ScenarioGiven = None, name: str | None 
     hosted = call.here
     blueprint = call.runtime.watch.loads(hosted, raw)
     call.runtime.not_advancing(hosted)
-    differs = blueprint_differences(call.runtime.language, hosted.blueprint, blueprint)
+    differs = blueprint_differences(call.served.language, hosted.blueprint, blueprint)
     hosted.next_blueprint = blueprint
     hosted.world.control("scenario", {"name": blueprint.name, "source": blueprint.source})
     world = hosted.world
@@ -536,7 +537,7 @@ def _rule(call: Call, raw: Mapping[str, Any], of: tuple[str, str, Any]) -> Any:
     name, country, assume = of
     fields = {field: value for field, value in raw.items() if field != "in"}
     try:
-        return call.runtime.language.compile_rule(name, fields, country=country, assume=assume)
+        return call.served.language.compile_rule(name, fields, country=country, assume=assume)
     except ScenarioError as error:
         raise unreadable(error, "bad_rule") from None
 

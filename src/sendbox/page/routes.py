@@ -5,14 +5,13 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Final
 
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import Response
 from starlette.routing import Route
 
 from sendbox.control.answers import addresses
 from sendbox.control.routes import PREFIX, json_answer, origin_of
 from sendbox.page import answers, lines
 from sendbox.page.answers import assets
-from sendbox.page.signup import signup_routes
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -24,7 +23,7 @@ KEPT: Final = {"cache-control": "public, max-age=31536000, immutable", "x-conten
 
 
 def page_routes(control: Control) -> list[Route]:
-    """The routes of the page."""
+    """The routes of the page below `PREFIX`."""
 
     async def show(request: Request) -> Response:
         origin = origin_of(control.runtime, request.scope)
@@ -52,15 +51,9 @@ def page_routes(control: Control) -> list[Route]:
         }
         return await answers.page("shell.html", lambda: data, headers=answers.SHELL)
 
-    async def home(request: Request) -> Response:
-        query = request.url.query
-        return RedirectResponse(f"{PREFIX}/{f'?{query}' if query else ''}")
-
     return [
-        Route(f"{PREFIX}/", show, methods=["GET"], name="page"),
-        Route(PREFIX, home, methods=["GET"], name="page_home"),
-        Route(f"{answers.FILES}/{{stamp}}/{{path:path}}", _file, methods=["GET"], name="page_file"),
-        *signup_routes(control),
+        Route("/", show, methods=["GET"], name="page"),
+        Route("/page/{stamp}/{path:path}", _file, methods=["GET"], name="page_file"),
     ]
 
 

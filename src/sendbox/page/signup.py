@@ -34,7 +34,7 @@ DETAILS: Final = ("name", "email", "website", "country")
 
 
 def signup_routes(control: Control) -> list[Route]:
-    """The routes of the hosted page."""
+    """The routes of the hosted page below `/signup`."""
     runtime = control.runtime
 
     async def ask(request: Request, name: str, **arguments: Any) -> Any:
@@ -74,8 +74,8 @@ def signup_routes(control: Control) -> list[Route]:
         return RedirectResponse(f"{request.url.path}?token={quote(token, safe='')}", 303)
 
     return [
-        Route("/signup/{signup}", show, methods=["GET"], name="signup_page"),
-        Route("/signup/{signup}", act, methods=["POST"], name="signup_step"),
+        Route("/{signup}", show, methods=["GET"], name="signup_page"),
+        Route("/{signup}", act, methods=["POST"], name="signup_step"),
     ]
 
 

@@ -35,8 +35,8 @@ READ: Final = 30.0
 class Caller:
     """Sends entries of the traffic, and keeps the answers that later ones refer to."""
 
-    def __init__(self, app: Any, control: Control, world: World, origin: str) -> None:
-        self._app = app
+    def __init__(self, control: Control, world: World, origin: str) -> None:
+        self._app = control.app
         self._control = control
         self._world = world
         self._origin = origin

@@ -105,8 +105,7 @@ async def play(call: Call, steps: StepsAtOnce = 1) -> Played:
     if not isinstance(play, _Play) or not play.holds:
         if play is not None:
             _leave(play, hosted, runtime)
-        app = runtime.application
-        player = Player(runtime, hosted, _present(hosted), call.served, app=app, origin=call.origin)
+        player = Player(call.control, hosted, _present(hosted), origin=call.origin)
         hosted.playing = play = _Play(player, hosted)
     play.busy = True
     did: list[Step] = []

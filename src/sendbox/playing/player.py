@@ -22,9 +22,9 @@ from sendbox.playing.steps import Player
 from sendbox.server.loop import new_loop
 
 if TYPE_CHECKING:
-    from sendbox.control.operation import Served
+    from sendbox.control.operation import Control, Served
     from sendbox.playing.played import Played
-    from sendbox.runtime.worlds import Hosted, Runtime
+    from sendbox.runtime.worlds import Hosted
     from sendbox.scenario.language import Language
 
 #: Where the world says it is; nothing listens there.
@@ -56,28 +56,27 @@ async def aplay(
     blueprint: Blueprint, *, seed: int | str | None = None, until: int | None = None, served: Served | None = None
 ) -> Played:
     """The same on a loop that runs."""
-    from sendbox.app import SERVED, make_app
+    from sendbox.app import SERVED
+    from sendbox.assembly import make_app
     from sendbox.contract.validators import Contract
-    from sendbox.runtime.worlds import Runtime
     from sendbox.settings import Settings
 
     served = served or SERVED
-    runtime = Runtime(Settings(mode="manual", public_url=ORIGIN), blueprint, served.parts)
+    app = make_app(Settings(mode="manual", public_url=ORIGIN), blueprint, Contract(*served.schemas), served)
+    runtime = app.runtime
     try:
-        app = make_app(runtime, Contract(*served.schemas), served)
         start = START if blueprint.start is None else blueprint.start
         # only the opening is set here: a later reset uses the blueprint again
         pinned = replace(blueprint, start=start, mode="manual")
         hosted = runtime.open(WORLD, blueprint=pinned, seed=seed, salt=SALT)
-        player = Player(
-            runtime, hosted, blueprint, served, app=app, origin=ORIGIN, end=None if until is None else start + until
-        )
+        end = None if until is None else start + until
+        player = Player(app.control, hosted, blueprint, origin=ORIGIN, end=end)
         while (await player.step()).did != "ended":
             pass
         if until is not None and hosted.world.now < start + until:
             await player.move(start + until)
         await asyncio.gather(*player.end(), return_exceptions=True)
-        await _look(runtime, hosted, player.played)
+        await _look(app.control, hosted, player.played)
         return player.played
     finally:
         await runtime.aclose()
@@ -91,12 +90,9 @@ def _language(served: Served | None) -> Language:
     return LANGUAGE
 
 
-async def _look(runtime: Runtime, hosted: Hosted, played: Played) -> None:
+async def _look(control: Control, hosted: Hosted, played: Played) -> None:
     """Renders everything that is kept, while the world is open."""
-    from sendbox.control.operation import Control
-
     world = hosted.world
-    control = Control(runtime, played.served)
     played.entries = list(map(Observer(world, played.served.kinds).entry, range(len(world.journal))))
     journal = await control.perform(ORIGIN, "journal", world.id, {"form": "canonical", "limit": len(world.journal)})
     played.canonical = journal["entries"]

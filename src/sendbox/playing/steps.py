@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, cast
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple, cast
 
 from sendbox.engine.clock import Goal
 from sendbox.engine.durations import DAY
@@ -16,12 +16,12 @@ from sendbox.playing.played import Asked, Played
 from sendbox.runtime.policy import Outcome
 
 if TYPE_CHECKING:
-    from sendbox.control.operation import Served
+    from sendbox.control.operation import Control
     from sendbox.engine.blueprint import Blueprint
     from sendbox.engine.traffic import Reception, Traffic
     from sendbox.engine.world import World
     from sendbox.runtime.policy import Failure, HttpCall
-    from sendbox.runtime.worlds import Hosted, Runtime
+    from sendbox.runtime.worlds import Hosted
 
 #: Virtual milliseconds after the last entry of traffic and timeline at which playing ends, unless `until` is given; so
 #: far the clock moves at once.
@@ -41,33 +41,30 @@ class Step(NamedTuple):
 class Player:
     """Sends the traffic of one world, and moves it.
 
-    `app` answers its calls. `end` is the instant at which playing ends; None = when all that the scenario sends and
-    does has had its time.
+    `control` answers its calls, and those of its application. `end` is the instant at which playing ends;
+    None = when all that the scenario sends and does has had its time.
     """
 
     def __init__(
         self,
-        runtime: Runtime,
+        control: Control,
         hosted: Hosted,
         blueprint: Blueprint,
-        served: Served,
         *,
-        app: Any,
         origin: str,
         end: int | None = None,
     ) -> None:
-        from sendbox.control.operation import Control
         from sendbox.playing.calls import Caller
         from sendbox.playing.sample import sample
 
-        self._runtime = runtime
+        self._runtime = runtime = control.runtime
         self._hosted = hosted
         world = hosted.world
         self._end = _end(blueprint, world.start) if end is None else end
-        self._caller = Caller(app, Control(runtime, served), world, origin)
+        self._caller = Caller(control, world, origin)
         # an empty list says that no client sends anything
         sampled = not blueprint.traffic and (blueprint.source or {}).get("traffic") is None
-        self.played = Played(blueprint, world, sampled, served)
+        self.played = Played(blueprint, world, sampled, control.served)
         self._left = deque(_in_order(sample(blueprint) if sampled else blueprint.traffic, world.start))
         #: whether webhooks of the last request were sent, at its instant
         self._settled = False

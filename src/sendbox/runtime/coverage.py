@@ -19,10 +19,6 @@ if TYPE_CHECKING:
     from sendbox.engine.world import World
 
 
-def _not_handed_in() -> Catalog:
-    raise RuntimeError("the catalog of what can be tried was not handed in: make_app does it")
-
-
 # What counts is imported by who asks: nothing is counted in most processes.
 
 
@@ -40,14 +36,18 @@ def _collected(world: World, catalog: Catalog, *, present: bool) -> Generator[No
 
 
 class Tried:
-    """The sum over worlds that are gone. `keeping` says whether those are read at all."""
+    """The sum over worlds that are gone. `keeping` says whether those are read at all.
 
-    def __init__(self, *, keeping: bool) -> None:
+    `load` makes the catalog of all that can be tried; `item_of` is the item of a call (path, key) whose key opened no
+    world, None if it counts for none.
+    """
+
+    def __init__(
+        self, load: Callable[[], Catalog], item_of: Callable[[str, str | None], str | None], *, keeping: bool
+    ) -> None:
+        self.load = load
+        self.item_of = item_of
         self.keeping = keeping
-        #: makes the catalog of all that can be tried, and names the item of a call (path, key) whose key opened no
-        #: world; `make_app` sets both
-        self.load: Callable[[], Catalog] = _not_handed_in
-        self.item_of: Callable[[str, str | None], str | None] = lambda path, key: None
         #: calls whose key opened no world, by the item they count for
         self.denied: Counter[str] = Counter()
         #: the sum over worlds that were read, None before the first

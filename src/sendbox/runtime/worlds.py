@@ -12,8 +12,7 @@ import itertools
 import os
 import re
 from collections import deque
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from functools import cached_property
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from sendbox import __version__
@@ -25,7 +24,6 @@ from sendbox.engine.world import World
 from sendbox.runtime import wall
 from sendbox.runtime.bounds import Bounds, Builder, resident
 from sendbox.runtime.counts import Counts, Holds, messages_made
-from sendbox.runtime.coverage import Tried
 from sendbox.runtime.dispatcher import Carrier
 from sendbox.runtime.ending import CLOSED, Closed, Idle
 from sendbox.runtime.host import Level, Line, Watch
@@ -50,6 +48,7 @@ if TYPE_CHECKING:
     from sendbox.engine.clock import Mode
     from sendbox.engine.part import Part
     from sendbox.engine.texts import Pattern
+    from sendbox.runtime.coverage import Tried
     from sendbox.settings import Settings
 
 __all__ = ["Conflict", "Deliverer", "Hosted", "Refusal", "Runtime", "Slice"]
@@ -65,15 +64,13 @@ _LEGAL: Final = re.compile(r"[A-Za-z0-9._*-]*")
 LONGEST: Final = len(BEGINS) + 64
 
 
-async def _not_served(*_: Any) -> Any:
-    raise RuntimeError("what answers for the past was not handed in: make_app does it")
-
-
 class Runtime:
     """All worlds of one process. Made and used on one event loop.
 
-    `services` are the parts of its worlds; `reading` is the monotonic clock, in nanoseconds, that worlds in `real` mode
-    go by, `resident` the memory of the process, in bytes.
+    `services` are the parts of its worlds, `tried` their coverage, and `logged` makes the lines of an entry for the
+    log, by its code. `tells` is called with each line for the log, `dropped` is how many of them could not be written,
+    and `check_batch` the problems of a batch of events (tests only). `reading` is the monotonic clock, in nanoseconds,
+    that worlds in `real` mode go by, `resident` the memory of the process, in bytes.
     """
 
     def __init__(
@@ -82,6 +79,11 @@ class Runtime:
         blueprint: Blueprint,
         services: Sequence[type[Part]],
         *,
+        tried: Tried,
+        logged: Mapping[int, Callable[[World, Any], Iterable[str]]],
+        tells: Callable[[Line], None] = lambda line: None,
+        dropped: Callable[[], int] = lambda: 0,
+        check_batch: Callable[[Any], list[str]] | None = None,
         reading: Callable[[], int] = wall.monotonic_ns,
         resident: Callable[[], int] = resident,
     ) -> None:
@@ -112,7 +114,14 @@ class Runtime:
         #: tells two servers apart
         self.instance = tag_of(f"instance {os.getpid()} {wall.monotonic_ns()}")[2:]
         self.reading = reading
-        self.tried = Tried(keeping=settings.coverage)
+        self.tried = tried
+        self.logged = logged
+        self.tells = tells
+        self.dropped = dropped
+        self.check_batch = check_batch
+        #: what went out against the contract (tests only)
+        self.violations: list[str] = []
+        self.watch = Watch()
         self.carrier = Carrier(self)
         self.mover = Mover(self, self.carrier)
         self.present, self.steady, self.advance = self.mover.present, self.mover.steady, self.mover.advance
@@ -124,23 +133,6 @@ class Runtime:
         self.idle = None if settings.world_ttl is None else Idle(self, settings.world_ttl)
         self._gone: list[tuple[Hosted, World]] = []
         self._sweeper: asyncio.TimerHandle | None = None
-        #: what went out against the contract (tests only), and what holds a batch of events against it
-        self.violations: list[str] = []
-        self.check_batch: Callable[[Any], list[str]] | None = None
-        #: loads the language of scenarios, rules and changes (`scenario.language`), as it is served
-        self.load_language: Callable[[], Any] = lambda: None
-        #: what carries calls out (`services/http/desk.py`), as it is served
-        self.desk: Any = None
-        #: what an operation answers for the past (`control/beside/past.py`): (call, its row, its arguments, the place)
-        self.past: Callable[..., Awaitable[Any]] = _not_served
-        #: what serves calls (`server/application.py`), for those that are made in this process
-        self.application: Any = None
-        #: called with each line for the log; and how many of them could not be written
-        self.tells: Callable[[Line], None] = lambda line: None
-        self.watch = Watch()
-        #: kinds of entries that the log shows, by code: makes the lines of an entry
-        self.logged: Mapping[int, Callable[[World, Any], Iterable[str]]] = {}
-        self.dropped: Callable[[], int] = lambda: 0
 
     def log(self, world: str, message: str, level: Level = "info", operation: str | None = None, **more: Any) -> None:
         """A line for the log, in which secrets are masked."""
@@ -160,11 +152,6 @@ class Runtime:
         if hosted is None:
             return MASK
         return Mask((secret for part in hosted.world.parts.values() for secret in part.secrets), world_id)
-
-    @cached_property
-    def language(self) -> Any:
-        """The language, loaded when it is first needed."""
-        return self.load_language()
 
     # -- worlds
 

@@ -1,103 +1,159 @@
-"""The whole application: the emulated interfaces, and behind them all other tools."""
+"""The Starlette application: which requests are served at all, and routes that are slow to import."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import orjson
+from starlette.applications import Starlette
+from starlette.routing import Match, Route
 
 from sendbox.runtime.worlds import MEMORY_FULL
+from sendbox.server.addresses import json_answer
 from sendbox.server.faults import reply
 from sendbox.server.hosts import foreign, misaddressed
 from sendbox.server.instance import HEADER
 from sendbox.services.http.exchange import Answer
 
 if TYPE_CHECKING:
-    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+    from starlette.exceptions import HTTPException
+    from starlette.requests import Request
+    from starlette.responses import Response
+    from starlette.routing import BaseRoute
+    from starlette.types import Message, Receive, Scope, Send
 
     from sendbox.runtime.worlds import Runtime
     from sendbox.server.gateway import Emulated
 
 
-class Application:
-    """An ASGI application that hands calls of the emulated interfaces to their row, and all else to the tools.
+class Application(Starlette):
+    """All that is served over HTTP: the emulated interfaces, which come first, and the other `routes`.
 
-    The tools are made when they are first asked for. With `later` that means that much is imported, so it is done
-    beside the event loop, and so is the import of rows that are not loaded yet.
+    The head of each answer tells which server it comes from. `control` are the operations over this application
+    (`control/operation.py`); `make_control` makes them when they are first asked for, and may take long.
     """
 
     def __init__(
-        self, emulated: Emulated, tools: Callable[[], ASGIApp], runtime: Runtime, *, later: bool = False
+        self,
+        runtime: Runtime,
+        emulated: Emulated,
+        routes: Sequence[BaseRoute],
+        make_control: Callable[[Application], Any],
     ) -> None:
-        self._emulated = emulated
-        self._paths = emulated.desk.paths
-        self._make = tools
-        self._made: ASGIApp | None = None
-        self._making: asyncio.Future[ASGIApp] | None = None
-        self._settings = runtime.settings
-        self._runtime = runtime
+        super().__init__(routes=[emulated, *routes], exception_handlers=REFUSALS)
+        self.router.redirect_slashes = False
+        self.runtime = runtime
+        self.emulated = emulated
+        self.desk = emulated.desk
+        self._make_control = make_control
         #: the header that tells which server answers
         self.mark = (HEADER.encode(), runtime.instance.encode())
-        self._later = later
-        runtime.application = self
 
-    def quick(self, scope: Scope, body: bytes) -> Answer | None:
-        """The answer to a request that came whole, where nothing has to be waited for; None if it must be served."""
-        answer = self._emulated.quick(scope, body) if misaddressed(scope) is None else None
+    @cached_property
+    def control(self) -> Any:
+        """The operations of control over this application."""
+        return self._make_control(self)
+
+    def answer_at_once(self, scope: Scope, body: bytes) -> Answer | None:
+        """The answer to a request that came whole; None if it must be served as every other one."""
+        answer = self.emulated.answer_at_once(scope, body) if misaddressed(scope) is None else None
         if answer is not None:
             answer.headers = (*answer.headers, self.mark)
         return answer
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serves one request; the head of the answer tells which server it comes from."""
+        """Serves one request, unless it is `misaddressed`, or `foreign` to what is not emulated."""
 
         async def marked(message: Message) -> None:
             if message["type"] == "http.response.start":
                 message["headers"] = [*message.get("headers", ()), self.mark]
             await send(message)
 
-        await self._serve(scope, receive, marked)
-
-    async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serves one request, unless it is `misaddressed`, or `foreign` to what is not emulated."""
-        emulated = self._emulated.takes(scope)
         if scope["type"] == "http":
             refusal = misaddressed(scope)
-            if refusal is None and not emulated and not self._emulated.desk.takes(scope["path"]):
-                refusal = foreign(scope, self._settings)
+            if refusal is None and not self.desk.takes(scope["path"]):
+                refusal = foreign(scope, self.runtime.settings)
             if refusal is not None:
                 body = orjson.dumps({"error": refusal.error, "message": refusal.message})
-                await reply(send, Answer(refusal.status, body))
+                await reply(marked, Answer(refusal.status, body))
                 return
-        if emulated:
-            if self._later and self._paths.lacks(scope["path"]):
-                await asyncio.get_running_loop().run_in_executor(None, self._paths.load)
-            await self._emulated.handle(scope, receive, send)
-        elif scope["type"] == "http" and self._made is None and _asks_for_health(scope):
-            await reply(send, self._checked())
-        else:
-            await (self._made or await self.tools())(scope, receive, send)
-
-    def _checked(self) -> Answer:
-        """The answer to a health check, as the operation of control gives it."""
-        health = self._runtime.health()
-        if (full := self._runtime.full) is None:
-            return Answer(200, orjson.dumps(health))
-        return Answer(503, orjson.dumps({"error": MEMORY_FULL, "message": full, **health}))
-
-    async def tools(self) -> Any:
-        """The application of all that is not emulated."""
-        if not self._later:
-            self._made = self._make()
-        elif self._making is None:
-            self._making = asyncio.get_running_loop().run_in_executor(None, self._make)
-        if self._making is not None:
-            self._made = await asyncio.shield(self._making)
-        return self._made
+        await super().__call__(scope, receive, marked)
 
 
-def _asks_for_health(scope: Scope) -> bool:
-    """True for the request of a health check, which is answered before control is loaded."""
-    return scope["path"] == "/_sandbox/health" and scope["method"] == "GET" and not scope["query_string"]
+class Later:
+    """An application that is imported and made beside the event loop, when it is first asked for.
+
+    `loaded` says that nothing must be imported for it.
+    """
+
+    def __init__(self, make: Callable[[], Starlette], *, loaded: bool) -> None:
+        self._make = make
+        self._loaded = loaded
+        self._making: asyncio.Future[Starlette] | None = None
+
+    @cached_property
+    def made(self) -> Starlette:
+        """The application, made where it is asked for."""
+        return self._make()
+
+    @property
+    def routes(self) -> list[BaseRoute]:
+        """The routes of the application."""
+        return self.made.routes
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serves one request."""
+        if not self._loaded:
+            if self._making is None:
+                self._making = asyncio.get_running_loop().run_in_executor(None, lambda: self.made)
+            await asyncio.shield(self._making)
+        await self.made(scope, receive, send)
+
+
+class HealthRoute(Route):
+    """A health check, answered as the operation of control does, before control is imported.
+
+    One with a query goes to control, which knows no argument of it.
+    """
+
+    def __init__(self, path: str, runtime: Runtime) -> None:
+        async def check(_request: Request) -> Response:
+            health = runtime.health()
+            if (full := runtime.full) is None:
+                return json_answer(health)
+            return json_answer({"error": MEMORY_FULL, "message": full, **health}, 503)
+
+        super().__init__(path, check, methods=["GET"])
+
+    def matches(self, scope: Scope) -> tuple[Match, Scope]:
+        """Full only for a request without a query."""
+        return (Match.NONE, {}) if scope.get("query_string") else super().matches(scope)
+
+
+def with_refusals(routes: Sequence[BaseRoute]) -> Starlette:
+    """An application with these routes; another path or method is refused as control refuses."""
+    application = Starlette(routes=routes, exception_handlers=REFUSALS)
+    application.router.redirect_slashes = False
+    return application
+
+
+async def _not_found(request: Request, _error: Exception) -> Response:
+    """A path of no interface and no tool."""
+    path = request.url.path
+    message = f"{path} is served by nothing here; the interfaces are listed at /openapi.json, control at /_sandbox/"
+    return json_answer({"error": "not_found", "message": message}, 404)
+
+
+async def _wrong_method(request: Request, _error: HTTPException) -> Response:
+    """A method that a route does not have; `Allow` says which it has."""
+    fitting = [route for route in request.app.routes if route.matches(request.scope)[0] != Match.NONE]
+    legal = ", ".join(sorted(set().union(*(route.methods for route in fitting))))
+    message = f"{request.method} is not served at {request.url.path}; legal: {legal}"
+    return json_answer({"error": "method_not_allowed", "message": message}, 405, {"allow": legal})
+
+
+#: The answers to a path or a method that is not served.
+REFUSALS: Any = {404: _not_found, 405: _wrong_method}

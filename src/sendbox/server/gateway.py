@@ -8,28 +8,31 @@ becomes of a call that is let in, the desk decides (`services/http/desk.py`).
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import orjson
+from starlette.routing import BaseRoute, Match, NoMatchFound
 
 from sendbox.contract.validators import NotLoaded
 from sendbox.engine.world import World
-from sendbox.runtime.slot import Capped
+from sendbox.runtime.slot import Capped, Hosted
 from sendbox.runtime.spool import LONGEST
 from sendbox.server.faults import carry_out, reply
-from sendbox.server.origin import ClientLeft, Headers, call_of, headers_of, heading_of, key_field, origin_of, read_body
+from sendbox.server.origin import ClientLeft, call_of, headers_of, heading_of, key_field, origin_of, read_body
 from sendbox.services.http.desk import UNKNOWN, Desk, Handled
 from sendbox.services.http.handling import handled
 from sendbox.services.operations import SENDING
 
 if TYPE_CHECKING:
+    from starlette.datastructures import URLPath
     from starlette.types import Receive, Scope, Send
 
+    from sendbox.engine.blueprint import Blueprint
     from sendbox.engine.commands.requests import RequestRecord
-    from sendbox.runtime.worlds import Hosted, Runtime
+    from sendbox.runtime.worlds import Runtime
     from sendbox.services.http.exchange import Answer, Route, Tokens, Whose
 
 #: Why a call reached no world, and what to do about it.
@@ -40,53 +43,67 @@ _LATE: Final = (
 )
 
 
-class Emulated:
-    """All rows of the emulated interfaces, in front of the routes of Starlette."""
+class Credentials(NamedTuple):
+    """The key of a call, None if there is none, and the body, if it was `read` for the key (None: it is too long).
 
-    def __init__(self, runtime: Runtime, desk: Desk) -> None:
+    `token` says that the call has a token in place of a key.
+    """
+
+    key: str | None
+    body: bytes | None = None
+    read: bool = False
+    token: bool = False
+
+
+class Emulated(BaseRoute):
+    """The route of all emulated interfaces; `empty` makes the blueprint of a world without a scenario."""
+
+    def __init__(self, runtime: Runtime, desk: Desk, empty: Callable[[], Blueprint]) -> None:
         self._runtime = runtime
         self.desk = desk
         self._calls = runtime.counts.calls
         self._paths = desk.paths
+        self._empty = empty
         if runtime.settings.check_answers:
             desk.check = self._check
+
+    @property
+    def routes(self) -> Sequence[Route]:
+        """The rows of all interfaces."""
+        return self._paths.routes
+
+    def matches(self, scope: Scope) -> tuple[Match, Scope]:
+        """Full for every path of a row, and for all else below the prefixes of the interfaces."""
+        takes = scope["type"] == "http" and (
+            scope["path"] in self._paths or scope["path"].startswith(self.desk.prefixes)
+        )
+        return (Match.FULL if takes else Match.NONE), {}
+
+    def url_path_for(self, name: str, /, **path_params: Any) -> URLPath:
+        """Raises `NoMatchFound`: rows are found by their paths."""
+        raise NoMatchFound(name, path_params)
 
     @cached_property
     def _keyless(self) -> World:
         """Answers what needs neither key nor world where none is named."""
-        runtime = self._runtime
-        return World("", runtime.language.load({"sendbox": 1}), start=0, services=runtime.services)
+        return World("", self._empty(), start=0, services=self._runtime.services)
 
-    def takes(self, scope: Scope) -> bool:
-        """Every path of the table, and everything else below the prefixes of the interfaces."""
-        if scope["type"] != "http":
-            return False
-        path: str = scope["path"]
-        return path in self._paths or path.startswith(self.desk.prefixes)
+    def answer_at_once(self, scope: Scope, body: bytes) -> Answer | None:
+        """The answer to a call that came whole; None if something must be waited for, and then nothing was done.
 
-    def quick(self, scope: Scope, body: bytes) -> Answer | None:
-        """The answer to a call that came whole, where nothing has to be waited for; else None, and nothing was done.
-
-        So are calls served with a key in their header, to a world that is open, at rest, and without rules for calls,
-        on a server without bounds.
+        Such is a call with a key in its header, to a world at rest and without rules for calls.
         """
-        path: str = scope["path"]
-        row, params = self._paths.find(path)
-        route = None if row is None else row.get(scope["method"])
+        route, params = self._find(scope)
         if route is None or route.auth != "header" or route.whose is not None or len(body) > route.longest:
             return None
         heading = heading_of(scope)
-        key = heading.key
-        hosted = None if key is None else self._runtime.worlds.get(key)
-        if key is None or hosted is None or not hosted.ready or self._runtime.bounds is not None:
-            return None
+        hosted = self.admit(scope, route, Credentials(heading.key))
+        if not isinstance(hosted, Hosted):
+            return hosted
         world = hosted.world
-        if world.api.rules or world.api.headers or world.outlets.faults.overtakes:
+        if not hosted.ready or world.api.rules or world.api.headers or world.outlets.faults.overtakes:
             return None
-        if not params:  # the journal keeps one text for all calls, not one for each
-            scope["method"], scope["path"] = route.method, route.path
-        call = call_of(self._runtime, scope, key, body, heading.headers)
-        hosted.used = self._runtime.reading()
+        call = call_of(self._runtime, scope, heading.key or "", body, heading.headers)
         self._runtime.present(hosted)
         outcome = self.desk.serve(world, call, route, params)
         if not isinstance(outcome, Handled):  # it takes time; a handler that does has not begun
@@ -97,62 +114,24 @@ class Emulated:
 
     async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answers one call of an emulated interface."""
-        path: str = scope["path"]
-        row, params = self._paths.find(path)
-        route = None if row is None else row.get(scope["method"])
+        route, params = self._find(scope)
         if route is None:
             await reply(send, await self._unserved(scope))
             return
-        heading = heading_of(scope)
-        try:
-            body: bytes | None = None
-            read = has_jwt = False
-            if route.auth == "form":  # the key stands in the body
-                body, read = await read_body(receive, route.longest), True
-                key = None if body is None else key_field(body if route.method == "POST" else scope["query_string"])
-            elif route.whose is not None:  # no key: what the body names tells whose call it is
-                body, read = await read_body(receive, route.longest), True
-                owner = None if body is None else self._runtime.by_tag(route.whose.name_of(body))
-                if owner is None:
-                    await reply(send, await self._homeless(scope, route, route.whose, body))
-                    return
-                key = owner.world.id
-            else:
-                key = heading.key
-                if key is None and route.auth == "header-or-query":
-                    key = key_field(scope["query_string"])
-                elif key is None and route.tokens is not None:
-                    body, read = await read_body(receive, route.longest), True
-                    jwt = None if body is None else route.tokens.given(body)
-                    has_jwt = jwt is not None
-                    key = None if jwt is None else await self._world_of(route.tokens, jwt)
-            bounds = self._runtime.bounds
-            if key is not None and bounds is not None:
-                bound = bounds.refusal(key, sends=route.operation in SENDING)
-                if bound is not None:
-                    self._runtime.refuse(key, path, *bound, full=True)
-                    await reply(send, self._refused(scope, route.operation, route.error(503, bound.why)))
-                    return
-            try:
-                hosted = None if key is None else self._runtime.find(key, path)
-            except Capped as full:
-                await reply(send, self._refused(scope, route.operation, route.error(full.status, full.message)))
+        with suppress(ClientLeft):  # the client does not wait for an answer, and half a body is not a request
+            credentials = await self._credentials(scope, route, receive)
+            if credentials.key is None and route.whose is not None and credentials.body is not None:
+                await reply(send, await self._homeless(scope, route, route.whose, credentials.body))
                 return
-            if key is None or hosted is None:
-                answer = route.deny(has_jwt or key is not None)
-                if key is None and read and body is None:
-                    self._runtime.refuse(None, path, route.too_long, "send less at once")
-                    answer = route.error(413, route.too_long)
-                elif key is None:
-                    self._runtime.refuse(None, path, *(_NO_KEY if route.tokens is None else route.tokens.missing))
-                await reply(send, self._refused(scope, route.operation, answer))
+            hosted = self.admit(scope, route, credentials)
+            if not isinstance(hosted, Hosted):
+                await reply(send, hosted)
                 return
             world = hosted.world
-            if not read:
-                body = await read_body(receive, route.longest)
+            body = credentials.body if credentials.read else await read_body(receive, route.longest)
             token = hosted.request_began()  # an advance does not wait for a body that is on its way
             try:
-                answer = await self._serve(scope, route, params, heading.headers, hosted, world, key, body)
+                answer = await self._serve(scope, route, params, hosted, world, credentials.key or "", body)
                 if answer.fault is None:
                     await reply(send, answer)
             finally:
@@ -160,8 +139,57 @@ class Emulated:
                 self._runtime.changed(hosted)
             if answer.fault is not None:  # takes its time, and the world goes on meanwhile
                 await carry_out(answer.fault, answer, hosted, scope, receive, send)
-        except ClientLeft:  # the client does not wait for an answer, and half a body is not a request
-            pass
+
+    def _find(self, scope: Scope) -> tuple[Route | None, Mapping[str, str]]:
+        """The row of a call, None if it has none, and the parameters of its path."""
+        rows, params = self._paths.find(scope["path"])
+        route = None if rows is None else rows.get(scope["method"])
+        if route is not None and not params:  # the journal keeps one text for all calls, not one for each
+            scope["method"], scope["path"] = route.method, route.path
+        return route, params
+
+    async def _credentials(self, scope: Scope, route: Route, receive: Receive) -> Credentials:
+        """The key of a call, from where its row takes it. Raises `ClientLeft`."""
+        in_header = route.auth != "form" and route.whose is None
+        key = heading_of(scope).key if in_header else None
+        if key is None and route.auth == "header-or-query":
+            key = key_field(scope["query_string"])
+        if key is not None or (in_header and route.tokens is None):
+            return Credentials(key)
+        body = await read_body(receive, route.longest)
+        if body is None:
+            return Credentials(None, read=True)
+        if route.auth == "form":
+            return Credentials(key_field(body if route.method == "POST" else scope["query_string"]), body, read=True)
+        if route.whose is not None:  # what the body names tells whose call it is
+            owner = self._runtime.by_tag(route.whose.name_of(body))
+            return Credentials(None if owner is None else owner.world.id, body, read=True)
+        jwt = None if route.tokens is None else route.tokens.given(body)
+        if route.tokens is None or jwt is None:
+            return Credentials(None, body, read=True)
+        return Credentials(await self._world_of(route.tokens, jwt), body, read=True, token=True)
+
+    def admit(self, scope: Scope, route: Route, credentials: Credentials) -> Hosted | Answer:
+        """The world that a call comes to, opened if need be, or the answer that refuses the call."""
+        runtime, path, key = self._runtime, scope["path"], credentials.key
+        if key is None:
+            answer = route.deny(credentials.token)
+            if credentials.read and credentials.body is None:
+                runtime.refuse(None, path, route.too_long, "send less at once")
+                answer = route.error(413, route.too_long)
+            else:
+                runtime.refuse(None, path, *(_NO_KEY if route.tokens is None else route.tokens.missing))
+            return self._refused(scope, route.operation, answer)
+        if runtime.bounds is not None:
+            full = runtime.bounds.refusal(key, sends=route.operation in SENDING)
+            if full is not None:
+                runtime.refuse(key, path, *full, full=True)
+                return self._refused(scope, route.operation, route.error(503, full.why))
+        try:
+            hosted = runtime.find(key, path)
+        except Capped as capped:
+            return self._refused(scope, route.operation, route.error(capped.status, capped.message))
+        return self._refused(scope, route.operation, route.deny(True)) if hosted is None else hosted
 
     async def _world_of(self, tokens: Tokens, jwt: str) -> str | None:
         """The id of the world that a token is of (§5.3); whether the token is good, that world must say."""
@@ -174,7 +202,6 @@ class Emulated:
         scope: Scope,
         route: Route,
         params: Mapping[str, str],
-        headers: Headers,
         hosted: Hosted,
         world: World,
         key: str,
@@ -184,13 +211,12 @@ class Emulated:
         if hosted.working is not None:
             await hosted.free()
         if hosted.gone or hosted.world is not world:
-            if route.whose is not None:
+            if route.whose is not None and body is not None:
                 return await self._homeless(scope, route, route.whose, body)
             self._runtime.refuse(key, scope["path"], *_LATE)
             return self._refused(scope, route.operation, route.deny(True))
         runtime = self._runtime
-        if world.api.headers:  # rules ask for more of them
-            headers = headers_of(scope, world.api.headers)
+        headers = headers_of(scope, world.api.headers) if world.api.headers else None  # rules ask for more of them
         call = call_of(runtime, scope, key, body, headers)
         runtime.present(hosted)
         chain = hosted.calls.chain if hosted.advancing else 0
@@ -237,11 +263,8 @@ class Emulated:
                 answer.headers += ((b"sendbox-world", f"opened anew: {hosted.before}".encode()),)
         return answer
 
-    async def _homeless(self, scope: Scope, route: Route, whose: Whose, body: bytes | None) -> Answer:
+    async def _homeless(self, scope: Scope, route: Route, whose: Whose, body: bytes) -> Answer:
         """A call without key whose world is not known: answered as in an empty world, and not journaled."""
-        if body is None:
-            self._runtime.refuse(None, scope["path"], route.too_long, "send less at once")
-            return self._refused(scope, route.operation, route.error(413, route.too_long))
         exchange = self.desk.exchange(self._keyless, call_of(self._runtime, scope, "", body), route, {})
         while True:
             try:

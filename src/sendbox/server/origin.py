@@ -40,7 +40,7 @@ class Heading(NamedTuple):
 _JOINED: Final = 1024 * 1024
 #: A form or query up to so many bytes is read whole for its key.
 _SHORT: Final = 8 * 1024
-#: Nearly all calls have the same origin, and the same headers.
+#: Nearly all calls have the same origin, and the same headers: to read them each time takes 4 to 10 % of a call.
 _ORIGINS: Final[Remembered[tuple[str, bytes], str]] = Remembered()
 _HEADINGS: Final[Remembered[Headers, Heading]] = Remembered()
 _READ: Final = HEADERS | TRACING

@@ -219,7 +219,7 @@ def test_s2_2_sms_fields() -> None:
         "ttl_condition": "delivered",
         "type": "sms",
     }
-    expected = Step("sms", "b", "Acme", 60_000, "delivered", "lowcost", "sms")
+    expected = Step("sms", "b", "Acme", 60_000, "delivered", "lowcost", "sms", own_sender=True)
     assert step(flow({"sms": fields}, {"sms": {}})) == expected
 
 
@@ -257,7 +257,7 @@ def test_s2_2_richmsg_fields() -> None:
     """Every field of a rich-message step is taken over (§2.2)."""
     buttons = [{"title": "Open", "url": "https://acme.example/"}]
     fields = {"body": "b", "sender": "Acme", "buttons": buttons, "ttl": 0.5, "ttl_condition": "seen"}
-    expected = Step("richmsg", "b", "Acme", 30_000, "seen", buttons=buttons)
+    expected = Step("richmsg", "b", "Acme", 30_000, "seen", buttons=buttons, own_sender=True)
     assert step(flow({"richmsg": fields}, {"sms": {}})) == expected
 
 
@@ -293,7 +293,7 @@ def test_s8_richmsg_sender_over_11_characters_is_refused() -> None:
 def test_s2_2_chatapp_text_fields() -> None:
     """Every field of a free-text step is taken over; the root's body serves (§2.2, A55)."""
     fields = {"sender": PHONE_NUMBER_ID, "ttl": 2, "ttl_condition": "sent"}
-    expected = Step("chatapp_text", "Hello", PHONE_NUMBER_ID, 120_000, "sent")
+    expected = Step("chatapp_text", "Hello", PHONE_NUMBER_ID, 120_000, "sent", own_sender=True)
     assert step(flow({"chatapp_text": fields}, {"sms": {}})) == expected
 
 
@@ -326,7 +326,7 @@ def test_s2_2_chatapp_template_fields() -> None:
     }
     fields = TEMPLATE | parts | {"ttl": 1, "ttl_condition": "sent"}
     use = TemplateUse("otp", "en", *parts.values())
-    expected = Step("chatapp_template", None, PHONE_NUMBER_ID, 60_000, "sent", template=use)
+    expected = Step("chatapp_template", None, PHONE_NUMBER_ID, 60_000, "sent", template=use, own_sender=True)
     assert step(flow({"chatapp_template": fields}, {"sms": {}})) == expected
 
 

@@ -9,10 +9,9 @@ import httpx
 import orjson
 import pytest
 
-from sendbox.app import PARTS, make_app
+from sendbox.assembly import make_app
 from sendbox.contract import validators
 from sendbox.contract.validators import Contract
-from sendbox.runtime.worlds import Runtime
 from sendbox.services.http.exchange import BODY_CAP
 from sendbox.services.verify.verify import Verify
 from sendbox.settings import Settings
@@ -184,8 +183,8 @@ def test_s7_2_an_inner_error(sendbox: Sandbox, client: httpx.Client, monkeypatch
 async def test_the_first_refusal_of_a_process(known: bool) -> None:
     """What explains a refusal is imported off the loop, and the call is answered then."""
     validators._engine_class.cache_clear()
-    runtime = Runtime(Settings(mode="manual"), load("default"), PARTS)
-    transport = httpx.ASGITransport(make_app(runtime, Contract(deferred=True)))
+    app = make_app(Settings(mode="manual"), load("default"), Contract(deferred=True))
+    transport, runtime = httpx.ASGITransport(app), app.runtime
     token = runtime.open("test-a").world.tag if known else ""
     async with httpx.AsyncClient(transport=transport, base_url="http://box:7357") as client:
         answer = await client.post("/v1/verify-proof", json={"token": token})
@@ -210,9 +209,9 @@ async def test_a_world_that_is_closed_while_a_call_is_on_its_way(
     path: str, body: dict[str, Any], status: int, answer: dict[str, Any]
 ) -> None:
     """A late call is denied in the interface's shape; one without key is nobody's."""
-    runtime = Runtime(Settings(mode="manual"), load("default"), PARTS)
+    app = make_app(Settings(mode="manual"), load("default"), Contract())
+    runtime = app.runtime
     hosted = runtime.open("test-a")
-    app = make_app(runtime, Contract())
     sent: list[Any] = []
     text = orjson.dumps({**body, "token": hosted.world.tag})
 

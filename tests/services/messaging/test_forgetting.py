@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from sendbox.app import PARTS
 from sendbox.engine.keeping.forgetting import Forgetting
 from sendbox.engine.keeping.kept import Fingerprints, Kept
 from sendbox.engine.rules.book import Memory
 from sendbox.engine.world import World
+from sendbox.interfaces import PARTS
 from sendbox.services import limits
 from sendbox.services.account.account import Account
 from sendbox.services.messaging.messaging import Messaging

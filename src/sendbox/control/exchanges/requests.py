@@ -148,7 +148,7 @@ async def export_request(call: Call, n: int, as_: Annotated[str, AS] = "curl") -
         raise ControlError(409, "not_expressible", "the body was too long to be read, and is not kept")
 
     def write() -> str:
-        return request_text(lambda: call.runtime.language, world, call.origin, step, as_)
+        return request_text(lambda: call.served.language, world, call.origin, step, as_)
 
     try:
         text = await asyncio.get_running_loop().run_in_executor(None, write)

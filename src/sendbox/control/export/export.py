@@ -126,7 +126,7 @@ def _export(call: Call, as_: str) -> Generator[Callable[[], None] | None, None, 
 
 
 def _file(call: Call, as_: Any, proof: Proof, recorded: dict[str, Any] | None) -> Exported:
-    world, language = call.here.world, call.runtime.language
+    world, language = call.here.world, call.served.language
     if recorded is not None:
         text = json.dumps(recorded, indent=1)
         file = f"{stem(world.id)}.record.json"

@@ -33,11 +33,15 @@ def _compile(call: Call, raw: Mapping[str, Any], of: tuple[str, str]) -> dict[st
     """The changes, for an account of this country and currency. Raises `ControlError`."""
     country, currency = of
     try:
-        changes = call.runtime.language.compile_patch("account", raw, country=country, current={"currency": currency})
+        changes: dict[str, Any] = call.served.language.compile_patch(
+            "account", raw, country=country, current={"currency": currency}
+        )
     except ScenarioError as error:
         raise unreadable(error, "bad_account") from None
     # in the order in which they are shown
-    lists = {name: dict.fromkeys(sorted(changes[name]), 0) for name in ("optout", "blacklist") if name in changes}
+    lists: dict[str, Any] = {
+        name: dict.fromkeys(sorted(changes[name]), 0) for name in ("optout", "blacklist") if name in changes
+    }
     return {**changes, **lists}
 
 

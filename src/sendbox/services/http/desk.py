@@ -28,7 +28,6 @@ from sendbox.services.ports import account_of
 if TYPE_CHECKING:
     from sendbox.contract.validators import Contract
     from sendbox.engine.commands.command import Body, Call
-    from sendbox.engine.remarks import Advice
     from sendbox.engine.world import World
     from sendbox.services.http.interfaces import Incoming, Interface, Link, Upload
 
@@ -38,10 +37,6 @@ HEADERS: Final = frozenset({b"content-type", b"x-api-key"})
 UNKNOWN: Final = "unknown"
 #: So much of an upload is read at a time.
 _PIECE: Final = 1 << 16
-
-#: The remarks of calls, by the addresses of these objects; so many are remembered.
-_SAID: Final[dict[tuple[int, ...], tuple[Advice, ...]]] = {}
-_REMEMBERED: Final = 1024
 
 #: Work in portions: the caller pauses at each None, and calls each function that it is given off the event loop.
 Work = Generator[Callable[[], None] | None, None, "Handled"]
@@ -73,16 +68,18 @@ class Desk:
     def __init__(
         self,
         contract: Contract,
-        routes: Sequence[Route] | Paths,
+        routes: Sequence[Route],
         interfaces: Sequence[Interface],
         uploads: Sequence[Upload] = (),
         links: Sequence[Link] = (),
     ) -> None:
         self.contract = contract
-        self.paths = routes if isinstance(routes, Paths) else Paths(routes)
+        self.paths = Paths(routes)
         self.interfaces = interfaces
         self.prefixes = tuple(prefix for interface in interfaces for prefix in interface.prefixes)
         self.check: Callable[[Route, Answer], None] | None = None
+        self.uploads = uploads
+        self.links = links
         self._uploads = [(upload.path.partition("{")[0], upload) for upload in uploads]
         self._links = [(link.path.partition("{")[0], link) for link in links]
 
@@ -195,7 +192,7 @@ class Desk:
         record.effects = len(world.journal) - exchange.entries
         record.answered(answer.status, None if answer is exchange.remade else answer.body)
         record.findings = valued(findings, exchange) if findings else ()
-        record.advice = _shared(exchange.advice) if exchange.advice else ()
+        record.advice = tuple(exchange.advice)
         if record.content is None:
             record.content = exchange.content
         if exchange.sent is not None and header(call.headers, TRACEPARENT) is not None:
@@ -253,17 +250,6 @@ class Desk:
         if counts and answer.status < 400:
             world.record.add(world.now, world.ticks, call)
         return answer
-
-
-def _shared(advice: list[Advice]) -> tuple[Advice, ...]:
-    """One row for all calls with the same remarks, which are the same objects."""
-    ids = tuple(map(id, advice))
-    known = _SAID.get(ids)
-    if known is None:
-        if len(_SAID) >= _REMEMBERED:
-            _SAID.clear()
-        known = _SAID[ids] = tuple(advice)
-    return known
 
 
 def whole(body: Body) -> bytes:

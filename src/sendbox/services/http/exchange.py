@@ -195,6 +195,11 @@ class Route(msgspec.Struct, frozen=True):
     longest: int = BODY_CAP
 
     @property
+    def methods(self) -> frozenset[str]:
+        """The methods that it serves, as routes of Starlette have them."""
+        return frozenset({self.method})
+
+    @property
     def too_long(self) -> str:
         """Why a longer body is refused."""
         return f"the body is longer than {self.longest} bytes, the most that is read"

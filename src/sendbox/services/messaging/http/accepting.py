@@ -19,7 +19,10 @@ if TYPE_CHECKING:
 
 
 class Remade(Request):
-    """A request that makes again what is not kept of its call. `count` is how many ids its answer has."""
+    """A request that makes again what is not kept of its call. `count` is how many ids its answer has.
+
+    Kept, its canonical content and its answer would take a quarter of the memory of a request more.
+    """
 
     __slots__ = ("count",)
     count: int

@@ -175,21 +175,20 @@ def unregistered(world: World, account: Account, sends: Iterable[Send]) -> list[
             number = account.business.get(sender)
             if number is not None and number.sends:
                 continue
-            own = send.own_senders >> index & 1
             if senders == "any":
                 if not (channel.numbers and sender in account.numbers):
-                    remarks.append(_advice(send.path, own, index, channel.name, sender, TAKEN, True))
+                    remarks.append(_advice(send.path, step.own_sender, index, channel.name, sender, TAKEN, True))
             elif not account.registered(channel, sender):
                 fate = TAKEN
                 if channel.needs_sender or Assume.of(world).sms_sender == "strict":
                     last = index == len(send.steps) - 1
                     fate = f"{REJECTED}, {ENDS if last else f'{GOES_ON} {send.steps[index + 1].channel}'}"
-                remarks.append(_advice(send.path, own, index, channel.name, sender, fate, False))
+                remarks.append(_advice(send.path, step.own_sender, index, channel.name, sender, fate, False))
     return remarks
 
 
 @lru_cache(4096)
-def _advice(path: str, own: int, index: int, channel: str, sender: str, outcome: str, note: bool) -> Advice:
+def _advice(path: str, own: bool, index: int, channel: str, sender: str, outcome: str, note: bool) -> Advice:
     """Advice on the sender of a step; it stands in the step where that has its `own`, else at the root."""
     text = f'"{sender}" is not registered as a sender for {FAMILY[channel]}; {outcome}'
     where = f"{path}.flow[{index}].{channel}.sender" if own else f"{path}.sender"

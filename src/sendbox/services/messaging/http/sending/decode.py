@@ -94,7 +94,6 @@ def decode_message(message: dict[str, Any], path: str, exchange: Exchange, advic
         priority=PRIORITY_TAG in send_tags,
         path=path,
         labels=labels,
-        own_senders=root.own_senders,
         given_body=root.body,
     )
     value = get("payload")

@@ -1,20 +1,18 @@
-"""The Starlette application of all that is served except the emulated interfaces: control, pages and others.
+"""Addresses that worlds give out: links, open to everyone, and those that bodies are sent to.
 
-Among the others are the links that worlds give out, open to everyone, and the addresses that bodies are sent to
-(`services/http/interfaces.py`). A body is taken in piece by piece, into a file where it is long, so that it holds
-neither the loop nor the memory.
+`services/http/interfaces.py` has what a service says of them. A body is taken in piece by piece, into a file where it
+is long, so that it holds neither the loop nor the memory.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import orjson
-from starlette.applications import Starlette
 from starlette.requests import ClientDisconnect, Request
-from starlette.responses import RedirectResponse, Response
-from starlette.routing import BaseRoute, Match, Route
+from starlette.responses import Response
+from starlette.routing import Route
 
 from sendbox.runtime.spool import Writer
 from sendbox.server.faults import carry_out
@@ -32,36 +30,6 @@ if TYPE_CHECKING:
     from sendbox.services.http.desk import Desk
     from sendbox.services.http.exchange import Answer
     from sendbox.services.http.interfaces import Link, Upload
-
-
-def tools(routes: Sequence[BaseRoute]) -> Starlette:
-    """The application with these routes; another path or method is refused as control refuses."""
-    application = Starlette(
-        routes=[*routes, Route("/", _home, methods=["GET"])],
-        exception_handlers={404: _not_found, 405: _wrong_method},
-    )
-    application.router.redirect_slashes = False
-    return application
-
-
-async def _home(_request: Request) -> Response:
-    """The page is elsewhere."""
-    return RedirectResponse("/_sandbox/")
-
-
-async def _not_found(request: Request, _error: Exception) -> Response:
-    """A path of no interface and no tool."""
-    path = request.url.path
-    message = f"{path} is served by nothing here; the interfaces are listed at /openapi.json, control at /_sandbox/"
-    return json_answer({"error": "not_found", "message": message}, 404)
-
-
-async def _wrong_method(request: Request, _error: Exception) -> Response:
-    """A method that a tool does not have; `Allow` says which it has."""
-    fitting = [route for route in request.app.routes if route.matches(request.scope)[0] != Match.NONE]
-    legal = ", ".join(sorted(set().union(*(route.methods for route in fitting))))
-    message = f"{request.method} is not served at {request.url.path}; legal: {legal}"
-    return json_answer({"error": "method_not_allowed", "message": message}, 405, {"allow": legal})
 
 
 def json_answer(value: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:

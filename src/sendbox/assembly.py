@@ -1,0 +1,177 @@
+"""The assembly: one application, made of all parts, for servers, commands and tests.
+
+A server imports only this to start. `app.py` has the list of everything that is served; it is imported, with control,
+the pages and the language of scenarios, when one of them is first asked for: to import all of that first would make a
+start cost 2.7 times as much processor time as that of a bare server, in place of 1.7 times.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
+
+from starlette.responses import RedirectResponse
+from starlette.routing import Mount, Route
+
+from sendbox import __version__
+from sendbox.interfaces import INTERFACES, LINKS, LOGGED, PARTS, ROUTES, UPLOADS
+from sendbox.runtime.bounds import resident
+from sendbox.runtime.coverage import Tried
+from sendbox.runtime.wall import monotonic_ns
+from sendbox.runtime.worlds import Runtime
+from sendbox.server.addresses import json_answer, link_route, upload_route
+from sendbox.server.application import Application, HealthRoute, Later, with_refusals
+from sendbox.server.gateway import Emulated
+from sendbox.server.metrics import metrics_route
+from sendbox.server.origin import origin_of
+from sendbox.services.coverage.denied import denied
+from sendbox.services.http.desk import Desk
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from starlette.applications import Starlette
+    from starlette.requests import Request
+    from starlette.responses import Response
+    from starlette.types import ASGIApp
+
+    from sendbox.contract.validators import Contract
+    from sendbox.control.operation import Control, Served
+    from sendbox.engine.blueprint import Blueprint
+    from sendbox.engine.coverage import Catalog
+    from sendbox.runtime.host import Line
+    from sendbox.settings import Settings
+
+#: Any mix of events in one delivery, and the one that is sent alone (A24).
+BATCH: Final = "webhooks.json#/$defs/Batch"
+ONBOARDING: Final = "webhooks.json#/$defs/Onboarding"
+
+
+def make_app(
+    settings: Settings,
+    blueprint: Blueprint,
+    contract: Contract,
+    served: Served | None = None,
+    *,
+    tells: Callable[[Line], None] = lambda line: None,
+    dropped: Callable[[], int] = lambda: 0,
+    reading: Callable[[], int] = monotonic_ns,
+    resident: Callable[[], int] = resident,
+) -> Application:
+    """The application, with the runtime of its worlds. Raises `ValueError` for settings that cannot be.
+
+    `served` None means `app.SERVED`, which is imported when more than an interface is asked for. Everything else is as
+    for `Runtime`.
+    """
+    if served is None:
+        desk, parts, logged = Desk(contract, ROUTES, INTERFACES, UPLOADS, LINKS), PARTS, LOGGED
+    else:
+        desk = Desk(contract, served.routes, served.interfaces, served.uploads, served.links)
+        parts, logged = tuple(served.parts), dict(served.kinds.logged)
+    load = partial(_load, served)
+    tried = Tried(partial(_catalog, load), served.denied if served else denied, keeping=settings.coverage)
+    runtime = Runtime(
+        settings,
+        blueprint,
+        parts,
+        tried=tried,
+        logged=logged,
+        tells=tells,
+        dropped=dropped,
+        check_batch=partial(_check_batch, contract) if settings.check_answers else None,
+        reading=reading,
+        resident=resident,
+    )
+    emulated = Emulated(runtime, desk, lambda: load().language.load({"sendbox": 1}))
+
+    def later(make: Callable[[Control], Starlette]) -> ASGIApp:
+        return Later(lambda: make(app.control), loaded=served is not None)
+
+    app = Application(
+        runtime,
+        emulated,
+        [
+            *(upload_route(runtime, emulated, upload) for upload in desk.uploads),
+            *(link_route(runtime, desk, link, _lost) for link in desk.links),
+            metrics_route(runtime),
+            Route("/openapi.json", later(partial(_contract, contract)), methods=["GET"]),
+            HealthRoute("/_sandbox/health", runtime),
+            Mount("/_sandbox", later(_control)),
+            Mount("/signup", later(_signup)),
+            Route("/_sandbox", _page, methods=["GET"]),
+            Route("/", _page, methods=["GET"]),
+        ],
+        lambda app: _control_of(app, load()),
+    )
+    return app
+
+
+def _load(served: Served | None) -> Served:
+    if served is not None:
+        return served
+    from sendbox.app import SERVED
+
+    return SERVED
+
+
+def _catalog(load: Callable[[], Served]) -> Catalog:
+    from sendbox.control.catalog import catalog
+
+    return catalog(load())
+
+
+def _check_batch(contract: Contract, batch: Any) -> list[str]:
+    """The problems of a batch of events, or of the notification of a signup, against the contract (§6, A24)."""
+    ref = BATCH if isinstance(batch, list) else ONBOARDING
+    return [finding.message for finding in contract.checker(ref).findings(batch)]
+
+
+def _control_of(app: Application, served: Served) -> Control:
+    from sendbox.control.beside.past import read
+    from sendbox.control.operation import Control
+
+    return Control(app, served, read)
+
+
+def _control(control: Control) -> Starlette:
+    """Control and the pages, below `/_sandbox`."""
+    from sendbox.control.routes import control_routes
+    from sendbox.page.routes import page_routes
+
+    return with_refusals([*control_routes(control), *page_routes(control)])
+
+
+def _signup(control: Control) -> Starlette:
+    """The hosted pages of signups, below `/signup`."""
+    from sendbox.page.signup import signup_routes
+
+    return with_refusals(signup_routes(control))
+
+
+def _contract(contract: Contract, control: Control) -> Starlette:
+    """The contract of the interfaces."""
+    from sendbox.services.http.openapi import document
+
+    served = control.served
+
+    async def show(request: Request) -> Response:
+        """The contract of the served interfaces."""
+        origin = origin_of(control.runtime, request.scope)
+        return json_answer(
+            document(served.routes, contract, origin=origin, version=__version__, webhooks=served.webhooks)
+        )
+
+    return with_refusals([Route("/openapi.json", show, methods=["GET"])])
+
+
+async def _page(request: Request) -> Response:
+    """The page is elsewhere."""
+    query = request.url.query if request.url.path != "/" else ""
+    return RedirectResponse(f"/_sandbox/{f'?{query}' if query else ''}")
+
+
+async def _lost(status: int, message: str) -> Response:
+    """The page for a link that leads nowhere."""
+    from sendbox.page.answers import lost
+
+    return await lost(status, message)
