@@ -134,6 +134,16 @@ def test_a_share_is_drawn_for_each_phone_and_event() -> None:
     assert victims(phones, seed=2) != first
 
 
+def test_a_share_and_a_span_are_of_one_draw() -> None:
+    """Who is met by a share is late by a time out of the span: the same in each run, and within it."""
+    worlds = [run(fault("delay", after=(5 * SECOND, 9 * SECOND), share=1.0)) for _ in range(2)]
+    first, again = (sent(world) for world in worlds)
+    assert first == again
+    expected = dict(zip(("sending", "sent", "delivered"), (0, 1, 3), strict=True))
+    assert {result for _, (result,) in first} == expected.keys()
+    assert all(expected[result] + 5 <= at <= expected[result] + 9 for at, (result,) in first)
+
+
 def test_a_rule_counts_what_another_one_met() -> None:
     """The second and the third event are that, whatever became of the second; two equal rules count it once."""
     second, third = fault("split", "second", nth=2), fault("split", "third", nth=3)
