@@ -138,7 +138,9 @@ def _control(control: Control) -> Starlette:
     from sendbox.control.routes import control_routes
     from sendbox.page.routes import page_routes
 
-    return with_refusals([*control_routes(control), *page_routes(control)])
+    application = with_refusals([*control_routes(control.served), *page_routes(control)])
+    application.state.control = control
+    return application
 
 
 def _signup(control: Control) -> Starlette:

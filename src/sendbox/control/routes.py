@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
-from functools import partial
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any, Final
 
 import orjson
@@ -14,7 +14,7 @@ from starlette.routing import Route
 
 from sendbox import __version__
 from sendbox.control.openapi import document
-from sendbox.control.operation import Control, ControlError, Made, Operation, Text, out_of_bounds, refusal
+from sendbox.control.operation import Control, ControlError, Made, Operation, Served, Text, out_of_bounds, refusal
 from sendbox.control.stream import STREAMED, Events
 from sendbox.engine import bounds
 from sendbox.engine.answer import Answer, encoded
@@ -39,18 +39,21 @@ UNREAD = 30.0
 PIECE = 50
 
 
-def control_routes(control: Control) -> list[Route]:
-    """All operations as routes below `PREFIX`."""
-    routes = [
-        Route(row.path, partial(_perform, control, row), methods=[row.method], name=row.name)
-        for row in (*control.served.operations, *STREAMED)
-    ]
-    routes.append(Route("/openapi.json", partial(_openapi, control), methods=["GET"], name="control_openapi"))
-    return routes
+@cache
+def control_routes(served: Served) -> tuple[Route, ...]:
+    """All operations as routes below `PREFIX`, of applications whose state has the `control`."""
+    return (
+        *(
+            Route(row.path, partial(_perform, row), methods=[row.method], name=row.name)
+            for row in (*served.operations, *STREAMED)
+        ),
+        Route("/openapi.json", _openapi, methods=["GET"], name="control_openapi"),
+    )
 
 
-async def _openapi(control: Control, request: Request) -> Response:
+async def _openapi(request: Request) -> Response:
     """The contract of control."""
+    control: Control = request.app.state.control
     origin = origin_of(control.runtime, request.scope)
     make_document = partial(document, control.served, prefix=PREFIX, origin=origin, version=__version__)
     return json_answer(await asyncio.get_running_loop().run_in_executor(None, make_document))
@@ -139,7 +142,8 @@ async def _pieces(value: dict[str, Any], encode: Callable[[Any], bytes] = encode
     yield b"}"
 
 
-async def _perform(control: Control, row: Operation, request: Request) -> Response:
+async def _perform(row: Operation, request: Request) -> Response:
+    control: Control = request.app.state.control
     mask = control.runtime.mask(request.path_params.get("id", ""))  # before it is closed
     encode: Callable[[Any], bytes] = encoded if row.whole else mask.encoded
     try:
