@@ -75,6 +75,7 @@ def test_a_kept_value_is_the_same_again(value: object) -> None:
 # --- imports ----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.unmeasured
 def test_a_start_imports_little() -> None:
     """A server with the default scenario and a world imports nothing of what comes later."""
     ran = subprocess.run([sys.executable, "-c", IMPORTED], capture_output=True, text=True, check=True)

@@ -72,6 +72,7 @@ def test_exchange(case: exchanges.Case, server: Server) -> None:
     assert server.run(exchanges.run(case, server.box)) == []
 
 
+@pytest.mark.unmeasured
 @pytest.mark.sample(3)
 @pytest.mark.parametrize("case", [pytest.param(case, id=exchanges.id_of(case.section, case.name)) for case in REQUESTS])
 def test_request_over_http(case: RequestCase, server: Server) -> None:

@@ -52,6 +52,7 @@ def everything(definitions: dict[str, schemas.Node]) -> list[tuple[str, dict[str
 Everything = list[tuple[str, dict[str, Any]]]
 
 
+@pytest.mark.unmeasured
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
 def test_files_are_schemas_of_the_draft_they_name(path: Path) -> None:
     """Each file is a legal JSON Schema 2020-12, named by its own file name."""

@@ -24,6 +24,7 @@ def path_of(name: str) -> str:
     return f"/_sandbox{path}"
 
 
+@pytest.mark.unmeasured
 @pytest.mark.parametrize("name", [name for name, row in ROWS.items() if row.worldly])
 async def test_control_never_opens_a_world(name: str) -> None:
     """Every operation on a world that is not open answers 404 `no_such_world`, and opens none."""
@@ -41,6 +42,7 @@ async def test_control_never_opens_a_world(name: str) -> None:
         assert box.runtime.worlds == {}
 
 
+@pytest.mark.unmeasured
 @pytest.mark.parametrize("name", ROWS)
 async def test_an_unknown_argument_is_refused_by_name(name: str) -> None:
     """400 says what is legal; path parameters are not among it."""

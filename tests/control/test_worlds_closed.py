@@ -28,6 +28,7 @@ async def closed(box: Box) -> str:
     return message_id
 
 
+@pytest.mark.unmeasured
 @pytest.mark.parametrize("name", [row.name for row in SERVED.operations if row.reads and row.name != "outbox"])
 async def test_a_closed_world_can_be_read(name: str) -> None:
     """Every operation that reads a world answers as before it was closed, and for its past too."""

@@ -305,6 +305,7 @@ async def test_the_end_is_said_over_control() -> None:
         assert lines(ended)[-1].endswith("next at 2026-03-01T09:00:00.000Z: was the clock moved far enough?")
 
 
+@pytest.mark.unmeasured
 def test_a_verdict_is_linear() -> None:
     """Twice as many subjects take about twice as many steps, not four times."""
 

@@ -48,6 +48,7 @@ def test_what_a_verdict_says(text: str, expected: list[str]) -> None:
     assert lines(judged(*yaml.safe_load(text))) == expected
 
 
+@pytest.mark.unmeasured
 @pytest.mark.parametrize(
     ("that", "where", "count"),
     [
@@ -243,6 +244,7 @@ traffic:
 """
 
 
+@pytest.mark.unmeasured
 @pytest.mark.parametrize(
     ("that", "where", "count"),
     [

@@ -80,6 +80,7 @@ def test_deeds() -> None:
     assert {"requests", "sends", "messages", "attempts", "codes"} == {*DEEDS}
 
 
+@pytest.mark.unmeasured
 @pytest.mark.parametrize("call", CALLS)
 def test_a_thing_alone_is_never_its_own_follower(call: str) -> None:
     """One call, made once: nothing that it is, or brought about while it was handled, follows anything of it."""
@@ -112,6 +113,7 @@ def test_no_two_things_follow_each_other(call: str) -> None:
     assert not both
 
 
+@pytest.mark.unmeasured
 @pytest.mark.parametrize("call", CALLS)
 def test_a_thing_that_comes_again_follows(call: str) -> None:
     """The same call a minute later: each kind of thing follows each."""
@@ -125,6 +127,7 @@ def test_a_thing_that_comes_again_follows(call: str) -> None:
     assert not missed
 
 
+@pytest.mark.unmeasured
 @pytest.mark.parametrize("call", [call for call, (_, request) in CALLS.items() if "%s" in request])
 def test_the_order_within_an_instant_is_that_of_the_calls(call: str) -> None:
     """Two calls of one instant: what the client did with the second follows the first, and not the other way."""

@@ -100,6 +100,7 @@ def test_hours_in_where() -> None:
     )
 
 
+@pytest.mark.unmeasured
 @pytest.mark.parametrize(
     ("key", "found"), [("shop", 1), ("sh*", 1), ("*~shop", 1), ("sho", 0), ("*hop", 1), ("~shop", 0)]
 )
@@ -146,6 +147,7 @@ def test_webhooks_that_the_scenario_drops_are_not_counted() -> None:
     assert judged([sent("0s", JANA)], {**entry, "among": {"not": {"state": "dropped"}}})["passed"]
 
 
+@pytest.mark.unmeasured
 @pytest.mark.parametrize(("key", "failed"), [("shop", 1), ("sh*", 1), ("sho", 0), ("~shop", 0), ("*", 2)])
 def test_rules_know_a_sub_key_by_its_short_name(key: str, failed: int) -> None:
     """In `when` of messages and of calls."""

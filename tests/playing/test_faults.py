@@ -29,6 +29,7 @@ def spoilt(fault: Any, status: Any, **more: Any) -> Played:
     )
 
 
+@pytest.mark.unmeasured
 @pytest.mark.parametrize(
     ("fault", "status", "said", "messages"),
     [
@@ -70,6 +71,7 @@ def test_a_fault_says_whether_its_call_had_an_effect(fault: Any, said: str) -> N
     assert [row.what for row in told if row.what.startswith("fault")] == [f'fault at sendMessage: {said}, by "trouble"']
 
 
+@pytest.mark.unmeasured
 @pytest.mark.parametrize(
     ("where", "count"),
     [

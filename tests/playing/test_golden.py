@@ -7,6 +7,7 @@ import pytest
 from tests.playing.golden import CASES, FOLDER, file, made
 
 
+@pytest.mark.unmeasured
 @pytest.mark.parametrize(("name", "how"), CASES, ids=["-".join(case) for case in CASES])
 def test_what_is_printed(name: str, how: str) -> None:
     """Character by character; `python -m tests.playing` writes the files anew after a change that is meant."""

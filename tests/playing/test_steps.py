@@ -51,6 +51,7 @@ async def ended(box: Box) -> list[dict[str, Any]]:
             return did
 
 
+@pytest.mark.unmeasured
 @pytest.mark.parametrize(
     "name",
     [

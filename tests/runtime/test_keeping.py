@@ -192,6 +192,7 @@ def alive() -> Counter[type]:
     return Counter(type(thing) for thing in gc.get_objects() if type(thing) in kinds)
 
 
+@pytest.mark.unmeasured
 @pytest.mark.parametrize(
     "settings",
     [

@@ -110,6 +110,7 @@ COMMON: list[tuple[str, dict[str, Any], str]] = [
 ]
 
 
+@pytest.mark.unmeasured
 @pytest.mark.parametrize(
     ("where", "when", "expected"),
     [

@@ -19,6 +19,7 @@ from tests.scenarios import check
 CASES = golden.cases()
 
 
+@pytest.mark.unmeasured
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
 def test_wrong_scenarios(case: golden.Case, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each problem is named with its place, and none hides another."""

@@ -189,6 +189,7 @@ windows = st.builds(
 )
 
 
+@pytest.mark.unmeasured
 @settings(max_examples=examples(15))
 @given(windows, st.data())
 @example(window("02:10", "02:50", PRAGUE), None)
@@ -315,6 +316,7 @@ def test_s2_1_an_abbreviation_is_a_zone_that_uses_it(written: str) -> None:
 FORMS = ["{:+}", "UTC{:+}", "GMT{:+}", "gmt {:+}", "Z{:+}"]
 
 
+@pytest.mark.unmeasured
 @pytest.mark.parametrize("form", FORMS)
 def test_s2_1_an_offset_is_a_zone_that_has_it(form: str) -> None:
     """All year the zone that is named has the offset that was written; where no zone has it, none is named."""

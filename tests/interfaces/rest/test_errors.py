@@ -56,6 +56,7 @@ async def test_a75_the_wrong_method_is_405_in_the_interfaces_shape(route: Route)
         assert set(answer.json) == set(with_success(route.path, {"message": ""}))
 
 
+@pytest.mark.unmeasured
 @pytest.mark.parametrize("route", [route for route in ROUTES if route.method == "POST"], ids=lambda route: route.path)
 @pytest.mark.parametrize(
     ("body", "begins"),

@@ -160,7 +160,9 @@ class MessageField(NamedTuple):
     setting: str = ""
 
 
-def _label(name: str, says: str = "", *, longest: int, setting: str = "") -> MessageField:
+def label(name: str, says: str = "", *, longest: int, setting: str = "") -> MessageField:
+    """The row of a text of the client's own."""
+
     def of(message: Any) -> str | None:
         return (message.submission.send.labels or {}).get(name)
 
@@ -185,7 +187,7 @@ FIELDS: Final = (
         "dotted paths inside the request's payload",
         lambda message: orjson.loads(message.submission.send.payload),
     ),
-    _label("reference", longest=limits.REFERENCE, setting="reference"),
+    label("reference", longest=limits.REFERENCE, setting="reference"),
 )
 LABELS: Final = tuple(row for row in FIELDS if row.longest)
 #: The fields that rules of `attempts` ask for, by name; the texts that rules of `webhooks` do.
