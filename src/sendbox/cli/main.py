@@ -153,7 +153,7 @@ FORMS: Final[dict[str, dict[str, Any]]] = {
 
 
 def form_of(row: Option) -> dict[str, Any]:
-    """What click needs to know of an option's values, and its help text."""
+    """The arguments of click for the values of an option, and its help text."""
     if isinstance(row.legal, str):
         form = FORMS[row.legal]
     else:

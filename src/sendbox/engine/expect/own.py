@@ -131,7 +131,7 @@ def subjects(
     keys: Callable[[World], Iterable[str]] | None = None,
     request: Callable[[RequestRecord], Any] = lambda _record: None,
 ) -> dict[str, Subject]:
-    """The rows, with words of the services: operations, types, results and gateways of events, codes of advice.
+    """The rows, a table, with words of the services: operations, types, results and gateways of events, advice codes.
 
     `phones` finds the phones that a call is about, `keys` the keys that a world has, `request` what its messages say
     that their request is.

@@ -196,7 +196,7 @@ POSTED: Final = tuple(row for row in FIELDS if row.posted)
 
 
 class Asked(dict[str, Any]):
-    """What rules ask of an attempt, by name: each field is read when it is asked for the first time."""
+    """The values that rules ask of an attempt, by name; each is read when it is asked for the first time."""
 
     __slots__ = ("attempt",)
 
