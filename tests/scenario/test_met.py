@@ -17,7 +17,7 @@ from sendbox.scenario.model import ScenarioError
 from sendbox.services.account.account import Account
 from sendbox.services.account.orders import services
 from sendbox.services.advice import ADVICE, OF_CALLS
-from sendbox.services.http.addressee import FIELDS
+from sendbox.services.http.numbers import FIELDS
 from sendbox.services.messaging.channels import ROWS
 from sendbox.services.messaging.messaging import Messaging
 from sendbox.services.messaging.results import WAYS

@@ -25,8 +25,8 @@ from sendbox.engine.kinds.narration import Names, Teller
 from sendbox.engine.kinds.rows import Observer
 from sendbox.runtime.policy import Outcome
 from sendbox.runtime.slot import Conflict
-from sendbox.server.asgi import AsgiCall
 from sendbox.server.loop import new_loop
+from sendbox.server.wire import AsgiCall
 from sendbox.services.account.account import Account
 from sendbox.services.messaging.channels import ROWS, TEMPLATED
 from sendbox.services.messaging.messaging import Messaging

@@ -30,8 +30,7 @@ if TYPE_CHECKING:
     from sendbox.runtime.policy import HttpCall
     from sendbox.runtime.worlds import Hosted
     from sendbox.server.application import Application
-    from sendbox.services.http.exchange import Route
-    from sendbox.services.http.paths import Paths
+    from sendbox.services.http.exchange import Paths, Route
 
 #: The key of calls whose own was never accepted: it opens no world.
 UNKNOWN: Final = "unknown-key"

@@ -13,7 +13,7 @@ import pytest
 from sendbox.app import SERVED
 from sendbox.control.catalog import catalog
 from sendbox.engine.blueprint import TimelineEntry
-from sendbox.engine.commands.requests import RequestRecord
+from sendbox.engine.commands.record import RequestRecord
 from sendbox.engine.coverage import Sum, Tally, last_restore, merge
 from sendbox.engine.delivery.batches import Delivery, Target
 from sendbox.engine.durations import Moment, Rate, Span

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from sendbox.engine.clock import Clock
     from sendbox.engine.draws import Chooser
     from sendbox.engine.journal import Journal
-    from sendbox.engine.keeping.kept import Kept
+    from sendbox.engine.kept import Kept
     from sendbox.engine.rules.conditions import Case
     from sendbox.engine.timeline import Timeline
 

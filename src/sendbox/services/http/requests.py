@@ -8,7 +8,7 @@ import orjson
 
 from sendbox.contract.findings import show
 from sendbox.contract.parse import Malformed, parse_json
-from sendbox.engine.commands.requests import JSON_TYPE, compact
+from sendbox.engine.commands.record import JSON_TYPE, compact
 from sendbox.engine.remarks import Finding
 from sendbox.services.advice import CONTENT_TYPE_MISSING, CONTENT_TYPE_NOT_JSON, advise
 from sendbox.services.assume import Assume

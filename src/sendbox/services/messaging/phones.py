@@ -11,12 +11,12 @@ from operator import attrgetter, itemgetter
 from typing import TYPE_CHECKING, Final
 
 from sendbox.engine.journal import CODE
-from sendbox.engine.keeping.kept import Firsts, Groups, Kept, Source
+from sendbox.engine.kept import Firsts, Groups, Kept, Source
 from sendbox.services import limits
 from sendbox.services.advice import NO_TARGET, advise
-from sendbox.services.messaging.accept import outlet_for
 from sendbox.services.messaging.channels import CONVERSING, FAMILY, LEGAL
 from sendbox.services.messaging.content.text import Prepared, fill, id_query
+from sendbox.services.messaging.events import outlet_for
 from sendbox.services.messaging.records import Attempt, Inbound, Link, Message
 from sendbox.services.messaging.results import DELIVERED, SEEN, SENDING, SENT
 

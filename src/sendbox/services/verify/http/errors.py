@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Final
 import orjson
 
 from sendbox.services import limits
-from sendbox.services.http.exchange import Answer, Refused
-from sendbox.services.http.interfaces import Interface
+from sendbox.services.http.exchange import Answer, Interface, Refused
 
 if TYPE_CHECKING:
     from sendbox.engine.remarks import Finding

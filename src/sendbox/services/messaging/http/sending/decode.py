@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 
-from sendbox.engine.commands.requests import compact
+from sendbox.engine.commands.record import compact
 from sendbox.engine.durations import instant, iso
 from sendbox.engine.remarks import Advice, Finding
 from sendbox.services import limits
@@ -22,7 +22,7 @@ from sendbox.services.assume import Assume
 from sendbox.services.http.names import refused_fields, renamed, unknown_fields
 from sendbox.services.http.numbers import remark_recipient
 from sendbox.services.messaging.content import tags
-from sendbox.services.messaging.http.advising import remark_clock, remark_texts
+from sendbox.services.messaging.http.accepting import remark_clock, remark_texts
 from sendbox.services.messaging.http.sending.callback import read_callback
 from sendbox.services.messaging.http.sending.errors import refusal, show
 from sendbox.services.messaging.http.sending.steps import (
