@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 if TYPE_CHECKING:
-    from sendbox.engine.clock import Mode
+    from sendbox.engine.timeline import Mode
     from sendbox.runtime.callbacks import Callbacks
 
 PORT: Final = 7357

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from sendbox.services.http.addressee import addressee
 
 from sendbox.engine.world import World
+from sendbox.services.http.numbers import addressee
 from sendbox.services.verify.http.routes import ROUTES
 from sendbox.services.verify.session import Session
 from sendbox.services.verify.verify import Verify

@@ -23,7 +23,7 @@ from sendbox.services.messaging.messaging import Messaging
 from sendbox.services.messaging.results import WAYS
 from sendbox.services.operations import CALLS, EMULATED
 from sendbox.services.partner.partner import Partner
-from sendbox.services.partner.states import TEMPLATE
+from sendbox.services.partner.records import TEMPLATE
 from sendbox.services.verify.verify import Verify
 from tests.box import CONTRACT
 from tests.core.clients import form, partner_world, sign_up

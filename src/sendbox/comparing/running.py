@@ -16,8 +16,8 @@ import orjson
 
 from sendbox.comparing.differences import IDS, Answered
 from sendbox.contract.findings import MISSING, differing
-from sendbox.engine.clock import Goal
 from sendbox.engine.coverage import Collector
+from sendbox.engine.timeline import Goal
 from sendbox.playing.calls import answered
 from sendbox.playing.player import ORIGIN
 from sendbox.runtime.policy import Outcome

@@ -15,7 +15,6 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, Final
 
 from sendbox.engine.bounds import END
-from sendbox.engine.clock import Clock, Mode
 from sendbox.engine.commands.command import Call, Open, Own
 from sendbox.engine.commands.record import Polling, Races, Record
 from sendbox.engine.delivery.batches import succeeded
@@ -27,7 +26,7 @@ from sendbox.engine.journal import CODE, Capped, Journal
 from sendbox.engine.kept import Fingerprints
 from sendbox.engine.plan import Place, Planned
 from sendbox.engine.remarks import Advice
-from sendbox.engine.timeline import Timeline
+from sendbox.engine.timeline import Clock, Mode, Timeline
 
 if TYPE_CHECKING:
     from sendbox.engine.blueprint import Blueprint, TimelineEntry

@@ -20,7 +20,7 @@ from sendbox.engine.commands.tracing import context_of
 from sendbox.runtime.callbacks import authority, literal, origin
 from sendbox.services.http.desk import HEADERS
 from sendbox.services.http.exchange import BODY_CAP, header
-from sendbox.services.http.remembered import Remembered
+from sendbox.services.http.requests import Remembered
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

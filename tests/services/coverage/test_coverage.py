@@ -29,7 +29,7 @@ from sendbox.services.messaging.messaging import Messaging
 from sendbox.services.messaging.outages import Outage
 from sendbox.services.messaging.rules.rules import Reply
 from sendbox.services.partner.partner import Partner
-from sendbox.services.partner.states import TEMPLATE
+from sendbox.services.partner.records import TEMPLATE
 from sendbox.services.verify.rules import VerifyRule
 from sendbox.services.verify.verify import LimitReached, Verify
 from tests.core.asked import asked

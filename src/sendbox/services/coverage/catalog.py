@@ -22,7 +22,7 @@ from sendbox.services.messaging.channels import ATTEMPT, CHANNELS, FAMILY, ROWS,
 from sendbox.services.messaging.checks import CREDIT
 from sendbox.services.messaging.outages import IN_FLIGHT, NEW
 from sendbox.services.messaging.results import STATES, WAYS
-from sendbox.services.partner.states import NUMBER, SIGNUP, TEMPLATE
+from sendbox.services.partner.records import NUMBER, SIGNUP, TEMPLATE
 from sendbox.services.verify.session import VALIDATION
 
 if TYPE_CHECKING:

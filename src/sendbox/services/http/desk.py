@@ -18,9 +18,9 @@ from sendbox.engine.durations import iso
 from sendbox.engine.journal import CODE
 from sendbox.engine.remarks import Finding
 from sendbox.services.advice import POLLING_STOPPED_CLOCK, SENT_AGAIN, advise
-from sendbox.services.http.diagnosis import valued
 from sendbox.services.http.exchange import Answer, Exchange, Paths, Refused, Route, header
 from sendbox.services.http.faulting import NO_FAULT, Decision, decide, note_fault, retry_at, spoilt
+from sendbox.services.http.requests import valued
 from sendbox.services.operations import SENDING
 from sendbox.services.ports import account_of
 

@@ -8,9 +8,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 import orjson
-from msgspec.structs import replace
 
-from sendbox.engine.delivery.batches import EventKind, Target
+from sendbox.engine.delivery.batches import EventKind
 from sendbox.engine.rules.conditions import Case
 from sendbox.services.messaging.channels import ROWS
 from sendbox.services.messaging.model import POSTED, Asked
@@ -21,11 +20,8 @@ from sendbox.services.numbers.countries import country
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from sendbox.engine.delivery.batches import Outlet
     from sendbox.engine.world import World
-    from sendbox.services.messaging.home import Home
     from sendbox.services.messaging.records import Message
-    from sendbox.services.ports import Key
 
 #: `result_info` of a result when nothing else was said (A23); the others have none and the field is left out.
 DEFAULT_INFO: Final = {
@@ -222,20 +218,3 @@ EVENTS: Final[dict[type, EventKind]] = {
         lambda _world, inbound, _until: incoming(inbound),
     ),
 }
-
-
-def outlet_for(home: Home, key: Key, callback: Target | None) -> Outlet | None:
-    """The line to the request's callback, or the key's default, or its parent's, or the built-in receiver (§6, A68).
-
-    None where the default is "": no receiver is wanted.
-    """
-    world, parent = home.world, home.account.top
-    secret = key.default_callback_secret or parent.default_callback_secret
-    if callback is not None:
-        return world.outlets.line(callback if secret is None else replace(callback, secret=secret))
-    url = key.default_callback_url
-    if url is None:
-        url = parent.default_callback_url
-    if url == "":
-        return None
-    return world.outlets.line(Target(url or "", secret=secret))

@@ -9,6 +9,9 @@ from collections.abc import Callable, Container, Generator, Iterator, Mapping
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
+from msgspec.structs import replace
+
+from sendbox.engine.delivery.batches import Target
 from sendbox.engine.kept import Index, Kept
 from sendbox.engine.part import Part
 from sendbox.engine.remarks import Finding
@@ -19,7 +22,7 @@ from sendbox.services.assume import Assume
 from sendbox.services.messaging.bulk import Bulks
 from sendbox.services.messaging.channels import FAMILY, USUAL
 from sendbox.services.messaging.content.text import fill
-from sendbox.services.messaging.events import EVENTS, expected_case, outlet_for
+from sendbox.services.messaging.events import EVENTS, expected_case
 from sendbox.services.messaging.flow import Simulator
 from sendbox.services.messaging.forgetting import Past, forget, take_apart
 from sendbox.services.messaging.model import Recipient, Send, Step
@@ -46,7 +49,7 @@ from sendbox.services.templates import templates
 if TYPE_CHECKING:
     from sendbox.engine.blueprint import TimelineEntry
     from sendbox.engine.commands.record import RequestRecord
-    from sendbox.engine.delivery.batches import Delivery, Events
+    from sendbox.engine.delivery.batches import Delivery, Events, Outlet
     from sendbox.engine.remarks import Advice
     from sendbox.engine.rules.book import Rulebook
     from sendbox.engine.world import World
@@ -125,6 +128,22 @@ class Messaging(Part):
         return self.phones.conversations.get(what[0]) == at
 
     # -- commands
+
+    def outlet_for(self, key: Key, callback: Target | None) -> Outlet | None:
+        """The line to the callback, or the key's default, or its parent's, or the built-in receiver (§6, A68).
+
+        None where the default is "": no receiver is wanted.
+        """
+        parent = self.account.top
+        secret = key.default_callback_secret or parent.default_callback_secret
+        if callback is not None:
+            return self.world.outlets.line(callback if secret is None else replace(callback, secret=secret))
+        url = key.default_callback_url
+        if url is None:
+            url = parent.default_callback_url
+        if url == "":
+            return None
+        return self.world.outlets.line(Target(url or "", secret=secret))
 
     def accept(
         self,
@@ -301,7 +320,7 @@ def accept(
             submission.messages = tuple(messages)
             if home.assume.test_number == "on":
                 _leave_out_tests(world, submission)
-            submission.outlet = outlet_for(home, key, send.callback)
+            submission.outlet = home.outlet_for(key, send.callback)
             home.messages += messages
             if world.outlets.faults.overtakes and submission.outlet is not None and operation != "createValidation":
                 _may_overtake(world, submission)

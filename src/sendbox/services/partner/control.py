@@ -16,8 +16,7 @@ from sendbox.engine.lifecycle import IllegalMove
 from sendbox.services.numbers import written
 from sendbox.services.partner.http import tokens
 from sendbox.services.partner.partner import Partner
-from sendbox.services.partner.records import Failure, Signup
-from sendbox.services.partner.states import QUALITIES
+from sendbox.services.partner.records import QUALITIES, Failure, Signup
 from sendbox.services.partner.views import (
     DeletedTemplate,
     ListedSignup,

@@ -21,9 +21,8 @@ from sendbox.engine.lifecycle import IllegalMove
 from sendbox.services import limits
 from sendbox.services.assume import Assume
 from sendbox.services.partner.library import components_of
-from sendbox.services.partner.records import Failure
+from sendbox.services.partner.records import TEMPLATE, Failure
 from sendbox.services.partner.rules import Reviews
-from sendbox.services.partner.states import TEMPLATE
 from sendbox.services.ports import account_of
 from sendbox.services.templates.buttons import VARIABLE
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from sendbox.engine.answer import Answer, Instant, enum, keywords, moment
 from sendbox.services.partner.partner import Partner
-from sendbox.services.partner.states import MODES, NUMBER, QUALITIES, TEMPLATE
+from sendbox.services.partner.records import MODES, NUMBER, QUALITIES, TEMPLATE
 
 if TYPE_CHECKING:
     from sendbox.engine.world import World

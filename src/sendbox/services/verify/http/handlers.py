@@ -9,16 +9,21 @@ from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 
-from sendbox.contract.parse import Malformed, parse_json
+from sendbox.contract.validators import Malformed, parse_json
 from sendbox.engine.durations import iso
 from sendbox.engine.remarks import Finding
 from sendbox.services.advice import NATIONAL_NUMBER, NUMBER_INVALID, PROOF_CANNOT_HOLD, advise
 from sendbox.services.assume import Assume
-from sendbox.services.http.diagnosis import beside
 from sendbox.services.http.exchange import Answer
-from sendbox.services.http.names import refused_fields, unknown_fields
 from sendbox.services.http.numbers import remark_number as remark_sms_number
-from sendbox.services.http.requests import canonical, content_type_finding, without_nulls
+from sendbox.services.http.requests import (
+    beside,
+    canonical,
+    content_type_finding,
+    refused_fields,
+    unknown_fields,
+    without_nulls,
+)
 from sendbox.services.numbers.normal import normalize
 from sendbox.services.ports import account_of
 from sendbox.services.verify.http.errors import ERRORS, UNTOUCHED, refusal

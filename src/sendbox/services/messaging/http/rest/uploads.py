@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Final
 
 from sendbox.engine.remarks import Finding
 from sendbox.services.assume import Assume
-from sendbox.services.http.diagnosis import valued
 from sendbox.services.http.exchange import Answer, Exchange, Incoming, Refused, Upload
-from sendbox.services.http.requests import canonical, refusal
+from sendbox.services.http.requests import canonical, refusal, valued
 from sendbox.services.http.rest import error, read_body, refused, success
 from sendbox.services.messaging.bulk import FILETYPES, PART, Bulk, Decoded, Decoder, Intake, Unfit
 from sendbox.services.messaging.http.accepting import remark_accepted

@@ -14,8 +14,7 @@ from sendbox.engine.draws import uuid_text
 from sendbox.engine.remarks import Finding
 from sendbox.services.http.exchange import Answer, Exchange, Refused
 from sendbox.services.http.forms import FORM, Unreadable, media_type, read_form, unknown_parameters
-from sendbox.services.http.names import refused_fields, spelled
-from sendbox.services.http.requests import canonical
+from sendbox.services.http.requests import canonical, refused_fields, spelled
 from sendbox.services.http.routing import route
 from sendbox.services.messaging.http.accepting import accept, unpaid
 from sendbox.services.messaging.http.sending.errors import deny, error, guarded, line, show
