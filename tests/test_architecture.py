@@ -395,7 +395,7 @@ def test_a_breach_is_found(module: str, code: str, said: str) -> None:
         ("engine.world", "from sendbox.engine.part import Part\nfrom datetime import UTC, datetime\nimport orjson"),
         ("engine.timeline", "from urllib.parse import quote"),
         ("runtime.wall", "import time\ntime.time()"),
-        ("services.verify.http.routes", "from sendbox.services.http.exchange import Route"),
+        ("services.verify.http", "from sendbox.services.http.exchange import Route"),
         ("app", "import asyncio\nfrom sendbox.page import answers\nasyncio.sleep(0)"),
         ("app", "clock.now()\nself.clock.today()"),
         ("runtime.sender", "import aiohttp"),

@@ -32,7 +32,7 @@ from sendbox.services.messaging.http.rest import listing
 from sendbox.services.messaging.http.sending import decode, routes, steps
 from sendbox.services.partner.http.tokens import TOKENS
 from sendbox.services.templates import templates
-from sendbox.services.verify.http import handlers as verify_handlers
+from sendbox.services.verify import http as verify_http
 from sendbox.services.verify.session import Session
 from tests.box import CONTRACT
 from tests.conformance import exchanges
@@ -303,7 +303,7 @@ def number_is_not_told(patch: pytest.MonkeyPatch) -> None:
     def proved(old: Any, verify: Any, session: Any, body: dict[str, Any]) -> Any:
         return old(verify, session, {name: value for name, value in body.items() if name != "phoneNumber"})
 
-    _around(patch, verify_handlers, "_proved", proved)
+    _around(patch, verify_http, "_proved", proved)
 
 
 @_proof("s5_3-02", "partner-no-token-for-signup")

@@ -1,10 +1,13 @@
-"""The endpoints of the Verify interface (§4.5): begin a session, submit a code, check a proof with state or without.
+"""The Verify interface (§4.5, base `{verify_url}`): begin a session, submit a code, check a proof.
 
-Bodies are parsed, checked against their schema, and remarked on first (A57, A72, A75).
+Bodies are parsed, checked against their schema, and remarked on first (A57, A72, A75). Its refusals and its rows stand
+here, too.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 import orjson
@@ -12,28 +15,96 @@ import orjson
 from sendbox.contract.validators import Malformed, parse_json
 from sendbox.engine.durations import iso
 from sendbox.engine.remarks import Finding
+from sendbox.services import limits
 from sendbox.services.advice import NATIONAL_NUMBER, NUMBER_INVALID, PROOF_CANNOT_HOLD, advise
 from sendbox.services.assume import Assume
-from sendbox.services.http.exchange import Answer
+from sendbox.services.http.exchange import Answer, Auth, Handler, Interface, Refused, Route, Whose
 from sendbox.services.http.numbers import remark_number as remark_sms_number
 from sendbox.services.http.requests import (
     beside,
     canonical,
     content_type_finding,
     refused_fields,
+    token_in,
     unknown_fields,
     without_nulls,
 )
+from sendbox.services.http.routing import route
 from sendbox.services.numbers.normal import normalize
 from sendbox.services.ports import account_of
-from sendbox.services.verify.http.errors import ERRORS, UNTOUCHED, refusal
 from sendbox.services.verify.session import VERIFIED
 from sendbox.services.verify.verify import OPERATION, LimitReached, Verify
 
 if TYPE_CHECKING:
+    from sendbox.engine.world import World
     from sendbox.services.http.exchange import Exchange
     from sendbox.services.verify.session import Session
     from sendbox.services.verify.verify import ProofOutcome
+
+#: HTTP status and text of each error code (§7.2, A49, A54); the text of `MISSING_FIELD` names the field.
+ERRORS: Final = {
+    "MISSING_FIELD": (400, "Missing required field: {}"),
+    "INVALID_PHONE": (400, "Invalid phone number"),
+    "INVALID_CODE": (400, "Invalid code"),
+    "EXPIRED": (400, "Validation expired"),
+    "VERIFICATION_DISABLED": (400, "Tenant does not have verification enabled"),
+    "NOT_FOUND": (404, "Validation not found"),
+    "UNSUPPORTED_MEDIA_TYPE": (415, "Unsupported media type"),
+    "MISSING_API_KEY": (401, "Missing X-API-Key header"),
+    "INVALID_API_KEY": (401, "Invalid or disabled API key"),
+    "TENANT_RATE_LIMIT": (429, "Tenant rate limit exceeded"),
+    "PHONE_RATE_LIMIT": (429, "Too many attempts for this phone number"),
+    "TOO_MANY_ATTEMPTS": (429, "Too many attempts"),
+}
+#: Error codes of refusals outside the handlers, by status (A75).
+_BY_STATUS: Final = {
+    401: "INVALID_API_KEY",
+    404: "NOT_FOUND",
+    405: "METHOD_NOT_ALLOWED",
+    413: "PAYLOAD_TOO_LARGE",
+    415: "UNSUPPORTED_MEDIA_TYPE",
+    429: "TENANT_RATE_LIMIT",
+}
+
+#: The attempts that remain after a refused creation (A49).
+UNTOUCHED: Final = limits.ATTEMPTS
+
+
+def _answer(status: int, code: str, text: str, remaining: int) -> Answer:
+    return Answer(status, orjson.dumps({"error": code, "message": text, "attemptsRemaining": remaining}))
+
+
+def error(status: int, text: str, remaining: int = 0) -> Answer:
+    """The answer to a refusal outside the handlers: unknown path, long body, internal error (A75)."""
+    code = "INTERNAL_ERROR" if status >= 500 else _BY_STATUS.get(status, "MISSING_FIELD")
+    return _answer(status, code, text, remaining)
+
+
+INTERFACE: Final = Interface("Verify", ("/v1/validations", "/v1/verify-proof"), error)
+
+
+#: The same where a session would have begun: it would have all its attempts (A49).
+creation_error = partial(error, remaining=UNTOUCHED)
+
+
+def deny(with_key: bool, remaining: int = 0) -> Answer:
+    """The answer to a missing key, or to one that is not admitted (§5.4, §7.2)."""
+    code = "INVALID_API_KEY" if with_key else "MISSING_API_KEY"
+    return _answer(401, code, ERRORS[code][1], remaining)
+
+
+#: The same where a session would have begun (A49).
+deny_creation = partial(deny, remaining=UNTOUCHED)
+
+
+def refusal(
+    code: str, findings: Sequence[Finding], remaining: int, *, field: str = "", text: str | None = None
+) -> Refused:
+    """A refusal by error code. `field` is the missing field; `text` replaces the text of the code (malformed JSON)."""
+    status, form = ERRORS[code]
+    message = form.format(field) if text is None else text
+    return Refused(list(findings), status, message, _answer(status, code, message, remaining))
+
 
 _LIMITS: Final = {"account": "TENANT_RATE_LIMIT", "number": "PHONE_RATE_LIMIT"}
 #: Outcomes of a code that are errors: code, and what the journal says.
@@ -228,3 +299,69 @@ def remark_number(exchange: Exchange, phone: str) -> None:
         exchange.advice.append(advise(NATIONAL_NUMBER, text, "$.phoneNumber"))
     else:
         remark_sms_number(phone, "$.phoneNumber", exchange.advice)
+
+
+_ERROR: Final = "verify.json#/$defs/VerifyError"
+#: Assumptions of every row here.
+_ASSUMED: Final = ("A49", "A54", "A56", "A57", "A75")
+
+
+_WHOSE: Final = Whose(
+    lambda body: token_in(body) or "",
+    ("the token in its body is of no open world", "check proofs while the world is open that gave them out"),
+)
+
+
+def _phone(world: World, params: Mapping[str, str]) -> str:
+    """The phone that the code of a session was sent to."""
+    return Verify.of(world).phone_of(params.get("token", ""))
+
+
+def _route(
+    operation: str,
+    summary: str,
+    handler: Handler,
+    schema: str,
+    errors: Iterable[int],
+    *assumed: str,
+    auth: Auth = "header",
+    error: Callable[[int, str], Answer] = error,
+    deny: Callable[[bool], Answer] = deny,
+    whose: Whose | None = None,
+    refused: str | None = None,
+) -> Route:
+    return route(
+        operation,
+        summary,
+        handler,
+        f"verify.json#/$defs/{schema}Request",
+        {200: f"verify.json#/$defs/{schema}Response", **dict.fromkeys(errors, _ERROR)},
+        section="§4.5",
+        error=error,
+        assumed=(*_ASSUMED, *assumed),
+        auth=auth,
+        deny=deny,
+        whose=whose,
+        about=_phone,
+        refused=refused,
+    )
+
+
+ROUTES: Final = (
+    _route(
+        "createValidation", "Send a six-digit code to a phone", create_validation, "Validation", (400, 401, 429, 500),
+        "A47", "A52", "A53", "A72", "A73", "A89", error=creation_error, deny=deny_creation,
+    ),
+    _route(
+        "verifyCode", "Submit the code that the user entered", verify_code, "Code", (400, 401, 404, 429, 500),
+        "A48", "A52", "A72",
+    ),
+    _route(
+        "checkProof", "Check a proof against its session", check_proof, "Proof", (400, 401, 404, 500),
+        "A50", "A52", "A74",
+    ),
+    _route(
+        "verifyProof", "Check a proof by itself", verify_proof, "OfflineProof", (400, 500), "A51", "A52",
+        auth="none", whose=_WHOSE, refused='POST /v1/verify-proof {"token": "TOKEN"}',
+    ),
+)  # fmt: skip
