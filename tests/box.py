@@ -15,7 +15,7 @@ from sendbox.contract.validators import Contract
 from sendbox.engine.durations import instant, iso
 from sendbox.runtime.wall import monotonic_ns
 from sendbox.server.application import Application
-from sendbox.server.asgi import AsgiCall
+from sendbox.server.wire import AsgiCall
 from sendbox.settings import Settings
 from tests.scenarios import load
 

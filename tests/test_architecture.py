@@ -354,7 +354,7 @@ def test_nothing_sleeps() -> None:
         ("engine.clock", "from sendbox.runtime import worlds", "engine imports runtime"),
         ("engine.clock", "def f():\n    from sendbox.contract import x", "engine imports contract"),
         ("engine.clock", "from sendbox.services.messaging import records", "engine imports services.messaging"),
-        ("services.verify.proof", "from sendbox.services.partner import states", "imports services.partner"),
+        ("services.verify.proof", "from sendbox.services.partner import records", "imports services.partner"),
         ("services.verify.proof", "from sendbox.runtime import worlds", "services.verify imports runtime"),
         ("page.routes", "from sendbox.engine.world import World", "page imports engine"),
         ("app", "import sendbox.cli", "an end of the program"),
@@ -392,10 +392,10 @@ def test_a_breach_is_found(module: str, code: str, said: str) -> None:
 @pytest.mark.parametrize(
     ("module", "code"),
     [
-        ("engine.world", "from sendbox.engine.clock import Clock\nfrom datetime import UTC, datetime\nimport orjson"),
-        ("engine.clock", "from urllib.parse import quote"),
+        ("engine.world", "from sendbox.engine.part import Part\nfrom datetime import UTC, datetime\nimport orjson"),
+        ("engine.timeline", "from urllib.parse import quote"),
         ("runtime.wall", "import time\ntime.time()"),
-        ("services.verify.http.routes", "from sendbox.services.http.exchange import Route"),
+        ("services.verify.http", "from sendbox.services.http.exchange import Route"),
         ("app", "import asyncio\nfrom sendbox.page import answers\nasyncio.sleep(0)"),
         ("app", "clock.now()\nself.clock.today()"),
         ("runtime.sender", "import aiohttp"),

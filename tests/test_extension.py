@@ -14,8 +14,7 @@ from sendbox.assembly import make_app
 from sendbox.contract.validators import Contract
 from sendbox.control.export.rows import Done, Exported
 from sendbox.control.operation import Call, operation
-from sendbox.services.http.exchange import Answer
-from sendbox.services.http.interfaces import Link
+from sendbox.services.http.exchange import Answer, Link
 from sendbox.settings import Settings
 from tests.box import KEY, START, WORLD, Box
 from tests.scenarios import load

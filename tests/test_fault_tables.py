@@ -28,7 +28,7 @@ from sendbox.engine.forms import span
 from sendbox.scenario.keys import faults as scenario_faults
 from sendbox.scenario.model import ScenarioError
 from sendbox.scenario.shape import _without_patterns
-from sendbox.server import faults as server_faults
+from sendbox.server import wire as server_faults
 from sendbox.services.coverage.catalog import _faults
 from tests.box import WORLD
 from tests.documentation.faults import faults_of_calls, faults_of_deliveries

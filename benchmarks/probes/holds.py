@@ -21,9 +21,9 @@ from starlette.types import Message
 from sendbox.control.stream import STREAMS
 from sendbox.engine.bounds import ESCAPES
 from sendbox.runtime import collector
-from sendbox.server.asgi import AsgiCall
 from sendbox.server.listener import HEAD, HttpServer
 from sendbox.server.loop import new_loop
+from sendbox.server.wire import AsgiCall
 from sendbox.services.http import forms
 from tests.box import KEY, WORLD, Box, boxed
 from tests.runtime.scenes import SCENES

@@ -20,8 +20,7 @@ from sendbox.page.answers import document
 from sendbox.playing import control as playing
 from sendbox.services.account import control as account
 from sendbox.services.account import kinds as account_kinds
-from sendbox.services.coverage.assumptions import UNTOLD
-from sendbox.services.coverage.calls import count_call
+from sendbox.services.coverage.assumptions import UNTOLD, count_call
 from sendbox.services.coverage.catalog import DIMENSIONS, FACTS
 from sendbox.services.coverage.denied import denied
 from sendbox.services.http.openapi import WEBHOOKS

@@ -22,8 +22,8 @@ from sendbox.services.messaging.messaging import Messaging
 from sendbox.services.operations import EMULATED
 from sendbox.services.partner.http.routes import routes as partner_routes
 from sendbox.services.partner.partner import Partner
-from sendbox.services.verify.http import errors as verify_errors
-from sendbox.services.verify.http.routes import ROUTES as VERIFY
+from sendbox.services.verify import http as verify
+from sendbox.services.verify.http import ROUTES as VERIFY
 from sendbox.services.verify.verify import Verify
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ ROUTES: Final = sorted(
     key=lambda route: EMULATED.index(route.operation),
 )
 #: The interfaces; one comes before another whose paths include its own.
-INTERFACES: Final = (sending.INTERFACE, verify_errors.INTERFACE, rest.INTERFACE)
+INTERFACES: Final = (sending.INTERFACE, verify.INTERFACE, rest.INTERFACE)
 UPLOADS: Final = (UPLOAD,)
 LINKS: Final = (LINK,)
 #: The lines of the log, by the code of the entry.

@@ -15,7 +15,7 @@ from sendbox.scenario.language import Language
 from sendbox.services.account import subjects as account
 from sendbox.services.account.language import account_vocabulary
 from sendbox.services.advice import OF_CALLS
-from sendbox.services.http.addressee import phones_of
+from sendbox.services.http.numbers import phones_of
 from sendbox.services.language import SHARED, compile_assume, country_of
 from sendbox.services.messaging import subjects as messaging
 from sendbox.services.messaging.channels import CHANNEL_WORDS, ROWS, SENDERS, USUAL
@@ -29,7 +29,7 @@ from sendbox.services.verify.language import VERIFY
 
 if TYPE_CHECKING:
     from sendbox.engine.blueprint import Blueprint
-    from sendbox.engine.commands.requests import RequestRecord
+    from sendbox.engine.commands.record import RequestRecord
     from sendbox.engine.expect.subjects import Subject
     from sendbox.engine.world import World
     from sendbox.scenario.vocabulary import Vocabulary

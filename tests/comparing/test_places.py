@@ -6,7 +6,7 @@ import pytest
 
 from sendbox.app import SERVED
 from sendbox.comparing.running import find
-from sendbox.services.http.paths import Paths
+from sendbox.services.http.exchange import Paths
 
 PATHS = Paths(SERVED.routes)
 

@@ -16,7 +16,7 @@ from sendbox.services.http.exchange import Route
 from sendbox.services.messaging.http.legacy import ROUTES as LEGACY
 from sendbox.services.messaging.http.sending.routes import ROUTES as SENDING
 from sendbox.services.messaging.http.sending.simple import ROUTES as SIMPLE
-from sendbox.services.verify.http.routes import ROUTES as VERIFY
+from sendbox.services.verify.http import ROUTES as VERIFY
 from tests.box import ORIGIN, Answer, Box, boxed
 from tests.conformance import exchanges
 from tests.conformance.cases import Case as RequestCase

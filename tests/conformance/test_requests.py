@@ -12,7 +12,7 @@ from sendbox.contract.validators import Contract
 from sendbox.services.messaging.http.legacy import ROUTES as LEGACY
 from sendbox.services.messaging.http.sending.routes import ROUTES as SENDING
 from sendbox.services.messaging.http.sending.simple import ROUTES as SIMPLE
-from sendbox.services.verify.http.routes import ROUTES as VERIFY
+from sendbox.services.verify.http import ROUTES as VERIFY
 from tests.conformance.cases import SCHEMAS, Case, load
 
 CASES = load()

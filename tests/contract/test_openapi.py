@@ -15,7 +15,7 @@ from sendbox.services.http.openapi import WEBHOOKS, Kind, document
 from sendbox.services.messaging.http.legacy import ROUTES as LEGACY
 from sendbox.services.messaging.http.sending.routes import ROUTES as SENDING
 from sendbox.services.messaging.http.sending.simple import ROUTES as SIMPLE
-from sendbox.services.verify.http.routes import ROUTES as VERIFY
+from sendbox.services.verify.http import ROUTES as VERIFY
 from tests.contract.samples import incoming, sent_message
 
 CONTRACT = Contract()

@@ -10,7 +10,7 @@ from urllib.parse import quote
 
 import orjson
 
-from sendbox.server.asgi import AsgiCall
+from sendbox.server.wire import AsgiCall
 from tests import answers
 from tests.box import WORLD, Box
 

@@ -133,7 +133,7 @@ async def test_an_advance_shows_its_entries_before_they_are_forgotten() -> None:
 
 async def test_much_is_forgotten_in_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
     """A journal that is far over its cap comes down to it in pieces, with the loop's turn between."""
-    monkeypatch.setattr("sendbox.engine.keeping.forgetting._ENTRIES", 5)
+    monkeypatch.setattr("sendbox.engine.forgetting._ENTRIES", 5)
     async with boxed(max_journal=10) as box:
         await box.send()
         journal = box.runtime.worlds[KEY].world.journal

@@ -8,8 +8,7 @@ import pytest
 from sendbox.control.export.rows import Done
 from sendbox.control.export.script import Called, Moved, script, whole
 from sendbox.engine.commands.command import Act, Tune
-from sendbox.engine.commands.record import Cut
-from sendbox.engine.commands.requests import RequestRecord
+from sendbox.engine.commands.record import Cut, RequestRecord
 from sendbox.engine.journal import Capped
 from sendbox.engine.remarks import Advice
 from sendbox.engine.world import World

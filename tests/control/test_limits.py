@@ -307,8 +307,8 @@ async def test_what_has_too_many_parameters_is_parsed_nowhere(
         return {}
 
     places = {
-        "services.http.addressee": "parse_qs",
-        "services.http.diagnosis": "parse_qs",
+        "services.http.numbers": "parse_qs",
+        "services.http.requests": "parse_qs",
         "engine.kinds.own": "parse_qsl",
     }
     for place, name in places.items():

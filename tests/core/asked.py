@@ -7,7 +7,7 @@ from typing import Any, Final
 import orjson
 
 from sendbox.engine.commands.command import Body, Call
-from sendbox.engine.commands.requests import JSON_TYPE, RequestRecord
+from sendbox.engine.commands.record import JSON_TYPE, RequestRecord
 
 #: Headers of a usual call.
 HEADERS: Final = ((b"content-type", JSON_TYPE), (b"x-api-key", b"test-w"))

@@ -6,7 +6,7 @@ from sendbox.engine.remarks import Finding
 from sendbox.engine.world import World
 from sendbox.services import limits
 from sendbox.services.account.account import Account
-from sendbox.services.account.lists import enter
+from sendbox.services.account.http.lists import enter
 from sendbox.services.account.orders import services
 from sendbox.services.messaging.bulk import Bulk, Decoded
 from sendbox.services.messaging.messaging import Messaging

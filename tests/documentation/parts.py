@@ -34,7 +34,7 @@ from sendbox.services.assumptions import CONFIDENCE, Assumption, registry
 from sendbox.services.coverage.catalog import DIMENSIONS
 from sendbox.services.messaging.channels import ATTEMPT
 from sendbox.services.messaging.content.text import GAPS
-from sendbox.services.partner.states import NUMBER, SIGNUP, TEMPLATE
+from sendbox.services.partner.records import NUMBER, SIGNUP, TEMPLATE
 from sendbox.services.verify.session import VALIDATION
 from sendbox.settings import Settings
 from tests.documentation import language

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from sendbox.engine.expect.verdict import lines
+from sendbox.engine.forgetting import Forgetting
 from sendbox.engine.journal import CODE, Capped, Forgotten
-from sendbox.engine.keeping.forgetting import Forgetting
 from sendbox.engine.world import World
 from sendbox.interfaces import PARTS
 from tests.core.observed import digest, entry_view, verdict

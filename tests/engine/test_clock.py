@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sendbox.engine.bounds import END, FASTEST
-from sendbox.engine.clock import Clock, Mode
+from sendbox.engine.timeline import Clock, Mode
 
 SECOND_NS = 1_000_000_000
 MODES: list[Mode] = ["manual", "real", "auto"]

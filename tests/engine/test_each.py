@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from sendbox.engine.commands.requests import RequestRecord
+from sendbox.engine.commands.record import RequestRecord
 from sendbox.engine.digest import finished
 from sendbox.engine.expect.verdict import lines, verdict_in_slices
 from sendbox.engine.world import World
 from sendbox.language import SUBJECTS
 from sendbox.playing import play
-from sendbox.services.http.addressee import phones_of
+from sendbox.services.http.numbers import phones_of
 from tests.box import WORLD, boxed
 from tests.core.observed import occurrences
 from tests.core.worlds import advance, make_world, send_one

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from sendbox.engine.keeping.kept import STEP, Index, Kept
+from sendbox.engine.kept import STEP, Index, Kept
 
 
 def named(number: int) -> str:

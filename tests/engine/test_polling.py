@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sendbox.engine.commands.instant import MANY, REMEMBERED, Polling
+from sendbox.engine.commands.record import MANY, REMEMBERED, Polling
 
 
 def ask(polling: Polling, times: int, question: bytes = b"q", answer: bytes = b"a", instant: int = 0) -> list[bool]:

@@ -21,8 +21,7 @@ from sendbox.engine.commands.command import (
     Stamp,
     Tune,
 )  # fmt: skip
-from sendbox.engine.commands.record import Cut, Record
-from sendbox.engine.commands.requests import RequestRecord
+from sendbox.engine.commands.record import Cut, Record, RequestRecord
 from sendbox.engine.journal import CODE
 from sendbox.engine.world import World
 from tests.core.asked import asked, call_of

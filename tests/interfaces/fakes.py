@@ -8,7 +8,7 @@ from typing import Any, cast
 
 from msgspec.structs import replace
 
-from sendbox.engine.commands.instant import Races
+from sendbox.engine.commands.record import Races
 from sendbox.engine.remarks import Finding
 from sendbox.services.account.keys import Key
 from sendbox.services.assume import Assume

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from sendbox.engine.world import World
-from sendbox.services.http.addressee import addressee
-from sendbox.services.verify.http.routes import ROUTES
+from sendbox.services.http.numbers import addressee
+from sendbox.services.verify.http import ROUTES
 from sendbox.services.verify.session import Session
 from sendbox.services.verify.verify import Verify
 from tests.core.worlds import make_world

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import httpx
 import pytest
 
-from sendbox.engine.commands.instant import MANY
+from sendbox.engine.commands.record import MANY
 
 if TYPE_CHECKING:
     from sendbox.fixture import Sandbox

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import httpx
 import pytest
 
-from sendbox.services.http.diagnosis import steps_of
+from sendbox.services.http.requests import steps_of
 
 if TYPE_CHECKING:
     from sendbox.fixture import Sandbox

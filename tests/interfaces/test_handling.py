@@ -11,8 +11,8 @@ import pytest
 
 from sendbox.contract.validators import NotLoaded
 from sendbox.engine.remarks import Finding
+from sendbox.services.http.desk import handled
 from sendbox.services.http.exchange import Answer, Refused
-from sendbox.services.http.handling import handled
 
 FOUND = Finding("$", "rule", "wrong", "§4")
 ANSWER = Answer(200, b"{}")

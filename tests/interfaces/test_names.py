@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sendbox.engine.remarks import Advice
-from sendbox.services.http.names import child, nearest, unknown_fields
+from sendbox.services.http.requests import child, nearest, unknown_fields
 
 KNOWN = frozenset({"body", "messageTag", "payload"})
 

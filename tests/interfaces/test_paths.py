@@ -7,7 +7,7 @@ from typing import Any, cast
 
 import pytest
 
-from sendbox.services.http.paths import Paths
+from sendbox.services.http.exchange import Paths
 
 
 def row(method: str, path: str) -> Any:

@@ -8,7 +8,7 @@ from sendbox.engine.world import World
 from sendbox.interfaces import PARTS
 from sendbox.services.account.account import Account, AccountSpec
 from sendbox.services.assume import Assume
-from sendbox.services.messaging.http.advising import unregistered
+from sendbox.services.messaging.http.accepting import unregistered
 from sendbox.services.messaging.model import Recipient, Send, Step
 from tests.scenarios import make_blueprint
 

@@ -7,8 +7,7 @@ from typing import Final
 import orjson
 
 from sendbox.engine.delivery.batches import Target
-from sendbox.services.http.exchange import Answer, Exchange, Route
-from sendbox.services.http.interfaces import Interface
+from sendbox.services.http.exchange import Answer, Exchange, Interface, Route
 from sendbox.services.http.requests import canonical, parsed, refusal
 from sendbox.services.operations import Operation
 from tests.locker.parcels import Locker

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from sendbox.engine.commands.requests import RequestRecord
+from sendbox.engine.commands.record import RequestRecord
 from sendbox.engine.delivery.batches import Delivery, Try
 from sendbox.runtime.bounds import LEAST, Bounds, Full, give_back, resident
 from sendbox.runtime.slot import Conflict

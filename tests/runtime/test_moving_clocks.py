@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from sendbox.engine.clock import Goal
+from sendbox.engine.timeline import Goal
 from sendbox.runtime.policy import HttpCall, Outcome
 from sendbox.runtime.worlds import Conflict
 from tests.box import KEY, START, WORLD, Box, Reading, at, boxed, turns

@@ -12,8 +12,8 @@ import pytest
 from freezegun import freeze_time
 
 from sendbox.assembly import make_app
-from sendbox.engine.clock import Goal
 from sendbox.engine.kinds.masking import masked
+from sendbox.engine.timeline import Goal
 from sendbox.runtime.host import Line
 from sendbox.runtime.policy import HttpCall, Outcome
 from sendbox.runtime.slot import Capped, spread

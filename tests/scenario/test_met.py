@@ -17,13 +17,13 @@ from sendbox.scenario.model import ScenarioError
 from sendbox.services.account.account import Account
 from sendbox.services.account.orders import services
 from sendbox.services.advice import ADVICE, OF_CALLS
-from sendbox.services.http.addressee import FIELDS
+from sendbox.services.http.numbers import FIELDS
 from sendbox.services.messaging.channels import ROWS
 from sendbox.services.messaging.messaging import Messaging
 from sendbox.services.messaging.results import WAYS
 from sendbox.services.operations import CALLS, EMULATED
 from sendbox.services.partner.partner import Partner
-from sendbox.services.partner.states import TEMPLATE
+from sendbox.services.partner.records import TEMPLATE
 from sendbox.services.verify.verify import Verify
 from tests.box import CONTRACT
 from tests.core.clients import form, partner_world, sign_up

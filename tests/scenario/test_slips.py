@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from sendbox.engine.characters import nearest
+from sendbox.engine.texts import nearest
 from sendbox.scenario import slips
 from sendbox.scenario.model import Problem, errors
 from sendbox.scenario.repair import FEW

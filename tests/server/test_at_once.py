@@ -11,8 +11,8 @@ from starlette.types import Receive, Scope, Send
 from uvicorn.server import ServerState
 
 from sendbox.server.application import Application
-from sendbox.server.asgi import AsgiCall
 from sendbox.server.listener import HttpServer
+from sendbox.server.wire import AsgiCall
 from sendbox.services.http.exchange import Answer
 from tests.box import KEY, boxed
 

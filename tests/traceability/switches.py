@@ -19,13 +19,12 @@ from msgspec.structs import replace
 
 from sendbox import app
 from sendbox.contract.schemas import Node
-from sendbox.services.account import lists, orders
+from sendbox.services.account import orders
 from sendbox.services.account.account import Account
-from sendbox.services.account.http import keys
-from sendbox.services.account.http import lists as rest_lists
+from sendbox.services.account.http import keys, lists
 from sendbox.services.account.keys import Billing
 from sendbox.services.http.exchange import Answer, Exchange, Route
-from sendbox.services.messaging import accept, channels, events
+from sendbox.services.messaging import channels, events, messaging
 from sendbox.services.messaging.content import tags
 from sendbox.services.messaging.content import text as content
 from sendbox.services.messaging.http import legacy
@@ -33,7 +32,7 @@ from sendbox.services.messaging.http.rest import listing
 from sendbox.services.messaging.http.sending import decode, routes, steps
 from sendbox.services.partner.http.tokens import TOKENS
 from sendbox.services.templates import templates
-from sendbox.services.verify.http import handlers as verify_handlers
+from sendbox.services.verify import http as verify_http
 from sendbox.services.verify.session import Session
 from tests.box import CONTRACT
 from tests.conformance import exchanges
@@ -265,7 +264,7 @@ def listed_at_once(patch: pytest.MonkeyPatch) -> None:
 @_proof("s4_4-03", "optout-holds-promotional-messages-only")
 def one_list_for_both(patch: pytest.MonkeyPatch) -> None:
     """What is opted out is blacklisted."""
-    _around(patch, rest_lists, "enter", lambda old, world, _name, *rest: old(world, "blacklist", *rest))
+    _around(patch, lists, "enter", lambda old, world, _name, *rest: old(world, "blacklist", *rest))
 
 
 @_proof("s4_4-05", "rows-101-are-two-pages")
@@ -304,7 +303,7 @@ def number_is_not_told(patch: pytest.MonkeyPatch) -> None:
     def proved(old: Any, verify: Any, session: Any, body: dict[str, Any]) -> Any:
         return old(verify, session, {name: value for name, value in body.items() if name != "phoneNumber"})
 
-    _around(patch, verify_handlers, "_proved", proved)
+    _around(patch, verify_http, "_proved", proved)
 
 
 @_proof("s5_3-02", "partner-no-token-for-signup")
@@ -341,7 +340,7 @@ def replies_by_step(patch: pytest.MonkeyPatch) -> None:
 @_proof("s7_3-05", "rejected-holds-keys-only")
 def nobody_is_rejected(patch: pytest.MonkeyPatch) -> None:
     """Variables that do not fit are taken, and nobody is told."""
-    patch.setattr(accept, "_template_findings", lambda _world, _send: [])
+    patch.setattr(messaging, "_template_findings", lambda _world, _send: [])
 
 
 @_proof("s8-06", "limit-rich-message-buttons")

@@ -18,15 +18,15 @@ from sendbox.app import SERVED
 from sendbox.assembly import make_app
 from sendbox.cli.outcome import NO, USAGE, Failure, json_of
 from sendbox.contract.validators import Contract
-from sendbox.engine.clock import Goal
 from sendbox.engine.durations import instant, iso, show
 from sendbox.engine.journal import CODE
 from sendbox.engine.kinds.narration import Names, Teller
 from sendbox.engine.kinds.rows import Observer
+from sendbox.engine.timeline import Goal
 from sendbox.runtime.policy import Outcome
 from sendbox.runtime.slot import Conflict
-from sendbox.server.asgi import AsgiCall
 from sendbox.server.loop import new_loop
+from sendbox.server.wire import AsgiCall
 from sendbox.services.account.account import Account
 from sendbox.services.messaging.channels import ROWS, TEMPLATED
 from sendbox.services.messaging.messaging import Messaging

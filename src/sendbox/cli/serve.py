@@ -35,7 +35,7 @@ from sendbox.settings import Settings
 
 if TYPE_CHECKING:
     from sendbox.engine.blueprint import Blueprint
-    from sendbox.engine.clock import Mode
+    from sendbox.engine.timeline import Mode
     from sendbox.runtime.worlds import Runtime
     from sendbox.server.application import Application
 

@@ -16,8 +16,8 @@ import orjson
 
 from sendbox.comparing.differences import IDS, Answered
 from sendbox.contract.findings import MISSING, differing
-from sendbox.engine.clock import Goal
 from sendbox.engine.coverage import Collector
+from sendbox.engine.timeline import Goal
 from sendbox.playing.calls import answered
 from sendbox.playing.player import ORIGIN
 from sendbox.runtime.policy import Outcome
@@ -30,8 +30,7 @@ if TYPE_CHECKING:
     from sendbox.runtime.policy import HttpCall
     from sendbox.runtime.worlds import Hosted
     from sendbox.server.application import Application
-    from sendbox.services.http.exchange import Route
-    from sendbox.services.http.paths import Paths
+    from sendbox.services.http.exchange import Paths, Route
 
 #: The key of calls whose own was never accepted: it opens no world.
 UNKNOWN: Final = "unknown-key"

@@ -11,8 +11,8 @@ from msgspec.inspect import BoolType, DictType, IntType, Metadata, NoneType, Str
 
 from sendbox.engine import bounds
 from sendbox.engine.answer import keywords
-from sendbox.engine.characters import foreign
 from sendbox.engine.durations import duration, instant
+from sendbox.engine.texts import foreign
 
 if TYPE_CHECKING:
     from sendbox.runtime.bounds import Builder

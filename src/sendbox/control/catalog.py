@@ -15,8 +15,7 @@ from sendbox.engine.coverage import Catalog, FieldRow, Row
 
 if TYPE_CHECKING:
     from sendbox.control.operation import Served
-    from sendbox.services.http.exchange import Route
-    from sendbox.services.http.interfaces import Upload
+    from sendbox.services.http.exchange import Route, Upload
 
 
 @cache

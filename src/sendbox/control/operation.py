@@ -21,11 +21,11 @@ import msgspec
 from sendbox.contract.findings import json_path
 from sendbox.control.arguments import convert, unknown
 from sendbox.engine import bounds
-from sendbox.engine.characters import foreign, nearest
 from sendbox.engine.commands.command import Act
 from sendbox.engine.commands.record import Cut
 from sendbox.engine.digest import finished
 from sendbox.engine.durations import shown
+from sendbox.engine.texts import foreign, nearest
 from sendbox.runtime.worlds import Conflict, Hosted
 
 if TYPE_CHECKING:
@@ -42,8 +42,7 @@ if TYPE_CHECKING:
     from sendbox.scenario.language import Language
     from sendbox.scenario.model import ScenarioError
     from sendbox.server.application import Application
-    from sendbox.services.http.exchange import Route
-    from sendbox.services.http.interfaces import Interface, Link, Upload
+    from sendbox.services.http.exchange import Interface, Link, Route, Upload
     from sendbox.services.http.openapi import Webhook
 
 

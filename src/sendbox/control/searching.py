@@ -11,9 +11,8 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Final, NamedTuple, TypeVar
 
 from sendbox.control.operation import ControlError
-from sendbox.engine.characters import foreign, nearest
 from sendbox.engine.durations import DAY, HOUR, MINUTE, SECOND, duration, instant, shown
-from sendbox.engine.texts import Pattern
+from sendbox.engine.texts import Pattern, foreign, nearest
 
 T = TypeVar("T")
 #: Whether an item is one of those that are looked for.

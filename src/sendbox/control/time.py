@@ -10,9 +10,9 @@ from sendbox.control.operation import Call, ControlError, operation
 from sendbox.control.reading import each
 from sendbox.control.worlds import MODE, RATE, clock_settings, clock_view
 from sendbox.engine.answer import Answer, Instant, enum, keywords, moment
-from sendbox.engine.clock import Goal
 from sendbox.engine.kinds.rows import Observer
 from sendbox.engine.kinds.shapes import Entry
+from sendbox.engine.timeline import Goal
 from sendbox.runtime.dispatcher import UNATTENDED
 from sendbox.services.advice import OUTBOX_NOT_FETCHED
 

@@ -20,7 +20,7 @@ from sendbox.engine import bounds
 from sendbox.engine.kinds.rows import Observer
 
 if TYPE_CHECKING:
-    from sendbox.engine.commands.requests import RequestRecord
+    from sendbox.engine.commands.record import RequestRecord
     from sendbox.engine.kinds.rows import Kinds, Line
     from sendbox.engine.world import World
 

@@ -106,7 +106,7 @@ class Forgotten(LookupError):
 
 
 class Capped(Journal):
-    """A journal that can forget its oldest entries (`engine/keeping/forgetting.py`), because of a `bound`.
+    """A journal that can forget its oldest entries (`engine/forgetting.py`), because of a `bound`.
 
     Numbers stay what they were, and `len` counts what was forgotten too.
     """

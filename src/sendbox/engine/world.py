@@ -15,24 +15,22 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, Final
 
 from sendbox.engine.bounds import END
-from sendbox.engine.clock import Clock, Mode
 from sendbox.engine.commands.command import Call, Open, Own
-from sendbox.engine.commands.instant import Polling, Races
-from sendbox.engine.commands.record import Record
+from sendbox.engine.commands.record import Polling, Races, Record
 from sendbox.engine.delivery.batches import succeeded
 from sendbox.engine.delivery.targets import NOT_FETCHED, Outlets
 from sendbox.engine.draws import Chooser, Naming, seed_bytes, tag_of, uuid_text
 from sendbox.engine.durations import iso
 from sendbox.engine.faults.calls import ApiFaults
 from sendbox.engine.journal import CODE, Capped, Journal
-from sendbox.engine.keeping.kept import Fingerprints
+from sendbox.engine.kept import Fingerprints
 from sendbox.engine.plan import Place, Planned
 from sendbox.engine.remarks import Advice
-from sendbox.engine.timeline import Timeline
+from sendbox.engine.timeline import Clock, Mode, Timeline
 
 if TYPE_CHECKING:
     from sendbox.engine.blueprint import Blueprint, TimelineEntry
-    from sendbox.engine.commands.requests import RequestRecord
+    from sendbox.engine.commands.record import RequestRecord
     from sendbox.engine.delivery.batches import Carriage, Delivery, Events
     from sendbox.engine.part import Part
     from sendbox.engine.rules.book import Rulebook

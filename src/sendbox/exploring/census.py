@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from sendbox.engine.delivery.batches import succeeded
 from sendbox.engine.journal import CODE
-from sendbox.services.http.addressee import phones_of
+from sendbox.services.http.numbers import phones_of
 from sendbox.services.messaging.channels import FAMILY, ROWS
 from sendbox.services.messaging.checks import CREDIT
 from sendbox.services.messaging.messaging import Messaging

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from sendbox.control.export.scenario import of_the_library, scenario_of, source_of
 from sendbox.control.export.script import script
-from sendbox.engine.clock import Goal
 from sendbox.engine.durations import duration, instant, iso
 from sendbox.engine.kinds.happened import line_of, teller_of
 from sendbox.engine.kinds.rows import Observer
+from sendbox.engine.timeline import Goal
 from sendbox.exploring.census import Census, census
 from sendbox.exploring.front import in_front
 from sendbox.exploring.misfortune import LISTS

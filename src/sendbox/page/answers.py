@@ -116,7 +116,7 @@ def document(report: Mapping[str, Any]) -> str:
 _POLICY: Final = "default-src 'none'; style-src 'self'; img-src 'self' data:; base-uri 'none'; frame-ancestors 'none'"
 HEADERS: Final = {
     "cache-control": "no-store",
-    # not `no-referrer`: with that the forms of a page have the origin `null`, which is foreign (`server/hosts.py`)
+    # not `no-referrer`: with that the forms of a page have the origin `null`, which is foreign (`server/origin.py`)
     "referrer-policy": "same-origin",
     "x-content-type-options": "nosniff",
 }

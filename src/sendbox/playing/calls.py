@@ -14,8 +14,7 @@ from sendbox.control.operation import ControlError
 from sendbox.engine.answer import plain
 from sendbox.engine.journal import CODE
 from sendbox.engine.traffic import Traffic, reference, resolved
-from sendbox.server.asgi import AsgiCall
-from sendbox.server.wire import Inside
+from sendbox.server.wire import AsgiCall, Inside
 from sendbox.services.messaging.bulk import FILETYPES
 from sendbox.services.messaging.messaging import Messaging
 

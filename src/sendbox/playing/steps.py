@@ -10,8 +10,8 @@ import asyncio
 from collections import deque
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple, cast
 
-from sendbox.engine.clock import Goal
 from sendbox.engine.durations import DAY
+from sendbox.engine.timeline import Goal
 from sendbox.playing.played import Asked, Played
 from sendbox.runtime.policy import Outcome
 

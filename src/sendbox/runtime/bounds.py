@@ -14,7 +14,7 @@ from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
-from sendbox.engine.keeping.forgetting import MESSAGES, Forgetting
+from sendbox.engine.forgetting import MESSAGES, Forgetting
 from sendbox.runtime import collector
 from sendbox.runtime.counts import messages_made
 from sendbox.runtime.slot import Capped

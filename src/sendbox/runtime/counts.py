@@ -9,7 +9,7 @@ from bisect import bisect_left
 from collections import Counter
 from typing import TYPE_CHECKING, Final
 
-from sendbox.engine.keeping.forgetting import MESSAGES
+from sendbox.engine.forgetting import MESSAGES
 
 if TYPE_CHECKING:
     import asyncio

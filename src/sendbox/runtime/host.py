@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
 if TYPE_CHECKING:
     from sendbox.engine.blueprint import Blueprint
-    from sendbox.engine.clock import Goal
+    from sendbox.engine.timeline import Goal
     from sendbox.runtime.counts import Counts
     from sendbox.runtime.order import Beside, Kept, Order
     from sendbox.runtime.sender import Senders

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from sendbox.engine.clock import Clock
+    from sendbox.engine.timeline import Clock
     from sendbox.settings import Settings
 
 #: So many recipients of an operation are told apart.

@@ -12,8 +12,8 @@ import asyncio
 from typing import TYPE_CHECKING, Any, Final
 
 from sendbox.engine.bounds import END
-from sendbox.engine.clock import Goal
 from sendbox.engine.durations import iso, show
+from sendbox.engine.timeline import Goal
 from sendbox.runtime.slot import Conflict, Hosted, Slice
 
 if TYPE_CHECKING:

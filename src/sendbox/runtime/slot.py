@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from sendbox.engine.commands.record import Record
     from sendbox.engine.coverage import Sum
     from sendbox.engine.delivery.batches import Delivery
-    from sendbox.engine.keeping.forgetting import Forgetting
+    from sendbox.engine.forgetting import Forgetting
     from sendbox.engine.remarks import Advice
     from sendbox.engine.world import World
     from sendbox.settings import Settings

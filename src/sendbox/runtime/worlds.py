@@ -45,9 +45,9 @@ from sendbox.runtime.slot import (
 
 if TYPE_CHECKING:
     from sendbox.engine.blueprint import Blueprint
-    from sendbox.engine.clock import Mode
     from sendbox.engine.part import Part
     from sendbox.engine.texts import Pattern
+    from sendbox.engine.timeline import Mode
     from sendbox.runtime.coverage import Tried
     from sendbox.settings import Settings
 

@@ -10,8 +10,8 @@ import msgspec
 import orjson
 from msgspec.structs import asdict
 
-from sendbox.engine.characters import foreign
-from sendbox.engine.characters import nearest as nearest
+from sendbox.engine.texts import foreign
+from sendbox.engine.texts import nearest as nearest
 from sendbox.scenario import slips
 
 #: Longest value that a message quotes whole, and longest that a problem carries as it is.

@@ -21,7 +21,7 @@ from sendbox.engine.texts import Pattern
 from sendbox.scenario.model import PROBLEMS, Node, Problem, listed, nearest, plain, problem, show
 from sendbox.scenario.shape import UNIT
 from sendbox.services.numbers import written
-from sendbox.services.numbers.located import Located
+from sendbox.services.numbers.countries import Located
 
 if TYPE_CHECKING:
     from sendbox.services.numbers.countries import Country
@@ -198,7 +198,7 @@ class Reader(msgspec.Struct, eq=False, kw_only=True):
 
     def country_code(self, node: Node) -> str:
         """A calling code that is assigned."""
-        from sendbox.services.numbers.plan import codes
+        from sendbox.services.numbers.countries import codes
 
         code = str(node.value)
         if code not in codes():

@@ -1,6 +1,6 @@
 """Addresses that worlds give out: links, open to everyone, and those that bodies are sent to.
 
-`services/http/interfaces.py` has what a service says of them. A body is taken in piece by piece, into a file where it
+`services/http/exchange.py` has what a service says of them. A body is taken in piece by piece, into a file where it
 is long, so that it holds neither the loop nor the memory.
 """
 
@@ -15,8 +15,8 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from sendbox.runtime.spool import Writer
-from sendbox.server.faults import carry_out
 from sendbox.server.origin import call_of
+from sendbox.server.wire import carry_out
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -28,8 +28,7 @@ if TYPE_CHECKING:
     from sendbox.runtime.worlds import Hosted, Runtime
     from sendbox.server.gateway import Emulated
     from sendbox.services.http.desk import Desk
-    from sendbox.services.http.exchange import Answer
-    from sendbox.services.http.interfaces import Link, Upload
+    from sendbox.services.http.exchange import Answer, Link, Upload
 
 
 def json_answer(value: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:

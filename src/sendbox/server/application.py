@@ -13,9 +13,9 @@ from starlette.routing import Match, Route
 
 from sendbox.runtime.worlds import MEMORY_FULL
 from sendbox.server.addresses import json_answer
-from sendbox.server.faults import reply
-from sendbox.server.hosts import foreign, misaddressed
 from sendbox.server.instance import HEADER
+from sendbox.server.origin import foreign, misaddressed
+from sendbox.server.wire import reply
 from sendbox.services.http.exchange import Answer
 
 if TYPE_CHECKING:

@@ -20,10 +20,9 @@ from sendbox.contract.validators import NotLoaded
 from sendbox.engine.world import World
 from sendbox.runtime.slot import Capped, Hosted
 from sendbox.runtime.spool import LONGEST
-from sendbox.server.faults import carry_out, reply
 from sendbox.server.origin import ClientLeft, call_of, headers_of, heading_of, key_field, origin_of, read_body
-from sendbox.services.http.desk import UNKNOWN, Desk, Handled
-from sendbox.services.http.handling import handled
+from sendbox.server.wire import carry_out, reply
+from sendbox.services.http.desk import UNKNOWN, Desk, Handled, handled
 from sendbox.services.operations import SENDING
 
 if TYPE_CHECKING:
@@ -31,7 +30,7 @@ if TYPE_CHECKING:
     from starlette.types import Receive, Scope, Send
 
     from sendbox.engine.blueprint import Blueprint
-    from sendbox.engine.commands.requests import RequestRecord
+    from sendbox.engine.commands.record import RequestRecord
     from sendbox.runtime.worlds import Runtime
     from sendbox.services.http.exchange import Answer, Route, Tokens, Whose
 

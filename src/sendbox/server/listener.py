@@ -22,9 +22,8 @@ import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from sendbox.server.application import Application
-from sendbox.server.faults import written
 from sendbox.server.thread import ServerThread
-from sendbox.server.wire import WIRE, Joined, Line, gone
+from sendbox.server.wire import WIRE, Joined, Line, gone, written
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp as App

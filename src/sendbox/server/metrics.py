@@ -17,7 +17,7 @@ from starlette.routing import Route
 
 from sendbox import __version__
 from sendbox.engine import ENGINE
-from sendbox.engine.keeping.forgetting import MESSAGES
+from sendbox.engine.forgetting import MESSAGES
 from sendbox.runtime.counts import BOUNDS
 from sendbox.runtime.slot import Slice
 

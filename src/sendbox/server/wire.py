@@ -1,22 +1,35 @@
-"""Wires: what brought a call, for faults that no HTTP answer can show.
+"""Wires: what brought a call, and answers on them, also those that a fault of the scenario spoils.
 
 A server puts its wire into `scope["extensions"]` under `WIRE`. A caller of the application without a socket puts none
 there, or an `Inside`: on it a fault raises what a client of httpx would have seen, and no real time passes.
+
+A fault is carried out after the call has been journaled: an answer that takes its time holds up no advance. That time
+is real, since a client's timeout is; it ends with the client, with the world's epoch, and with the server. No fault has
+a name here.
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import errno
 import os
 import socket
 import struct
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Final, Protocol
+from urllib.parse import unquote
+
+from sendbox.engine.faults.fault import End, Piece, Wait
 
 if TYPE_CHECKING:
     import httpx
-    from starlette.types import Receive, Scope
+    from starlette.types import Message, Receive, Scope, Send
+
+    from sendbox.engine.faults.calls import Applied
+    from sendbox.runtime.slot import Hosted
+    from sendbox.services.http.exchange import Answer
 
 #: Where a wire stands among the extensions of a scope.
 WIRE: Final = "sendbox.wire"
@@ -220,3 +233,135 @@ class Joined(asyncio.Transport):
     def resume_reading(self) -> None:
         """Data again."""
         self._transport.resume_reading()
+
+
+#: The first lines of answers.
+_STATUS: Final = {status.value: f"HTTP/1.1 {status.value} {status.phrase}\r\n".encode() for status in HTTPStatus}
+
+
+async def carry_out(
+    applied: Applied, answer: Answer, hosted: Hosted, scope: Scope, receive: Receive, send: Send
+) -> None:
+    """Does to the connection what a fault says; `answer` is what would have come."""
+    wire, begun = wire_of(scope), False
+    with _lingering(hosted) as ended:
+        acts = applied.rule.fault.acts(len(answer.body), applied.time)
+        for number, act in enumerate(acts, 1):
+            match act:
+                case Wait(milliseconds):
+                    if not await wire.wait(milliseconds, ended, receive):
+                        break
+                case Piece(begin, end):
+                    if not begun:
+                        begun = True
+                        await send(_head(answer))
+                    more = number < len(acts)
+                    await send({"type": "http.response.body", "body": answer.body[begin:end], "more_body": more})
+                case End(data, reset):
+                    wire.write(data)
+                    await wire.end(receive, reset=reset)
+        if ended.done():
+            await wire.end(receive)
+
+
+@contextlib.contextmanager
+def _lingering(hosted: Hosted) -> Iterator[asyncio.Future[None]]:
+    """While a fault uses a connection: a future that is done once the world was closed or reset."""
+    ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+    hosted.lingering.add(ended)
+    try:
+        yield ended
+    finally:
+        hosted.lingering.discard(ended)
+
+
+async def reply(send: Send, answer: Answer) -> None:
+    """Sends an answer whole; every call comes here, so it does not wait for anything else."""
+    await send(_head(answer))
+    await send({"type": "http.response.body", "body": answer.body})
+
+
+def written(answer: Answer, *, close: bool) -> bytes:
+    """An answer whole, as it goes out over HTTP/1.1; with `close` the connection ends after it."""
+    head = [
+        b"%bcontent-type: %b\r\ncontent-length: %d\r\n"
+        % (_STATUS[answer.status], answer.content_type, len(answer.body))
+    ]
+    head += [b"%b: %b\r\n" % pair for pair in answer.headers]
+    head.append(b"connection: close\r\n\r\n" if close else b"\r\n")
+    return b"".join((*head, answer.body))
+
+
+def _head(answer: Answer) -> Message:
+    length = b"%d" % len(answer.body)
+    headers = [(b"content-type", answer.content_type), (b"content-length", length), *answer.headers]
+    return {"type": "http.response.start", "status": answer.status, "headers": headers}
+
+
+class AsgiCall:
+    """One request with its whole body at hand, and what is answered; after the body, its client is gone.
+
+    `path` and `query` as they stand in a URL. A `wire` raises what a fault of the scenario does to a connection;
+    nothing counts that is sent after it.
+    """
+
+    def __init__(
+        self,
+        method: str,
+        scheme: str,
+        server: tuple[str, int | None],
+        path: str,
+        query: str,
+        headers: Iterable[tuple[bytes, bytes]],
+        body: bytes = b"",
+        wire: Inside | None = None,
+    ) -> None:
+        self.scope: dict[str, Any] = {
+            "type": "http",
+            "asgi": {"version": "3.0", "spec_version": "2.3"},
+            "http_version": "1.1",
+            "method": method,
+            "scheme": scheme,
+            "path": unquote(path),
+            "raw_path": path.encode(),
+            "root_path": "",
+            "query_string": query.encode(),
+            "headers": list(headers),
+            "client": ("127.0.0.1", 0),
+            "server": server,
+            "state": {},
+        }
+        if wire is not None:
+            self.scope["extensions"] = {WIRE: wire}
+        self._wire = wire
+        self._coming = [{"type": "http.request", "body": body, "more_body": False}]
+        self._pieces: list[bytes] = []
+        #: of the answer, None until it has begun
+        self.status: int | None = None
+        self.headers: list[tuple[bytes, bytes]] = []
+        #: the whole answer was sent; what the application does afterwards is its own affair
+        self.answered = False
+
+    @property
+    def body(self) -> bytes:
+        """The answer's, as far as it was sent."""
+        return b"".join(self._pieces)
+
+    async def run(self, app: Any) -> None:
+        """Calls the application; raises what it raises."""
+        await app(self.scope, self.receive, self.send)
+
+    async def receive(self) -> Message:
+        """The next message from the client."""
+        return self._coming.pop() if self._coming else {"type": "http.disconnect"}
+
+    async def send(self, message: Message) -> None:
+        """A part of the answer."""
+        if self._wire is not None and self._wire.broken is not None:  # a handler of exceptions has something to say
+            return
+        if message["type"] == "http.response.start":
+            self.status, self.headers = message["status"], list(message.get("headers", ()))
+        elif message["type"] == "http.response.body":
+            self._pieces.append(message.get("body", b""))
+            if not message.get("more_body", False):
+                self.answered = self.status is not None

@@ -11,8 +11,8 @@ from typing import Final
 
 import msgspec
 
-from sendbox.engine.characters import nearest
 from sendbox.engine.remarks import Advice
+from sendbox.engine.texts import nearest
 
 UNKNOWN_FIELD: Final = "unknown-field"
 BODY_TRUNCATED: Final = "body-truncated"

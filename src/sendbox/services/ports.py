@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, runtime_ch
 from sendbox.engine.answer import Answer, Instant, Payload
 
 if TYPE_CHECKING:
-    from sendbox.engine.commands.requests import RequestRecord
+    from sendbox.engine.commands.record import RequestRecord
     from sendbox.engine.remarks import Finding
     from sendbox.engine.world import World
     from sendbox.services.templates.templates import Template, TemplateUse

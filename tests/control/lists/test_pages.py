@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from sendbox.engine.journal import CODE, Capped, Journal
-from sendbox.engine.keeping.kept import Firsts, Kept, Source
+from sendbox.engine.kept import Firsts, Kept, Source
 from sendbox.services.messaging.control import messages
 from sendbox.services.messaging.messaging import Messaging
 from sendbox.services.verify.verify import Verify

@@ -8,7 +8,7 @@ from typing import Any, cast
 import orjson
 from msgspec.structs import replace
 
-from sendbox.engine.commands.instant import Races
+from sendbox.engine.commands.record import Races
 from sendbox.engine.draws import Naming
 from sendbox.engine.remarks import Advice, Finding
 from sendbox.services.account.keys import Key

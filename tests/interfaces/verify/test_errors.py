@@ -8,8 +8,8 @@ import pytest
 from sendbox.contract.validators import Contract
 from sendbox.engine.remarks import Finding
 from sendbox.services.http.exchange import Answer
-from sendbox.services.verify.http import errors
-from sendbox.services.verify.http.routes import ROUTES
+from sendbox.services.verify import http as errors
+from sendbox.services.verify.http import ROUTES
 
 FOUND = [Finding("$", "rule", "wrong", "§4")]
 

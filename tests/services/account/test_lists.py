@@ -6,7 +6,7 @@ import pytest
 
 from sendbox.engine.world import World
 from sendbox.services.account.account import Account
-from sendbox.services.account.lists import NAMED, Listed, ListName, enter
+from sendbox.services.account.http.lists import NAMED, Listed, ListName, enter
 from tests.core.worlds import START, advance, journaled, make_world, send_one
 
 

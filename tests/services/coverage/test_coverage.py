@@ -13,7 +13,7 @@ import pytest
 from sendbox.app import SERVED
 from sendbox.control.catalog import catalog
 from sendbox.engine.blueprint import TimelineEntry
-from sendbox.engine.commands.requests import RequestRecord
+from sendbox.engine.commands.record import RequestRecord
 from sendbox.engine.coverage import Sum, Tally, last_restore, merge
 from sendbox.engine.delivery.batches import Delivery, Target
 from sendbox.engine.durations import Moment, Rate, Span
@@ -29,7 +29,7 @@ from sendbox.services.messaging.messaging import Messaging
 from sendbox.services.messaging.outages import Outage
 from sendbox.services.messaging.rules.rules import Reply
 from sendbox.services.partner.partner import Partner
-from sendbox.services.partner.states import TEMPLATE
+from sendbox.services.partner.records import TEMPLATE
 from sendbox.services.verify.rules import VerifyRule
 from sendbox.services.verify.verify import LimitReached, Verify
 from tests.core.asked import asked

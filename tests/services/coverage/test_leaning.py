@@ -19,7 +19,7 @@ from sendbox.engine.journal import CODE
 from sendbox.engine.remarks import Advice, Finding
 from sendbox.engine.world import World
 from sendbox.services.account.account import Account
-from sendbox.services.account.lists import enter
+from sendbox.services.account.http.lists import enter
 from sendbox.services.assume import Assume, PromotionalHours
 from sendbox.services.assumptions import registry
 from sendbox.services.coverage.assumptions import OPERATIONS, REFUSALS, UNTOLD

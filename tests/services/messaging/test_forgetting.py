@@ -1,4 +1,4 @@
-"""Which messages may be forgotten, and what goes with them (`engine/keeping/forgetting.py`)."""
+"""Which messages may be forgotten, and what goes with them (`engine/forgetting.py`)."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from sendbox.engine.keeping.forgetting import Forgetting
-from sendbox.engine.keeping.kept import Fingerprints, Kept
+from sendbox.engine.forgetting import Forgetting
+from sendbox.engine.kept import Fingerprints, Kept
 from sendbox.engine.rules.book import Memory
 from sendbox.engine.world import World
 from sendbox.interfaces import PARTS

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sendbox.engine.keeping.kept import STEP
+from sendbox.engine.kept import STEP
 from sendbox.services.messaging.messaging import Messaging
 from tests.box import KEY, WORLD, boxed
 from tests.core.worlds import make_world, send

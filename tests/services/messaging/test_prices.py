@@ -7,7 +7,7 @@ import pytest
 from sendbox.services.assume import Prices
 from sendbox.services.messaging.channels import FAMILIES
 from sendbox.services.messaging.prices import combined, prices
-from sendbox.services.numbers.plan import codes
+from sendbox.services.numbers.countries import codes
 
 COUNTRY = Prices({("sms", "420"): (1, 2)})
 CHANNEL = Prices({("sms", ""): (3, 4)})

@@ -10,11 +10,10 @@ from sendbox.engine.world import World
 from sendbox.services.account.account import Account, AccountSpec
 from sendbox.services.account.keys import SubKeySpec
 from sendbox.services.messaging.http.rest import listing
-from sendbox.services.messaging.http.rest.listing import PAGE, Filter, Page, cursor, place_of, row, status
+from sendbox.services.messaging.http.rest.listing import PAGE, Filter, Page, cursor, decimal, place_of, row, status
 from sendbox.services.messaging.messaging import Messaging
 from sendbox.services.messaging.model import Shortening
 from sendbox.services.messaging.records import Message
-from sendbox.services.money import decimal
 from tests.core.worlds import PHONE, START, advance, make_world, path, rule, send, send_one, step
 
 DAY = 86_400_000

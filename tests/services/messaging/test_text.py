@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sendbox.services.messaging.content.segments import (
+from sendbox.services.messaging.content.text import (
     Segments,
     one_unit_over,
     only_foreign_character,

@@ -10,9 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sendbox.engine.draws import UNSEEDED
-from sendbox.services.numbers.countries import country, every
+from sendbox.services.numbers.countries import codes, country, every, territories
 from sendbox.services.numbers.countries import operator as operator_of
-from sendbox.services.numbers.plan import codes, territories
 
 operator = partial(operator_of, chooser=UNSEEDED)
 

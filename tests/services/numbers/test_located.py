@@ -10,7 +10,7 @@ from sendbox.engine.rules.conditions import Case
 from sendbox.engine.rules.rule import When, differences
 from sendbox.scenario.model import ScenarioError
 from sendbox.services.messaging.messaging import Messaging
-from sendbox.services.numbers.located import Located
+from sendbox.services.numbers.countries import Located
 from tests.core.asking import rule
 from tests.core.worlds import advance, make_world, send_one
 from tests.scenarios import compile_rule

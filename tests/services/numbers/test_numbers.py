@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sendbox.services.numbers.countries import Code, codes
 from sendbox.services.numbers.normal import doubt, doubtful, normalize
-from sendbox.services.numbers.plan import Code, codes
 from sendbox.services.tables import table
 
 WRITTEN = [
@@ -114,7 +114,7 @@ def test_a_result_is_eight_to_fifteen_ascii_digits(raw: str, prefix: str) -> Non
 
 def test_no_calling_code_begins_with_another() -> None:
     """Three digits decide the calling code: codes are prefix-free and at most three digits long."""
-    known = [row["code"] for row in table("sendbox.services.numbers.plan", "codes.json")]
+    known = [row["code"] for row in table("sendbox.services.numbers.countries", "codes.json")]
     assert len(set(known)) == len(known)
     assert all(len(code) <= 3 for code in known)
     assert not [(one, other) for one in known for other in known if one != other and other.startswith(one)]

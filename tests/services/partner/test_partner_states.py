@@ -7,7 +7,7 @@ from itertools import product
 import pytest
 
 from sendbox.engine.lifecycle import IllegalMove
-from sendbox.services.partner.states import MODES, NUMBER, QUALITIES, SENDING_NUMBERS, SIGNUP, TEMPLATE
+from sendbox.services.partner.records import MODES, NUMBER, QUALITIES, SENDING_NUMBERS, SIGNUP, TEMPLATE
 
 TABLES = {"template": TEMPLATE, "number": NUMBER, "signup": SIGNUP}
 

@@ -19,12 +19,12 @@ from sendbox.engine.world import World
 from sendbox.services.account.account import Account, AccountSpec
 from sendbox.services.assume import Assume
 from sendbox.services.messaging.content.text import text_shown
-from sendbox.services.partner.examples import by_examples
+from sendbox.services.partner.http.templates import by_examples
 from sendbox.services.partner.library import components_of
-from sendbox.services.partner.media import LARGEST, with_handles
 from sendbox.services.partner.partner import Partner
 from sendbox.services.partner.records import Failure
 from sendbox.services.partner.rules import BusinessSpec, NumberSpec, PartnerSpec, ReviewRule, Reviews
+from sendbox.services.partner.templates import LARGEST, with_handles
 from sendbox.services.partner.views import template_view
 from sendbox.services.templates.templates import check, compile_template
 from tests.core.clients import BODY, connect, form, partner_world, send_template

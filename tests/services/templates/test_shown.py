@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from sendbox.services.templates.shown import shown
+from sendbox.services.templates.templates import shown
 from tests.core.template_parts import body, buttons, header, template, use
 
 IMAGE = "https://cdn.example/a.jpg"

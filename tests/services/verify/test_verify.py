@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sendbox.engine.commands.requests import RequestRecord
+from sendbox.engine.commands.record import RequestRecord
 from sendbox.engine.durations import Rate, iso
 from sendbox.engine.rules.rule import When
 from sendbox.engine.texts import Pattern

@@ -29,7 +29,7 @@ from sendbox.scenario.model import ScenarioError
 from sendbox.settings import Settings
 
 if TYPE_CHECKING:
-    from sendbox.engine.clock import Mode
+    from sendbox.engine.timeline import Mode
     from sendbox.exploring.watcher import Observed
 
 

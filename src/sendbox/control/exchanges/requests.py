@@ -21,12 +21,12 @@ from sendbox.engine.kinds.narration import SHOWN, cut
 from sendbox.engine.kinds.rows import Observer
 from sendbox.engine.kinds.shapes import Fault, RequestEntry
 from sendbox.engine.texts import Pattern
-from sendbox.services.http.addressee import phones_of, tags_of
+from sendbox.services.http.numbers import phones_of, tags_of
 from sendbox.services.numbers import written
 from sendbox.services.ports import account_of
 
 if TYPE_CHECKING:
-    from sendbox.engine.commands.requests import RequestRecord
+    from sendbox.engine.commands.record import RequestRecord
     from sendbox.engine.world import World
 
     #: A call and its instant.

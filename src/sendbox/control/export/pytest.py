@@ -12,7 +12,7 @@ import msgspec
 from sendbox.control.export.rows import Done, Exported, Literals, broken
 from sendbox.control.export.script import Called, Script, stem, whole
 from sendbox.engine.bounds import deeper
-from sendbox.engine.commands.requests import JSON_TYPE
+from sendbox.engine.commands.record import JSON_TYPE
 from sendbox.engine.durations import iso, show
 from sendbox.services.http.exchange import BODY_CAP
 

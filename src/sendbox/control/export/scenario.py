@@ -12,7 +12,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import parse_qsl, urlencode
 
-from sendbox.contract.parse import Malformed, parse_json
+from sendbox.contract.validators import Malformed, parse_json
 from sendbox.control.export.rows import Done, Exported, NoEntry, before
 from sendbox.control.export.script import Called, Moved, Script
 from sendbox.engine.bounds import DEEPEST, deeper

@@ -19,8 +19,7 @@ from sendbox.engine.delivery.injection import FakedTry
 from sendbox.engine.journal import CODE
 
 if TYPE_CHECKING:
-    from sendbox.engine.commands.record import Record
-    from sendbox.engine.commands.requests import RequestRecord
+    from sendbox.engine.commands.record import Record, RequestRecord
     from sendbox.engine.world import World
 
 #: Entries of `control` that did nothing to the world.

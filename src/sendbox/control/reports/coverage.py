@@ -10,8 +10,8 @@ from typing import Any, Final, Literal
 
 from sendbox import __version__
 from sendbox.engine import ENGINE
-from sendbox.engine.characters import nearest
 from sendbox.engine.coverage import Catalog, Item, Sum, Tally
+from sendbox.engine.texts import nearest
 from sendbox.services.assumptions import registry
 
 #: Formats by the suffix of a file.

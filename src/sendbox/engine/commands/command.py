@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, get_args
 
 if TYPE_CHECKING:
     from sendbox.engine.blueprint import Blueprint
-    from sendbox.engine.clock import Clock, Mode
     from sendbox.engine.delivery.targets import Outlets
+    from sendbox.engine.timeline import Clock, Mode
 
 
 class World(Protocol):

@@ -1,18 +1,26 @@
-"""The record of a world: its commands in their order, each with its place.
+"""The record of a world: its commands in their order, each with its place, and its calls.
 
 A straight line from the opening to the present: what a reset or a restore undid is not in it. Entries are kept
 in four columns, like those of the journal, and share what the journal keeps: a call is the entry of its request, an
 outcome is its try.
+
+The calls of one instant are compared: a client that polls while time stands still always gets the same answer, and
+calls race of which one changes what another uses, so that their order decides.
 """
 
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterator
-from typing import Any, Final
+from collections.abc import Callable, Iterator, Sequence
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from sendbox.engine.commands.command import COMMANDS, Call, Command, Move, Open, Outcome, Restore, Stamp
-from sendbox.engine.commands.requests import RequestRecord
+from sendbox.engine.commands.command import COMMANDS, Body, Call, Command, Kept, Move, Open, Outcome, Restore, Stamp
+from sendbox.engine.commands.tracing import context_of
+
+if TYPE_CHECKING:
+    from sendbox.engine.faults.calls import Applied
+    from sendbox.engine.remarks import Advice, Finding
 
 _CODE: Final = {command: code for code, command in enumerate(COMMANDS.values())}
 _OUTCOME: Final = _CODE[Outcome]
@@ -117,3 +125,182 @@ class Record:
             return Outcome(delivery.number, this_try.status, this_try.error)
         command: Command = entry.call if isinstance(entry, RequestRecord) else entry
         return command
+
+
+#: The content type of nearly every request.
+JSON_TYPE: Final = b"application/json"
+
+
+class Rebuilder(Protocol):
+    """Makes again what is not kept of a call that was accepted."""
+
+    def content(self, body: bytes) -> bytes:
+        """The canonical request."""
+
+    def answer(self) -> bytes:
+        """The body of the answer."""
+
+
+def compact(raw: bytes) -> bytes:
+    """A copy that takes no more room than it needs: what writes JSON hands out its whole buffer, of 4 kB at least."""
+    return bytes(memoryview(raw))
+
+
+class RequestRecord:
+    """One call of an emulated interface: what came, what was answered, and the remarks. `query` as it came.
+
+    `status` and `answer` are what was sent; the status is 0 where nothing was. What can be made again is not kept.
+    """
+
+    __slots__ = (
+        "_answer", "_kept", "advice", "content", "effects", "fault", "findings", "headers", "key", "method",
+        "operation", "origin", "path", "query", "status",
+    )  # fmt: skip
+
+    method: str
+    path: str
+    query: bytes
+    headers: tuple[tuple[bytes, bytes], ...]
+    #: the body, or what reads it again
+    _kept: Body
+    origin: str
+    key: str
+
+    def __init__(self, operation: str, call: Call, status: int = 0, answer: bytes = b"") -> None:
+        self.operation = operation
+        self.method, self.path, self.query, self.headers, self._kept, self.origin, self.key = call
+        self.status = status
+        self._answer: bytes | None = answer
+        self.findings: Sequence[Finding] = ()
+        self.advice: Sequence[Advice] = ()
+        #: the canonical request, or what makes it again; None when the call was refused
+        self.content: bytes | Rebuilder | None = None
+        #: how many entries the journal got while it was handled: they stand right before its own
+        self.effects = 0
+        #: the fault by which a scenario spoiled the answer
+        self.fault: Applied | None = None
+
+    @property
+    def call(self) -> Call:
+        """The call as it came. The query may contain the key, so no view shows it."""
+        return Call(self.method, self.path, self.query, self.headers, self._kept, self.origin, self.key)
+
+    @property
+    def canonical(self) -> bytes | None:
+        """The request as its names were derived from it, None when it was refused."""
+        content = self.content
+        return content if content is None or isinstance(content, bytes) else content.content(self.body)
+
+    @property
+    def answer(self) -> bytes:
+        """The body of the answer."""
+        answer, content = self._answer, self.content
+        if answer is None:
+            assert content is not None
+            assert not isinstance(content, bytes)
+            return content.answer()
+        return answer
+
+    def answered(self, status: int, answer: bytes | None) -> None:
+        """Notes the answer; None if `content` can make it again."""
+        self.status = status
+        self._answer = None if answer is None else compact(answer)
+
+    @property
+    def body(self) -> bytes:
+        """The body as it came, empty if it was too long to be read."""
+        body = self._kept
+        if body is None:
+            return b""
+        return body if isinstance(body, bytes) else bytes(body)
+
+    def put_away(self, keep: Callable[[bytes], bytes | Kept], longest: int) -> None:
+        """Keeps a longer body elsewhere."""
+        body = self._kept
+        if isinstance(body, bytes) and len(body) > longest:
+            self._kept = keep(body)
+
+    @property
+    def bare(self) -> bool:
+        """True if the header had no key."""
+        return self.header(b"x-api-key") is None
+
+    @property
+    def content_type(self) -> bytes | None:
+        """The content type that the client gave for its body; None if it gave none."""
+        return self.header(b"content-type")
+
+    @property
+    def traceparent(self) -> str | None:
+        """The place of the call in the client's trace; None if the client gave none."""
+        context = context_of(self.headers)
+        return context[0][1].decode() if context else None
+
+    def header(self, name: bytes) -> bytes | None:
+        """The value of a header by its lower-case name; None if it was not sent, or has no part in the answer."""
+        return next((value for key, value in self.headers if key == name), None)
+
+
+#: So many equal answers to one question, at one instant, are worth a remark.
+MANY: Final = 20
+#: So many questions are remembered at a time.
+REMEMBERED: Final = 16
+
+
+class Polling:
+    """The questions of one instant and how often each had the same answer; a remark is made once a world."""
+
+    __slots__ = ("_instant", "_questions", "told")
+
+    def __init__(self) -> None:
+        self._instant = -1
+        #: question -> its last answer, and how many times in a row
+        self._questions: dict[bytes, tuple[bytes, int]] = {}
+        self.told = False
+
+    def asked(self, instant: int, question: bytes, answer: bytes) -> bool:
+        """Notes one question that came at an instant; True if now is the moment for the remark."""
+        if self.told:
+            return False
+        if instant != self._instant:
+            self._instant = instant
+            self._questions = {}
+        hashed = blake2b(question, digest_size=8).digest()
+        answered = blake2b(answer, digest_size=8).digest()
+        last, count = self._questions.pop(hashed, (answered, 0))
+        count = count + 1 if last == answered else 1
+        if len(self._questions) >= REMEMBERED:
+            del self._questions[next(iter(self._questions))]
+        self._questions[hashed] = (answered, count)
+        self.told = count >= MANY
+        return self.told
+
+
+class Races:
+    """The subjects that the calls of one instant used and changed; a subject is any hashable value."""
+
+    __slots__ = ("_changed", "_instant", "_used")
+
+    def __init__(self) -> None:
+        self._instant = -1
+        self._used: set[Any] = set()
+        self._changed: set[Any] = set()
+
+    def uses(self, instant: int, subject: Any) -> bool:
+        """Notes that a call uses something; True if an earlier call of this instant changed it."""
+        if instant != self._instant:
+            self._at(instant)
+        self._used.add(subject)
+        return subject in self._changed
+
+    def changes(self, instant: int, subject: Any) -> bool:
+        """Notes that a call changes something; True if an earlier call of this instant used or changed it."""
+        if instant != self._instant:
+            self._at(instant)
+        raced = subject in self._used or subject in self._changed
+        self._changed.add(subject)
+        return raced
+
+    def _at(self, instant: int) -> None:
+        self._instant = instant
+        self._used, self._changed = set(), set()

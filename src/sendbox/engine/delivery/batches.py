@@ -15,12 +15,11 @@ import msgspec
 import orjson
 
 if TYPE_CHECKING:
-    from sendbox.engine.clock import Clock
     from sendbox.engine.draws import Chooser
     from sendbox.engine.journal import Journal
-    from sendbox.engine.keeping.kept import Kept
+    from sendbox.engine.kept import Kept
     from sendbox.engine.rules.conditions import Case
-    from sendbox.engine.timeline import Timeline
+    from sendbox.engine.timeline import Clock, Timeline
 
 
 class EventKind(NamedTuple):

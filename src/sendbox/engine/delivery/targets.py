@@ -18,7 +18,7 @@ from sendbox.engine.delivery.faults.fault import FaultyDelivery
 from sendbox.engine.delivery.injection import FakedTry, Injection
 from sendbox.engine.delivery.rules import WebhookFaults, WebhookRule
 from sendbox.engine.journal import CODE
-from sendbox.engine.keeping.kept import Index, Kept
+from sendbox.engine.kept import Index, Kept
 
 if TYPE_CHECKING:
     from sendbox.engine.delivery.batches import Home

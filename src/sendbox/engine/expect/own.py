@@ -13,7 +13,7 @@ from sendbox.engine.faults.calls import Applied
 from sendbox.engine.faults.table import CALLS
 
 if TYPE_CHECKING:
-    from sendbox.engine.commands.requests import RequestRecord
+    from sendbox.engine.commands.record import RequestRecord
     from sendbox.engine.delivery.batches import Delivery
     from sendbox.engine.delivery.injection import InjectedFault
     from sendbox.engine.rules.conditions import Case

@@ -39,7 +39,7 @@ from sendbox.engine.kinds.rows import Kind, Line, Observed, Observer, View, noth
 from sendbox.engine.kinds.upcoming import STEPS
 
 if TYPE_CHECKING:
-    from sendbox.engine.commands.requests import RequestRecord
+    from sendbox.engine.commands.record import RequestRecord
     from sendbox.engine.coverage import Collector, Row
     from sendbox.engine.delivery.batches import Delivery, Try
     from sendbox.engine.delivery.injection import InjectedFault

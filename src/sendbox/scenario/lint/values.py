@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from sendbox.engine import durations as spans
-from sendbox.engine.characters import CURLY, named
+from sendbox.engine.texts import CURLY, named
 from sendbox.scenario.model import Node, nearest, plain, show
 from sendbox.scenario.shape import Shape, property_of
 

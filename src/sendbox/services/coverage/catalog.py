@@ -9,6 +9,7 @@ capitals stands for a name that the world gives out.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final
 
@@ -17,16 +18,51 @@ from sendbox.engine.delivery.faults.table import DELIVERIES
 from sendbox.engine.faults.table import CALLS
 from sendbox.services.account.orders import ORDER
 from sendbox.services.coverage import limits
-from sendbox.services.coverage.scopes import about
 from sendbox.services.messaging.channels import ATTEMPT, CHANNELS, FAMILY, ROWS, TEMPLATED, USUAL
 from sendbox.services.messaging.checks import CREDIT
 from sendbox.services.messaging.outages import IN_FLIGHT, NEW
 from sendbox.services.messaging.results import STATES, WAYS
-from sendbox.services.partner.states import NUMBER, SIGNUP, TEMPLATE
+from sendbox.services.partner.records import NUMBER, SIGNUP, TEMPLATE
 from sendbox.services.verify.session import VALIDATION
 
 if TYPE_CHECKING:
     from sendbox.engine.lifecycle import Table
+
+#: Interfaces and operations by which messages are sent; a code of Verify is a message of the service.
+_MESSAGES: Final = "sending legacy uploadBulk"
+#: Dimension, how the name begins, and names of operations and interfaces; the first row that fits counts. An item
+#: without a row is about every operation.
+_SCOPES: Final = (
+    ("results|transitions|flows|refusals|infos|outages|phones", "", _MESSAGES),
+    ("errors", "simple ", "sendSimpleMessage sendSimpleMessageByQuery"),
+    ("errors", "(sending|legacy|rest|partner|verify) ", r"\1"),
+    ("events", "partnerOnboarding", "partnerSignup"),
+    ("events", "", _MESSAGES),
+    ("webhooks|webhook faults", "", f"{_MESSAGES} partnerSignup"),
+    ("states", "validation", "verify"),
+    ("states", "signup", "partnerSignup partnerRegistration"),
+    ("states", "template|number", "partner"),
+    ("states", "order", "orderService"),
+    ("states", "bulk", "requestUpload uploadBulk"),
+    ("states", "key added", "addSubKey"),
+    ("states", "key changed", "changeSubKey"),
+    ("states", "key updated", "updateKey"),
+    ("limits", ".*Verify", "verify"),
+    ("limits", "upload", "requestUpload uploadBulk"),
+    ("limits", "signup", "partnerSignup"),
+    ("limits", "media", "createTemplate editTemplate"),
+    ("limits", ".* a call", "sendMessages"),
+    ("limits", "", _MESSAGES),
+)
+
+
+def about(item: Item) -> Item:
+    """The item with the operations that it is about."""
+    for dimension, name, words in _SCOPES:
+        if re.fullmatch(dimension, item.dimension) and (match := re.match(name, item.name)):
+            return item._replace(of=tuple(match.expand(words).split()))
+    return item
+
 
 #: Every dimension in the order of a report, with its heading.
 DIMENSIONS: Final[dict[str, str]] = {

@@ -1,27 +1,26 @@
 """The desk: carries out the command `Call`, a call of HTTP that came to a world.
 
 The effect on the world and the answer depend on the world and the call alone. The caller, a server or a
-replay, finds the world of the call; the desk does everything else, and journals it.
+replay, finds the world of the call; the desk does everything else, and journals it. An
+exception of a handler becomes an answer in the shape of its interface.
 """
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from sendbox.contract.validators import NotLoaded, preload
-from sendbox.engine.commands.instant import MANY
-from sendbox.engine.commands.requests import RequestRecord
+from sendbox.engine.commands.record import MANY, RequestRecord
 from sendbox.engine.commands.tracing import TRACEPARENT
 from sendbox.engine.durations import iso
 from sendbox.engine.journal import CODE
 from sendbox.engine.remarks import Finding
 from sendbox.services.advice import POLLING_STOPPED_CLOCK, SENT_AGAIN, advise
-from sendbox.services.http.diagnosis import valued
-from sendbox.services.http.exchange import Answer, Exchange, Refused, Route, header
+from sendbox.services.http.exchange import Answer, Exchange, Paths, Refused, Route, header
 from sendbox.services.http.faulting import NO_FAULT, Decision, decide, note_fault, retry_at, spoilt
-from sendbox.services.http.handling import handled, worked
-from sendbox.services.http.paths import Paths
+from sendbox.services.http.requests import valued
 from sendbox.services.operations import SENDING
 from sendbox.services.ports import account_of
 
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
     from sendbox.contract.validators import Contract
     from sendbox.engine.commands.command import Body, Call
     from sendbox.engine.world import World
-    from sendbox.services.http.interfaces import Incoming, Interface, Link, Upload
+    from sendbox.services.http.exchange import Incoming, Interface, Link, Upload
 
 #: Headers that have a part in what is answered.
 HEADERS: Final = frozenset({b"content-type", b"x-api-key"})
@@ -333,3 +332,38 @@ def _content(exchange: Exchange) -> bytes:
 
 def _call_finding(why: str) -> Finding:
     return Finding("$", "call", why, "§7", "A75")
+
+
+log = logging.getLogger("sendbox")
+
+
+def handled(exchange: Exchange) -> tuple[Answer, Sequence[Finding]]:
+    """The answer of the route's handler, and its findings. Raises `NotLoaded`; after loading, call it again.
+
+    A handler that breaks answers 500; the log has the reason (§7.1).
+    """
+    try:
+        return exchange.route.handler(exchange), exchange.findings
+    except Exception as error:
+        return _failed(exchange, error)
+
+
+def worked(
+    exchange: Exchange, work: Generator[None, None, Answer]
+) -> Generator[None, None, tuple[Answer, Sequence[Finding]]]:
+    """The same for a handler that works in slices; pauses now and then."""
+    try:
+        return (yield from work), exchange.findings
+    except Exception as error:
+        return _failed(exchange, error)
+
+
+def _failed(exchange: Exchange, error: Exception) -> tuple[Answer, Sequence[Finding]]:
+    route = exchange.route
+    if isinstance(error, NotLoaded):
+        raise error
+    if isinstance(error, Refused):
+        return route.error(error.status, error.text) if error.answer is None else error.answer, error.findings
+    log.error("%s failed while it answered %s", exchange.world.id, route.operation, exc_info=error)
+    finding = Finding("$", "internal", "an error of the sandbox itself; its log has the details", "§7.1")
+    return route.error(500, "Internal server error"), [finding]

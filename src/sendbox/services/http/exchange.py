@@ -1,23 +1,27 @@
-"""One call of an emulated interface, as its handler sees it, and the handler's answer."""
+"""One call of an emulated interface, as its handler sees it, and the handler's answer.
+
+Beside it stands all that a service registers: its routes with their paths, found by a dictionary look-up, or by a
+pattern where a part of them is a parameter; its interfaces; the addresses that its worlds give out.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final, Literal
+import re
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 import msgspec
 
-from sendbox.engine.commands.requests import JSON_TYPE
+from sendbox.engine.commands.record import JSON_TYPE
 
 if TYPE_CHECKING:
     from sendbox.contract.validators import Contract
     from sendbox.engine.commands.command import Call
-    from sendbox.engine.commands.requests import RequestRecord
+    from sendbox.engine.commands.record import RequestRecord
     from sendbox.engine.faults.calls import Applied
     from sendbox.engine.remarks import Advice, Finding
     from sendbox.engine.world import World
     from sendbox.services.ports import Key
-
 
 #: The longest body that is read; a longer one is refused before it is read whole.
 BODY_CAP: Final = 16 * 1024 * 1024
@@ -203,3 +207,93 @@ class Route(msgspec.Struct, frozen=True):
     def too_long(self) -> str:
         """Why a longer body is refused."""
         return f"the body is longer than {self.longest} bytes, the most that is read"
+
+
+class Interface(msgspec.Struct, frozen=True):
+    """An interface as a whole: its name, how its paths begin, and its refusal of a path that it does not have."""
+
+    name: str
+    prefixes: tuple[str, ...]
+    error: Refusal
+
+
+class Link(msgspec.Struct, frozen=True):
+    """An address that anyone may open; its parameter `code` carries the tag of the world that gave it out.
+
+    `known` says whether a world has it; `follow` takes the world, the code, whether it counts, and the query.
+    """
+
+    path: str
+    known: Callable[[World, str], bool]
+    follow: Callable[[World, str, bool, str], Answer]
+    lost: Answer
+
+
+class Incoming(NamedTuple):
+    """A body on its way in, whose call is journaled with the `key` of that id.
+
+    `take` gets its content type and its pieces, stores it, pauses now and then and may raise `Refused`. `give_up`
+    says that nothing more comes: unless the body was stored the address may be tried again.
+    """
+
+    key: str
+    take: Callable[[str, Iterable[bytes]], Iterator[None]]
+    give_up: Callable[[], None]
+
+
+class Upload(msgspec.Struct, frozen=True):
+    """An address that takes a body and reads it as it comes; the parameter `address` carries the tag of the world.
+
+    `receive` begins to take one in, which has at most `longest` bytes. `lost` refuses an address that is of no world,
+    for the reason `unknown`, which also says how to fix it. `accepted` and `refused` are snippets for coverage: a
+    request, and lines of a test.
+    """
+
+    operation: str
+    path: str
+    receive: Callable[[World, str, Contract], Incoming]
+    longest: Callable[[World], int]
+    success: Callable[[], Answer]
+    error: Refusal
+    lost: Callable[[], Refused]
+    unknown: tuple[str, str]
+    interface: str
+    section: str
+    accepted: str
+    refused: str
+
+
+#: A parameter of a path, as `re.escape` leaves it.
+_PARAMETER: Final = re.compile(r"\\\{(\w+)\\\}")
+_NO_PARAMETERS: Final[Mapping[str, str]] = {}
+
+#: The rows of one path, by method.
+Rows = dict[str, "Route"]
+
+
+class Paths:
+    """All rows, by path and method."""
+
+    def __init__(self, routes: Iterable[Route]) -> None:
+        self.routes = tuple(routes)
+        self._rows: dict[str, Rows] = {}
+        for route in self.routes:
+            self._rows.setdefault(route.path, {})[route.method] = route
+        #: what comes before the first parameter, and the whole
+        self._patterns = [
+            (path.partition("{")[0], re.compile(_PARAMETER.sub(r"(?P<\1>[^/]+)", re.escape(path))), rows)
+            for path, rows in self._rows.items()
+            if "{" in path
+        ]
+
+    def __contains__(self, path: str) -> bool:
+        return path in self._rows
+
+    def find(self, path: str) -> tuple[Rows | None, Mapping[str, str]]:
+        """The rows of a path, None if it has none, and the values of its parameters."""
+        rows = self._rows.get(path)
+        if rows is None:
+            for prefix, pattern, candidate in self._patterns:
+                if path.startswith(prefix) and (match := pattern.fullmatch(path)):
+                    return candidate, match.groupdict()
+        return rows, _NO_PARAMETERS

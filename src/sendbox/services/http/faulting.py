@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Final
 from sendbox.engine.faults.calls import Applied
 from sendbox.engine.faults.calls import Call as Asking
 from sendbox.engine.faults.fault import NO_ANSWER, Error, Whole
-from sendbox.services.http.addressee import addressee
 from sendbox.services.http.exchange import Answer, Refusal, header
+from sendbox.services.http.numbers import addressee
 
 if TYPE_CHECKING:
     from sendbox.engine.commands.command import Call
-    from sendbox.engine.commands.requests import RequestRecord
+    from sendbox.engine.commands.record import RequestRecord
     from sendbox.engine.world import World
 
 #: A decision about one call: the fault, None = none; and whether it depended on the order of arrival.

@@ -12,12 +12,12 @@ from urllib.parse import unquote_to_bytes
 from msgspec.structs import replace
 
 from sendbox.contract.findings import QUOTED, show
-from sendbox.contract.parse import GZIP
+from sendbox.contract.validators import GZIP
 from sendbox.engine import bounds
 from sendbox.engine.bounds import ESCAPES, PARAMETERS
 from sendbox.engine.remarks import Advice, Finding
 from sendbox.services.advice import REPEATED_PARAMETER, advise
-from sendbox.services.http.names import unknown_fields
+from sendbox.services.http.requests import unknown_fields
 
 if TYPE_CHECKING:
     from sendbox.services.http.exchange import Exchange

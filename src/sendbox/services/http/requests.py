@@ -1,21 +1,36 @@
-"""Request reading shared by the JSON interfaces: the parsing, the canonical form, and the wording of a refusal."""
+"""Request reading shared by the interfaces: the parsing, the canonical form, and the wording of a refusal.
+
+Unknown names of fields are told with the nearest known name; old ones still work (§9). The client is shown the first
+finding of a refused call in the service's shape; the journal has all of them, with the value at the place of each, and
+all other problems of the request. Nothing of that diagnosis is on the way of a call that is accepted.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+import re
+from ast import literal_eval
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Final, TypeVar
+from urllib.parse import parse_qs
 
 import orjson
+from msgspec.structs import replace
 
-from sendbox.contract.findings import show
-from sendbox.contract.parse import Malformed, parse_json
-from sendbox.engine.commands.requests import JSON_TYPE, compact
-from sendbox.engine.remarks import Finding
-from sendbox.services.advice import CONTENT_TYPE_MISSING, CONTENT_TYPE_NOT_JSON, advise
+from sendbox.contract.findings import QUOTED, show
+from sendbox.contract.validators import Malformed, parse_json
+from sendbox.engine import bounds
+from sendbox.engine.commands.record import JSON_TYPE, compact
+from sendbox.engine.remarks import Advice, Finding
+from sendbox.services.advice import (
+    CONTENT_TYPE_MISSING,
+    CONTENT_TYPE_NOT_JSON,
+    DEPRECATED_NAME,
+    OLD_NAME_IGNORED,
+    UNKNOWN_FIELD,
+    advise,
+)
 from sendbox.services.assume import Assume
 from sendbox.services.http.exchange import Exchange, Refused
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 #: Fields that hold the client's own values, in which a null means what the client says.
 VALUES: Final = frozenset({"payload", "params_buttons", "parameters_buttons", "parameters_body"})
@@ -103,3 +118,177 @@ def token_in(body: bytes) -> str | None:
         return None
     token = request.get("token") if isinstance(request, dict) else None
     return token if isinstance(token, str) else None
+
+
+#: So many unknown fields of one record are named one by one: the search for the nearest name is not cheap.
+NAMED: Final = 10
+#: A call that has so many remarks gets no more hints, for the same reason.
+HINTED: Final = 100
+_EFFECT: Final = re.compile(" and (has|have) no effect")
+
+
+def unknown_fields(
+    record: Iterable[str], known: frozenset[str], path: str, section: str, advice: list[Advice], noun: str = "field"
+) -> None:
+    """Advice for each field of `record` that is not `known`, in the order given (A57); from the eleventh on in one."""
+    unknown = [name for name in record if name not in known]
+    for name in unknown[:NAMED]:
+        hint = nearest(name, known) if len(advice) < HINTED else None
+        text = f"{show(name)} is not a {noun} here and has no effect{f'; nearest is {show(hint)}' if hint else ''}"
+        advice.append(advise(UNKNOWN_FIELD, text, child(path, name), section))
+    if len(unknown) > NAMED:
+        text = f"{len(unknown) - NAMED} more {noun}s are not known here and have no effect"
+        advice.append(advise(UNKNOWN_FIELD, text, path, section))
+
+
+def refused_fields(exchange: Exchange, advice: list[Advice]) -> list[Finding]:
+    """The findings that replace the advice on unknown fields, if the setting refuses such fields (A57)."""
+    if Assume.of(exchange.world).unknown_fields != "refuse":
+        return []
+    unknown = [remark for remark in advice if remark.code == UNKNOWN_FIELD]
+    advice[:] = [remark for remark in advice if remark.code != UNKNOWN_FIELD]
+    return [
+        Finding(
+            remark.path,
+            "unknown-field",
+            f"{_EFFECT.sub('', remark.message)} ({remark.section}, A57)",
+            remark.section,
+            "A57",
+        )
+        for remark in unknown
+    ]
+
+
+def nearest(name: str, known: Iterable[str]) -> str | None:
+    """The known name that is most similar to `name`, ignoring case; None if no name is similar."""
+    if len(name) > QUOTED:
+        return None
+    folded = {legal.lower(): legal for legal in sorted(known)}
+    from difflib import get_close_matches
+
+    close = get_close_matches(name.lower(), folded, 1)
+    return folded[close[0]] if close else None
+
+
+def child(path: str, name: str) -> str:
+    """The path of a field: `$.to`, or `$['a b']` for a name that is not an identifier."""
+    return f"{path}.{name}" if name.isidentifier() and len(name) <= QUOTED else f"{path}[{name[:QUOTED]!r}]"
+
+
+def spelled(fields: Mapping[str, Any], name: str, alias: str, section: str, advice: list[Advice]) -> str:
+    """The name under which a field that has two names is given; beside its own name the alias is ignored (A86)."""
+    if alias not in fields:
+        return name
+    if name not in fields:
+        return alias
+    text = f"{show(alias)} stands beside {show(name)}, of which it is another name, and is ignored"
+    advice.append(advise(OLD_NAME_IGNORED, text, f"$.{alias}", section))
+    return name
+
+
+def renamed(record: dict[str, Any], old: str, new: str, path: str, advice: list[Advice]) -> Any:
+    """The value of a field that has a deprecated name, None if the record has neither name (§9).
+
+    The old name works with advice (A85); beside the new one it is ignored, with advice (A86).
+    """
+    value = record.get(new)
+    if old in record:
+        if value is not None:
+            text = f"{show(old)} stands beside {show(new)} and is ignored: the new name wins"
+            advice.append(advise(OLD_NAME_IGNORED, text, f"{path}.{old}"))
+            return value
+        text = f"{show(old)} is a deprecated name; the name is now {show(new)}"
+        advice.append(advise(DEPRECATED_NAME, text, f"{path}.{old}"))
+        return record[old]
+    return value
+
+
+A = TypeVar("A")
+B = TypeVar("B")
+#: A body of more bytes is not read again for what stood in it.
+READ_AGAIN: Final = 1 << 18
+#: Headers whose value is shown; keys are not.
+_SHOWN: Final = frozenset({"content-type"})
+_STEP: Final = re.compile(r"\.([^.\[]+)|\[([0-9]+)\]|\[('(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\")\]")
+
+Step = str | int
+
+
+def valued(findings: Sequence[Finding], exchange: Exchange) -> list[Finding]:
+    """The findings with the values at their paths, shortened; None if a path has no value."""
+    request = _request(exchange)
+    return [replace(finding, value=_value(finding.path, request, exchange)) for finding in findings]
+
+
+def together(first: Callable[[], A], second: Callable[[], B]) -> tuple[A, B]:
+    """The results of both. Raises `Refused`: the refusal of the first, with the findings of the second as well."""
+    try:
+        value = first()
+    except Refused as refused:
+        try:
+            second()
+        except Refused as other:
+            refused.findings += other.findings
+        raise
+    return value, second()
+
+
+def beside(refused: Refused, findings: Iterable[Finding]) -> Refused:
+    """The refusal with more findings, of places for which it has none yet."""
+    places = {finding.path for finding in refused.findings}
+    refused.findings += [finding for finding in findings if finding.path not in places]
+    return refused
+
+
+def steps_of(path: str) -> list[Step]:
+    """The steps of a path: `$.flow[1].sms.ttl` is `flow`, 1, `sms`, `ttl`."""
+    return [name or (int(index) if index else str(literal_eval(quoted))) for name, index, quoted in _STEP.findall(path)]
+
+
+def _request(exchange: Exchange) -> Any:
+    """The request as an object: its JSON, or its parameters; None if it is too long or neither."""
+    body = exchange.body
+    if len(body) > READ_AGAIN:
+        return None
+    try:
+        return orjson.loads(body)
+    except orjson.JSONDecodeError:
+        raw = body or exchange.query
+        fields = {} if bounds.crowded(raw) else parse_qs(raw.decode("latin-1"), keep_blank_values=True)
+        return {name: values[-1] for name, values in fields.items()}
+
+
+def _value(path: str, request: Any, exchange: Exchange) -> str | None:
+    if path.startswith("header "):
+        name = path.removeprefix("header ")
+        content = exchange.header(name.encode()) if name in _SHOWN else None
+        return None if content is None else show(content.decode("latin-1"))
+    steps = steps_of(path)
+    if not steps:
+        return None
+    value = request
+    for step in steps:
+        held = dict(enumerate(value)) if isinstance(value, list) else value
+        if not isinstance(held, dict) or step not in held:
+            return None
+        value = held[step]
+    return show(value)
+
+
+K = TypeVar("K")
+V = TypeVar("V")
+#: So much is remembered of each kind.
+MOST: Final = 1024
+
+
+class Remembered(dict[K, V]):
+    """A dictionary that begins anew when it is full."""
+
+    __slots__ = ()
+
+    def keep(self, key: K, value: V) -> V:
+        """Notes a value, and returns it."""
+        if len(self) >= MOST:
+            self.clear()
+        self[key] = value
+        return value

@@ -12,12 +12,9 @@ from typing import Any, Final
 import orjson
 
 from sendbox.engine.remarks import Finding
-from sendbox.services.http.diagnosis import beside
-from sendbox.services.http.exchange import Answer, Exchange, Handler, Refused, Route
+from sendbox.services.http.exchange import Answer, Exchange, Handler, Interface, Refused, Route
 from sendbox.services.http.forms import Unreadable, read_form, unknown_parameters
-from sendbox.services.http.interfaces import Interface
-from sendbox.services.http.names import refused_fields, unknown_fields
-from sendbox.services.http.requests import canonical, parsed, refusal
+from sendbox.services.http.requests import beside, canonical, parsed, refusal, refused_fields, unknown_fields
 from sendbox.services.http.routing import route
 
 #: Assumptions that every endpoint rests on: statuses, scopes, malformed JSON, unknown fields, nulls.

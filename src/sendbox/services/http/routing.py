@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
-from sendbox.engine.commands.requests import JSON_TYPE
+from sendbox.engine.commands.record import JSON_TYPE
 from sendbox.services.http.exchange import BODY_CAP, About, Answer, Auth, Handler, Refusal, Route, Tokens, Whose
 from sendbox.services.http.forms import FORM, LONGEST
 from sendbox.services.operations import CALLS

@@ -1,4 +1,4 @@
-"""Forgetting messages that have ended, with what hangs on them (`engine/keeping/forgetting.py`).
+"""Forgetting messages that have ended, with what hangs on them (`engine/forgetting.py`).
 
 With a message go its row, its links, what its phone wrote before the next one was accepted, and its name; of the name
 eight bytes stay, so that it can be said that it was forgotten. What counts equal texts or the cases of a rule stays.
@@ -15,7 +15,7 @@ from itertools import chain, compress
 from typing import TYPE_CHECKING, Final
 
 from sendbox.engine.draws import UNSEEDED
-from sendbox.engine.keeping.kept import SIZE, Fingerprints
+from sendbox.engine.kept import SIZE, Fingerprints
 from sendbox.services.messaging.flow import met
 from sendbox.services.messaging.results import DELIVERED
 

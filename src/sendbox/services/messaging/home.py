@@ -6,7 +6,8 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
-    from sendbox.engine.keeping.kept import Index, Kept
+    from sendbox.engine.delivery.batches import Outlet, Target
+    from sendbox.engine.kept import Index, Kept
     from sendbox.engine.world import World
     from sendbox.services.assume import Assume
     from sendbox.services.messaging.content.text import Prepared
@@ -126,6 +127,9 @@ class Home(Protocol):
 
     def is_test(self, phone: str) -> bool:
         """True if it is the test number, to which nothing is handed over (A89)."""
+
+    def outlet_for(self, key: Key, callback: Target | None) -> Outlet | None:
+        """The line to the request's callback, or to the default of the key; None where no receiver is wanted."""
 
     def accept(self, operation: str, sends: list[Send], key: Key, content: bytes, origin: str = "") -> Accepted:
         """Takes the Message objects of one request."""

@@ -1,4 +1,7 @@
-"""Messaging: the state that it keeps in a world, and the methods that other parts can call."""
+"""Messaging: the state that it keeps in a world, and the methods that other parts can call.
+
+Where a request is accepted, names are given, messages made, and their hand-over is scheduled (§1, §2.1, §2.3).
+"""
 
 from __future__ import annotations
 
@@ -6,34 +9,51 @@ from collections.abc import Callable, Container, Generator, Iterator, Mapping
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
-from sendbox.engine.keeping.kept import Index, Kept
+from msgspec.structs import replace
+
+from sendbox.engine.delivery.batches import Target
+from sendbox.engine.kept import Index, Kept
 from sendbox.engine.part import Part
+from sendbox.engine.remarks import Finding
 from sendbox.engine.texts import Text
 from sendbox.services import limits
-from sendbox.services.advice import OUTBOX_NOT_FETCHED, advise, on_answer
+from sendbox.services.advice import OUTBOX_NOT_FETCHED, TEST_NUMBER, advise, on_answer
 from sendbox.services.assume import Assume
-from sendbox.services.messaging.accept import accept
 from sendbox.services.messaging.bulk import Bulks
 from sendbox.services.messaging.channels import FAMILY, USUAL
 from sendbox.services.messaging.content.text import fill
-from sendbox.services.messaging.events import EVENTS
+from sendbox.services.messaging.events import EVENTS, expected_case
 from sendbox.services.messaging.flow import Simulator
 from sendbox.services.messaging.forgetting import Past, forget, take_apart
 from sendbox.services.messaging.model import Recipient, Send, Step
 from sendbox.services.messaging.outages import Outages
 from sendbox.services.messaging.phones import Phones
 from sendbox.services.messaging.prices import Costs
-from sendbox.services.messaging.records import Accepted, Attempt, Inbound, Link, Message, Request, Rows
+from sendbox.services.messaging.records import (
+    SEVERAL,
+    Accepted,
+    Attempt,
+    Inbound,
+    Link,
+    Message,
+    Request,
+    Rows,
+    Submission,
+    base_id_in,
+    id_in,
+)
 from sendbox.services.messaging.rules.rules import Attempts, Line
 from sendbox.services.ports import Carrier, Key, account_of
+from sendbox.services.templates import templates
 
 if TYPE_CHECKING:
     from sendbox.engine.blueprint import TimelineEntry
-    from sendbox.engine.commands.requests import RequestRecord
-    from sendbox.engine.delivery.batches import Delivery, Events
+    from sendbox.engine.commands.record import RequestRecord
+    from sendbox.engine.delivery.batches import Delivery, Events, Outlet
     from sendbox.engine.remarks import Advice
     from sendbox.engine.rules.book import Rulebook
     from sendbox.engine.world import World
+    from sendbox.services.messaging.home import Home
 
 #: So many messages are taken apart between two pauses.
 _RELEASED: Final = 1000
@@ -108,6 +128,22 @@ class Messaging(Part):
         return self.phones.conversations.get(what[0]) == at
 
     # -- commands
+
+    def outlet_for(self, key: Key, callback: Target | None) -> Outlet | None:
+        """The line to the callback, or the key's default, or its parent's, or the built-in receiver (§6, A68).
+
+        None where the default is "": no receiver is wanted.
+        """
+        parent = self.account.top
+        secret = key.default_callback_secret or parent.default_callback_secret
+        if callback is not None:
+            return self.world.outlets.line(callback if secret is None else replace(callback, secret=secret))
+        url = key.default_callback_url
+        if url is None:
+            url = parent.default_callback_url
+        if url == "":
+            return None
+        return self.world.outlets.line(Target(url or "", secret=secret))
 
     def accept(
         self,
@@ -231,3 +267,108 @@ class Messaging(Part):
 def _line(entry: TimelineEntry, phone: str) -> Line | str:
     body = entry.means
     return Line(body, entry.key, phone, entry.ordinal) if isinstance(body, Text) else str(entry.what["body"])
+
+
+def accept(
+    home: Home,
+    operation: str,
+    sends: list[Send],
+    key: Key,
+    content: bytes,
+    origin: str,
+    record: RequestRecord | None,
+    kind: type[Request],
+) -> Accepted:
+    """Makes the messages of one request. Recipients that the response rejects get None for an id (A08)."""
+    world = home.world
+    now = world.clock.now
+    several = operation == SEVERAL
+    source = content if record is None else record
+    request = kind(world.naming, *world.numbered(operation, content))
+    names = request.names
+    request_id = id_in(names, world.naming, 0)
+    base_ids: list[str] = []
+    answers: list[list[str | None]] = []
+    findings: list[Finding] = []
+    # the answer says nothing of a validation session's SMS: the session begins, and stays pending (A73)
+    refuse_numbers = home.assume.invalid_number == "response" and operation != "createValidation"
+    for send in sends:
+        refused = _template_findings(home, send)
+        findings += refused
+        base = ""
+        if several:
+            base = base_id_in(names, world.naming, send.index)
+        submission = Submission(send, operation, key, request, send.index, home.accepted, source)
+        submission.origin = origin
+        submission.chooser = world.chooser
+        home.accepted += len(send.recipients)
+        ids: list[str | None] = []
+        messages: list[Message] = []
+        for position, recipient in enumerate(send.recipients):
+            if refused or (refuse_numbers and not recipient.valid):
+                if not refused:
+                    place = f"{send.path}.to[{position}].phone_number"
+                    findings.append(number_finding(recipient.number, place, "A08"))
+                ids.append(None)
+                continue
+            message_id = f"{base}-{position}" if several else id_in(names, world.naming, position + 1)
+            messages.append(Message(submission, position, recipient.number, recipient.valid, now))
+            ids.append(message_id)
+        base_ids.append(base)
+        answers.append(ids)
+        if messages:
+            submission.messages = tuple(messages)
+            if home.assume.test_number == "on":
+                _leave_out_tests(world, submission)
+            submission.outlet = home.outlet_for(key, send.callback)
+            home.messages += messages
+            if world.outlets.faults.overtakes and submission.outlet is not None and operation != "createValidation":
+                _may_overtake(world, submission)
+            if submission.messages:
+                world.timeline.at(_instant(send, now), submission.ordinal, home.simulator.submission_due, submission)
+    return Accepted(request, request_id, base_ids, answers, findings)
+
+
+def _leave_out_tests(world: World, submission: Submission) -> None:
+    """Takes the messages to the test number out of those that will be handed over (A89)."""
+    for message in submission.messages:
+        if message.phone == limits.TEST_NUMBER:
+            text = f"{message.phone} is the test number of the service: the message is taken, and nothing is sent"
+            world.advise(
+                advise(TEST_NUMBER, text, f"{submission.send.path}.to[{message.index}].phone_number"), message.phone
+            )
+    submission.messages = tuple(message for message in submission.messages if message.phone != limits.TEST_NUMBER)
+
+
+def _may_overtake(world: World, submission: Submission) -> None:
+    """Notes a request of which some event may have to leave before its answer (`webhooks:`, `overtake`)."""
+    channel, faults = submission.send.steps[0].channel, world.outlets.faults
+    if any(faults.may_overtake(expected_case(channel, message)) for message in submission.messages):
+        world.outlets.injection.hasty.append(submission.request_id)
+
+
+def _instant(send: Send, now: int) -> int:
+    """When the first attempt is handed over: `datetime`, then the delivery window (§2.1, A18)."""
+    at = send.at if send.at is not None and send.at > now + limits.SOON else now
+    return at if send.window is None else send.window.next_open(at)
+
+
+def _template_findings(home: Home, send: Send) -> list[Finding]:
+    findings: list[Finding] = []
+    for index, step in enumerate(send.steps):
+        use = step.template
+        template = home.account.template(use.name, use.language, step.sender) if use is not None else None
+        if use is None or template is None:
+            continue
+        prefix = f"{send.path}.flow[{index}].chatapp_template"
+        findings += [
+            Finding(f"{prefix}.{problem.path}", problem.rule, problem.message, problem.section, "A08")
+            for problem in templates.check(template, use)
+        ]
+    return findings
+
+
+def number_finding(number: str, path: str, assumed: str) -> Finding:
+    """Why a number is refused in the answer already (§7.3)."""
+    text = f'"{number}" cannot be normalized to international form; legal: 8 to 15 digits with a calling code'
+    return Finding(path, "phone-number", f"{text} (§7.3, A14)", "§7.3", assumed)

@@ -11,10 +11,9 @@ from operator import attrgetter, itemgetter
 from typing import TYPE_CHECKING, Final
 
 from sendbox.engine.journal import CODE
-from sendbox.engine.keeping.kept import Firsts, Groups, Kept, Source
+from sendbox.engine.kept import Firsts, Groups, Kept, Source
 from sendbox.services import limits
 from sendbox.services.advice import NO_TARGET, advise
-from sendbox.services.messaging.accept import outlet_for
 from sendbox.services.messaging.channels import CONVERSING, FAMILY, LEGAL
 from sendbox.services.messaging.content.text import Prepared, fill, id_query
 from sendbox.services.messaging.records import Attempt, Inbound, Link, Message
@@ -252,7 +251,7 @@ class Phones:
         if body.strip().upper() in self._account.stop_words:
             self.opt_out(number, replied)
         if replied is None:
-            self._report(outlet_for(self._home, self._account.top, None), inbound)
+            self._report(self._home.outlet_for(self._account.top, None), inbound)
         elif replied.submission.carrier is None:  # a reply to a code goes to the service, not to its client (A73)
             self._report(replied.submission.outlet, inbound)
         return inbound

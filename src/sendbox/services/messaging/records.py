@@ -16,12 +16,12 @@ import msgspec
 
 from sendbox.engine.draws import UNSEEDED, Chooser, Naming, uuid_text
 from sendbox.engine.journal import enter
-from sendbox.engine.keeping.kept import Kept
+from sendbox.engine.kept import Kept
 from sendbox.services.messaging.results import ACCEPTED, DELIVERED, REACH, SEEN, SENT, STATES
 from sendbox.services.numbers.countries import operator
 
 if TYPE_CHECKING:
-    from sendbox.engine.commands.requests import RequestRecord
+    from sendbox.engine.commands.record import RequestRecord
     from sendbox.engine.delivery.batches import Outlet
     from sendbox.engine.remarks import Finding
     from sendbox.services.messaging.model import Send, Step

@@ -21,7 +21,7 @@ from sendbox.services.operations import SENDING
 from sendbox.services.ports import account_of
 
 if TYPE_CHECKING:
-    from sendbox.engine.commands.requests import RequestRecord
+    from sendbox.engine.commands.record import RequestRecord
     from sendbox.engine.world import World
     from sendbox.services.messaging.model import Step
 

@@ -12,7 +12,7 @@ import re
 from functools import lru_cache
 from typing import Final
 
-from sendbox.services.numbers.plan import beginnings, codes, heads
+from sendbox.services.numbers.countries import beginnings, codes, heads
 
 SHORTEST: Final = 8
 LONGEST: Final = 15

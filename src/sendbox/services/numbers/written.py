@@ -8,8 +8,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from sendbox.engine.characters import named
-from sendbox.engine.texts import Pattern
+from sendbox.engine.texts import Pattern, named
 from sendbox.services.numbers.normal import normalize
 
 LEGAL: Final = "8 to 15 digits with an assigned calling code (A14)"

@@ -14,19 +14,21 @@ from sendbox.control.reading import each
 from sendbox.engine.answer import enum, reference
 from sendbox.engine.lifecycle import IllegalMove
 from sendbox.services.numbers import written
-from sendbox.services.partner.answers import (
+from sendbox.services.partner.http import tokens
+from sendbox.services.partner.partner import Partner
+from sendbox.services.partner.records import QUALITIES, Failure, Signup
+from sendbox.services.partner.views import (
     DeletedTemplate,
     ListedSignup,
     NumberView,
     PartnerView,
     SignupView,
     TemplateView,
+    business_view,
+    number_view,
+    signup_view,
+    template_view,
 )
-from sendbox.services.partner.http import tokens
-from sendbox.services.partner.partner import Partner
-from sendbox.services.partner.records import Failure, Signup
-from sendbox.services.partner.states import QUALITIES
-from sendbox.services.partner.views import business_view, number_view, signup_view, template_view
 from sendbox.services.ports import account_of
 
 if TYPE_CHECKING:

@@ -19,8 +19,8 @@ from sendbox.scenario.values import Reader, items, text_of, words
 from sendbox.scenario.vocabulary import Key, Vocabulary
 from sendbox.services.language import template_makes_sense
 from sendbox.services.numbers.normal import normalize
+from sendbox.services.partner.records import CATEGORIES, MODES
 from sendbox.services.partner.rules import BusinessSpec, NumberSpec, PartnerSpec, ReviewRule, SignupRule
-from sendbox.services.partner.states import CATEGORIES, MODES
 
 if TYPE_CHECKING:
     from sendbox.engine.rules.rule import When

@@ -1,9 +1,10 @@
 """Partner management: signups of a partner's clients, their business accounts and numbers (§4.3, §2.5).
 
-A signup goes through the table `SIGNUP` of `services/partner/states.py`: by the steps of the hosted page, or at once by
-a registration. Each of its states is reported to the partner (§6, A24). Its result, an account and a number, is known
-to every call; the number is a sender of chatapp steps from then on. Templates are in `services/partner/templates.py`,
-statistics in `services/partner/analytics.py`. It is long because the steps of a signup belong together.
+A signup goes through the table `SIGNUP` of `services/partner/records.py`: by the steps of the hosted page, or at once
+by a registration. Each of its states is reported to the partner (§6, A24). Its result, an account and a number, is
+known to every call; the number is a sender of chatapp steps from then on. Templates are in
+`services/partner/templates.py`, statistics in `services/partner/analytics.py`. It is long because the steps of a signup
+belong together.
 """
 
 from __future__ import annotations
@@ -24,6 +25,8 @@ from sendbox.services.numbers.normal import normalize
 from sendbox.services.partner.pool import assigned, calling_code, iso_of, pooled
 from sendbox.services.partner.records import (
     EVENTS,
+    NUMBER,
+    SIGNUP,
     BusinessAccount,
     BusinessNumber,
     Failure,
@@ -32,7 +35,6 @@ from sendbox.services.partner.records import (
     Signup,
 )
 from sendbox.services.partner.rules import Signups
-from sendbox.services.partner.states import NUMBER, SIGNUP
 from sendbox.services.partner.templates import Templates, digits
 from sendbox.services.ports import PhoneText, Share, account_of
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING
 
-from sendbox.services.numbers.plan import codes
+from sendbox.services.numbers.countries import codes
 from sendbox.services.partner.records import Failure
 
 if TYPE_CHECKING:

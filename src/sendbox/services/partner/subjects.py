@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
 from sendbox.engine.expect.subjects import Field, Subject
-from sendbox.services.partner.states import CATEGORIES, MODES, SIGNUP, TEMPLATE
+from sendbox.services.partner.records import CATEGORIES, MODES, SIGNUP, TEMPLATE
 
 if TYPE_CHECKING:
     from sendbox.engine.world import World

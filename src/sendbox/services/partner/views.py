@@ -1,22 +1,107 @@
-"""Partner management as plain objects, for control and the hosted page; made on request, never kept."""
+"""Answers about partner management, for control and the hosted page; made on request, never kept.
+
+They show signups, business accounts and their numbers, and templates.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from sendbox.engine.answer import moment
-from sendbox.services.partner import answers
+from sendbox.engine.answer import Answer, Instant, enum, keywords, moment
 from sendbox.services.partner.partner import Partner
-from sendbox.services.partner.states import NUMBER, TEMPLATE
+from sendbox.services.partner.records import MODES, NUMBER, QUALITIES, TEMPLATE
 
 if TYPE_CHECKING:
     from sendbox.engine.world import World
     from sendbox.services.partner.records import BusinessAccount, BusinessNumber, Signup
 
+#: A part of a template as the contract of partner management has it.
+TemplatePart = Annotated[dict[str, Any], keywords(description="A component of a template, as the request had it.")]
 
-def signup_view(world: World, signup: Signup) -> answers.SignupView:
+
+class SignupView(Answer):
+    """A signup, with the code that the client must enter, and what can be done to it (`legal`)."""
+
+    signup: str
+    partner_client_id: str | None
+    mode: Annotated[str, enum(MODES)]
+    state: str
+    finishing: bool
+    reason: str | None
+    details: dict[str, str]
+    phone_number: str | None
+    code: str | None
+    created_at: Instant
+    token_expires_at: Instant
+    token_valid: bool
+    chatapp_id: str | None
+    phone_number_id: str | None
+    legal: list[str]
+
+
+class ListedSignup(SignupView):
+    """A signup, with the path of its hosted page while its token is valid."""
+
+    page: str | None
+
+
+class NumberView(Answer):
+    """A number of a business account; `legal` are the statuses that may follow."""
+
+    phone_number_id: str
+    chatapp_id: str
+    phone_number: str
+    name: str | None
+    status: str
+    quality: Annotated[str, enum(QUALITIES)]
+    legal: list[str]
+
+
+class BusinessView(Answer):
+    """A business account."""
+
+    chatapp_id: str
+    name: str | None
+    partner_client_id: str | None
+    currency: str
+    country: str | None
+    template_analytics: bool
+    numbers: list[NumberView]
+
+
+class TemplateView(Answer):
+    """A template; the whole account shares one without `chatapp_id`. `legal` are the statuses that may follow."""
+
+    template_id: str
+    chatapp_id: str | None
+    name: str
+    language: str
+    category: str
+    status: str
+    legal: list[str]
+    reason: str | None
+    components: list[TemplatePart]
+
+
+class DeletedTemplate(Answer):
+    """A template that is gone."""
+
+    name: str
+    language: str
+    status: Literal["DELETED"]
+
+
+class PartnerView(Answer):
+    """Signups, business accounts with their numbers, and templates."""
+
+    signups: list[ListedSignup]
+    accounts: list[BusinessView]
+    templates: list[TemplateView]
+
+
+def signup_view(world: World, signup: Signup) -> SignupView:
     """A signup: its state, the code that its number waits for, its result, and what can be done to it (`legal`)."""
-    return answers.SignupView(
+    return SignupView(
         signup=signup.id,
         partner_client_id=signup.client_id,
         mode=signup.mode,
@@ -35,9 +120,9 @@ def signup_view(world: World, signup: Signup) -> answers.SignupView:
     )
 
 
-def business_view(world: World, account: BusinessAccount) -> answers.BusinessView:
+def business_view(world: World, account: BusinessAccount) -> BusinessView:
     """A business account with its numbers."""
-    return answers.BusinessView(
+    return BusinessView(
         chatapp_id=account.id,
         name=account.name,
         partner_client_id=account.client_id,
@@ -48,9 +133,9 @@ def business_view(world: World, account: BusinessAccount) -> answers.BusinessVie
     )
 
 
-def number_view(number: BusinessNumber) -> answers.NumberView:
+def number_view(number: BusinessNumber) -> NumberView:
     """A business number; `legal` are the statuses that may follow."""
-    return answers.NumberView(
+    return NumberView(
         phone_number_id=number.id,
         chatapp_id=number.account_id,
         phone_number=number.phone_number,
@@ -61,14 +146,14 @@ def number_view(number: BusinessNumber) -> answers.NumberView:
     )
 
 
-def template_view(world: World, record: dict[str, Any]) -> answers.TemplateView:
+def template_view(world: World, record: dict[str, Any]) -> TemplateView:
     """A template with its id, its account (None: the whole account shares it), and why it has its status.
 
     `legal` are the statuses that may follow.
     """
     templates = Partner.of(world).templates
     template_id = templates.id_of(record)
-    return answers.TemplateView(
+    return TemplateView(
         template_id=template_id,
         chatapp_id=record.get("waba_id"),
         name=record["name"],

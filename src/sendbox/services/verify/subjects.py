@@ -11,7 +11,7 @@ from sendbox.services.operations import CALLS
 from sendbox.services.verify.session import EXPIRED, LAPSE, VALIDATION, VALIDITY_PASSED
 
 if TYPE_CHECKING:
-    from sendbox.engine.commands.requests import RequestRecord
+    from sendbox.engine.commands.record import RequestRecord
     from sendbox.engine.world import World
     from sendbox.services.verify.session import Session
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal
 import msgspec
 import orjson
 
-from sendbox.engine.commands.requests import compact
+from sendbox.engine.commands.record import compact
 from sendbox.engine.durations import DAY, instant, iso, show
 from sendbox.engine.journal import CODE
 from sendbox.engine.part import Part
@@ -27,7 +27,7 @@ from sendbox.services.verify.rules import Codes
 from sendbox.services.verify.session import EXPIRED, FAILED, LAPSE, PENDING, VERIFIED, Session, code_view
 
 if TYPE_CHECKING:
-    from sendbox.engine.commands.requests import RequestRecord
+    from sendbox.engine.commands.record import RequestRecord
     from sendbox.engine.durations import Rate
     from sendbox.engine.rules.book import Rulebook
     from sendbox.engine.world import World

@@ -19,7 +19,7 @@ from sendbox.services.messaging.records import Attempt, Message
 from sendbox.services.messaging.results import ACCEPTED, STATES
 from sendbox.services.messaging.views import fields_on_phone, handset_view, shares_on, texts_of, written_view
 from sendbox.services.ports import account_of
-from sendbox.services.templates import shown as templates
+from sendbox.services.templates import templates
 
 if TYPE_CHECKING:
     from sendbox.engine.world import World
@@ -117,7 +117,7 @@ def entry_view(world: World, found: Entry) -> Known:
 
 
 def shown(step: Step, account: Account) -> dict[str, Any]:
-    """The parts of a step in the form of `services/templates/shown.py`; a part that there is not is left out."""
+    """The parts of a step in the form of `services/templates/templates.py`; a part that there is not is left out."""
     use = step.template
     if use is not None:
         template = account.template(use.name, use.language, step.sender)

@@ -17,9 +17,8 @@ from sendbox.services import limits
 from sendbox.services.assume import Assume
 from sendbox.services.http.exchange import Answer, Exchange, Refused, Route
 from sendbox.services.http.forms import FORM, Unreadable, media_type, read_form, unknown_parameters
-from sendbox.services.http.names import refused_fields
 from sendbox.services.http.numbers import remark_recipient
-from sendbox.services.http.requests import canonical
+from sendbox.services.http.requests import canonical, refused_fields
 from sendbox.services.http.routing import route
 from sendbox.services.messaging.http.accepting import accept, unpaid
 from sendbox.services.messaging.http.sending.parameters import message_of, read_message

@@ -6,8 +6,7 @@ from string import punctuation
 from typing import TYPE_CHECKING, Final
 from urllib.parse import quote
 
-from sendbox.services.http.exchange import Answer
-from sendbox.services.http.interfaces import Link
+from sendbox.services.http.exchange import Answer, Link
 from sendbox.services.messaging.messaging import Messaging
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from sendbox.scenario.lint.linter import Linter, asked
 from sendbox.scenario.lint.values import LEGAL, REACH
 from sendbox.scenario.model import Node, listed, nearest, plain, show
 from sendbox.services import limits
-from sendbox.services.http.addressee import FIELDS
+from sendbox.services.http.numbers import FIELDS
 from sendbox.services.messaging.channels import FAMILY, MEANT, ROWS, SENDERS, USUAL
 from sendbox.services.numbers import written
 from sendbox.services.numbers.normal import normalize

@@ -14,10 +14,8 @@ import orjson
 from sendbox.contract.findings import show
 from sendbox.engine import durations as spans
 from sendbox.engine.remarks import Finding
-from sendbox.services.http.diagnosis import beside
 from sendbox.services.http.exchange import Answer, Exchange, Refused
-from sendbox.services.http.names import refused_fields, unknown_fields
-from sendbox.services.http.requests import canonical, parsed
+from sendbox.services.http.requests import beside, canonical, parsed, refused_fields, unknown_fields
 from sendbox.services.http.requests import refusal as refused_by
 from sendbox.services.http.rest import error, known
 

@@ -5,14 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from sendbox.services.assume import Assume
-from sendbox.services.http.names import spelled
+from sendbox.services.http.requests import spelled
 from sendbox.services.http.rest import success
 from sendbox.services.numbers.countries import country
 from sendbox.services.partner.http import tokens
 from sendbox.services.partner.http.decode import Request, missing
 from sendbox.services.partner.partner import Partner
-from sendbox.services.partner.records import BusinessAccount, BusinessNumber, Failure
-from sendbox.services.partner.states import MODES
+from sendbox.services.partner.records import MODES, BusinessAccount, BusinessNumber, Failure
 
 if TYPE_CHECKING:
     from sendbox.services.http.exchange import Answer, Exchange

@@ -18,7 +18,6 @@ from sendbox.services.messaging.content.text import text_shown
 from sendbox.services.messaging.events import DEFAULT_INFO, info_of
 from sendbox.services.messaging.messaging import Messaging
 from sendbox.services.messaging.results import DELIVERED, FAILED, REJECTED, SEEN, SENT, UNDELIVERED
-from sendbox.services.money import decimal
 from sendbox.services.ports import account_of
 
 if TYPE_CHECKING:
@@ -238,3 +237,10 @@ def _code_of(info: str | None, state: int) -> str:
 
 def _iso(at: int | None) -> str | None:
     return None if at is None else iso(at)
+
+
+def decimal(millionths: int) -> str:
+    """An amount as a decimal number in a string, with two places or more (§2.4)."""
+    units, fraction = divmod(millionths, 1_000_000)
+    places = f"{fraction:06}".rstrip("0")
+    return f"{units}.{places:0<2}"

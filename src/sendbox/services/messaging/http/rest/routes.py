@@ -9,16 +9,15 @@ from typing import TYPE_CHECKING, Final
 
 from sendbox.contract.findings import show
 from sendbox.engine.durations import instant
-from sendbox.engine.keeping.kept import STEP
+from sendbox.engine.kept import STEP
 from sendbox.engine.remarks import Finding
 from sendbox.services.advice import BASE_ID, advise
-from sendbox.services.http.diagnosis import together
 from sendbox.services.http.exchange import Answer, Exchange, in_slices
 from sendbox.services.http.numbers import remark_converted
-from sendbox.services.http.requests import refusal
+from sendbox.services.http.requests import refusal, together
 from sendbox.services.http.rest import no_subaccount, read_query, row, success, unauthorized_or
 from sendbox.services.messaging.content import tags
-from sendbox.services.messaging.http.advising import remark_clock
+from sendbox.services.messaging.http.accepting import remark_clock
 from sendbox.services.messaging.http.rest import listing, uploads
 from sendbox.services.messaging.http.rest.listing import Filter, place_of
 from sendbox.services.messaging.messaging import Messaging

@@ -10,13 +10,11 @@ from typing import TYPE_CHECKING, Final
 
 from sendbox.engine.remarks import Finding
 from sendbox.services.assume import Assume
-from sendbox.services.http.diagnosis import valued
-from sendbox.services.http.exchange import Answer, Exchange, Refused
-from sendbox.services.http.interfaces import Incoming, Upload
-from sendbox.services.http.requests import canonical, refusal
+from sendbox.services.http.exchange import Answer, Exchange, Incoming, Refused, Upload
+from sendbox.services.http.requests import canonical, refusal, valued
 from sendbox.services.http.rest import error, read_body, refused, success
 from sendbox.services.messaging.bulk import FILETYPES, PART, Bulk, Decoded, Decoder, Intake, Unfit
-from sendbox.services.messaging.http.advising import remark_accepted
+from sendbox.services.messaging.http.accepting import remark_accepted
 from sendbox.services.messaging.http.sending.decode import decode_message, read_datetime
 from sendbox.services.messaging.http.sending.routes import ROUTES as SENDING
 from sendbox.services.messaging.http.sending.routes import read_json, without_callback

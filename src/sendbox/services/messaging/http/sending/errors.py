@@ -8,8 +8,7 @@ from typing import Final
 import orjson
 
 from sendbox.contract.findings import QUOTED, show
-from sendbox.services.http.exchange import Answer
-from sendbox.services.http.interfaces import Interface
+from sendbox.services.http.exchange import Answer, Interface
 from sendbox.services.http.requests import line, refusal
 
 __all__ = ["DENIED", "INTERFACE", "QUOTED", "deny", "error", "guarded", "line", "refusal", "show"]

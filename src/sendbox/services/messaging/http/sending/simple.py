@@ -14,14 +14,13 @@ from sendbox.engine.draws import uuid_text
 from sendbox.engine.remarks import Finding
 from sendbox.services.http.exchange import Answer, Exchange, Refused
 from sendbox.services.http.forms import FORM, Unreadable, media_type, read_form, unknown_parameters
-from sendbox.services.http.names import refused_fields, spelled
-from sendbox.services.http.requests import canonical
+from sendbox.services.http.requests import canonical, refused_fields, spelled
 from sendbox.services.http.routing import route
-from sendbox.services.messaging.accept import number_finding
 from sendbox.services.messaging.http.accepting import accept, unpaid
 from sendbox.services.messaging.http.sending.errors import deny, error, guarded, line, show
 from sendbox.services.messaging.http.sending.parameters import message_of, read_message
 from sendbox.services.messaging.http.sending.routes import without_callback
+from sendbox.services.messaging.messaging import number_finding
 
 #: Other names of parameters (A12); they are not deprecated.
 ALIASES: Final = {"phone_number": "number", "message": "body", "datetime": "time"}

@@ -28,10 +28,9 @@ from sendbox.services.advice import (
     advise,
 )
 from sendbox.services.assume import Assume
-from sendbox.services.http.names import nearest, renamed, unknown_fields
-from sendbox.services.http.remembered import Remembered
+from sendbox.services.http.requests import Remembered, nearest, renamed, unknown_fields
 from sendbox.services.messaging.channels import CHANNELS, OLD_TEMPLATE_NAMES, ROWS, USUAL, Channel, channels_on
-from sendbox.services.messaging.http.advising import remark_ttl
+from sendbox.services.messaging.http.accepting import remark_ttl
 from sendbox.services.messaging.http.sending.errors import show
 from sendbox.services.messaging.model import Step
 from sendbox.services.ports import account_of

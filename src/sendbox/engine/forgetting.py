@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from sendbox.engine.journal import Capped
-from sendbox.engine.keeping.kept import ALL
+from sendbox.engine.kept import ALL
 
 if TYPE_CHECKING:
     from sendbox.engine.delivery.targets import Mark as Sent

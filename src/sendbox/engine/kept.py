@@ -1,6 +1,6 @@
 """The past of a world as lists keep it, with what finds their items by name: indexes, groups, firsts, fingerprints.
 
-A list only grows at its end, and its oldest items may be forgotten (`engine/keeping/forgetting.py`). Names are read as
+A list only grows at its end, and its oldest items may be forgotten (`engine/forgetting.py`). Names are read as
 far as they are asked for: in most worlds no thing is looked for.
 """
 

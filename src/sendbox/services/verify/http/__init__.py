@@ -1,1 +1,0 @@
-"""The Verify interface under /v1 (§4.5)."""
