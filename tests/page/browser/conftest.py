@@ -8,6 +8,7 @@ import shutil
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Final, TypeVar
 from urllib.parse import quote, urlencode
 
@@ -16,6 +17,7 @@ from axe_playwright_python.sync_playwright import Axe  # type: ignore[import-unt
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Locator, Page, Request, expect, sync_playwright
 
 from sendbox.fixture.sandbox import Sandbox
+from tests.tiers import LONG
 
 T = TypeVar("T")
 #: Browsers that are looked for; the first is the one that people have.
@@ -32,6 +34,7 @@ ARGUMENTS: Final = (
 )
 #: Real milliseconds that a step of a test waits for the page, however busy the machine is.
 PATIENCE: Final = 60_000
+FOLDER: Final = Path(__file__).parent
 #: Ends once nothing moves and no font is loaded any more, and the page was drawn after that.
 SETTLED: Final = """async () => {
   for (let moving = document.getAnimations(); moving.length; moving = document.getAnimations())
@@ -55,6 +58,13 @@ SAID: Final = """text => {
   return place >= 0 && notes.splice(0, place + 1).length;
 }"""
 expect.set_options(timeout=PATIENCE)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The journeys of this folder may take long: on a busy machine a browser draws little."""
+    for item in items:
+        if item.path.is_relative_to(FOLDER) and not item.get_closest_marker("timeout"):
+            item.add_marker(pytest.mark.timeout(LONG))
 
 
 @pytest.fixture(scope="package")
