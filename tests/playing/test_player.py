@@ -10,7 +10,7 @@ from starlette.types import Receive, Scope, Send
 
 from sendbox.engine.durations import DAY
 from sendbox.engine.traffic import Traffic
-from sendbox.playing import Asked, play, steps
+from sendbox.playing import SentRequest, play, steps
 from sendbox.playing.objects import objects
 from sendbox.playing.player import START, aplay
 from sendbox.playing.text import text
@@ -137,11 +137,11 @@ def test_when_a_request_is_as_it_should_be(
 ) -> None:
     """No answer is right only where none is expected; any answer is right where nothing is."""
     statuses = () if expected is None else (expected,)
-    assert Asked(Traffic(0, True, "showKey", statuses=statuses), 0, status, error=error).ok is ok
+    assert SentRequest(Traffic(0, True, "showKey", statuses=statuses), 0, status, error=error).ok is ok
     if expected is not None:
         several = Traffic(0, True, "showKey", statuses=(*statuses, 307))
-        assert Asked(several, 0, status, error=error).ok is ok
-        assert Asked(several, 0, 307).ok
+        assert SentRequest(several, 0, status, error=error).ok is ok
+        assert SentRequest(several, 0, 307).ok
 
 
 def test_control_receiver_and_bodies_as_they_stand() -> None:

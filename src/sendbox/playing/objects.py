@@ -11,7 +11,7 @@ from sendbox.scenario.library import folder
 from sendbox.services.messaging.views import message_view
 
 if TYPE_CHECKING:
-    from sendbox.playing.played import Asked, Played
+    from sendbox.playing.played import Played, SentRequest
 
 
 def objects(played: Played) -> dict[str, Any]:
@@ -48,7 +48,7 @@ def _placed(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return [{**row, "place": row["place"] and row["place"].removeprefix(library)} for row in rows]
 
 
-def _asked(request: Asked) -> dict[str, Any]:
+def _asked(request: SentRequest) -> dict[str, Any]:
     traffic = request.traffic
     return {
         "at": iso(request.at),

@@ -18,11 +18,12 @@ if TYPE_CHECKING:
     from sendbox.services.messaging.records import Message
 
 
-class Asked(msgspec.Struct):
+class SentRequest(msgspec.Struct):
     """One request of the traffic, and its result.
 
     `status` None = no answer came, and `error` says why. `number` is that of its entry in the journal, None if it
-    has none. `at` is the instant at which it was sent. `garbled` = the answer claims to be JSON, and is not.
+    has none. `at` is the instant at which it was sent. `invalid_json` = the content type of the answer is JSON, but its
+    body is not.
     """
 
     traffic: Traffic
@@ -33,7 +34,7 @@ class Asked(msgspec.Struct):
     number: int | None = None
     #: False where a reference has no target
     sent: bool = True
-    garbled: bool = False
+    invalid_json: bool = False
     #: how many entries the journal had before; those up to `number` are effects of the request
     before: int | None = None
 
@@ -63,7 +64,7 @@ class Played(msgspec.Struct):
     world: World
     sampled: bool
     served: Served
-    asked: list[Asked] = msgspec.field(default_factory=list)
+    asked: list[SentRequest] = msgspec.field(default_factory=list)
     entries: list[dict[str, Any]] = msgspec.field(default_factory=list)
     canonical: list[dict[str, Any]] = msgspec.field(default_factory=list)
     verdict: dict[str, Any] | None = None

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from sendbox.engine.durations import instant
-from sendbox.engine.kinds.narration import CLIENT, EVENTS, SHOWN, WORLD, Names, Teller, cut
+from sendbox.engine.kinds.narration import CLIENT, EVENTS, SHOWN, WORLD, Names, Narrator, cut
 from sendbox.services import limits
 
 if TYPE_CHECKING:
-    from sendbox.playing.played import Asked, Played
+    from sendbox.playing.played import Played, SentRequest
 
 
 class Row(msgspec.Struct, frozen=True):
@@ -44,8 +44,8 @@ def rows(played: Played) -> tuple[list[Row], Names]:
     """The timeline, and the names of the messages in it."""
     names, kinds = Names(), played.served.kinds
     # what a tester does has entries of its own
-    by_tester = {kind.name for kind in kinds.by_code.values() if kind.lines is None}
-    teller = Teller(kinds.told, names, played.entries)
+    by_tester = {kind.name for kind in kinds.by_code.values() if kind.canonical_lines is None}
+    narrator = Narrator(kinds.narrators, names, played.entries)
     caller = _Caller(played, names)
     lines: list[Row] = []
     journaled = {request.number for request in played.asked if request.number is not None}
@@ -54,14 +54,14 @@ def rows(played: Played) -> tuple[list[Row], Names]:
     for entry in played.entries:
         while waiting and _comes_before(waiting[0], entry):
             lines.append(caller.row(waiting.pop(0), by_number))
-        narration = None if entry["n"] in journaled or entry["kind"] in by_tester else teller.tell(entry)
+        narration = None if entry["n"] in journaled or entry["kind"] in by_tester else narrator.narrate(entry)
         if narration is not None:
             lines.append(Row(instant(entry["at"]), *narration, bool(entry.get("order_sensitive"))))
     lines += [caller.row(request, by_number) for request in waiting]
     return lines, names
 
 
-def _comes_before(request: Asked, entry: Mapping[str, Any]) -> bool:
+def _comes_before(request: SentRequest, entry: Mapping[str, Any]) -> bool:
     """True if a request comes before an entry. It is journaled at its end, and shown before its effects."""
     number = request.number if request.before is None else request.before
     return request.at < instant(entry["at"]) if number is None else bool(number <= entry["n"])
@@ -74,7 +74,7 @@ class _Caller:
         self._names = names
         self._by_id = played.by_id
 
-    def row(self, request: Asked, entries: Mapping[int, Mapping[str, Any]]) -> Row:
+    def row(self, request: SentRequest, entries: Mapping[int, Mapping[str, Any]]) -> Row:
         """A request of the traffic. The journal may not have it: no key, no connection, or not sent."""
         entry = {} if request.number is None else entries[request.number]
         traffic = request.traffic
@@ -86,12 +86,12 @@ class _Caller:
         if request.status is not None and request.status >= 400:
             findings = entry.get("findings") or ()
             outcome.append(cut(findings[0]["message"], 2 * SHOWN) if findings else "")
-        if request.garbled:
+        if request.invalid_json:
             outcome.append("with a body that is not JSON")
         if not request.ok:
             outcome.append(f"(expected {traffic.expected})" if traffic.expected else "")
             outcome += [f"({text})" for text in request.differences]
-        bad = not request.ok or request.garbled or request.status is None or request.status >= 400
+        bad = not request.ok or request.invalid_json or request.status is None or request.status >= 400
         tone = "bad" if bad else "plain"
         marked = bool(entry.get("order_sensitive"))
         to = WORLD if request.sent else None

@@ -18,7 +18,7 @@ from starlette.routing import BaseRoute, Match, NoMatchFound
 
 from sendbox.contract.validators import NotLoaded
 from sendbox.engine.world import World
-from sendbox.runtime.slot import Capped, Hosted
+from sendbox.runtime.slot import Capped, HostedWorld
 from sendbox.runtime.spool import LONGEST
 from sendbox.server.faults import carry_out, reply
 from sendbox.server.origin import ClientLeft, call_of, headers_of, heading_of, key_field, origin_of, read_body
@@ -98,7 +98,7 @@ class Emulated(BaseRoute):
             return None
         heading = heading_of(scope)
         hosted = self.admit(scope, route, Credentials(heading.key))
-        if not isinstance(hosted, Hosted):
+        if not isinstance(hosted, HostedWorld):
             return hosted
         world = hosted.world
         if not hosted.ready or world.api.rules or world.api.headers or world.outlets.faults.overtakes:
@@ -109,7 +109,7 @@ class Emulated(BaseRoute):
         if not isinstance(outcome, Handled):  # it takes time; a handler that does has not begun
             return None
         self.note(hosted, outcome)
-        self._runtime.changed(hosted)
+        self._runtime.note_change(hosted)
         return self.hinted(outcome, hosted, call.origin)
 
     async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -124,7 +124,7 @@ class Emulated(BaseRoute):
                 await reply(send, await self._homeless(scope, route, route.whose, credentials.body))
                 return
             hosted = self.admit(scope, route, credentials)
-            if not isinstance(hosted, Hosted):
+            if not isinstance(hosted, HostedWorld):
                 await reply(send, hosted)
                 return
             world = hosted.world
@@ -136,7 +136,7 @@ class Emulated(BaseRoute):
                     await reply(send, answer)
             finally:
                 hosted.request_ended(token)
-                self._runtime.changed(hosted)
+                self._runtime.note_change(hosted)
             if answer.fault is not None:  # takes its time, and the world goes on meanwhile
                 await carry_out(answer.fault, answer, hosted, scope, receive, send)
 
@@ -169,7 +169,7 @@ class Emulated(BaseRoute):
             return Credentials(None, body, read=True)
         return Credentials(await self._world_of(route.tokens, jwt), body, read=True, token=True)
 
-    def admit(self, scope: Scope, route: Route, credentials: Credentials) -> Hosted | Answer:
+    def admit(self, scope: Scope, route: Route, credentials: Credentials) -> HostedWorld | Answer:
         """The world that a call comes to, opened if need be, or the answer that refuses the call."""
         runtime, path, key = self._runtime, scope["path"], credentials.key
         if key is None:
@@ -202,7 +202,7 @@ class Emulated(BaseRoute):
         scope: Scope,
         route: Route,
         params: Mapping[str, str],
-        hosted: Hosted,
+        hosted: HostedWorld,
         world: World,
         key: str,
         body: bytes | None,
@@ -228,8 +228,8 @@ class Emulated(BaseRoute):
             hosted.calls.made(chain, route.operation, outcome.sent, world.clock, hosted.settings or runtime.settings)
             if hosted.calls.loop is not None:
                 hosted.stir()
-        if outcome.hasty and hosted.world is world:
-            await runtime.carrier.overtake(hosted, tuple(outcome.hasty))
+        if outcome.overtaking_requests and hosted.world is world:
+            await runtime.carrier.overtake(hosted, tuple(outcome.overtaking_requests))
         return self.hinted(outcome, hosted, call.origin)
 
     def denied(self, operation: str, status: int) -> None:
@@ -237,7 +237,7 @@ class Emulated(BaseRoute):
         outcome = self._runtime.refusal_answered(None if operation == UNKNOWN else operation, status)
         self._calls[operation, status, outcome] += 1
 
-    def note(self, hosted: Hosted, outcome: Handled) -> None:
+    def note(self, hosted: HostedWorld, outcome: Handled) -> None:
         """Counts a call, puts a long body away, and logs what is remarked on it."""
         record = outcome.record
         if record is not None:
@@ -250,7 +250,7 @@ class Emulated(BaseRoute):
             if record.findings or record.advice:
                 _log_remarks(self._runtime, hosted, record)
 
-    def hinted(self, outcome: Handled, hosted: Hosted, origin: str) -> Answer:
+    def hinted(self, outcome: Handled, hosted: HostedWorld, origin: str) -> Answer:
         """The answer with the address of its call's entry in the journal."""
         answer = outcome.answer
         if self._runtime.settings.hints:
@@ -301,7 +301,7 @@ class Emulated(BaseRoute):
         self._runtime.present(hosted)
         outcome = self.desk.unserved(hosted.world, call)
         self.note(hosted, outcome)
-        self._runtime.changed(hosted)
+        self._runtime.note_change(hosted)
         return self.hinted(outcome, hosted, call.origin)
 
     def _check(self, route: Route, answer: Answer) -> None:
@@ -317,7 +317,7 @@ class Emulated(BaseRoute):
             self._runtime.violations.append(f"{route.operation} answered {answer.body!r}: {findings[0].message}")
 
 
-def _log_remarks(runtime: Runtime, hosted: Hosted, record: RequestRecord) -> None:
+def _log_remarks(runtime: Runtime, hosted: HostedWorld, record: RequestRecord) -> None:
     """A line for each finding, and for each advice that is new in this world."""
     world_id = hosted.world.id
     for finding in record.findings:

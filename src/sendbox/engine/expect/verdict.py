@@ -11,8 +11,8 @@ from sendbox.engine.characters import nearest
 from sendbox.engine.durations import iso
 from sendbox.engine.expect.conditions import conditions_of
 from sendbox.engine.expect.expectation import Expectation
-from sendbox.engine.expect.explaining import FAILED, OPEN, PASSED
-from sendbox.engine.expect.judging import Judge
+from sendbox.engine.expect.explainer import FAILED, OPEN, PASSED
+from sendbox.engine.expect.judge import Judge
 from sendbox.engine.expect.subjects import REQUESTS, occurrences_of
 from sendbox.engine.texts import Pattern
 

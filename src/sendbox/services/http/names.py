@@ -69,8 +69,8 @@ def child(path: str, name: str) -> str:
     return f"{path}.{name}" if name.isidentifier() and len(name) <= QUOTED else f"{path}[{name[:QUOTED]!r}]"
 
 
-def spelled(fields: Mapping[str, Any], name: str, alias: str, section: str, advice: list[Advice]) -> str:
-    """The name under which a field that has two names is given; beside its own name the alias is ignored (A86)."""
+def choose_name(fields: Mapping[str, Any], name: str, alias: str, section: str, advice: list[Advice]) -> str:
+    """The name that a request uses for a field with two names; with both, the alias is ignored (A86)."""
     if alias not in fields:
         return name
     if name not in fields:

@@ -1,4 +1,4 @@
-"""Rows of an interface, made from the table of operations and the declarations of a service."""
+"""Construction of routes from the table of operations and the declarations of a service."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from sendbox.services.operations import CALLS
 JSON: Final = JSON_TYPE.decode()
 
 
-def route(
+def make_route(
     operation: str,
     summary: str,
     handler: Handler,
@@ -30,9 +30,9 @@ def route(
     about: About | None = None,
     refused: str | None = None,
 ) -> Route:
-    """The row of an operation, which says method, path and interface; `schema` is that of what it carries."""
+    """The route of an operation; `schema` is the schema of its body, form or query."""
     row = CALLS[operation]
-    if row.part == "body":  # of another content type (A75)
+    if row.part == "body":  # the answer to another content type (A75)
         responses = {**responses, 415: responses[400]}
     return Route(
         method=row.method,

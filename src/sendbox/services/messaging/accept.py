@@ -1,4 +1,4 @@
-"""Accepting a request: names are given, messages made, and their hand-over scheduled (§1, §2.1, §2.3)."""
+"""The acceptance of a request, which names it, makes its messages, and schedules their hand-over (§1, §2.1, §2.3)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sendbox.engine.remarks import Finding
 from sendbox.services import limits
 from sendbox.services.advice import TEST_NUMBER, advise
 from sendbox.services.messaging.events import expected_case
-from sendbox.services.messaging.records import SEVERAL, Accepted, Message, Request, Submission, base_id_in, id_in
+from sendbox.services.messaging.records import SEVERAL, Accepted, Message, Request, Submission, make_base_id, make_id
 from sendbox.services.templates import templates
 
 if TYPE_CHECKING:
@@ -40,18 +40,18 @@ def accept(
     source = content if record is None else record
     request = kind(world.naming, *world.numbered(operation, content))
     names = request.names
-    request_id = id_in(names, world.naming, 0)
+    request_id = make_id(names, world.naming, 0)
     base_ids: list[str] = []
     answers: list[list[str | None]] = []
     findings: list[Finding] = []
     # the answer says nothing of a validation session's SMS: the session begins, and stays pending (A73)
     refuse_numbers = home.assume.invalid_number == "response" and operation != "createValidation"
     for send in sends:
-        refused = _template_findings(home, send)
-        findings += refused
+        template_findings = _check_templates(home, send)
+        findings += template_findings
         base = ""
         if several:
-            base = base_id_in(names, world.naming, send.index)
+            base = make_base_id(names, world.naming, send.index)
         submission = Submission(send, operation, key, request, send.index, home.accepted, source)
         submission.origin = origin
         submission.chooser = world.chooser
@@ -59,13 +59,13 @@ def accept(
         ids: list[str | None] = []
         messages: list[Message] = []
         for position, recipient in enumerate(send.recipients):
-            if refused or (refuse_numbers and not recipient.valid):
-                if not refused:
+            if template_findings or (refuse_numbers and not recipient.valid):
+                if not template_findings:
                     place = f"{send.path}.to[{position}].phone_number"
                     findings.append(number_finding(recipient.number, place, "A08"))
                 ids.append(None)
                 continue
-            message_id = f"{base}-{position}" if several else id_in(names, world.naming, position + 1)
+            message_id = f"{base}-{position}" if several else make_id(names, world.naming, position + 1)
             messages.append(Message(submission, position, recipient.number, recipient.valid, now))
             ids.append(message_id)
         base_ids.append(base)
@@ -73,18 +73,20 @@ def accept(
         if messages:
             submission.messages = tuple(messages)
             if home.assume.test_number == "on":
-                _leave_out_tests(world, submission)
+                _remove_test_number(world, submission)
             submission.outlet = outlet_for(home, key, send.callback)
             home.messages += messages
             if world.outlets.faults.overtakes and submission.outlet is not None and operation != "createValidation":
-                _may_overtake(world, submission)
+                _note_overtaking(world, submission)
             if submission.messages:
-                world.timeline.at(_instant(send, now), submission.ordinal, home.simulator.submission_due, submission)
+                world.timeline.at(
+                    _first_attempt_at(send, now), submission.ordinal, home.simulator.submission_due, submission
+                )
     return Accepted(request, request_id, base_ids, answers, findings)
 
 
-def _leave_out_tests(world: World, submission: Submission) -> None:
-    """Takes the messages to the test number out of those that will be handed over (A89)."""
+def _remove_test_number(world: World, submission: Submission) -> None:
+    """Removes messages to the test number from those that will be handed over (A89)."""
     for message in submission.messages:
         if message.phone == limits.TEST_NUMBER:
             text = f"{message.phone} is the test number of the service: the message is taken, and nothing is sent"
@@ -94,23 +96,23 @@ def _leave_out_tests(world: World, submission: Submission) -> None:
     submission.messages = tuple(message for message in submission.messages if message.phone != limits.TEST_NUMBER)
 
 
-def _may_overtake(world: World, submission: Submission) -> None:
-    """Notes a request of which some event may have to leave before its answer (`webhooks:`, `overtake`)."""
+def _note_overtaking(world: World, submission: Submission) -> None:
+    """Registers a request if one of its events may have to leave before its answer (`webhooks:`, `overtake`)."""
     channel, faults = submission.send.steps[0].channel, world.outlets.faults
     if any(faults.may_overtake(expected_case(channel, message)) for message in submission.messages):
-        world.outlets.injection.hasty.append(submission.request_id)
+        world.outlets.injection.overtaking_requests.append(submission.request_id)
 
 
-def _instant(send: Send, now: int) -> int:
-    """When the first attempt is handed over: `datetime`, then the delivery window (§2.1, A18)."""
+def _first_attempt_at(send: Send, now: int) -> int:
+    """The instant at which the first attempt is handed over: `datetime`, then the delivery window (§2.1, A18)."""
     at = send.at if send.at is not None and send.at > now + limits.SOON else now
     return at if send.window is None else send.window.next_open(at)
 
 
 def outlet_for(home: Home, key: Key, callback: Target | None) -> Outlet | None:
-    """The line to the request's callback, or the key's default, or its parent's, or the built-in receiver (§6, A68).
+    """The outlet to the callback of a request, the default of its key or account, or the built-in receiver (§6, A68).
 
-    None where the default is "": no receiver is wanted.
+    None if the default is "", which means no receiver.
     """
     world, parent = home.world, home.account.top
     secret = key.default_callback_secret or parent.default_callback_secret
@@ -124,7 +126,7 @@ def outlet_for(home: Home, key: Key, callback: Target | None) -> Outlet | None:
     return world.outlets.line(Target(url or "", secret=secret))
 
 
-def _template_findings(home: Home, send: Send) -> list[Finding]:
+def _check_templates(home: Home, send: Send) -> list[Finding]:
     findings: list[Finding] = []
     for index, step in enumerate(send.steps):
         use = step.template
@@ -140,6 +142,6 @@ def _template_findings(home: Home, send: Send) -> list[Finding]:
 
 
 def number_finding(number: str, path: str, assumed: str) -> Finding:
-    """Why a number is refused in the answer already (§7.3)."""
+    """The finding for a number that the answer refuses (§7.3)."""
     text = f'"{number}" cannot be normalized to international form; legal: 8 to 15 digits with a calling code'
     return Finding(path, "phone-number", f"{text} (§7.3, A14)", "§7.3", assumed)

@@ -34,7 +34,7 @@ from sendbox.services.partner.records import (
 from sendbox.services.partner.rules import Signups
 from sendbox.services.partner.states import NUMBER, SIGNUP
 from sendbox.services.partner.templates import Templates, digits
-from sendbox.services.ports import PhoneText, Share, account_of
+from sendbox.services.ports import PhoneContent, PhoneText, account_of
 
 if TYPE_CHECKING:
     from sendbox.engine.blueprint import TimelineEntry
@@ -302,9 +302,9 @@ class Partner(Part):
         """The numbers to which the provider sent a code."""
         return (notice.phone for notice in self.notices)
 
-    def on_phone(self, number: str) -> Share:
+    def phone_content(self, number: str) -> PhoneContent:
         """The codes of the provider that came to a phone, as texts."""
-        return Share(
+        return PhoneContent(
             texts=[
                 PhoneText(notice.at, notice.sender, notice.body) for notice in self.notices if notice.phone == number
             ]

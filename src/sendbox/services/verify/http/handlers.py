@@ -67,7 +67,7 @@ def check_proof(exchange: Exchange) -> Answer:
     session, body = _session(exchange, b"{}")  # a proof is a name of the world: it must not tell two digests apart
     verify = Verify.of(exchange.world)
     _remark_proof(exchange, session)
-    holds = verify.confirms(session, body["proof"])
+    holds = verify.verifies(session, body["proof"])
     exchange.content = canonical({"valid": holds})
     return _confirmed(session if holds else None)
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from sendbox.services.http.exchange import Answer, Auth, Handler, Route, Whose
 from sendbox.services.http.requests import token_in
-from sendbox.services.http.routing import route
+from sendbox.services.http.routing import make_route
 from sendbox.services.verify.http.errors import creation_error, deny, deny_creation, error
 from sendbox.services.verify.http.handlers import check_proof, create_validation, verify_code, verify_proof
 from sendbox.services.verify.verify import Verify
@@ -44,7 +44,7 @@ def _route(
     whose: Whose | None = None,
     refused: str | None = None,
 ) -> Route:
-    return route(
+    return make_route(
         operation,
         summary,
         handler,

@@ -15,7 +15,7 @@ from sendbox.services import limits
 from sendbox.services.assume import Assume
 from sendbox.services.http.exchange import Answer, Exchange, Refused
 from sendbox.services.http.requests import canonical, parsed
-from sendbox.services.http.routing import route
+from sendbox.services.http.routing import make_route
 from sendbox.services.messaging.http.accepting import Remade, accept
 from sendbox.services.messaging.http.sending.decode import decode_message
 from sendbox.services.messaging.http.sending.errors import deny, error, refusal
@@ -241,7 +241,7 @@ def _response(request_id: str, rows: Sequence[tuple[object, str | None]]) -> byt
 
 
 def _route(operation: str, summary: str, handler: Handler, request: str, *assumed: str) -> Route:
-    return route(
+    return make_route(
         operation,
         summary,
         handler,
