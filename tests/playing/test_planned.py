@@ -185,7 +185,7 @@ CASES: Final = {
         {"api": [{"name": "r", "when": {"share": "50%"}, "fault": {"status": 503}}], "traffic": [SEND]},
         Place("r", f"sendMessage {PHONE}", 1, "share"),
         {True: 503, False: 200},
-        lambda played: played.asked[0].status,
+        lambda played: played.requests[0].status,
     ),
     "time of a delayed call": Case(
         {"api": [{"name": "r", "fault": {"delay": "1s..9s"}}], "traffic": [SEND]},

@@ -31,7 +31,7 @@ from sendbox.services.account.account import Account
 from sendbox.services.messaging.channels import ROWS, TEMPLATED
 from sendbox.services.messaging.messaging import Messaging
 from sendbox.services.messaging.rules.explain import checks, explain
-from sendbox.services.numbers import written
+from sendbox.services.numbers import notation
 from sendbox.services.operations import CALLS
 from sendbox.services.verify.verify import Verify
 from sendbox.settings import Settings
@@ -177,7 +177,7 @@ def _about(entry: Mapping[str, Any], message: Message, carried: Mapping[str, Any
 def _validate(hosted: HostedWorld, number: str) -> None:
     world = hosted.world
     try:
-        phone = written.number(number, Account.of(world).country)
+        phone = notation.number(number, Account.of(world).country)
     except ValueError as error:
         raise Failure(USAGE, f"{number} {error}") from None
     Verify.of(world).create(

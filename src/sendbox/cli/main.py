@@ -268,26 +268,28 @@ def serve_options(arguments: Mapping[str, Any]) -> Any:
 
     origins = option_sources()
     tls = (arguments["tls_cert"], arguments["tls_key"])
-    one = origins.get("tls_cert") or origins.get("tls_key")
-    if arguments["tls"] and one:
-        raise Failure(USAGE, f"{origins['tls']} and {one}: a certificate is made or given; give one of the two")
+    certificate_option = origins.get("tls_cert") or origins.get("tls_key")
+    if arguments["tls"] and certificate_option:
+        raise Failure(
+            USAGE, f"{origins['tls']} and {certificate_option}: a certificate is made or given; give one of the two"
+        )
     if bool(tls[0]) != bool(tls[1]):
-        raise Failure(USAGE, f"{one} alone: --tls-cert and --tls-key go together; give both, or neither")
+        raise Failure(USAGE, f"{certificate_option} alone: --tls-cert and --tls-key go together; give both, or neither")
     if arguments["ca_port"] is not None and not arguments["tls"]:
         message = f"{origins['ca_port']} gives out the authority of --tls self: give that too, or leave it out"
         raise Failure(USAGE, message)
     known = {option.envvar for command in sendbox.commands.values() for option in command.params if option.envvar}
-    settings, own = (
+    settings, serve_values = (
         {name: arguments[name] for name in kind.__annotations__ if name in arguments} for kind in (Settings, Options)
     )
-    own |= {
+    serve_values |= {
         "mode": arguments["clock"],
         "tls": tls if all(tls) else None,
         "tls_self": arguments["tls"] is not None,
         "quiet": arguments["only_warnings"],
         "unknown": address.unknown(os.environ, {str(name) for name in known}),
     }
-    return Options(settings=Settings(**settings), sources=origins, **own)
+    return Options(settings=Settings(**settings), sources=origins, **serve_values)
 
 
 @sendbox.command()
@@ -536,8 +538,8 @@ def explore(found: bool, **arguments: Any) -> int:
 
     if not arguments["command"] and not found:
         raise Failure(USAGE, "a command is missing: sendbox explore -- COMMAND; see sendbox explore --help")
-    act = explore_command.rerun_finds if found else explore_command.run
-    return act(explore_command.ExploreOptions(**arguments), click.echo, sys.stderr)
+    explore_or_rerun = explore_command.rerun_finds if found else explore_command.run
+    return explore_or_rerun(explore_command.ExploreOptions(**arguments), click.echo, sys.stderr)
 
 
 @sendbox.command()
@@ -599,14 +601,14 @@ def assumptions(file: Path | None, leaned: bool, world: str | None, url: str | N
     for row in registry():
         click.echo(f"{row.id}  {row.section}  {row.title}")
         click.echo(textwrap.fill(row.default, width, initial_indent="     ", subsequent_indent="     "))
-        about = [f"confidence {row.confidence}"]
+        notes = [f"confidence {row.confidence}"]
         if row.setting:
-            about.append(f"setting {', '.join(row.setting)}")
+            notes.append(f"setting {', '.join(row.setting)}")
         for profile, settings in row.profiles.items():
-            about.append(f"profile {profile}: {', '.join(f'{name} {value}' for name, value in settings.items())}")
+            notes.append(f"profile {profile}: {', '.join(f'{name} {value}' for name, value in settings.items())}")
         if not row.built:
-            about.append("not built yet")
-        click.echo(f"     [{'; '.join(about)}]")
+            notes.append("not built yet")
+        click.echo(f"     [{'; '.join(notes)}]")
 
 
 @sendbox.command()
@@ -640,13 +642,13 @@ def coverage(
     """
     from sendbox.cli.export import merged, minimum
 
-    least = dict(map(minimum, minima))
+    minimum_by_dimension = dict(map(minimum, minima))
     report = merged(files, scope)
     write_output(report.render(format), output)
-    below = report.below(least)
-    for line in below:
+    missed_minima = report.below(minimum_by_dimension)
+    for line in missed_minima:
         click.echo(f"sendbox: {line}", err=True)
-    return NO if below else OK
+    return NO if missed_minima else OK
 
 
 @sendbox.command()
@@ -665,10 +667,10 @@ def ready(url: str | None, port: int | None, tls: str | None, wait: int) -> None
     Example:
       sendbox ready --wait 10s && run-the-tests
     """
-    here = port is not None or tls is not None
-    if here and option_sources().get("url") == "--url":
+    this_machine = port is not None or tls is not None
+    if this_machine and option_sources().get("url") == "--url":
         raise Failure(USAGE, "--url says the port and whether it is https: leave out --port and --tls")
-    where = url if url and not here else address.default(port=port, secure=True if tls else None)
+    where = url if url and not this_machine else address.default(port=port, secure=True if tls else None)
     health = address.wait_ready(where, wait)
     click.echo(one_line(f"{address.origin(where)} is ready: Sendbox {health.get('version')}"))
 

@@ -68,7 +68,7 @@ RunAll = Callable[[Iterable[Plan]], Iterator[tuple[Plan, Run]]]
 
 @dataclass(frozen=True, slots=True)
 class Find:
-    """A plan that breaks the test each time, its last run, and its story. `effort` is a text with the number of runs."""
+    """A plan that breaks the test each time, its last run, and its story. `effort` is a text about its runs."""
 
     kind: FindKind
     plan: Plan
@@ -166,14 +166,14 @@ def explore(
     """
     if over():
         return Result(["not explored: the time of the session was over"], runs_left=runs or RUNS)
-    second = run((), True)
-    if second.failed is not False:
+    repeated = run((), True)
+    if repeated.failed is not False:
         return Result(["not repeatable, so not explored: the second run without misfortune did not pass"])
-    differs = census.difference(*([item.census for item in passing.worlds] for passing in (passed, second)))
+    differs = census.difference(*([item.census for item in compared_run.worlds] for compared_run in (passed, repeated)))
     if differs is not None:
         return Result([f"not repeatable, so not explored: {differs}"])
     censuses = [item.census for item in passed.worlds]
-    missing = table.untried(censuses, families, keep)
+    untried = table.untried(censuses, families, keep)
     search = Search(table.spots(censuses, families, keep), seed=seed, name=name, runs=runs)
     exploration = _Exploration(search, passed, run, over, progress)
     run_plans = run_all or (lambda plans: ((plan, run(plan, False)) for plan in plans))
@@ -181,18 +181,18 @@ def explore(
     try:
         exploration.search(run_plans(_take_until(plans, over)))
     except KeyboardInterrupt:
-        stopped = Result(
+        partial = Result(
             [search.tried.words()], exploration.ordered(), search.tried, unproved_plan=exploration.examined
         )
-        raise Interrupted(stopped) from None
+        raise Interrupted(partial) from None
     finds = exploration.ordered()
-    words = [search.tried.words()] if search.singles or not missing else []
+    words = [search.tried.words()] if search.singles or not untried else []
     if words and not finds:
         words = [f"{NOTHING_FOUND}: {words[0]}"]
     words += [f"it broke only now and then: {'; '.join(map(str, plan))}" for plan in search.tried.unsteady]
     left = sum(1 for _ in plans) if over() and not exploration.full else 0
-    ended = ["the time of the session was over before all was tried"] if left else []
-    return Result([*words, *missing, *ended], finds, search.tried, left)
+    time_over = ["the time of the session was over before all was tried"] if left else []
+    return Result([*words, *untried, *time_over], finds, search.tried, left)
 
 
 class _Exploration:
@@ -257,13 +257,13 @@ class _Exploration:
         tried = self._search.tried
         before = tried.shrinking
         while True:
-            rest = self._without_known(plan, outcome.assertion)
-            if rest == plan:
+            unknown = self._without_known(plan, outcome.assertion)
+            if unknown == plan:
                 break
-            if not rest:
+            if not unknown:
                 self._search.record_failure(plan, new=False)
                 return
-            plan = rest
+            plan = unknown
             outcome = self._run_smaller(plan)
             tried.shrinking += 1
             if not outcome.failed:
@@ -271,25 +271,25 @@ class _Exploration:
         assertion = outcome.assertion
 
         def breaks(smaller: Plan) -> bool:
-            ran = self._run_smaller(smaller)
-            return ran.failed is True and ran.assertion == assertion
+            smaller_run = self._run_smaller(smaller)
+            return smaller_run.failed is True and smaller_run.assertion == assertion
 
-        small = self._search.shrunk(plan, breaks)
-        kinds = kinds_of(small)
+        minimal = self._search.shrunk(plan, breaks)
+        kinds = kinds_of(minimal)
         if any(known <= kinds for known in self._known.get(assertion, ())):
-            self._search.record_failure(small, new=False)
+            self._search.record_failure(minimal, new=False)
             return
-        proof_runs = [self._run(small, True) for _ in range(PROOF_RUNS)]
+        proof_runs = [self._run(minimal, True) for _ in range(PROOF_RUNS)]
         if not all(result.failed and result.assertion == assertion for result in proof_runs):
-            tried.unsteady.append(small)
+            tried.unsteady.append(minimal)
             return
         self._known.setdefault(assertion, []).append(kinds)
-        self._search.record_failure(small, new=True)
-        question = self._question_reason(small, proof_runs[-1])
-        lines = story(small, self._passed.worlds, proof_runs[-1].worlds, question)
+        self._search.record_failure(minimal, new=True)
+        question = self._question_reason(minimal, proof_runs[-1])
+        lines = story(minimal, self._passed.worlds, proof_runs[-1].worlds, question)
         kind: FindKind = "question" if question else "bug"
         effort = f"found by run {tried.runs}, made small by {tried.shrinking - before} more"
-        self._keep_find(Find(kind, small, proof_runs[-1], lines, effort))
+        self._keep_find(Find(kind, minimal, proof_runs[-1], lines, effort))
 
     def _run_smaller(self, plan: Plan) -> Run:
         """A run under a part of a plan that broke the test; without a result if the time is over."""
@@ -365,9 +365,9 @@ def story(
     if question:
         lines.append(f"a question, not a bug: {question}. Would a correct client pass?")
     parting: list[str] = []
-    for first, second in zip(passed, broken, strict=False):
+    for first, repeated in zip(passed, broken, strict=False):
         parting += _divergence(
-            first.lines, second.lines, f" in world {first.census.ordinal}" if len(passed) > 1 else ""
+            first.lines, repeated.lines, f" in world {first.census.ordinal}" if len(passed) > 1 else ""
         )
     return [*lines, *(parting or [SAME_ENTRIES])]
 
@@ -426,20 +426,20 @@ class Progress:
         if reporter is None:  # a worker of xdist
             yield lambda done, runs, finds: None
             return
-        terminal, written = bool(reporter.isatty), False
+        terminal, line_written = bool(reporter.isatty), False
         run_plans = _BAR_INTERVAL if terminal else PROGRESS_INTERVAL
         if terminal:
             self._over = deadline(run_plans)
 
         def show(done: int, runs: int, finds: str) -> None:
-            nonlocal written
+            nonlocal line_written
             if not self._over():
                 return
             self._over = deadline(run_plans)
             text = f"{done} of {runs} runs, {finds}"
-            if not written:
+            if not line_written:
                 reporter.ensure_newline()
-            written = True
+            line_written = True
             if terminal:
                 bar = ("#" * (_BAR_WIDTH * done // runs)).ljust(_BAR_WIDTH, ".")
                 reporter.rewrite(f"exploring {self._begun} of {self.tests} [{bar}] {text}"[:_LINE_WIDTH], erase=True)
@@ -450,6 +450,6 @@ class Progress:
         try:
             yield show
         finally:
-            if written and terminal:
+            if line_written and terminal:
                 reporter.rewrite("", erase=True)
                 reporter.write("\r", flush=True)

@@ -128,9 +128,9 @@ async def play(call: Call, steps: StepsAtOnce = 1) -> Played:
 
 def _step_view(step: Step) -> PlayedStep:
     """A step as it is answered; what a request does not have is left out."""
-    if step.asked is None:
+    if step.request is None:
         return PlayedStep(step=step.did, at=moment(step.at))
-    request = step.asked
+    request = step.request
     return PlayedStep(
         step=step.did,
         at=moment(step.at),

@@ -31,7 +31,7 @@ def objects(played: Played) -> dict[str, Any]:
         "digest": played.digest,
         "engine": ENGINE,
         "order_sensitive": played.order_sensitive,
-        "requests": [_asked(request) for request in played.asked],
+        "requests": [_asked(request) for request in played.requests],
         "messages": [message_view(world, message).json for message in played.messages],
         "entries": played.entries,
         "canonical": played.canonical,

@@ -64,7 +64,7 @@ class Played(msgspec.Struct):
     world: World
     sampled: bool
     served: Served
-    asked: list[SentRequest] = msgspec.field(default_factory=list)
+    requests: list[SentRequest] = msgspec.field(default_factory=list)
     entries: list[dict[str, Any]] = msgspec.field(default_factory=list)
     canonical: list[dict[str, Any]] = msgspec.field(default_factory=list)
     verdict: dict[str, Any] | None = None
@@ -87,4 +87,4 @@ class Played(msgspec.Struct):
     @property
     def passed(self) -> bool:
         """True if every request had the result that its entry expects, and the scenario's expectations were met."""
-        return all(request.ok for request in self.asked) and (self.verdict is None or proves(self.verdict))
+        return all(request.ok for request in self.requests) and (self.verdict is None or proves(self.verdict))

@@ -48,9 +48,9 @@ def rows(played: Played) -> tuple[list[Row], Names]:
     narrator = Narrator(kinds.narrators, names, played.entries)
     caller = _Caller(played, names)
     lines: list[Row] = []
-    journaled = {request.number for request in played.asked if request.number is not None}
+    journaled = {request.number for request in played.requests if request.number is not None}
     by_number = {entry["n"]: entry for entry in played.entries}
-    waiting = list(played.asked)
+    waiting = list(played.requests)
     for entry in played.entries:
         while waiting and _comes_before(waiting[0], entry):
             lines.append(caller.row(waiting.pop(0), by_number))

@@ -35,7 +35,7 @@ class Step(NamedTuple):
 
     did: Literal["sent", "moved", "ended"]
     at: int
-    asked: SentRequest | None = None
+    request: SentRequest | None = None
 
 
 class Player:
@@ -95,7 +95,7 @@ class Player:
         if self._left:
             at, entry = self._left[0]
             # at one instant the scenario's steps come before requests, at the start too
-            if at > world.now or (not played.asked and _due_now(world)):
+            if at > world.now or (not played.requests and _due_now(world)):
                 due = world.timeline.next_due()
                 if due is not None and due < at:
                     return await self._next(due)
@@ -149,7 +149,7 @@ class Player:
 
     async def _send(self, entry: Traffic) -> SentRequest:
         request = SentRequest(entry, self._hosted.world.now)
-        self.played.asked.append(request)
+        self.played.requests.append(request)
         task = asyncio.ensure_future(self._caller.send(request))
         # a fault may delay an answer until time passes, or for ever: then the world goes on
         finished, _ = await asyncio.wait({task}, timeout=PATIENCE)

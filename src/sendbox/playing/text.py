@@ -37,8 +37,8 @@ def summary(names: Iterable[str], results: Sequence[Played]) -> str:
     """A line for each of several scenarios, and how many went as expected."""
     table = []
     for name, played in zip(names, results, strict=True):
-        failed = sum(not request.ok for request in played.asked)
-        details = [_counted(played.asked, "request"), _counted(played.messages, "message")]
+        failed = sum(not request.ok for request in played.requests)
+        details = [_counted(played.requests, "request"), _counted(played.messages, "message")]
         details += [f"{failed} not as expected"] if failed else []
         if played.verdict is not None:
             details.append(f"expectations {'met' if proves(played.verdict) else 'not met'}")
@@ -64,7 +64,8 @@ class _Page:
         world = played.world
         yield self._in("head", cut(played.blueprint.name, self._width))
         traffic = "sample traffic" if played.sampled else "the scenario's traffic"
-        yield f"{traffic}, {_counted(played.asked, 'request')}, seed {world.seed_given}, from {_instant(world.start)}"
+        requests = _counted(played.requests, "request")
+        yield f"{traffic}, {requests}, seed {world.seed_given}, from {_instant(world.start)}"
 
     def table(self, played: Played, played_rows: list[Row]) -> Iterator[str]:
         """The rows; an instant shows its time once, and a new day has a line."""
@@ -102,7 +103,7 @@ class _Page:
             if len(messages) > MESSAGES:
                 yield f"and {len(messages) - MESSAGES} more messages"
             yield ""
-        for request in played.asked:
+        for request in played.requests:
             if not request.ok:
                 expected = request.traffic.expected
                 expectation = f", expected {expected}" if expected else ""

@@ -20,7 +20,7 @@ from sendbox.engine.durations import Moment, Rate, Span
 from sendbox.engine.texts import Pattern
 from sendbox.scenario.model import PROBLEMS, Node, Problem, listed, nearest, plain, problem, show
 from sendbox.scenario.shape import UNIT
-from sendbox.services.numbers import written
+from sendbox.services.numbers import notation
 from sendbox.services.numbers.located import Located
 
 if TYPE_CHECKING:
@@ -132,7 +132,7 @@ class Reader(msgspec.Struct, eq=False, kw_only=True):
         """A phone number in international form."""
         value = str(node.value)
         try:
-            return written.number(value, self.country)
+            return notation.number(value, self.country)
         except ValueError as error:
             self.add_problem(node, "number", f"{show(value)} {error}")
             return value
@@ -140,11 +140,11 @@ class Reader(msgspec.Struct, eq=False, kw_only=True):
     def phones(self, node: Node) -> Pattern:
         """A phone pattern; a text without wildcards is a number and is normalized like one."""
         text = str(node.value)
-        if not written.wild(text):
+        if not notation.is_pattern(text):
             return Pattern(self.number(node), digits=True)
-        if (wrong := written.pattern_misfit(text)) is not None:
+        if (wrong := notation.pattern_problem(text)) is not None:
             near = _SEPARATORS.sub("", text)
-            likely = written.pattern_misfit(near) is None
+            likely = notation.pattern_problem(near) is None
             self.add_problem(node, "pattern", f"{show(text)} {wrong}", near=near if likely else None)
         return Pattern(text, digits=True)
 

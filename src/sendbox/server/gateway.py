@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from sendbox.engine.blueprint import Blueprint
     from sendbox.engine.commands.requests import RequestRecord
     from sendbox.runtime.worlds import Runtime
-    from sendbox.services.http.exchange import Answer, Route, Tokens, Whose
+    from sendbox.services.http.exchange import Answer, Route, Tokens, WorldLookup
 
 #: Why a call reached no world, and what to do about it.
 _NO_KEY: Final = ("no API key came with the call", "send it where this operation takes it (section 5)")
@@ -94,7 +94,7 @@ class Emulated(BaseRoute):
         Such is a call with a key in its header, to a world at rest and without rules for calls.
         """
         route, params = self._find(scope)
-        if route is None or route.auth != "header" or route.whose is not None or len(body) > route.longest:
+        if route is None or route.auth != "header" or route.world_lookup is not None or len(body) > route.longest:
             return None
         heading = heading_of(scope)
         hosted = self.admit(scope, route, Credentials(heading.key))
@@ -120,8 +120,8 @@ class Emulated(BaseRoute):
             return
         with suppress(ClientLeft):  # the client does not wait for an answer, and half a body is not a request
             credentials = await self._credentials(scope, route, receive)
-            if credentials.key is None and route.whose is not None and credentials.body is not None:
-                await reply(send, await self._homeless(scope, route, route.whose, credentials.body))
+            if credentials.key is None and route.world_lookup is not None and credentials.body is not None:
+                await reply(send, await self._homeless(scope, route, route.world_lookup, credentials.body))
                 return
             hosted = self.admit(scope, route, credentials)
             if not isinstance(hosted, HostedWorld):
@@ -150,7 +150,7 @@ class Emulated(BaseRoute):
 
     async def _credentials(self, scope: Scope, route: Route, receive: Receive) -> Credentials:
         """The key of a call, from where its row takes it. Raises `ClientLeft`."""
-        in_header = route.auth != "form" and route.whose is None
+        in_header = route.auth != "form" and route.world_lookup is None
         key = heading_of(scope).key if in_header else None
         if key is None and route.auth == "header-or-query":
             key = key_field(scope["query_string"])
@@ -161,8 +161,8 @@ class Emulated(BaseRoute):
             return Credentials(None, read=True)
         if route.auth == "form":
             return Credentials(key_field(body if route.method == "POST" else scope["query_string"]), body, read=True)
-        if route.whose is not None:  # what the body names tells whose call it is
-            owner = self._runtime.by_tag(route.whose.name_of(body))
+        if route.world_lookup is not None:  # what the body names tells whose call it is
+            owner = self._runtime.by_tag(route.world_lookup.name_of(body))
             return Credentials(None if owner is None else owner.world.id, body, read=True)
         jwt = None if route.tokens is None else route.tokens.given(body)
         if route.tokens is None or jwt is None:
@@ -211,8 +211,8 @@ class Emulated(BaseRoute):
         if hosted.working is not None:
             await hosted.free()
         if hosted.gone or hosted.world is not world:
-            if route.whose is not None and body is not None:
-                return await self._homeless(scope, route, route.whose, body)
+            if route.world_lookup is not None and body is not None:
+                return await self._homeless(scope, route, route.world_lookup, body)
             self._runtime.refuse(key, scope["path"], *_LATE)
             return self._refused(scope, route.operation, route.deny(True))
         runtime = self._runtime
@@ -263,7 +263,7 @@ class Emulated(BaseRoute):
                 answer.headers += ((b"sendbox-world", f"opened anew: {hosted.before}".encode()),)
         return answer
 
-    async def _homeless(self, scope: Scope, route: Route, whose: Whose, body: bytes) -> Answer:
+    async def _homeless(self, scope: Scope, route: Route, whose: WorldLookup, body: bytes) -> Answer:
         """A call without key whose world is not known: answered as in an empty world, and not journaled."""
         exchange = self.desk.exchange(self._keyless, call_of(self._runtime, scope, "", body), route, {})
         while True:

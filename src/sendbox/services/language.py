@@ -12,7 +12,7 @@ from sendbox.scenario.model import Node, listed, nearest, show
 from sendbox.scenario.vocabulary import Vocabulary
 from sendbox.services import limits
 from sendbox.services.assume import PROFILES, SETTINGS, Assume
-from sendbox.services.numbers import written
+from sendbox.services.numbers import notation
 from sendbox.services.operations import CALLS, Operation
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def compile_assume(node: Node | None, reader: Reader) -> Assume:
 def compile_sender(node: Node, family: str, forms: Mapping[str, SenderForm], reader: Reader) -> str:
     """A sender of an account, in the form of its family of channels (A59)."""
     text = str(node.value)
-    if written.wild(text):
+    if notation.is_pattern(text):
         reader.add_problem(node, "sender", f"{show(text)} is a pattern where one sender is wanted")
     elif forms[family] == "number":
         if not (text.isascii() and text.isdigit()):

@@ -22,7 +22,7 @@ from sendbox.engine.kinds.own import delivery_view, head_of, tries_of
 from sendbox.engine.kinds.rows import Observer
 from sendbox.runtime import policy
 from sendbox.runtime.dispatcher import encoded
-from sendbox.services.numbers import written
+from sendbox.services.numbers import notation
 from sendbox.services.ports import account_of
 
 if TYPE_CHECKING:
@@ -130,7 +130,7 @@ def found_by(on: Observer) -> dict[str, SearchKey[Delivery]]:
     country = account_of(on.world).country
     return {
         "to": lambda value: match_texts(
-            written.pattern(value, country).matches, lambda delivery: _of_events(on, delivery, "phone", "from")
+            notation.pattern(value, country).matches, lambda delivery: _of_events(on, delivery, "phone", "from")
         ),
         "message": patterns(_messages),
         "event": patterns(lambda delivery: _of_events(on, delivery, "event")),

@@ -22,7 +22,7 @@ from sendbox.engine.kinds.narration import SHOWN, cut
 from sendbox.engine.kinds.rows import Observer
 from sendbox.engine.texts import Pattern
 from sendbox.services.http.addressee import phones_of, tags_of
-from sendbox.services.numbers import written
+from sendbox.services.numbers import notation
 from sendbox.services.ports import account_of
 
 if TYPE_CHECKING:
@@ -162,7 +162,7 @@ def found_by(world: World) -> dict[str, SearchKey[Timed]]:
     country = account_of(world).country
     return {
         "to": lambda value: match_texts(
-            written.pattern(value, country).matches, lambda called: phones_of(world, called[1])
+            notation.pattern(value, country).matches, lambda called: phones_of(world, called[1])
         ),
         "tag": patterns(lambda called: tags_of(called[1])),
         "operation": patterns(lambda called: called[1].operation),

@@ -100,11 +100,11 @@ async def compare(call: Call, with_: str, around: Size = 5) -> Compared:
         difference = await asyncio.get_running_loop().run_in_executor(None, _difference, a, b)
         views: dict[str, list[AroundIt]] = {"here": [], "there": []}
         if difference is not None:
-            near = (
+            sides = (
                 ("here", here, a, difference.a, difference.only_a),
                 ("there", there, b, difference.b, difference.only_b),
             )
-            for name, world, entries, differs, only in near:
+            for name, world, entries, differs, only in sides:
                 views[name] = await _nearby_entries(
                     Observer(world, kinds), entries, differs, only, difference.at, around
                 )
@@ -143,29 +143,29 @@ def _first_difference(a: Journal, b: Journal, difference: Difference) -> Differe
 
 
 async def _nearby_entries(
-    on: Observer, journal: Journal, differs: Entry | None, only: list[Entry], at: int, most: int
+    observer: Observer, journal: Journal, differs: Entry | None, only: list[Entry], at: int, limit: int
 ) -> list[AroundIt]:
     """The entries of a world near the one that differs, or near the place where the other world has an entry."""
-    lines, kept = journal.entries, on.world.journal
+    canonical_entries, kept = journal.entries, observer.world.journal
     if differs is not None:
         middle = differs["n"]
-        last = middle + most + 1
+        last = middle + limit + 1
     else:
-        later = bisect_right(lines, at, key=itemgetter("at"))
-        middle = last = lines[later]["n"] if later < len(lines) else len(kept)
-        last += most
-    apart = {entry["n"] for entry in only}
+        later = bisect_right(canonical_entries, at, key=itemgetter("at"))
+        middle = last = canonical_entries[later]["n"] if later < len(canonical_entries) else len(kept)
+        last += limit
+    own_numbers = {entry["n"] for entry in only}
 
     def view(number: int) -> AroundIt:
-        entry = on.entry(number)
-        first, end = (bisect_left(lines, edge, key=itemgetter("n")) for edge in (number, number + 1))
+        entry = observer.entry(number)
+        first, end = (bisect_left(canonical_entries, edge, key=itemgetter("n")) for edge in (number, number + 1))
         return AroundIt(
             n=number,
             at=moment(kept.entry(number)[0]),
             kind=entry["kind"],
-            words=on.kinds.describe(entry),
-            only=number in apart,
-            canonical=lines[first:end],
+            words=observer.kinds.describe(entry),
+            only=number in own_numbers,
+            canonical=canonical_entries[first:end],
         )
 
-    return await map_in_slices(range(max(middle - most, kept.first), min(last, len(kept))), view)
+    return await map_in_slices(range(max(middle - limit, kept.first), min(last, len(kept))), view)

@@ -115,8 +115,8 @@ class Judge:
             yield  # each time: a delivery with a thousand events takes long
             if thing is None or not self._matches(entry.where, subject, thing):
                 continue
-            wrong = limit_problems(entry, thing, None) if step else time_problems(entry, thing, world.start, None)
-            if not any(wrong):
+            problems = limit_problems(entry, thing, None) if step else time_problems(entry, thing, world.start, None)
+            if not any(problems):
                 for key in belongs(world, thing.what):
                     rows.setdefault(key, Row()).things.append(thing)
         for row in rows.values():
@@ -155,7 +155,7 @@ class Judge:
         """The miss of the chain for a subject; None if the chain holds."""
         before: Occurrence | None = None
         kind = ""
-        open_: Miss | None = None
+        open_miss: Miss | None = None
         for step, entry in enumerate(self._chain):
             yield
             keys = [key]
@@ -170,23 +170,23 @@ class Judge:
                 miss = miss._replace(alike=kind == entry.that)
                 if not miss.holds:
                     return miss
-            open_ = open_ or miss
+            open_miss = open_miss or miss
             if span:
                 before, kind = row.things[span.start], entry.that
             if before is None:
                 break  # no thing had to count and none did, so nothing has to follow
-        return open_
+        return open_miss
 
     def _matching_keys(self, kind: str, same: tuple[str, ...], before: Occurrence, key: Key) -> list[Key]:
         """The keys of a thing for some names; if a name of `each` has several values, only the value of the subject."""
         subject = dict(zip(self._expectation.each, key, strict=True))
         keys = self._subjects[kind].belonging(same)(self._world, before.what)
-        own = [
+        own_rows = [
             values
             for values in keys
             if all(subject.get(name, value) == value for name, value in zip(same, values, strict=True))
         ]
-        return own or keys
+        return own_rows or keys
 
     def _entry_miss(
         self, step: int, row: Row, span: range, before: Occurrence | None, keys: list[Key], low: int | None
@@ -198,8 +198,8 @@ class Judge:
             return Miss(step, before, number, why, surplus, due, keys, wrong)
 
         if entry.high is not None and number > entry.high:
-            many = row.things[span.start + entry.high : span.stop]
-            return missed(self._explainer.count_text(entry, number, before), many[:NEAREST])
+            surplus_things = row.things[span.start + entry.high : span.stop]
+            return missed(self._explainer.count_text(entry, number, before), surplus_things[:NEAREST])
         if entry.rate is not None and (crowd := row.find_crowd(entry.rate, span)) is not None:
             first, *_, last = [row.things[place] for place in crowd]
             took = f"from {iso(first.at)} to {iso(last.at)}"
@@ -233,35 +233,35 @@ class Judge:
     def _judge_subjects(self) -> Generator[None, None, dict[str, Any]]:
         """The view of an expectation that is judged for each subject, without the fields that all views share."""
         expectation = self._expectation
-        own = self._rows[0]
-        known: Iterable[Key] = own if expectation.then else (yield from self._subject_keys(expectation.among))
+        own_rows = self._rows[0]
+        known: Iterable[Key] = own_rows if expectation.then else (yield from self._subject_keys(expectation.among))
         total, missed = 0, []
         for key in known:
             total += 1
             miss = yield from self._find_miss(key, expectation.low)
             if miss is not None:
-                missed.append(SubjectMiss(key, own[key].things[0] if key in own else None, miss))
+                missed.append(SubjectMiss(key, own_rows[key].things[0] if key in own_rows else None, miss))
         late = [subject for subject in missed if subject.miss.due is None]
-        open_ = [subject for subject in missed if subject.miss.due is not None]
+        open_miss = [subject for subject in missed if subject.miss.due is not None]
         held = total - len(missed)
         who = plural(expectation.each)
         expected = f"{expectation.share or 'each'} of {total} {who}"
         view = {
             "found": held,
             "wanted": expected if expectation.then else f"{expectation.wanted} for {expected}",
-            "subjects": {"found": total, "passed": held, "failed": len(late), "open": len(open_)},
-            "failed": [self._explainer.subject_view(subject) for subject in (*late, *open_)[:NAMED]],
+            "subjects": {"found": total, "passed": held, "failed": len(late), "open": len(open_miss)},
+            "failed": [self._explainer.subject_view(subject) for subject in (*late, *open_miss)[:NAMED]],
         }
         low = expectation.share_low or (None if expectation.share_high else _ALL)
         high = expectation.share_high
         if not expectation.subjects.has(total):
-            few = f"{total or 'no'} {who} of {expectation.text}, wanted {expectation.subjects.text}"
+            too_few = f"{total or 'no'} {who} of {expectation.text}, wanted {expectation.subjects.text}"
             due, ended = self._due(expectation, None) if total < (expectation.subjects.low or 0) else (None, "")
-            return view | state_view(due) | {"why": few + ended}
+            return view | state_view(due) | {"why": too_few + ended}
         if high is not None and held > high.of * total:
             return view | state_view(None) | {"why": f"{held} of {total} {who}, wanted {expectation.share}"}
-        if high is not None and held + len(open_) > high.of * total:
-            due = max(subject.miss.due or 0 for subject in open_)
+        if high is not None and held + len(open_miss) > high.of * total:
+            due = max(subject.miss.due or 0 for subject in open_miss)
             return view | state_view(due) | {"why": f"{held} of {total} {who} so far, wanted {expectation.share}"}
         if low is None or held >= low.of * total:
             return view
@@ -271,8 +271,8 @@ class Judge:
             for key, value in (yield from self._explainer.miss_view(first.miss)).items()
             if key in ("step", "nearest")
         }
-        if held + len(open_) >= low.of * total:
-            due = max(subject.miss.due or 0 for subject in open_)
+        if held + len(open_miss) >= low.of * total:
+            due = max(subject.miss.due or 0 for subject in open_miss)
             return view | details | state_view(due) | {"why": self._explainer.why(missed, total, who)}
         return view | details | state_view(None) | {"why": self._explainer.why(late, total, who)}
 
@@ -294,15 +294,15 @@ class Judge:
         expected = f"{expectation.share} of {total} {expectation.that}"
         view = {"found": number, "wanted": expected}
         low, high = expectation.share_low, expectation.share_high
-        few = not total or (low is not None and number < low.of * total)
-        if few or (high is not None and number > high.of * total):
-            due, ended = self._due(expectation, None) if few else (None, "")
+        too_few = not total or (low is not None and number < low.of * total)
+        if too_few or (high is not None and number > high.of * total):
+            due, ended = self._due(expectation, None) if too_few else (None, "")
             why = f"{number or 'no'} {expectation.text}, wanted {expected}{ended}"
             if not total:
                 where = next((where for _, where in expectation.among), ())
                 population = replace(expectation, where=where).text
                 why = f"nothing was among it: no {population}, wanted {expectation.share} of them{ended}"
-            examples = others if few else things[:NEAREST]
+            examples = others if too_few else things[:NEAREST]
             wrong = Miss(0, None, number, why, examples, due, [()], "is one of too many")
             return view | (yield from self._explainer.miss_view(wrong)) | view
         miss = yield from self._find_miss((), expectation.low)

@@ -72,8 +72,8 @@ class Names:
 class Narrator:
     """The narrator of the entries of one journal. `places` = the texts have the addresses of webhooks.
 
-    `narrators` is `KindTable.narrators`. With `sent`, the phone of each message by its id, the texts also have the rules
-    that decided results and the messages that calls sent.
+    `narrators` is `KindTable.narrators`. With `sent`, the phone of each message by its id, the texts also have the
+    rules that decided results and the messages that calls sent.
     """
 
     def __init__(

@@ -126,7 +126,7 @@ About = Callable[["World", Mapping[str, str]], str]
 #: How an interface refuses: (status, text) to an answer in its shape.
 Refusal = Callable[[int, str], Answer]
 #: which credentials a route takes: header; header or `apikey` query; header or a token in the body (`Route.tokens`);
-#: `apikey` form field (legacy); none (`Route.whose`)
+#: `apikey` form field (legacy); none (`Route.world_lookup`)
 Auth = Literal["header", "header-or-query", "header-or-token", "form", "none"]
 
 
@@ -150,7 +150,7 @@ class Tokens(msgspec.Struct, frozen=True):
         return self.given(body) if header(call.headers, b"x-api-key") is None else None
 
 
-class Whose(msgspec.Struct, frozen=True):
+class WorldLookup(msgspec.Struct, frozen=True):
     """The way to the world of a call without credentials: a name in its body that carries the world's tag.
 
     `unknown` is the reason why a call reached no world, and the way to fix it.
@@ -187,7 +187,7 @@ class Route(msgspec.Struct, frozen=True):
     #: what stands in for the key, where something may
     tokens: Tokens | None = None
     #: of a route that takes no credentials
-    whose: Whose | None = None
+    world_lookup: WorldLookup | None = None
     about: About | None = None
     #: for coverage: a call that is refused, where that takes more than a body that is not legal; "" where none is
     refused: str | None = None

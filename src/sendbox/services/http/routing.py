@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
 from sendbox.engine.commands.requests import JSON_TYPE
-from sendbox.services.http.exchange import BODY_CAP, About, Answer, Auth, Handler, Refusal, Route, Tokens, Whose
+from sendbox.services.http.exchange import BODY_CAP, About, Answer, Auth, Handler, Refusal, Route, Tokens, WorldLookup
 from sendbox.services.http.forms import FORM, LONGEST
 from sendbox.services.operations import CALLS
 
@@ -26,7 +26,7 @@ def make_route(
     assumed: Iterable[str],
     auth: Auth = "header",
     tokens: Tokens | None = None,
-    whose: Whose | None = None,
+    world_lookup: WorldLookup | None = None,
     about: About | None = None,
     refused: str | None = None,
 ) -> Route:
@@ -51,7 +51,7 @@ def make_route(
         assumed=tuple(sorted(set(assumed))),
         deny=deny,
         tokens=tokens,
-        whose=whose,
+        world_lookup=world_lookup,
         about=about,
         refused=refused,
         longest=LONGEST if row.part == "form" else BODY_CAP,

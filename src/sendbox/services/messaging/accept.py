@@ -11,7 +11,15 @@ from sendbox.engine.remarks import Finding
 from sendbox.services import limits
 from sendbox.services.advice import TEST_NUMBER, advise
 from sendbox.services.messaging.events import expected_case
-from sendbox.services.messaging.records import SEVERAL, Accepted, Message, Request, Submission, make_base_id, make_id
+from sendbox.services.messaging.records import (
+    LIST_OPERATION,
+    Accepted,
+    Message,
+    Request,
+    Submission,
+    make_base_id,
+    make_id,
+)
 from sendbox.services.templates import templates
 
 if TYPE_CHECKING:
@@ -36,7 +44,7 @@ def accept(
     """Makes the messages of one request. Recipients that the response rejects get None for an id (A08)."""
     world = home.world
     now = world.clock.now
-    several = operation == SEVERAL
+    is_list = operation == LIST_OPERATION
     source = content if record is None else record
     request = kind(world.naming, *world.numbered(operation, content))
     names = request.names
@@ -50,7 +58,7 @@ def accept(
         template_findings = _check_templates(home, send)
         findings += template_findings
         base = ""
-        if several:
+        if is_list:
             base = make_base_id(names, world.naming, send.index)
         submission = Submission(send, operation, key, request, send.index, home.accepted, source)
         submission.origin = origin
@@ -65,7 +73,7 @@ def accept(
                     findings.append(number_finding(recipient.number, place, "A08"))
                 ids.append(None)
                 continue
-            message_id = f"{base}-{position}" if several else make_id(names, world.naming, position + 1)
+            message_id = f"{base}-{position}" if is_list else make_id(names, world.naming, position + 1)
             messages.append(Message(submission, position, recipient.number, recipient.valid, now))
             ids.append(message_id)
         base_ids.append(base)

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 #: The sender a phone shows when neither the request nor its key named one.
 DEFAULT_SENDER: Final = "InfoSMS"
 #: A request of this operation has several objects, each with ids of its own (§2.3).
-SEVERAL: Final = "sendMessages"
+LIST_OPERATION: Final = "sendMessages"
 #: So many messages are named by the bytes that name their request.
 NAMED: Final = 3
 #: So many ids are remembered: the events of a message ask for the same ones, most of them soon.
@@ -150,7 +150,7 @@ class Submission(msgspec.Struct, eq=False):
     @property
     def several(self) -> bool:
         """True if its request may have several objects, each with its own ids."""
-        return self.operation == SEVERAL
+        return self.operation == LIST_OPERATION
 
     def id_of(self, place: int) -> str:
         """The id of the message to the recipient at a place."""

@@ -13,7 +13,7 @@ from sendbox.control.operation import Call, ControlError, operation
 from sendbox.control.reading import map_in_slices
 from sendbox.engine.answer import enum, reference
 from sendbox.engine.lifecycle import IllegalMove
-from sendbox.services.numbers import written
+from sendbox.services.numbers import notation
 from sendbox.services.partner.answers import (
     DeletedTemplate,
     ListedSignup,
@@ -151,7 +151,7 @@ async def move_number(
     """Moves the status or quality of a business number, by id or phone number. 409 with the legal ones otherwise."""
     world = call.hosted.world
     business_number = Partner.of(world).numbers.get(number)
-    if business_number is None and written.misfit(number) is None:
+    if business_number is None and notation.number_problem(number) is None:
         business_number = Partner.of(world).number_of(number)
     if business_number is None:
         raise ControlError(404, "no_such_number", f'"{number}" is not the number of a connected business account')
@@ -161,7 +161,7 @@ async def move_number(
 
 def _like_a_number(text: str | None) -> None:
     """Raises `ControlError` for a pattern, and for a text that is not written like a number."""
-    if text is not None and (wrong := written.misfit(text)) is not None:
+    if text is not None and (wrong := notation.number_problem(text)) is not None:
         raise ControlError(400, "bad_argument", f'"{text}" {wrong}')
 
 

@@ -19,7 +19,7 @@ from sendbox.engine.lifecycle import IllegalMove
 from sendbox.engine.part import Part
 from sendbox.engine.texts import Pattern
 from sendbox.services import limits
-from sendbox.services.numbers import written
+from sendbox.services.numbers import notation
 from sendbox.services.numbers.normal import normalize
 from sendbox.services.partner.pool import assigned, calling_code, iso_of, pooled
 from sendbox.services.partner.records import (
@@ -140,7 +140,7 @@ class Partner(Part):
         if signup.mode == "manual":
             text = phone_number or ""
             try:
-                number = written.number(text, self._account.country)
+                number = notation.number(text, self._account.country)
             except ValueError as error:
                 raise Failure(f'"{text}" {error}', "$.phone_number", "phone-number", "§7.3") from None
             self._free(number)

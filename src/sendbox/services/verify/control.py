@@ -10,7 +10,7 @@ from sendbox.control.export.rows import Exported, Look
 from sendbox.control.operation import Call, ControlError, operation
 from sendbox.control.reading import map_in_slices, newest, select, wait_for
 from sendbox.engine.answer import Answer
-from sendbox.services.numbers import written
+from sendbox.services.numbers import notation
 from sendbox.services.numbers.normal import normalize
 from sendbox.services.ports import Code, account_of
 from sendbox.services.verify.session import CODE_SENT, PENDING, Session, code_view
@@ -52,7 +52,7 @@ def _sessions(world: World, phone: str | None) -> list[Session]:
         return list(Verify.of(world).sessions.values())
     verify = Verify.of(world)
     sessions = verify.sessions_of(phone)
-    if not sessions and (wrong := written.misfit(phone)) is not None:
+    if not sessions and (wrong := notation.number_problem(phone)) is not None:
         raise ControlError(400, "bad_argument", f'"{phone}" {wrong}')
     return list(sessions or verify.sessions_of(normalize(phone, account_of(world).country) or phone))
 

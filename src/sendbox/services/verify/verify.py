@@ -54,9 +54,9 @@ class LimitReached(Exception):
 
     def __init__(self, scope: Scope, rate: Rate, phone: str) -> None:
         self.scope = scope
-        whose = "the account" if scope == "account" else phone
+        owner = "the account" if scope == "account" else phone
         super().__init__(
-            f"{whose} began {rate.count} validations within {show(rate.within)}, the most that are allowed (A53)"
+            f"{owner} began {rate.count} validations within {show(rate.within)}, the most that are allowed (A53)"
         )
 
 
@@ -115,9 +115,9 @@ class Verify(Part):
             if session.expires_at > self._world.now:
                 continue
             del self.sessions[session.token]
-            same = self._by_phone[session.phone]
-            same.remove(session)
-            if not same:
+            sessions_of_phone = self._by_phone[session.phone]
+            sessions_of_phone.remove(session)
+            if not sessions_of_phone:
                 del self._by_phone[session.phone]
             self._lost += 1
             if number % _FORGET_BATCH == 0:
@@ -239,7 +239,7 @@ class Verify(Part):
             ("account", "", limits.account),
             ("number", phone, limits.number),
         )
-        uncounted = []
+        counters = []
         for scope, holder, rate in scopes:
             if rate is None:
                 continue
@@ -247,8 +247,8 @@ class Verify(Part):
             if wait := rate.wait(instants, now):
                 self._record_refusal(scope, holder, phone, now + wait)
                 raise LimitReached(scope, rate, phone)
-            uncounted.append(instants)
-        for instants in uncounted:
+            counters.append(instants)
+        for instants in counters:
             instants.append(now)
 
     def _record_refusal(self, scope: Scope, holder: str, phone: str, free_at: int) -> None:

@@ -34,7 +34,7 @@ from sendbox.services.messaging.rules.explain import Witness
 from sendbox.services.messaging.rules.explain import explain as explain_message
 from sendbox.services.messaging.rules.explained import explained
 from sendbox.services.messaging.views import body_of, channel_of, message_short, message_view, sender_of
-from sendbox.services.numbers import written
+from sendbox.services.numbers import notation
 from sendbox.services.numbers.normal import normalize
 from sendbox.services.ports import account_of
 
@@ -108,7 +108,7 @@ def search_keys(world: World) -> dict[str, SearchKey[Message]]:
     """The keys of a search for messages, each with a function that makes its filter."""
     country = account_of(world).country
     return {
-        "to": lambda value: match_texts(written.pattern(value, country).matches, attrgetter("phone")),
+        "to": lambda value: match_texts(notation.pattern(value, country).matches, attrgetter("phone")),
         "tag": patterns(lambda message: message.submission.send.tags),
         "channel": words(CHANNELS, lambda message: channel_of(message, message.shown)),
         "result": words(STATES, attrgetter("result")),
@@ -134,7 +134,7 @@ def number_of(world: World, text: str) -> str:
 
     Raises `ControlError` for a pattern, and for what is not written like a number.
     """
-    wrong = written.misfit(text)
+    wrong = notation.number_problem(text)
     if wrong is None:
         return normalize(text, account_of(world).country) or text
     if Messaging.of(world).phones.messages_of(text):

@@ -19,7 +19,7 @@ from sendbox.services.messaging.control.handset import newest_view
 from sendbox.services.messaging.control.messages import find_message, make_ids, number_of, translate_errors
 from sendbox.services.messaging.messaging import Messaging
 from sendbox.services.messaging.views import body_of, inbound_view, link_view, message_view, phone_short, phone_view
-from sendbox.services.numbers import written
+from sendbox.services.numbers import notation
 from sendbox.services.ports import Phoning, account_of
 
 if TYPE_CHECKING:
@@ -43,16 +43,18 @@ async def inbound(
     """A phone writes, or replies."""
     world = call.hosted.world
     number = _phone_number(world, from_)
-    if to is not None and not any(map(str.isalpha, to)) and (wrong := written.misfit(to)) is not None:
-        raise ControlError(400, "bad_argument", f'to: "{to}" {wrong}')
-    wrote = translate_errors(lambda: Messaging.of(world).phones.write(channel, number, to, body, message_id=message_id))
-    return inbound_view(wrote)
+    if to is not None and not any(map(str.isalpha, to)) and (problem := notation.number_problem(to)) is not None:
+        raise ControlError(400, "bad_argument", f'to: "{to}" {problem}')
+    inbound_message = translate_errors(
+        lambda: Messaging.of(world).phones.write(channel, number, to, body, message_id=message_id)
+    )
+    return inbound_view(inbound_message)
 
 
 def _phone_number(world: World, text: str) -> str:
     """The number of the phone that acts. Raises `ControlError` for a text that is not a number (A14)."""
     try:
-        return written.number(text, account_of(world).country)
+        return notation.number(text, account_of(world).country)
     except ValueError as error:
         raise ControlError(400, "bad_argument", f'"{text}" {error}') from None
 
@@ -75,22 +77,22 @@ async def phones(
     """
     world = call.hosted.world
     numbers, places = await _list_numbers(world)
-    at = None
+    cursor_place = None
     if cursor is not None:
-        at = places.get(cursor, None if Messaging.of(world).messages.lost else -1)
-        if at == -1:
+        cursor_place = places.get(cursor, None if Messaging.of(world).messages.lost else -1)
+        if cursor_place == -1:
             raise ControlError(400, "bad_argument", f'cursor: "{cursor}" is not a phone of this world')
-        if at is None:  # it was forgotten, as were those before it
+        if cursor_place is None:  # it was forgotten, as were those before it
             numbers = [] if order == "newest" else numbers
     fits = await _search_filter(world, search)
-    listed = await page(numbers, places.__getitem__, fits, limit, at, order)
-    following = listed.items[-1] if listed.cursor else listed.cursor
+    listed = await page(numbers, places.__getitem__, fits, limit, cursor_place, order)
+    next_cursor = listed.items[-1] if listed.cursor else listed.cursor
     views: list[Any]
     if form == "short":
         views = [await run_in_slices(phone_short(world, number)) for number in listed.items]
     else:
         views = await map_in_slices(listed.items, lambda number: phone_view(world, number))
-    return PhoneList(phones=views, next_cursor=following)
+    return PhoneList(phones=views, next_cursor=next_cursor)
 
 
 async def _list_numbers(world: World) -> tuple[Sequence[str], Mapping[str, int]]:
@@ -100,11 +102,11 @@ async def _list_numbers(world: World) -> tuple[Sequence[str], Mapping[str, int]]
         await run_in_slices(reading)
     numbers, places = phones.appearances.names, phones.appearances.places
     parts = (part for part in world.parts.values() if isinstance(part, Phoning))
-    others = list(dict.fromkeys(chain.from_iterable(part.phones() for part in parts)))
-    alone = [number for number in others if number not in places]
-    if alone:
-        numbers = [*numbers, *alone]
-        places = {**places, **{number: len(places) + place for place, number in enumerate(alone)}}
+    part_numbers = list(dict.fromkeys(chain.from_iterable(part.phones() for part in parts)))
+    other_numbers = [number for number in part_numbers if number not in places]
+    if other_numbers:
+        numbers = [*numbers, *other_numbers]
+        places = {**places, **{number: len(places) + place for place, number in enumerate(other_numbers)}}
     return numbers, places
 
 
@@ -112,16 +114,16 @@ async def _search_filter(world: World, search: str | None) -> Callable[[str], bo
     """A filter of numbers for a search. Texts of messages are searched once for all numbers."""
     country = account_of(world).country
     keys: dict[str, SearchKey[str]] = {
-        "to": lambda value: written.pattern(value, country).matches,
+        "to": lambda value: notation.pattern(value, country).matches,
         TEXT: lambda value: lambda number: value in number,
     }
     tests = []
     for term in parse_terms(search, keys):
         fits = make_filter(term, keys)
-        writing = await _numbers_with_text(world, term.value) if term.key == TEXT else frozenset()
-        tests.append((fits, writing, term.excludes))
+        numbers_with_text = await _numbers_with_text(world, term.value) if term.key == TEXT else frozenset()
+        tests.append((fits, numbers_with_text, term.excludes))
     return lambda number: all(
-        bool(number in writing or fits(number)) is not excludes for fits, writing, excludes in tests
+        bool(number in numbers_with_text or fits(number)) is not excludes for fits, numbers_with_text, excludes in tests
     )
 
 
@@ -129,8 +131,8 @@ async def _numbers_with_text(world: World, value: str) -> Collection[str]:
     """The numbers of the phones to which, or from which, a text with a word was sent."""
     messaging, holds = Messaging.of(world), text_filter(value)
     sent = await select(messaging.messages[:], lambda message: bool(holds(body_of(world, message, message.shown))))
-    heard = await select(messaging.phones.inbound[:], lambda inbound: bool(holds(inbound.body)))
-    return {*(message.phone for message in sent), *(inbound.sender for inbound in heard)}
+    received = await select(messaging.phones.inbound[:], lambda inbound: bool(holds(inbound.body)))
+    return {*(message.phone for message in sent), *(inbound.sender for inbound in received)}
 
 
 @operation(

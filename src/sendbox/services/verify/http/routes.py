@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Final
 
-from sendbox.services.http.exchange import Answer, Auth, Handler, Route, Whose
+from sendbox.services.http.exchange import Answer, Auth, Handler, Route, WorldLookup
 from sendbox.services.http.requests import token_in
 from sendbox.services.http.routing import make_route
 from sendbox.services.verify.http.errors import creation_error, deny, deny_creation, error
@@ -20,7 +20,7 @@ _ERROR: Final = "verify.json#/$defs/VerifyError"
 _ASSUMED: Final = ("A49", "A54", "A56", "A57", "A75")
 
 
-_WHOSE: Final = Whose(
+_WHOSE: Final = WorldLookup(
     lambda body: token_in(body) or "",
     ("the token in its body is of no open world", "check proofs while the world is open that gave them out"),
 )
@@ -41,7 +41,7 @@ def _route(
     auth: Auth = "header",
     error: Callable[[int, str], Answer] = error,
     deny: Callable[[bool], Answer] = deny,
-    whose: Whose | None = None,
+    world_lookup: WorldLookup | None = None,
     refused: str | None = None,
 ) -> Route:
     return make_route(
@@ -55,7 +55,7 @@ def _route(
         assumed=(*_ASSUMED, *assumed),
         auth=auth,
         deny=deny,
-        whose=whose,
+        world_lookup=world_lookup,
         about=_phone,
         refused=refused,
     )
@@ -76,6 +76,6 @@ ROUTES: Final = (
     ),
     _route(
         "verifyProof", "Check a proof by itself", verify_proof, "OfflineProof", (400, 500), "A51", "A52",
-        auth="none", whose=_WHOSE, refused='POST /v1/verify-proof {"token": "TOKEN"}',
+        auth="none", world_lookup=_WHOSE, refused='POST /v1/verify-proof {"token": "TOKEN"}',
     ),
 )  # fmt: skip
