@@ -199,7 +199,7 @@ def test_it_is_played() -> None:
     assert "webhook: parcelStored phone 420777000101, locker brno-1 → 200" in text(played())
     assert "parcel at brno-1: stored" in mermaid(played())
     assert objects(played())["messages"] == []
-    assert play("sendbox: 1", served=SERVED).requests == []
+    assert play("sendbox: 1", served=SERVED).asked == []
 
 
 def test_its_key_is_checked_like_all() -> None:

@@ -9,8 +9,7 @@ import pytest
 
 from sendbox.cli.explore import command
 from sendbox.cli.outcome import CANNOT, NO, OK, USAGE
-from sendbox.exploring import explore as exploration
-from sendbox.exploring import find_files
+from sendbox.exploring import exploration, find_files
 from sendbox.exploring.families.table import USUAL, WHY_NOT
 from sendbox.exploring.search import FEWEST, RUNS
 from sendbox.scenario.write import dump

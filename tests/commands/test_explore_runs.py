@@ -15,8 +15,7 @@ import pytest
 from sendbox.cli.explore import command
 from sendbox.cli.explore.runs import judged
 from sendbox.cli.outcome import CANNOT, INTERRUPTED, NO, OK
-from sendbox.exploring import explore as exploration
-from sendbox.exploring import find_files
+from sendbox.exploring import exploration, find_files
 from tests.commands.clients import CALLS, FAILED, ONCE, client, explore, said
 from tests.commands.test_program import PROGRAM
 

@@ -81,7 +81,7 @@ def test_traffic_gets_what_it_expects(block: Block) -> None:
     """Each request gets the status that its entry names, and none is refused besides."""
     played = play(block.text)
     assert played.passed
-    assert all(each.status in (200, 201, 302, *each.traffic.statuses) for each in played.requests)
+    assert all(each.status in (200, 201, 302, *each.traffic.statuses) for each in played.asked)
 
 
 def test_every_key_of_the_language_has_an_example() -> None:

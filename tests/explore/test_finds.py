@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from sendbox.exploring.explore import MAX_FINDS, Interrupted, Result, Run, TimeBudget, explore
+from sendbox.exploring.exploration import MAX_FINDS, Interrupted, Result, Run, TimeBudget, explore
 from sendbox.exploring.families import table
 from sendbox.exploring.misfortune import ANY_TIME, Kind, Plan, Spot, Value
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sendbox.exploring.explore import Run, explore, parse_runs
+from sendbox.exploring.exploration import Run, explore, parse_runs
 from sendbox.exploring.misfortune import ANY_TIME, MOST, Kind, Misfortune, Plan, Spot, Value, legal, scenarios
 from sendbox.exploring.search import PLACES, SHRINKING, Search
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from sendbox.exploring.census import Census
-from sendbox.exploring.explore import SAME_ENTRIES, story
+from sendbox.exploring.exploration import SAME_ENTRIES, story
 from sendbox.exploring.misfortune import Kind, Misfortune, Plan, Spot, Value
 from sendbox.exploring.watcher import ObservedWorld
 

@@ -34,7 +34,7 @@ from sendbox.engine.plan import (
     Value,
 )
 from sendbox.engine.world import World
-from sendbox.playing.played import Played
+from sendbox.playing.play_result import Played
 from sendbox.playing.player import play
 from sendbox.scenario import library
 from sendbox.scenario.keys.texts import _pool
@@ -185,7 +185,7 @@ CASES: Final = {
         {"api": [{"name": "r", "when": {"share": "50%"}, "fault": {"status": 503}}], "traffic": [SEND]},
         Place("r", f"sendMessage {PHONE}", 1, "share"),
         {True: 503, False: 200},
-        lambda played: played.requests[0].status,
+        lambda played: played.asked[0].status,
     ),
     "time of a delayed call": Case(
         {"api": [{"name": "r", "fault": {"delay": "1s..9s"}}], "traffic": [SEND]},

@@ -10,7 +10,7 @@ from starlette.types import Receive, Scope, Send
 
 from sendbox.engine.durations import DAY
 from sendbox.engine.traffic import Traffic
-from sendbox.playing import SentRequest, play, steps
+from sendbox.playing import Asked, play, steps
 from sendbox.playing.objects import objects
 from sendbox.playing.player import START, aplay
 from sendbox.playing.text import text
@@ -27,13 +27,13 @@ def scenario(*traffic: dict[str, Any], **more: Any) -> dict[str, Any]:
 
 
 def statuses(given: dict[str, Any]) -> list[int | None]:
-    return [each.status for each in play(given).requests]
+    return [each.status for each in play(given).asked]
 
 
 def test_requests_go_out_at_their_instants() -> None:
     """A duration counts from the start, which is a fixed Monday unless the scenario pins one."""
     played = play(scenario({"at": "0s", "request": SEND}, {"at": "2026-03-02T10:00:00Z", "request": SEND}))
-    assert [each.at - START for each in played.requests] == [0, 3_600_000]
+    assert [each.at - START for each in played.asked] == [0, 3_600_000]
     assert [entry["at"] for entry in played.entries if entry["kind"] == "request"] == [
         "2026-03-02T09:00:00.000Z",
         "2026-03-02T10:00:00.000Z",
@@ -104,8 +104,8 @@ def test_what_cannot_be_sent_is_told() -> None:
             {"at": 0, "request": {"operation": "openLink", "params": {"message_id": "$a.accepted.0.message_id"}}},
         )
     )
-    message_id = played.requests[0].answer["accepted"][0]["message_id"]
-    assert [each.error for each in played.requests] == [
+    message_id = played.asked[0].answer["accepted"][0]["message_id"]
+    assert [each.error for each in played.asked] == [
         None,
         'not sent: "4" is not in accepted, which has 1 items',
         f'not sent: "{message_id}" has no short link by now',
@@ -137,11 +137,11 @@ def test_when_a_request_is_as_it_should_be(
 ) -> None:
     """No answer is right only where none is expected; any answer is right where nothing is."""
     statuses = () if expected is None else (expected,)
-    assert SentRequest(Traffic(0, True, "showKey", statuses=statuses), 0, status, error=error).ok is ok
+    assert Asked(Traffic(0, True, "showKey", statuses=statuses), 0, status, error=error).ok is ok
     if expected is not None:
         several = Traffic(0, True, "showKey", statuses=(*statuses, 307))
-        assert SentRequest(several, 0, status, error=error).ok is ok
-        assert SentRequest(several, 0, 307).ok
+        assert Asked(several, 0, status, error=error).ok is ok
+        assert Asked(several, 0, 307).ok
 
 
 def test_control_receiver_and_bodies_as_they_stand() -> None:
@@ -159,14 +159,14 @@ def test_control_receiver_and_bodies_as_they_stand() -> None:
         receiver=[{"webhook": 0, "ends": ["closed", 302]}, {"ends": [503]}],
     )
     played = play(given)
-    assert [each.status for each in played.requests] == [201, 200, 200, 404, 400, 404, None]
-    assert played.requests[-1].error == 'not done: "nothing" is not in the answer, which has id, in'
+    assert [each.status for each in played.asked] == [201, 200, 200, 404, 400, 404, None]
+    assert played.asked[-1].error == 'not done: "nothing" is not in the answer, which has id, in'
     assert played.messages[0].result == "failed"
     ends = [(entry["status"], entry["error"]) for entry in played.entries if entry["kind"] == "try"]
     assert sorted(ends, key=str) == sorted(
         [(None, "closed"), (503, None), (200, None), (302, "redirect"), (200, None)], key=str
     )
-    assert play(scenario()).requests == []
+    assert play(scenario()).asked == []
     assert not play({"sendbox": 1, "traffic": []}).sampled
 
 
@@ -174,7 +174,7 @@ def test_time_ends() -> None:
     """`until` counts from the start: what is due later is left, requests too."""
     given = scenario({"at": 0, "request": SEND}, {"at": "1h", "request": SEND})
     played = play(given, until=1_000)
-    assert (len(played.requests), played.stopped) == (1, True)
+    assert (len(played.asked), played.stopped) == (1, True)
     assert played.entries[-1]["at"] <= "2026-03-02T09:00:01.000Z"
     assert not play(given, until=3_605_000).stopped
 
@@ -188,7 +188,7 @@ def test_traffic_that_is_repeated() -> None:
         {"at": "40s", "request": {"operation": "getMessage", "query": {"id": "$again.accepted.0.message_id"}}},
     )
     played = play(given)
-    assert [((each.at - START) // 1000, each.traffic.operation, each.status) for each in played.requests] == [
+    assert [((each.at - START) // 1000, each.traffic.operation, each.status) for each in played.asked] == [
         (10, "sendMessage", 200),
         (30, "sendMessage", 200),
         (40, "getMessage", 200),
@@ -202,7 +202,7 @@ def test_a_body_that_differs() -> None:
     wanted = {"accepted.0.key": "1*", "accepted.1": [1, None], "accepted.0.message_id": "*"}
     played = play(scenario({"at": 0, "request": SEND, "expect": {"body": wanted}}))
     said = ['accepted.0.key is "0", wanted "1*"', "accepted.1 is not there, wanted 1 or null"]
-    assert (played.passed, played.requests[0].differences) == (False, said)
+    assert (played.passed, played.asked[0].differences) == (False, said)
     assert objects(played)["requests"][0]["differences"] == said
     shown = text(played, width=400)
     assert f"({said[0]}) ({said[1]})" in shown
@@ -218,7 +218,7 @@ def test_it_plays_to_the_last_entry() -> None:
         expect=[{"that": "messages", "count": 2}],
     )
     played = play(given)
-    assert ([request.status for request in played.requests], played.stopped, played.passed) == ([200, 200], False, True)
+    assert ([request.status for request in played.asked], played.stopped, played.passed) == ([200, 200], False, True)
     assert played.world.now - START == 1000 * DAY
     assert play(given, until=900 * DAY).stopped
     assert play(given, until=1200 * DAY).world.now - START == 1200 * DAY
@@ -232,7 +232,7 @@ def test_time_passes_only_for_the_player() -> None:
         timeline=[{"at": "10m", "clock": {"mode": "auto"}}, {"at": "20m", "clock": {"mode": "real", "rate": 1000}}],
     )
     first, second = play(given), play(given)
-    assert [each.at - START for each in first.requests] == [900_000, 1_500_000]
+    assert [each.at - START for each in first.asked] == [900_000, 1_500_000]
     assert (first.digest, first.world.clock.mode) == (second.digest, "manual")
     assert [entry["entry"]["kind"] for entry in first.entries if entry["kind"] == "timeline"] == ["clock", "clock"]
 
@@ -247,7 +247,7 @@ def test_what_the_last_request_makes_is_sent() -> None:
 def test_seed_and_scenario_are_what_the_caller_says() -> None:
     """A seed of the caller's wins; a blueprint is played as it is."""
     assert play("default", seed="mine").world.seed_given == "mine"
-    assert play(make_blueprint(name="bare")).requests[0].status == 200
+    assert play(make_blueprint(name="bare")).asked[0].status == 200
 
 
 def test_nothing_leaves_the_process() -> None:
@@ -306,7 +306,7 @@ async def _breaks_without_a_word(*_: object) -> None:
 def test_no_answer(monkeypatch: pytest.MonkeyPatch, answer: Answering, error: str) -> None:
     """A request that nobody answers is told with why, and is right where no answer is expected."""
     played = faulty(monkeypatch, answer)
-    assert [(each.status, each.error) for each in played.requests] == [(None, error)]
+    assert [(each.status, each.error) for each in played.asked] == [(None, error)]
     assert played.passed
 
 

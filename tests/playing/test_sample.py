@@ -88,13 +88,13 @@ def test_sessions_are_verified_where_the_code_is_known() -> None:
     """A rule of Verify gets a session, and the right code if it settles one."""
     rules = [{"when": {"phone": "420777000101"}, "then": {"code": "246813"}}, {"then": {"sms": "failed"}}]
     played = play({"sendbox": 1, "extends": "default", "attempts": [{"then": "sent"}], "verify": {"rules": rules}})
-    assert [each.traffic.operation for each in played.requests] == [
+    assert [each.traffic.operation for each in played.asked] == [
         "sendMessage",
         "createValidation",
         "verifyCode",
         "createValidation",
     ]
-    assert {each.status for each in played.requests} == {200}
+    assert {each.status for each in played.asked} == {200}
 
 
 def test_each_sub_key_sends() -> None:

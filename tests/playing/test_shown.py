@@ -16,7 +16,7 @@ from sendbox.app import SERVED
 from sendbox.engine.expect.expectation import Expectation
 from sendbox.engine.kinds.narration import Names, Narrator, cut
 from sendbox.engine.traffic import Traffic
-from sendbox.playing import Played, SentRequest, play
+from sendbox.playing import Asked, Played, play
 from sendbox.playing.mermaid import LENGTH, PHONES, ROWS, escaped, mermaid
 from sendbox.playing.rows import rows
 from sendbox.playing.text import MESSAGES, text
@@ -36,7 +36,7 @@ def played() -> Played:
 def told(played: Played, kind: str, **entry: Any) -> str:
     """What is said of an entry: who, and what."""
     played.entries = [*entry.pop("before", []), {"n": 0, "at": AT, "kind": kind, **entry}]
-    played.requests = []
+    played.asked = []
     found, _ = rows(played)
     return f"{found[-1].who}: {found[-1].text}"
 
@@ -201,7 +201,7 @@ def test_what_a_tester_did(played: Played, kind: str, entry: dict[str, Any], exp
     told = Narrator(SERVED.kinds.narrators, Names(), []).narrate(whole)
     assert told is not None
     assert told.line == expected
-    played.entries, played.requests = [whole], []
+    played.entries, played.asked = [whole], []
     assert rows(played)[0] == []
 
 
@@ -261,7 +261,7 @@ def to(count: int) -> list[dict[str, str]]:
 )
 def test_requests_say_whom_they_are_for(played: Played, value: Any, expected: str) -> None:
     """The first recipients, and the channels."""
-    played.entries, played.requests = [], [SentRequest(Traffic(0, True, "op", value), 0, 200)]
+    played.entries, played.asked = [], [Asked(Traffic(0, True, "op", value), 0, 200)]
     found, _ = rows(played)
     assert found[0].text == f"op{expected} → 200"
 
@@ -284,7 +284,7 @@ def test_requests_say_what_came_of_them(played: Played, asked: dict[str, Any], e
     """The status, the messages, and what was expected instead."""
     traffic = Traffic(0, True, "op", statuses=asked.pop("expects", ()))
     text = json.dumps(asked.get("answer")).replace('"x"', f'"{Messaging.of(played.world).messages[0].id}"')
-    played.entries, played.requests = [], [SentRequest(traffic, 0, **{**asked, "answer": json.loads(text)})]
+    played.entries, played.asked = [], [Asked(traffic, 0, **{**asked, "answer": json.loads(text)})]
     found, _ = rows(played)
     assert found[0].answer == expected
 
@@ -319,7 +319,7 @@ def test_an_id_of_several_recipients_names_their_messages(recipients: int, expec
 def test_a_request_without_an_entry_stands_where_it_was_sent(played: Played) -> None:
     """Before whatever happened later."""
     start = played.world.start
-    played.requests.append(SentRequest(Traffic(0, True, "lost"), start + 500, error="closed"))
+    played.asked.append(Asked(Traffic(0, True, "lost"), start + 500, error="closed"))
     found, _ = rows(played)
     assert [row.what.partition(" ")[0] for row in found if row.at <= start + 1000][-3:] == ["lost", "m1", "webhook:"]
 
@@ -383,9 +383,9 @@ def test_a_new_day_is_announced() -> None:
 
 def test_what_went_wrong_is_at_the_end(played: Played) -> None:
     """Requests that were not as expected, a time that was too short, a verdict with all that was not met."""
-    played.requests[0].status = 500
-    played.requests[0].traffic = replace(played.requests[0].traffic, statuses=(0,))
-    played.requests.append(SentRequest(Traffic(0, True, "other"), played.world.start, error="closed"))
+    played.asked[0].status = 500
+    played.asked[0].traffic = replace(played.asked[0].traffic, statuses=(0,))
+    played.asked.append(Asked(Traffic(0, True, "other"), played.world.start, error="closed"))
     played.stopped = played.order_sensitive = True
     played.verdict = verdict(
         played.world,
@@ -508,7 +508,7 @@ def test_a_verdict_stands_under_the_diagram(played: Played) -> None:
 def test_a_request_that_was_not_sent_is_a_note(played: Played) -> None:
     """It went nowhere."""
     played.entries = []
-    played.requests = [SentRequest(Traffic(0, True, "op"), played.world.start, error="not sent: why", sent=False)]
+    played.asked = [Asked(Traffic(0, True, "op"), played.world.start, error="not sent: why", sent=False)]
     assert "    Note over client: op → not sent: why" in mermaid(played).splitlines()
 
 

@@ -84,8 +84,8 @@ def test_a_story_begins_at_an_instant(name: str) -> None:
 def test_a_scenario_plays(name: str) -> None:
     """Every request gets the status that it expects, or one below 400; expectations are met, the verdict is trusted."""
     story = played(name)
-    assert [(each.traffic.place, each.answer or each.error) for each in story.requests if not each.ok] == []
-    refused = [each for each in story.requests if not each.traffic.statuses and (each.status or 500) >= 400]
+    assert [(each.traffic.place, each.answer or each.error) for each in story.asked if not each.ok] == []
+    refused = [each for each in story.asked if not each.traffic.statuses and (each.status or 500) >= 400]
     assert [(each.traffic.place, each.traffic.name, each.answer or each.error) for each in refused] == []
     if story.verdict is not None:
         assert story.verdict["passed"], "\n".join(lines(story.verdict))

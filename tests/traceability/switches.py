@@ -25,7 +25,7 @@ from sendbox.services.account.http import keys
 from sendbox.services.account.http import lists as rest_lists
 from sendbox.services.account.keys import Billing
 from sendbox.services.http.exchange import Answer, Exchange, Route
-from sendbox.services.messaging import accept, channels, events
+from sendbox.services.messaging import acceptance, channels, events
 from sendbox.services.messaging.content import tags
 from sendbox.services.messaging.content import text as content
 from sendbox.services.messaging.http import legacy
@@ -341,7 +341,7 @@ def replies_by_step(patch: pytest.MonkeyPatch) -> None:
 @_proof("s7_3-05", "rejected-holds-keys-only")
 def nobody_is_rejected(patch: pytest.MonkeyPatch) -> None:
     """Variables that do not fit are taken, and nobody is told."""
-    patch.setattr(accept, "_check_templates", lambda _world, _send: [])
+    patch.setattr(acceptance, "_check_templates", lambda _world, _send: [])
 
 
 @_proof("s8-06", "limit-rich-message-buttons")

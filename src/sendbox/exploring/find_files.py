@@ -13,7 +13,7 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from sendbox.exploring.explore import FIND_KINDS
+from sendbox.exploring.exploration import FIND_KINDS
 from sendbox.exploring.misfortune import scenarios
 from sendbox.language import LANGUAGE
 from sendbox.scenario.model import ScenarioError, Source, plain
@@ -21,7 +21,7 @@ from sendbox.scenario.parse import parse
 from sendbox.scenario.write import dump
 
 if TYPE_CHECKING:
-    from sendbox.exploring.explore import Find, FindKind
+    from sendbox.exploring.exploration import Find, FindKind
 
 #: Where finds are kept, below the folder from which the tests are run.
 FOLDER: Final = Path(".sendbox") / "found"

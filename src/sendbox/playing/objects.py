@@ -11,7 +11,7 @@ from sendbox.scenario.library import folder
 from sendbox.services.messaging.views import message_view
 
 if TYPE_CHECKING:
-    from sendbox.playing.played import Played, SentRequest
+    from sendbox.playing.play_result import Asked, Played
 
 
 def objects(played: Played) -> dict[str, Any]:
@@ -31,7 +31,7 @@ def objects(played: Played) -> dict[str, Any]:
         "digest": played.digest,
         "engine": ENGINE,
         "order_sensitive": played.order_sensitive,
-        "requests": [_asked(request) for request in played.requests],
+        "requests": [_asked(request) for request in played.asked],
         "messages": [message_view(world, message).json for message in played.messages],
         "entries": played.entries,
         "canonical": played.canonical,
@@ -48,7 +48,7 @@ def _placed(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return [{**row, "place": row["place"] and row["place"].removeprefix(library)} for row in rows]
 
 
-def _asked(request: SentRequest) -> dict[str, Any]:
+def _asked(request: Asked) -> dict[str, Any]:
     traffic = request.traffic
     return {
         "at": iso(request.at),

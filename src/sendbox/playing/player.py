@@ -23,7 +23,7 @@ from sendbox.server.loop import new_loop
 
 if TYPE_CHECKING:
     from sendbox.control.operation import Control, Served
-    from sendbox.playing.played import Played
+    from sendbox.playing.play_result import Played
     from sendbox.runtime.worlds import HostedWorld
     from sendbox.scenario.language import Language
 

@@ -16,7 +16,7 @@ from sendbox.engine.kinds.narration import CLIENT, EVENTS, SHOWN, WORLD, Names, 
 from sendbox.services import limits
 
 if TYPE_CHECKING:
-    from sendbox.playing.played import Played, SentRequest
+    from sendbox.playing.play_result import Asked, Played
 
 
 class Row(msgspec.Struct, frozen=True):
@@ -48,9 +48,9 @@ def rows(played: Played) -> tuple[list[Row], Names]:
     narrator = Narrator(kinds.narrators, names, played.entries)
     caller = _Caller(played, names)
     lines: list[Row] = []
-    journaled = {request.number for request in played.requests if request.number is not None}
+    journaled = {request.number for request in played.asked if request.number is not None}
     by_number = {entry["n"]: entry for entry in played.entries}
-    waiting = list(played.requests)
+    waiting = list(played.asked)
     for entry in played.entries:
         while waiting and _comes_before(waiting[0], entry):
             lines.append(caller.row(waiting.pop(0), by_number))
@@ -61,7 +61,7 @@ def rows(played: Played) -> tuple[list[Row], Names]:
     return lines, names
 
 
-def _comes_before(request: SentRequest, entry: Mapping[str, Any]) -> bool:
+def _comes_before(request: Asked, entry: Mapping[str, Any]) -> bool:
     """True if a request comes before an entry. It is journaled at its end, and shown before its effects."""
     number = request.number if request.before is None else request.before
     return request.at < instant(entry["at"]) if number is None else bool(number <= entry["n"])
@@ -74,7 +74,7 @@ class _Caller:
         self._names = names
         self._by_id = played.by_id
 
-    def row(self, request: SentRequest, entries: Mapping[int, Mapping[str, Any]]) -> Row:
+    def row(self, request: Asked, entries: Mapping[int, Mapping[str, Any]]) -> Row:
         """A request of the traffic. The journal may not have it: no key, no connection, or not sent."""
         entry = {} if request.number is None else entries[request.number]
         traffic = request.traffic
@@ -86,12 +86,12 @@ class _Caller:
         if request.status is not None and request.status >= 400:
             findings = entry.get("findings") or ()
             outcome.append(cut(findings[0]["message"], 2 * SHOWN) if findings else "")
-        if request.invalid_json:
+        if request.garbled:
             outcome.append("with a body that is not JSON")
         if not request.ok:
             outcome.append(f"(expected {traffic.expected})" if traffic.expected else "")
             outcome += [f"({text})" for text in request.differences]
-        bad = not request.ok or request.invalid_json or request.status is None or request.status >= 400
+        bad = not request.ok or request.garbled or request.status is None or request.status >= 400
         tone = "bad" if bad else "plain"
         marked = bool(entry.get("order_sensitive"))
         to = WORLD if request.sent else None

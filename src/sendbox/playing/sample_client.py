@@ -22,13 +22,13 @@ from sendbox.services.messaging.messaging import Messaging
 if TYPE_CHECKING:
     from sendbox.control.operation import Control
     from sendbox.engine.world import World
-    from sendbox.playing.played import SentRequest
+    from sendbox.playing.play_result import Asked
 
 _JSON: Final = "application/json"
 _FORM: Final = "application/x-www-form-urlencoded"
 #: The header with the number of a call's entry in the journal.
 _ENTRY_HEADER: Final = b"sendbox-journal"
-#: How many seconds the sample client waits for an answer, or for the next part of it.
+#: Seconds that the sample client waits for an answer, or for the next part of it.
 READ_TIMEOUT: Final = 30.0
 
 
@@ -42,7 +42,7 @@ class SampleClient:
         self._origin = origin
         self._answers: dict[str, Any] = {}
 
-    async def send(self, request: SentRequest) -> None:
+    async def send(self, request: Asked) -> None:
         """Sends one request, and writes its result into `request`."""
         entry = request.traffic
         if entry.form == "control":
@@ -68,13 +68,13 @@ class SampleClient:
             request.answer = orjson.loads(answer)
         except orjson.JSONDecodeError:
             request.answer = answer.decode("utf-8", "replace")
-            request.invalid_json = answer_headers.get(b"content-type", b"").startswith(b"application/json")
+            request.garbled = answer_headers.get(b"content-type", b"").startswith(b"application/json")
         number = answer_headers.get(_ENTRY_HEADER, b"").rpartition(b"/")[2]
         request.number = int(number) if number.isdigit() else None
         if entry.name is not None:
             self._answers[entry.name] = request.answer
 
-    async def _send_act(self, request: SentRequest) -> None:
+    async def _send_act(self, request: Asked) -> None:
         """Carries out an operation of a tester."""
         entry = request.traffic
         try:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple, cast
 
 from sendbox.engine.clock import Goal
 from sendbox.engine.durations import DAY
-from sendbox.playing.played import Played, SentRequest
+from sendbox.playing.play_result import Asked, Played
 from sendbox.runtime.policy import Outcome
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ class Step(NamedTuple):
 
     did: Literal["sent", "moved", "ended"]
     at: int
-    request: SentRequest | None = None
+    request: Asked | None = None
 
 
 class Player:
@@ -95,7 +95,7 @@ class Player:
         if self._left:
             at, entry = self._left[0]
             # at one instant the scenario's steps come before requests, at the start too
-            if at > world.now or (not played.requests and _due_now(world)):
+            if at > world.now or (not played.asked and _due_now(world)):
                 due = world.timeline.next_due()
                 if due is not None and due < at:
                     return await self._next(due)
@@ -147,9 +147,9 @@ class Player:
             self._hosted.world.clock.switch("manual")
             self._runtime.kick(self._hosted)
 
-    async def _send(self, entry: Traffic) -> SentRequest:
-        request = SentRequest(entry, self._hosted.world.now)
-        self.played.requests.append(request)
+    async def _send(self, entry: Traffic) -> Asked:
+        request = Asked(entry, self._hosted.world.now)
+        self.played.asked.append(request)
         task = asyncio.ensure_future(self._caller.send(request))
         # a fault may delay an answer until time passes, or for ever: then the world goes on
         finished, _ = await asyncio.wait({task}, timeout=PATIENCE)

@@ -13,7 +13,7 @@ from sendbox.playing.rows import Row, rows
 from sendbox.services.messaging.results import STATES
 
 if TYPE_CHECKING:
-    from sendbox.playing.played import Played
+    from sendbox.playing.play_result import Played
 
 #: Escape sequences by tone, and what ends them.
 _COLOURS: Final = {"good": "\x1b[32m", "bad": "\x1b[31m", "dim": "\x1b[2m", "head": "\x1b[1m", "plain": ""}
@@ -37,8 +37,8 @@ def summary(names: Iterable[str], results: Sequence[Played]) -> str:
     """A line for each of several scenarios, and how many went as expected."""
     table = []
     for name, played in zip(names, results, strict=True):
-        failed = sum(not request.ok for request in played.requests)
-        details = [_counted(played.requests, "request"), _counted(played.messages, "message")]
+        failed = sum(not request.ok for request in played.asked)
+        details = [_counted(played.asked, "request"), _counted(played.messages, "message")]
         details += [f"{failed} not as expected"] if failed else []
         if played.verdict is not None:
             details.append(f"expectations {'met' if proves(played.verdict) else 'not met'}")
@@ -64,7 +64,7 @@ class _Page:
         world = played.world
         yield self._in("head", cut(played.blueprint.name, self._width))
         traffic = "sample traffic" if played.sampled else "the scenario's traffic"
-        requests = _counted(played.requests, "request")
+        requests = _counted(played.asked, "request")
         yield f"{traffic}, {requests}, seed {world.seed_given}, from {_instant(world.start)}"
 
     def table(self, played: Played, played_rows: list[Row]) -> Iterator[str]:
@@ -103,7 +103,7 @@ class _Page:
             if len(messages) > MESSAGES:
                 yield f"and {len(messages) - MESSAGES} more messages"
             yield ""
-        for request in played.requests:
+        for request in played.asked:
             if not request.ok:
                 expected = request.traffic.expected
                 expectation = f", expected {expected}" if expected else ""

@@ -85,7 +85,7 @@ class WorldHooks:
         return goal
 
     def after_advance(self, hosted: HostedWorld, began: int) -> None:
-        """Called when a tester has moved a clock, which began at the given instant."""
+        """Called when a tester has moved a clock, which stood at the instant `began` before."""
 
     def before_close(self, hosted: HostedWorld) -> None:
         """Called before a world closes."""

@@ -45,7 +45,7 @@ class OpenWorlds(Changing):
             yield hosted
 
     def backwards(self, number: int | None = None) -> Iterator[HostedWorld]:
-        """The worlds with a lower number, newest first; those closed meanwhile may be missing. None = all of them."""
+        """The worlds with a lower number (None: all), newest first; those closed meanwhile may be missing."""
         number = self.opened + 1 if number is None else number
         while place := bisect_left(self._worlds, number, key=_number):
             hosted = self._worlds[place - 1]

@@ -15,7 +15,7 @@ from sendbox.cli.explore.runs import Runs, Shown
 from sendbox.cli.files import load
 from sendbox.cli.outcome import CANNOT, INTERRUPTED, NO, OK, Failure, one_line
 from sendbox.exploring import find_files
-from sendbox.exploring.explore import (
+from sendbox.exploring.exploration import (
     NOTHING_FOUND,
     PROGRESS_INTERVAL,
     PROOF_RUNS,
@@ -31,7 +31,7 @@ from sendbox.exploring.explore import (
 from sendbox.exploring.families.table import USUAL
 
 if TYPE_CHECKING:
-    from sendbox.exploring.explore import FindKind
+    from sendbox.exploring.exploration import FindKind
     from sendbox.exploring.misfortune import Plan
 
 #: What plans are drawn from unless told.

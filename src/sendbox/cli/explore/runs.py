@@ -19,7 +19,7 @@ from xml.etree import ElementTree as ET
 from sendbox.app import SERVED
 from sendbox.cli.explore.children import Children
 from sendbox.cli.outcome import CANNOT, Failure
-from sendbox.exploring.explore import Run, time_limit
+from sendbox.exploring.exploration import Run, time_limit
 from sendbox.exploring.misfortune import Plan, scenarios
 from sendbox.exploring.watcher import Watcher
 from sendbox.fixture.server import SandboxServer

@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 PASSED: Final = "passed"
 FAILED: Final = "failed"
 OPEN: Final = "open"
-#: So many things that nearly counted, or counted and should not, are shown.
+#: The number of shown things that nearly counted, or counted and should not.
 NEAREST: Final = 3
-#: So many subjects that failed are named.
+#: The number of failed subjects that are named.
 NAMED: Final = 20
 
-#: What a thing belongs to: a value for each name.
+#: The subject of a thing: a value for each name.
 Key = tuple[Any, ...]
 
 
@@ -39,18 +39,18 @@ class Miss(NamedTuple):
     why: str
     surplus: list[Occurrence]
     due: int | None
-    #: to what the things had to belong
+    #: the subjects to which the things had to belong
     keys: list[Key]
-    #: what is wrong with the surplus
+    #: the problem of the surplus, in words
     wrong: str
     #: the thing before is of the same kind
     alike: bool = False
-    #: nothing is wrong so far: it may still come to that
+    #: True if the entry holds so far, and can still fail
     holds: bool = False
 
 
 class SubjectMiss(NamedTuple):
-    """A subject that an expectation is missed for, and the first thing of it that counted."""
+    """A subject for which an expectation does not hold, and its first thing that counted."""
 
     key: Key
     first: Occurrence | None
@@ -58,7 +58,7 @@ class SubjectMiss(NamedTuple):
 
 
 class Explainer:
-    """Puts into words what one expectation is missed by."""
+    """The texts that explain why one expectation does not hold."""
 
     def __init__(self, world: World, subjects: Mapping[str, Subject], expectation: Expectation) -> None:
         self._world = world

@@ -12,7 +12,7 @@ from sendbox.engine.texts import Text
 from sendbox.services import limits
 from sendbox.services.advice import OUTBOX_NOT_FETCHED, advise, on_answer
 from sendbox.services.assume import Assume
-from sendbox.services.messaging.accept import accept
+from sendbox.services.messaging.acceptance import accept
 from sendbox.services.messaging.bulk import Bulks
 from sendbox.services.messaging.channels import FAMILY, USUAL
 from sendbox.services.messaging.content.text import fill

@@ -14,7 +14,7 @@ from sendbox.engine.journal import CODE
 from sendbox.engine.keeping.kept import Firsts, Groups, Kept, Source
 from sendbox.services import limits
 from sendbox.services.advice import NO_TARGET, advise
-from sendbox.services.messaging.accept import outlet_for
+from sendbox.services.messaging.acceptance import outlet_for
 from sendbox.services.messaging.channels import CONVERSING, FAMILY, LEGAL
 from sendbox.services.messaging.content.text import Prepared, fill, id_query
 from sendbox.services.messaging.records import Attempt, Inbound, Link, Message

@@ -149,7 +149,7 @@ class Verify(Part):
             OPERATION,
             phone,
             TEXT.format(code),
-            # taken as given: §4.5 wants the country code in it (A14 would read a national number into some)
+            # not normalized: §4.5 requires the country code (A14 would accept a national number)
             valid=normalize(phone, "") == phone,
             sender=SENDER,
             payload=compact(orjson.dumps(payload)),

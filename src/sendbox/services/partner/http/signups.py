@@ -127,6 +127,6 @@ def format_number(number: str) -> str:
     code = number[:3] if place is None else place.code
     rest = number[len(code) :]
     groups = [rest[at : at + 3] for at in range(0, len(rest), 3)]
-    if len(groups) > 1 and len(groups[-1]) == 1:  # no digit stands alone
+    if len(groups) > 1 and len(groups[-1]) == 1:  # no group has only one digit
         groups[-2:] = [groups[-2] + groups[-1]]
     return " ".join([f"+{code}", *groups])

@@ -17,7 +17,7 @@ from sendbox.services.http.forms import FORM, Unreadable, media_type, read_form,
 from sendbox.services.http.names import choose_name, refused_fields
 from sendbox.services.http.requests import canonical
 from sendbox.services.http.routing import make_route
-from sendbox.services.messaging.accept import number_finding
+from sendbox.services.messaging.acceptance import number_finding
 from sendbox.services.messaging.http.accepting import accept, unpaid
 from sendbox.services.messaging.http.sending.errors import deny, error, guarded, line, show
 from sendbox.services.messaging.http.sending.parameters import message_of, read_message

@@ -103,7 +103,7 @@ def time_limit(took: float) -> float:
 
 
 def deadline(milliseconds: int | None) -> Callable[[], bool]:
-    """A function that is true once so much real time has passed from now on; None: never."""
+    """A function that is true once `milliseconds` of real time have passed from now on; None: never."""
     if milliseconds is None:
         return lambda: False
     end = wall.monotonic_ns() + milliseconds * 1_000_000

@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from sendbox.services.messaging.records import Message
 
 
-class SentRequest(msgspec.Struct):
+class Asked(msgspec.Struct):
     """One request of the traffic, and its result.
 
     `status` None = no answer came, and `error` says why. `number` is that of its entry in the journal, None if it
-    has none. `at` is the instant at which it was sent. `invalid_json` = the content type of the answer is JSON, but its
+    has none. `at` is the instant at which it was sent. `garbled` = the content type of the answer is JSON, but its
     body is not.
     """
 
@@ -34,7 +34,7 @@ class SentRequest(msgspec.Struct):
     number: int | None = None
     #: False where a reference has no target
     sent: bool = True
-    invalid_json: bool = False
+    garbled: bool = False
     #: how many entries the journal had before; those up to `number` are effects of the request
     before: int | None = None
 
@@ -64,7 +64,7 @@ class Played(msgspec.Struct):
     world: World
     sampled: bool
     served: Served
-    requests: list[SentRequest] = msgspec.field(default_factory=list)
+    asked: list[Asked] = msgspec.field(default_factory=list)
     entries: list[dict[str, Any]] = msgspec.field(default_factory=list)
     canonical: list[dict[str, Any]] = msgspec.field(default_factory=list)
     verdict: dict[str, Any] | None = None
@@ -87,4 +87,4 @@ class Played(msgspec.Struct):
     @property
     def passed(self) -> bool:
         """True if every request had the result that its entry expects, and the scenario's expectations were met."""
-        return all(request.ok for request in self.requests) and (self.verdict is None or proves(self.verdict))
+        return all(request.ok for request in self.asked) and (self.verdict is None or proves(self.verdict))
