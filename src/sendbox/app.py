@@ -10,7 +10,7 @@ from sendbox.control.exchanges import deliveries, requests
 from sendbox.control.export import export
 from sendbox.control.export.rows import OWN
 from sendbox.control.operation import Served, operations_of
-from sendbox.control.replicas import alternatives, comparison
+from sendbox.control.replicas import compare, leaning
 from sendbox.control.reports import report
 from sendbox.engine.kinds import own
 from sendbox.engine.kinds.rows import KindTable, ObservationRows
@@ -43,8 +43,8 @@ SERVED: Final = Served(
     operations=operations_of(
         verify,
         coverage,
-        alternatives,
-        comparison,
+        leaning,
+        compare,
         records,
         report,
         requests,

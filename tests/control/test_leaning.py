@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from sendbox.control.operation import Call
-from sendbox.control.replicas.alternatives import (
+from sendbox.control.replicas.leaning import (
     Observation,
     alternatives,
     find_first_difference,

@@ -21,7 +21,7 @@ from sendbox.contract.validators import Contract
 from sendbox.control.export.record import Comparison, Recorded, Unreadable, compare
 from sendbox.control.export.record import read as read_record
 from sendbox.control.replaying import Diverged, Replay
-from sendbox.control.replicas.alternatives import lines as told
+from sendbox.control.replicas.leaning import lines as told
 from sendbox.engine import ENGINE
 from sendbox.engine.answer import plain
 from sendbox.engine.commands.command import Open

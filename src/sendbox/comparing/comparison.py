@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sendbox.comparing.differences import STATUS, Answered, Difference, compare
 from sendbox.comparing.running import Made, Run
-from sendbox.control.replicas.alternatives import Alternative, alternatives, with_setting
+from sendbox.control.replicas.leaning import Alternative, alternatives, with_setting
 from sendbox.scenario.model import ScenarioError
 from sendbox.services.assumptions import registry
 
