@@ -120,8 +120,8 @@ PARTS: Final = (
 OBSERVERS: Final = (
     "engine.coverage",
     "engine.digest",
-    "engine.expect.explaining",
-    "engine.expect.judging",
+    "engine.expect.explainer",
+    "engine.expect.judge",
     "engine.expect.own",
     "engine.expect.row",
     "engine.expect.subjects",

@@ -13,7 +13,7 @@ from starlette.routing import Match, NoMatchFound
 from sendbox.app import SERVED
 from sendbox.runtime import slot
 from sendbox.runtime.ending import CLOSED
-from sendbox.runtime.slot import Gone
+from sendbox.runtime.slot import CloseReason
 from sendbox.runtime.worlds import Runtime
 from sendbox.server.origin import origin_of
 from sendbox.services.account.account import Account
@@ -205,7 +205,7 @@ async def test_the_end_of_a_world_says_how_often_each_advice_was_given(end: str)
         if end == "stopped":
             await box.runtime.aclose()
         for hosted in list(box.runtime.worlds.values()):
-            box.runtime.end(hosted, CLOSED if end == "closed" else Gone("it ended", denied=False))
+            box.runtime.end_world(hosted, CLOSED if end == "closed" else CloseReason("it ended", denied=False))
         assert box.log == [
             (KEY, "advice in all: 5 × unknown-field on sendMessage at $.bdy"),
             ("test-2", "advice in all: 5 × sender-not-registered on sendMessage at $.sender"),

@@ -12,7 +12,7 @@ import pytest
 from sendbox.app import SERVED
 from sendbox.assembly import make_app
 from sendbox.contract.validators import Contract
-from sendbox.control.export.rows import Done, Exported
+from sendbox.control.export.rows import ActStep, Exported
 from sendbox.control.operation import Call, operation
 from sendbox.services.http.exchange import Answer, Link
 from sendbox.settings import Settings
@@ -25,7 +25,7 @@ pytestmark = pytest.mark.asyncio
 @operation("POST", "/worlds/{id}/bell", act=True)
 async def ring(call: Call, times: int | str | None = None) -> Any:
     """Rings the bell."""
-    return {"rang": times, "world": call.here.world.id}
+    return {"rang": times, "world": call.hosted.world.id}
 
 
 async def open_bells(world: Any, most: int) -> Sequence[str]:
@@ -33,7 +33,7 @@ async def open_bells(world: Any, most: int) -> Sequence[str]:
     return [f"{world.id} rings"][:most]
 
 
-def written(_world: Any, step: Done) -> dict[str, Any]:
+def written(_world: Any, step: ActStep) -> dict[str, Any]:
     return {"bell": step.detail["times"]}
 
 

@@ -6,14 +6,14 @@ from typing import Final
 
 from sendbox import data
 from sendbox.control import checkpoints, coverage, pending, records, refused, scenarios, time, worlds
-from sendbox.control.beside import compare, leaning
 from sendbox.control.exchanges import deliveries, requests
 from sendbox.control.export import export
 from sendbox.control.export.rows import OWN
 from sendbox.control.operation import Served, operations_of
+from sendbox.control.replicas import compare, leaning
 from sendbox.control.reports import report
 from sendbox.engine.kinds import own
-from sendbox.engine.kinds.rows import Kinds, Observed
+from sendbox.engine.kinds.rows import KindTable, ObservationRows
 from sendbox.interfaces import INTERFACES, LINKS, PARTS, ROUTES, UPLOADS
 from sendbox.language import LANGUAGE, SUBJECTS
 from sendbox.page.answers import document
@@ -67,13 +67,13 @@ SERVED: Final = Served(
     interfaces=INTERFACES,
     uploads=UPLOADS,
     links=LINKS,
-    kinds=Kinds(
+    kinds=KindTable(
         own.OBSERVED,
         messaging_kinds.OBSERVED,
         verify_kinds.OBSERVED,
         partner_kinds.OBSERVED,
         account_kinds.OBSERVED,
-        Observed(called=count_call),
+        ObservationRows(request_counter=count_call),
     ),
     subjects=SUBJECTS,
     dimensions=DIMENSIONS,

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from sendbox.control.operation import Control, Served
     from sendbox.engine.blueprint import Blueprint
     from sendbox.engine.coverage import Catalog
-    from sendbox.runtime.host import Line
+    from sendbox.runtime.interface import LogLine
     from sendbox.settings import Settings
 
 #: Any mix of events in one delivery, and the one that is sent alone (A24).
@@ -53,7 +53,7 @@ def make_app(
     contract: Contract,
     served: Served | None = None,
     *,
-    tells: Callable[[Line], None] = lambda line: None,
+    tells: Callable[[LogLine], None] = lambda line: None,
     dropped: Callable[[], int] = lambda: 0,
     reading: Callable[[], int] = monotonic_ns,
     resident: Callable[[], int] = resident,
@@ -127,8 +127,8 @@ def _check_batch(contract: Contract, batch: Any) -> list[str]:
 
 
 def _control_of(app: Application, served: Served) -> Control:
-    from sendbox.control.beside.past import read
     from sendbox.control.operation import Control
+    from sendbox.control.replicas.past import read
 
     return Control(app, served, read)
 

@@ -10,7 +10,7 @@ from click.testing import CliRunner, Result
 
 from sendbox.cli import main as cli
 from sendbox.cli.serve import Options, Served, serving
-from sendbox.runtime.host import Line
+from sendbox.runtime.interface import LogLine
 from sendbox.settings import Settings
 
 
@@ -27,6 +27,6 @@ def options(**given: Any) -> Options:
 
 
 @asynccontextmanager
-async def sandbox(log: Callable[[Line], None] = lambda line: None, **given: Any) -> AsyncIterator[Served]:
+async def sandbox(log: Callable[[LogLine], None] = lambda line: None, **given: Any) -> AsyncIterator[Served]:
     async with serving(options(**given), log) as served:
         yield served

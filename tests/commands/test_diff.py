@@ -12,7 +12,7 @@ from click.testing import CliRunner, Result
 from sendbox.cli import main as cli
 from sendbox.cli.diff import as_text, read
 from sendbox.cli.outcome import CANNOT, NO, OK, USAGE, Failure
-from sendbox.control.beside.journals import Journal, compare
+from sendbox.control.replicas.journals import Journal, compare
 from sendbox.playing import play
 from sendbox.playing.objects import objects
 from tests.commands.sandbox import sandbox

@@ -9,8 +9,7 @@ import pytest
 
 from sendbox.cli.explore import command
 from sendbox.cli.outcome import CANNOT, NO, OK, USAGE
-from sendbox.exploring import explore as exploration
-from sendbox.exploring import found
+from sendbox.exploring import exploration, find_files
 from sendbox.exploring.families.table import USUAL, WHY_NOT
 from sendbox.exploring.search import FEWEST, RUNS
 from sendbox.scenario.write import dump
@@ -42,7 +41,7 @@ def test_a_find_is_told_and_kept(tmp_path: Path) -> None:
     assert told[-3:-1] == [f"scenario: {shown}", f"again: sendbox explore --found; shown: sendbox play {shown}"]
     assert told[-1].endswith(" tried")
     assert told[-1].startswith("all 2 single misfortunes")
-    (find,) = found.read(file.parent)
+    (find,) = find_files.read(file.parent)
     assert (find.test, list(find.command)) == (shlex.join(line), line)
     assert sendbox("check", "--strict", str(shown)).exit_code == OK
     assert sendbox("play", str(shown)).exit_code == OK
@@ -177,10 +176,12 @@ def test_a_command_that_opens_no_world() -> None:
 def test_finds_are_run_again(tmp_path: Path) -> None:
     """With the command that found them, or with another one."""
     explore(client(ONCE), *FAILED)
-    (find,) = found.read(tmp_path / found.FOLDER)
-    (file,) = (tmp_path / found.FOLDER).iterdir()
+    (find,) = find_files.read(tmp_path / find_files.FOLDER)
+    (file,) = (tmp_path / find_files.FOLDER).iterdir()
     about = f"{find.file.stem} ({find.test}; {file.relative_to(tmp_path)})"
-    (tmp_path / found.FOLDER / "of-pytest.yaml").write_text(dump({"sendbox": 1, "found": {"test": "tests/a.py::b"}}))
+    (tmp_path / find_files.FOLDER / "of-pytest.yaml").write_text(
+        dump({"sendbox": 1, "found": {"test": "tests/a.py::b"}})
+    )
     result = sendbox("explore", "--found")
     assert (result.exit_code, result.stderr) == (NO, "")
     assert result.stdout.splitlines() == [
@@ -200,8 +201,8 @@ def test_finds_are_run_again(tmp_path: Path) -> None:
 def test_a_find_may_take_too_long(monkeypatch: pytest.MonkeyPatch) -> None:
     """Which says nothing."""
     explore(client(ONCE), *FAILED)
-    monkeypatch.setattr(exploration, "LEAST", 0.5)
-    monkeypatch.setattr(exploration, "TIMES", 1)
+    monkeypatch.setattr(exploration, "MIN_SECONDS", 0.5)
+    monkeypatch.setattr(exploration, "TIME_FACTOR", 1)
     client("if send() != 200: signal.pause()")
     result = sendbox("explore", "--found")
     assert result.exit_code == OK
@@ -212,9 +213,9 @@ def test_where_nothing_was_found(tmp_path: Path) -> None:
     """There is nothing to run; and what is not a find is told."""
     client("")
     result = sendbox("explore", "--found")
-    assert (result.exit_code, result.stdout) == (OK, f"{found.FOLDER} has no find of sendbox explore\n")
-    (tmp_path / found.FOLDER).mkdir(parents=True)
-    (tmp_path / found.FOLDER / "a.yaml").write_text("sendbox: 1\n")
+    assert (result.exit_code, result.stdout) == (OK, f"{find_files.FOLDER} has no find of sendbox explore\n")
+    (tmp_path / find_files.FOLDER).mkdir(parents=True)
+    (tmp_path / find_files.FOLDER / "a.yaml").write_text("sendbox: 1\n")
     result = sendbox("explore", "--found")
     assert result.exit_code == CANNOT
     assert "a.yaml is not a find" in said(result)
@@ -223,9 +224,9 @@ def test_where_nothing_was_found(tmp_path: Path) -> None:
 def test_a_find_that_does_not_fit(tmp_path: Path) -> None:
     """A find that was changed for the worse is told with its place."""
     line = client("send()")
-    (tmp_path / found.FOLDER).mkdir(parents=True)
+    (tmp_path / find_files.FOLDER).mkdir(parents=True)
     broken = {"sendbox": 1, "found": {"test": "a", "command": line}, "webhooks": [{"fault": "none such"}]}
-    (tmp_path / found.FOLDER / "a.yaml").write_text(dump(broken))
+    (tmp_path / find_files.FOLDER / "a.yaml").write_text(dump(broken))
     result = sendbox("explore", "--found")
     assert result.exit_code == CANNOT
     assert 'a.yaml:10:10: "none such" is not a fault' in said(result)

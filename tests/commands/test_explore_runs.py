@@ -15,8 +15,7 @@ import pytest
 from sendbox.cli.explore import command
 from sendbox.cli.explore.runs import judged
 from sendbox.cli.outcome import CANNOT, INTERRUPTED, NO, OK
-from sendbox.exploring import explore as exploration
-from sendbox.exploring import found
+from sendbox.exploring import exploration, find_files
 from tests.commands.clients import CALLS, FAILED, ONCE, client, explore, said
 from tests.commands.test_program import PROGRAM
 
@@ -45,7 +44,7 @@ def test_a_report_judges_and_names_the_test(tmp_path: Path) -> None:
     assert result.exit_code == NO
     assert result.stdout.startswith("breaks: shop::sends\n")
     assert "  (shop::sends failed)\n" in result.stdout
-    (find,) = found.read(tmp_path / found.FOLDER)
+    (find,) = find_files.read(tmp_path / find_files.FOLDER)
     assert (find.test, find.command[-1]) == ("shop::sends", "report.xml")
     files = (tmp_path / "files").read_text().splitlines()
     assert len(set(files)) == len(files) > 3
@@ -108,7 +107,7 @@ def test_which_test_a_report_names(tmp_path: Path) -> None:
 @pytest.mark.deep  # it waits for the limit of a run
 def test_a_run_that_takes_too_long_says_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     """It is ended; and with each run, however it ends, all that it started."""
-    monkeypatch.setattr(exploration, "LEAST", 6)  # far more than a run takes on a busy machine
+    monkeypatch.setattr(exploration, "MIN_SECONDS", 6)  # far more than a run takes on a busy machine
     with socket.create_server(("127.0.0.1", 0)) as server:
         server.settimeout(60)
         started = (
@@ -197,7 +196,7 @@ def test_progress_is_one_line_of_a_terminal(tmp_path: Path) -> None:
 
     lines: list[str] = []
     terminal = Terminal()
-    asked = command.Asked(tuple(client(ONCE)), families=("calls",), jobs=1, keep=kept)
+    asked = command.ExploreOptions(tuple(client(ONCE)), families=("calls",), jobs=1, keep=kept)
     assert command.run(asked, lines.append, terminal) == NO
     shown = [line.rstrip() for line in terminal.getvalue().split("\r")]
     assert shown[:3] == ["", "sendbox: without misfortune", "sendbox: 0 runs"]
@@ -205,8 +204,8 @@ def test_progress_is_one_line_of_a_terminal(tmp_path: Path) -> None:
     assert shown[-3].endswith(" runs, the search has 30; found: 1 misfortune(s), made small")
     assert shown[-2:] == ["", ""]
     terminal = Terminal()
-    again = command.Asked((), jobs=1)
-    assert command.again(again, lines.append, terminal) == NO
+    again = command.ExploreOptions((), jobs=1)
+    assert command.rerun_finds(again, lines.append, terminal) == NO
     shown = [line.rstrip() for line in terminal.getvalue().split("\r")]
     assert [line.rpartition(": ")[2] for line in shown] == ["", "without misfortune", "find 1 of 1", "", ""]
 
@@ -277,4 +276,4 @@ def test_an_interrupt_keeps_what_was_found(tmp_path: Path) -> None:
     assert lines[1] == f"breaks: {shlex.join(line)}"
     assert lines[-1].startswith("interrupted after ")
     assert lines[-1].endswith(" of 13 single misfortunes tried")
-    assert len(found.read(tmp_path / found.FOLDER)) == 1
+    assert len(find_files.read(tmp_path / find_files.FOLDER)) == 1

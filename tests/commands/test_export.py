@@ -11,7 +11,7 @@ import pytest
 
 from sendbox.cli import address
 from sendbox.cli.export import export, report
-from sendbox.cli.main import write
+from sendbox.cli.main import write_output
 from sendbox.cli.outcome import CANNOT, Failure
 from tests.commands.sandbox import sandbox, sendbox
 
@@ -19,7 +19,7 @@ KEY = "test-export"
 
 
 async def fetch(origin: str, world: str, output: Path | None, form: str = "pytest") -> str:
-    write(text := await asyncio.to_thread(export, world, origin, form), output, new=True)
+    write_output(text := await asyncio.to_thread(export, world, origin, form), output, new=True)
     return text
 
 

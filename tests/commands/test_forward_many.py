@@ -68,9 +68,9 @@ async def test_many_worlds_are_found_page_by_page(monkeypatch: pytest.MonkeyPatc
             await client.post("/_sandbox/worlds", json={"id": name})
         async with forwarding("http://127.0.0.1:1/", served.origin, "*") as lines:
             await lines.said(f"{names[-1]} are carried")
-            while not served.runtime.order.streams:
+            while not served.runtime.open_worlds.streams:
                 await asyncio.sleep(0)
-            served.runtime.order.streams[0].set_result(None)
+            served.runtime.open_worlds.streams[0].set_result(None)
             await client.post("/_sandbox/worlds", json={"id": "test-late"})
             await lines.said("test-late are carried")
 

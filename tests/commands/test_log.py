@@ -11,7 +11,7 @@ from typing import get_args
 import pytest
 
 from sendbox.cli.log import Handler, Log
-from sendbox.runtime.host import Level, Line
+from sendbox.runtime.interface import Level, LogLine
 
 #: Real seconds: a test that waits so long has failed.
 LONG = 60.0
@@ -44,10 +44,10 @@ def test_lines_that_cannot_be_written_are_dropped_and_counted() -> None:
     """While its reader leaves the pipe alone `line` returns at once; then what was dropped is told, with its number."""
     pipe = Pipe()
     log = Log(pipe.write, waiting=2, now=noon)
-    log.line(Line("first"))
+    log.line(LogLine("first"))
     assert pipe.waits.wait(LONG)
     for number in range(5):
-        log.line(Line(f"line {number}"))
+        log.line(LogLine(f"line {number}"))
     assert log.dropped == 3
     pipe.has_room.set()
     assert pipe.written.get(timeout=LONG) == f"{INFO}first\n"
@@ -63,9 +63,9 @@ def test_the_end_does_not_wait_for_a_full_pipe() -> None:
     """A log that nobody reads is closed all the same, with lines waiting or without a place for more."""
     pipe = Pipe()
     log = Log(pipe.write, waiting=2, now=noon)
-    log.line(Line("first"))
+    log.line(LogLine("first"))
     assert pipe.waits.wait(LONG)
-    log.line(Line("second"))
+    log.line(LogLine("second"))
     log.close(0.01)
     log.close(0.01)
     log.close(0.01)
@@ -80,7 +80,7 @@ def test_a_log_that_is_gone_is_counted(error: Exception) -> None:
         raise error
 
     log = Log(write, now=noon)
-    log.line(Line("a"))
+    log.line(LogLine("a"))
     log.close(LONG)
     assert log.dropped == 1
 
@@ -89,7 +89,7 @@ def test_a_line_is_one_line() -> None:
     """What a client puts into a line neither ends it nor moves a cursor."""
     written: list[str] = []
     log = Log(written.append, now=noon)
-    log.line(Line("a\nb\x1b[2J"))
+    log.line(LogLine("a\nb\x1b[2J"))
     log.close(LONG)
     assert written == [f"{INFO}a\\nb\\x1b[2J\n"]
 
@@ -115,24 +115,24 @@ def test_what_libraries_log_goes_the_same_way() -> None:
     ("line", "text", "value"),
     [
         (
-            Line("denied", "prod…", "warning", more={"path": "/v2/message"}),
+            LogLine("denied", "prod…", "warning", more={"path": "/v2/message"}),
             "2026-03-01T12:00:00.000Z warning prod… - denied\n",
             {"level": "warning", "world": "prod…", "operation": None, "message": "denied", "path": "/v2/message"},
         ),
         (
-            Line("refused\nit", "test-a", operation="sendMessage"),
+            LogLine("refused\nit", "test-a", operation="sendMessage"),
             "2026-03-01T12:00:00.000Z info test-a sendMessage refused\\nit\n",
             {"level": "info", "world": "test-a", "operation": "sendMessage", "message": "refused\nit"},
         ),
         (
-            Line("half \ud800"),
+            LogLine("half \ud800"),
             f"{INFO}half \\ud800\n",
             {"level": "info", "world": None, "operation": None, "message": "half \ud800"},
         ),
     ],
     ids=["warning", "info", "server"],
 )
-def test_formats(line: Line, text: str, value: dict[str, object]) -> None:
+def test_formats(line: LogLine, text: str, value: dict[str, object]) -> None:
     """Text has time, level, world, operation and message in a row; JSON has them by name, and what else is known."""
     written: list[str] = []
     for form in ("text", "json"):
@@ -149,7 +149,7 @@ def test_a_quiet_log_has_warnings_and_errors() -> None:
     written: list[str] = []
     log = Log(written.append, quiet=True, now=noon)
     for level in get_args(Level):
-        log.line(Line(level, level=level))
+        log.line(LogLine(level, level=level))
     log.close(LONG)
     assert written == [f"{WARNING}warning\n", f"{ERROR}error\n"]
     assert log.dropped == 0

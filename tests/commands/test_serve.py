@@ -24,7 +24,7 @@ from sendbox.cli.log import Log
 from sendbox.cli.outcome import CANNOT, Failure
 from sendbox.cli.serve import Options, run, scenario, serve, to_stderr
 from sendbox.runtime.collector import THRESHOLDS
-from sendbox.runtime.host import Line
+from sendbox.runtime.interface import LogLine
 from sendbox.server.tls import self_signed
 from sendbox.services.assume import Assume
 from sendbox.settings import Settings
@@ -41,7 +41,7 @@ async def send(origin: str, verify: ssl.SSLContext | bool = True, **more: Any) -
 @pytest.mark.asyncio
 async def test_a_message_is_accepted_and_a_remark_is_logged() -> None:
     """What serves is the whole sandbox, and each remark is one line of the log."""
-    lines: list[Line] = []
+    lines: list[LogLine] = []
     async with sandbox(lines.append) as served:
         assert served.origin == f"http://127.0.0.1:{served.port}"
         assert (await send(served.origin, unknown_field=1)).status_code == 200
@@ -346,14 +346,14 @@ def test_the_log_is_one_line_and_never_fails(
 ) -> None:
     """A line of the log is one line; a log that nobody reads any more stops nothing."""
     log = Log(to_stderr, now=lambda: 0)
-    log.line(Line("a\nb"))
+    log.line(LogLine("a\nb"))
     log.close(20.0)
     assert capsys.readouterr().err == "1970-01-01T00:00:00.000Z info - - a\\nb\n"
     closed = io.StringIO()
     closed.close()
     monkeypatch.setattr(sys, "stderr", closed)
     log = Log(to_stderr, now=lambda: 0)
-    log.line(Line("gone"))
+    log.line(LogLine("gone"))
     log.close(20.0)
     assert log.dropped == 1
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sendbox.cli.values import size_of
+from sendbox.cli.values import parse_size
 
 
 @pytest.mark.parametrize(
@@ -13,11 +13,11 @@ from sendbox.cli.values import size_of
 )
 def test_a_size_of_memory(text: str, size: int) -> None:
     """A number and a unit of a thousand, or of 1,024."""
-    assert size_of(text) == size
+    assert parse_size(text) == size
 
 
 @pytest.mark.parametrize("text", ["", "0", "0.4", "-1", "1TB", "much", "1e9", "\uff19", "99999999999GiB"])
 def test_what_is_no_size_of_memory(text: str) -> None:
     """The value, and what would be legal."""
     with pytest.raises(ValueError, match=r"is not a size of memory; legal: .*512MB or 1GiB"):
-        size_of(text)
+        parse_size(text)

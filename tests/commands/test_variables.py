@@ -12,7 +12,7 @@ from sendbox.cli import main as cli
 from sendbox.cli.address import OF_TESTS, unknown
 from sendbox.cli.outcome import CANNOT, USAGE, Failure
 from sendbox.cli.serve import serving
-from sendbox.runtime.host import Line
+from sendbox.runtime.interface import LogLine
 from tests.commands.sandbox import options
 
 #: What Kubernetes and Docker's links set for services called sendbox, sendbox-api and sendbox-2.
@@ -59,12 +59,12 @@ def test_what_sets_nothing_is_told(name: str) -> None:
 @pytest.mark.asyncio
 async def test_what_is_near_no_setting_is_ignored_with_a_warning() -> None:
     """Such as SENDBOX_IMAGE, which GitLab hands to the service; not what the scenario uses."""
-    lines: list[Line] = []
+    lines: list[LogLine] = []
     given = options()
     given.unknown = {"SENDBOX_IMAGE": None}
     async with serving(given, lines.append):
         pass
-    assert lines == [Line("SENDBOX_IMAGE is not a setting of Sendbox, and is ignored", level="warning")]
+    assert lines == [LogLine("SENDBOX_IMAGE is not a setting of Sendbox, and is ignored", level="warning")]
 
 
 @pytest.mark.asyncio

@@ -15,7 +15,7 @@ from sendbox.assembly import make_app
 from sendbox.cli.outcome import USAGE, Failure
 from sendbox.cli.serve import Options, scenario, serving
 from sendbox.cli.watch import EVERY, Watcher, differences
-from sendbox.runtime.host import Line
+from sendbox.runtime.interface import LogLine
 from sendbox.scenario.read import noting
 from sendbox.settings import Settings
 from tests.box import CONTRACT
@@ -65,7 +65,7 @@ class Watched:
         )
         self.watcher.start()
 
-    def say(self, line: Line) -> None:
+    def say(self, line: LogLine) -> None:
         self.lines.append(line.message)
 
     def write(self, file: Path, text: str) -> None:
@@ -183,7 +183,7 @@ async def test_serve_watches(tmp_path: Path) -> None:
     lines: list[str] = []
     told = asyncio.Event()
 
-    def log(line: Line) -> None:
+    def log(line: LogLine) -> None:
         lines.append(line.message)
         told.set()
 

@@ -6,9 +6,9 @@ import pytest
 
 from sendbox.app import SERVED
 from sendbox.comparing.running import find
-from sendbox.services.http.exchange import Paths
+from sendbox.services.http.exchange import RouteTable
 
-PATHS = Paths(SERVED.routes)
+PATHS = RouteTable(SERVED.routes)
 
 
 @pytest.mark.parametrize(

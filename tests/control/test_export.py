@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from sendbox.app import SERVED
-from sendbox.control.export.rows import Done, NoEntry
+from sendbox.control.export.rows import ActStep, NoEntry
 from sendbox.control.export.scenario import entry_of
 from sendbox.engine import ENGINE
 from sendbox.engine.durations import instant, iso
@@ -207,7 +207,7 @@ async def test_an_act_whose_outcome_is_forgotten() -> None:
         for _ in range(number):
             world.journal.add(0, CODE["sent"], None)
         world.journal.forget(number, "--max-journal=1")
-        step = Done(world.journal.add(world.now, CODE["control"], what), world.now, "phone_reply", what)
+        step = ActStep(world.journal.add(world.now, CODE["control"], what), world.now, "phone_reply", what)
         with pytest.raises(NoEntry, match="the journal forgot what it did"):
             entry_of(world, step, SERVED.exported)
 
@@ -274,7 +274,7 @@ async def test_what_is_gone_cannot_be_named(what: str, detail: dict[str, Any], w
         await box.open()
         world = box.runtime.worlds[KEY].world
         with pytest.raises(NoEntry, match=why):
-            entry_of(world, Done(0, world.now, what, detail), SERVED.exported)
+            entry_of(world, ActStep(0, world.now, what, detail), SERVED.exported)
 
 
 async def test_a_template_goes_by_its_id_too() -> None:
@@ -351,7 +351,7 @@ async def test_what_a_phone_writes_that_has_a_code_only() -> None:
         detail = {"number": "420777000101", "body": "Hello", "to": "420900000001"}
         await box.post(f"{WORLD}/phones/420777000101/write", {"body": "Hello", "to": "420900000001"})
         world = box.runtime.worlds[KEY].world
-        step = Done(len(world.journal) - 1, world.now, "phone_write", detail)
+        step = ActStep(len(world.journal) - 1, world.now, "phone_write", detail)
         said = {"channel": "sms", "from": "420777000101", "body": "Hello", "to": "420900000001"}
         assert entry_of(world, step, SERVED.exported) == {"inbound": said}
 
@@ -362,7 +362,7 @@ async def test_a_template_goes_by_its_name() -> None:
     async with boxed({"sendbox": 1, "account": {"templates": [template]}}) as box:
         await box.open()
         world = box.runtime.worlds[KEY].world
-        step = Done(0, world.now, "move_template", {"template": "a", "status": "PAUSED"})
+        step = ActStep(0, world.now, "move_template", {"template": "a", "status": "PAUSED"})
         change = {"name": "a", "language": "en", "status": "PAUSED"}
         assert entry_of(world, step, SERVED.exported) == {"template": change}
 

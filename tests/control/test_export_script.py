@@ -5,8 +5,8 @@ from __future__ import annotations
 import orjson
 import pytest
 
-from sendbox.control.export.rows import Done
-from sendbox.control.export.script import Called, Moved, script, whole
+from sendbox.control.export.rows import ActStep
+from sendbox.control.export.script import CallStep, MoveStep, build_script, is_complete
 from sendbox.engine.commands.command import Act, Tune
 from sendbox.engine.commands.record import Cut, RequestRecord
 from sendbox.engine.journal import Capped
@@ -43,7 +43,7 @@ def did(world: World, what: str, **detail: object) -> None:
 
 
 def shape(world: World) -> list[tuple[str, int]]:
-    return [(type(step).__name__, step.at - START) for step in script(world).steps]
+    return [(type(step).__name__, step.at - START) for step in build_script(world).steps]
 
 
 def test_calls_acts_and_moves_in_order() -> None:
@@ -58,13 +58,13 @@ def test_calls_acts_and_moves_in_order() -> None:
     did(world, "hook", received=1)
     moved(world, 10)
     assert shape(world) == [
-        ("Called", 0), ("Moved", 0), ("Called", 0), ("Moved", 1500), ("Done", 1500), ("Moved", 1510)
+        ("CallStep", 0), ("MoveStep", 0), ("CallStep", 0), ("MoveStep", 1500), ("ActStep", 1500), ("MoveStep", 1510)
     ]  # fmt: skip
-    made = script(world)
+    made = build_script(world)
     assert made.left_out == []
-    assert whole(made)
+    assert is_complete(made)
     act = Act("phone_offline", {"number": "1"})
-    assert made.steps[4] == Done(2, START + 1500, "phone_offline", {"number": "1"}, act)
+    assert made.steps[4] == ActStep(2, START + 1500, "phone_offline", {"number": "1"}, act)
 
 
 def test_a_clock_that_ran_by_itself() -> None:
@@ -76,8 +76,10 @@ def test_a_clock_that_ran_by_itself() -> None:
     world.record.moved(world.now, world.ticks, first, by_hand=False)
     called(world)
     advance(world, 300)
-    assert shape(world) == [("Moved", 700), ("Called", 700), ("Moved", 1000)]
-    assert script(world).left_out == ["the clock ran on its own for a time; here it is moved from instant to instant"]
+    assert shape(world) == [("MoveStep", 700), ("CallStep", 700), ("MoveStep", 1000)]
+    assert build_script(world).left_out == [
+        "the clock ran on its own for a time; here it is moved from instant to instant"
+    ]
 
 
 def test_a_call_while_the_world_advanced() -> None:
@@ -90,8 +92,14 @@ def test_a_call_while_the_world_advanced() -> None:
     world.advise(Advice("some", "something else happens at this instant", "$", "§1"))
     advance(world, 100)
     world.record.moved(world.now, world.ticks, first, by_hand=True)
-    assert shape(world) == [("Moved", 200), ("Called", 200), ("Moved", 200), ("Called", 200), ("Moved", 300)]
-    assert script(world).left_out == [
+    assert shape(world) == [
+        ("MoveStep", 200),
+        ("CallStep", 200),
+        ("MoveStep", 200),
+        ("CallStep", 200),
+        ("MoveStep", 300),
+    ]
+    assert build_script(world).left_out == [
         "2 calls or acts came while the world advanced; they are repeated once their instant has settled"
     ]
 
@@ -102,9 +110,9 @@ def test_a_body_that_the_journal_does_not_have() -> None:
     upload = asked("uploadBulk", b"", method="PUT", path="/upload/1", key=world.id)
     world.request(upload, upload.call._replace(body=b"{}\n"))
     world.request(RequestRecord("sendMessage", call_of(None, key=world.id), 413, b"{}"))
-    made = script(world)
-    assert [step.body for step in made.steps if isinstance(step, Called)] == [b"{}\n", b""]
-    assert whole(made)
+    made = build_script(world)
+    assert [step.body for step in made.steps if isinstance(step, CallStep)] == [b"{}\n", b""]
+    assert is_complete(made)
 
 
 def test_names_that_later_steps_quote() -> None:
@@ -116,7 +124,7 @@ def test_names_that_later_steps_quote() -> None:
     called(world, answer={"wrong": wrong}, status=400)
     world.request(asked("x", b"", method="GET", path="/s", key=world.id, answer=b"plain"))
     did(world, "act", wrong=wrong, other=other)
-    names = [step.names for step in script(world).steps if isinstance(step, Called)]
+    names = [step.names for step in build_script(world).steps if isinstance(step, CallStep)]
     assert names == [((token, ("list", "#0", "token")),), ((other, ("other",)),), (), ()]
 
 
@@ -126,15 +134,15 @@ def test_outcomes_of_tries() -> None:
     world = make_world(attempts=(rule("sent"),))
     send_one(world, callback="http://127.0.0.1:9/hook")
     moved(world, 0)
-    assert script(world).outcomes == {}
-    assert script(world).delivers
+    assert build_script(world).outcomes == {}
+    assert build_script(world).delivers
     send_one(world, callback="http://127.0.0.1:9/other")
     first = len(world.record)
     advance(world, 40_000, answer=lambda delivery: next(answers, (200, None)))
     world.record.moved(world.now, world.ticks, first, by_hand=True)
-    made = script(world)
+    made = build_script(world)
     assert sorted(map(str, made.outcomes.values())) == ["['refused', 200]", "[500, 200]"]
-    assert isinstance(made.steps[-1], Moved)
+    assert isinstance(made.steps[-1], MoveStep)
 
 
 def test_a_delivery_under_way_has_no_outcome_yet() -> None:
@@ -143,7 +151,7 @@ def test_a_delivery_under_way_has_no_outcome_yet() -> None:
     send_one(world, callback="http://127.0.0.1:9/hook")
     world.run(world.now, 100)
     world.outlets.take()
-    assert script(world).outcomes == {}
+    assert build_script(world).outcomes == {}
 
 
 def test_a_record_that_was_cut() -> None:
@@ -156,5 +164,5 @@ def test_a_record_that_was_cut() -> None:
     world.record.cut_off("--max-journal=3")
     called(world)
     with pytest.raises(Cut, match="--max-journal=3 cut it") as raised:
-        script(world)
+        build_script(world)
     assert raised.value.bound == "--max-journal=3"

@@ -7,8 +7,16 @@ from typing import Any
 
 import pytest
 
-from sendbox.control.beside.leaning import Seen, again, first_of, lines, others, seen, under
 from sendbox.control.operation import Call
+from sendbox.control.replicas.leaning import (
+    Observation,
+    alternatives,
+    find_first_difference,
+    lines,
+    observations,
+    replay_with,
+    with_setting,
+)
 from sendbox.engine.commands.command import Stamp
 from sendbox.engine.digest import finished
 from sendbox.language import LANGUAGE
@@ -36,13 +44,17 @@ async def told(box: Box, **arguments: Any) -> dict[str, str]:
 def test_other_values_are_legal_and_others() -> None:
     """The values that the rows of settings name can be read, and none is the default."""
     default = load("default")
-    values = others(Assume(), {row.assumption for row in SETTINGS.values()})
+    values = alternatives(Assume(), {row.assumption for row in SETTINGS.values()})
     assert len({other.setting for other in values}) > 15
     for other in values:
-        changed = under(LANGUAGE, default, other)
+        changed = with_setting(LANGUAGE, default, other)
         assert getattr(changed.assume, other.setting) != getattr(default.assume, other.setting), other
-        back = [again for again in others(changed.assume, {other.assumption}) if again.setting == other.setting]
-        assert any(under(LANGUAGE, changed, again).assume == default.assume for again in back), other
+        back = [
+            replay_with
+            for replay_with in alternatives(changed.assume, {other.assumption})
+            if replay_with.setting == other.setting
+        ]
+        assert any(with_setting(LANGUAGE, changed, replay_with).assume == default.assume for replay_with in back), other
 
 
 @pytest.mark.asyncio
@@ -152,16 +164,18 @@ async def test_webhooks_that_differ() -> None:
 
 def test_what_only_one_run_has() -> None:
     """A webhook more is a difference; of what a replay that ended did not reach, nothing is said."""
-    call = Seen(1, "call", 1, {"method": "GET", "path": "/x", "status": 200, "answer": {}})
-    hook = Seen(2, "webhook", 1, {"at": "2026-03-01T09:00:00.000Z", "target": "hook", "body": []})
-    more = finished(first_of([call], [hook], lambda _: False))
+    call = Observation(1, "call", 1, {"method": "GET", "path": "/x", "status": 200, "answer": {}})
+    hook = Observation(2, "webhook", 1, {"at": "2026-03-01T09:00:00.000Z", "target": "hook", "body": []})
+    more = finished(find_first_difference([call], [hook], lambda _: False))
     assert more is not None
     assert (more.entry, more.text) == (None, "a webhook to hook would have come at 2026-03-01T09:00:00.000Z")
-    missing = finished(first_of([hook, call], [call], lambda was: was.kind == "webhook"))
+    missing = finished(find_first_difference([hook, call], [call], lambda was: was.kind == "webhook"))
     assert missing is not None
     assert missing.text == "webhook 1 to hook would not have come at 2026-03-01T09:00:00.000Z"
-    assert finished(first_of([call, hook], [call], lambda _: False)) is None
-    field = finished(first_of([call], [call._replace(view={**call.view, "answer": {"a": None}})], lambda _: False))
+    assert finished(find_first_difference([call, hook], [call], lambda _: False)) is None
+    field = finished(
+        find_first_difference([call], [call._replace(view={**call.view, "answer": {"a": None}})], lambda _: False)
+    )
     assert field is not None
     assert (field.was, field.text) == (
         None, "the answer to call 1, GET /x would have had null at $.a, not nothing"
@@ -211,7 +225,9 @@ async def test_a_run_that_goes_another_way() -> None:
         world = hosted.world
         call = Call(box.app.control, "", hosted)
         ends = Stamp(world.epoch, world.now, world.ticks + 1)
-        outcome = await Slice().through(again(call, list(world.record.commands()), ends, list(seen(world))))
+        outcome = await Slice().through(
+            replay_with(call, list(world.record.commands()), ends, list(observations(world)))
+        )
         assert (outcome.outcome, outcome.first) == ("ended", None)
         assert outcome.text == (
             "no answer and no webhook would have been different until 2026-03-01T09:01:00.000Z; then the run differs"

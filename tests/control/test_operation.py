@@ -236,7 +236,7 @@ async def test_nothing_that_happens_during_a_look_is_missed(monkeypatch: pytest.
         polling = asyncio.create_task(box.get(f"{WORLD}/messages?tag=late&wait=30s"))
         await turns(1)
         Messaging.of(box.runtime.worlds[KEY].world).messages[0].submission.send.tags = ("late",)
-        box.runtime.changed(box.runtime.worlds[KEY])
+        box.runtime.note_change(box.runtime.worlds[KEY])
         assert len((await polling).json["messages"]) == 1
 
 
@@ -267,7 +267,7 @@ async def nap(call: Call, long: str | None = None) -> Any:
         await asyncio.sleep(0)
     if long == "for ever":
         await asyncio.get_running_loop().create_future()
-    return {"slept": call.here.world.id}
+    return {"slept": call.hosted.world.id}
 
 
 async def test_an_act_does_not_wait() -> None:

@@ -10,7 +10,7 @@ import orjson
 import pytest
 
 from sendbox.runtime import dispatcher
-from sendbox.runtime.host import Line
+from sendbox.runtime.interface import LogLine
 from tests.box import KEY, WORLD, boxed, turns
 
 pytestmark = pytest.mark.asyncio
@@ -232,7 +232,7 @@ async def test_an_advance_says_at_once_that_no_client_fetches(monkeypatch: pytes
     async with boxed(patience=3_600.0) as box:
         await box.open(deliveries="pull")
         await box.send()
-        lines: list[Line] = []
+        lines: list[LogLine] = []
         box.runtime.tells = lines.append
         moved = await box.advance("1h")
         (warning,) = moved["warnings"]

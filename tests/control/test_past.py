@@ -9,13 +9,13 @@ from urllib.parse import quote
 
 import pytest
 
-from sendbox.control.beside import past
-from sendbox.control.beside.past import Past
 from sendbox.control.replaying import Diverged
+from sendbox.control.replicas import past
+from sendbox.control.replicas.past import PastReplica
 from sendbox.engine.durations import iso
 from sendbox.runtime.bounds import Bounds
-from sendbox.runtime.order import OF_ALL, OF_ONE
 from sendbox.runtime.policy import Outcome as Answered
+from sendbox.runtime.registry import MOST_OF_ALL_WORLDS, MOST_OF_ONE_WORLD
 from tests.box import KEY, ORIGIN, START, WORLD, Box, boxed, turns
 from tests.control.test_checkpoints import SCENARIO, everything, story
 
@@ -115,7 +115,7 @@ async def test_an_instant_that_is_not_over_is_not_kept() -> None:
         await box.send()
         assert len((await shown(box, "/messages", now))["messages"]) == 1
         assert len((await shown(box, "/messages", now))["messages"]) == 1
-        assert len(box.runtime.beside) == 1
+        assert len(box.runtime.replicas) == 1
         await box.advance("1m")
         assert (await shown(box, "/clock", now))["now"] == now
 
@@ -149,7 +149,7 @@ async def test_what_is_not_in_the_past_is_refused(query: str, status: int, error
             assert answer.json["message"].endswith(
                 "legal: 2026-03-01T09:00:00.000Z to 2026-03-01T09:00:00.000Z, and the number of an entry"
             )
-        assert len(box.runtime.beside) == 0
+        assert len(box.runtime.replicas) == 0
 
 
 async def test_what_changes_a_world_has_no_past() -> None:
@@ -169,10 +169,10 @@ async def test_what_changes_a_world_has_no_past() -> None:
 
 async def test_several_questions_about_one_place_are_one_replay(monkeypatch: pytest.MonkeyPatch) -> None:
     """Also at the same time; and a later place goes on from an earlier one."""
-    made: list[Past] = []
+    made: list[PastReplica] = []
     went: list[Any] = []
 
-    class Counted(Past):
+    class Counted(PastReplica):
         def __init__(self, *of: Any) -> None:
             super().__init__(*of)
             made.append(self)
@@ -181,7 +181,7 @@ async def test_several_questions_about_one_place_are_one_replay(monkeypatch: pyt
             went.append(place.entry)
             return super().go(place)
 
-    monkeypatch.setattr(past, "Past", Counted)
+    monkeypatch.setattr(past, "PastReplica", Counted)
     async with boxed(SCENARIO) as box:
         await box.open()
         await story(box)
@@ -195,24 +195,24 @@ async def test_several_questions_about_one_place_are_one_replay(monkeypatch: pyt
         assert (len(made), went) == (2, [8, 11, 17, 25, 3, 5])
         await shown(box, "/messages", 1)
         assert len(made) == 3
-        assert len(box.runtime.beside) == OF_ONE
+        assert len(box.runtime.replicas) == MOST_OF_ONE_WORLD
 
 
 async def test_few_side_worlds_are_kept() -> None:
     """The least recently used goes; those of a world go when it is reset, restored or closed."""
     async with boxed() as box:
-        keys = [f"test-{number}" for number in range(OF_ALL + 2)]
+        keys = [f"test-{number}" for number in range(MOST_OF_ALL_WORLDS + 2)]
         for key in keys:
             await box.send(key=key)
             await box.get(f"/_sandbox/worlds/{key}/clock?then=0")
-        beside, worlds = box.runtime.beside, box.runtime.worlds
+        beside, worlds = box.runtime.replicas, box.runtime.worlds
         assert [side.of.id for key in keys for side in beside.of(worlds[key].world)] == keys[2:]
         first = beside.of(worlds[keys[2]].world)[0]
         await box.put(f"/_sandbox/worlds/{keys[4]}/checkpoints/here")
         await box.delete(f"/_sandbox/worlds/{keys[2]}")
         await box.post(f"/_sandbox/worlds/{keys[3]}/reset")
         await box.post(f"/_sandbox/worlds/{keys[4]}/checkpoints/here")
-        assert len(beside) == OF_ALL - 3
+        assert len(beside) == MOST_OF_ALL_WORLDS - 3
         while box.runtime._gone or box.runtime._sweeper:
             await asyncio.sleep(0)
         await turns()
@@ -303,16 +303,16 @@ async def test_a_replay_that_is_given_up_is_not_kept(monkeypatch: pytest.MonkeyP
         last = {"then": len(hosted.world.journal) - 1}
         first, second = (asyncio.ensure_future(control.perform(ORIGIN, "clock", KEY, last)) for _ in range(2))
         await turns(5)
-        assert len(box.runtime.beside) == 1
+        assert len(box.runtime.replicas) == 1
         first.cancel()
         assert (await second)["pending"] == 0
         assert first.cancelled()
-        assert (len(box.runtime.beside), hosted.controls, hosted.readers) == (1, 0, 0)
-        box.runtime.beside.forget()
+        assert (len(box.runtime.replicas), hosted.controls, hosted.readers) == (1, 0, 0)
+        box.runtime.replicas.forget()
         hosted.world.journal.add(hosted.world.now, 0, None)
         with pytest.raises(Diverged, match=r"entry \d+ of test-1 was not made again"):
             await control.perform(ORIGIN, "clock", KEY, {"then": last["then"] + 1})
-        assert len(box.runtime.beside) == 0
+        assert len(box.runtime.replicas) == 0
 
 
 async def test_a_world_that_is_closed_meanwhile() -> None:
@@ -330,7 +330,7 @@ async def test_a_world_that_is_closed_meanwhile() -> None:
 
 
 async def test_a_record_that_was_cut_has_no_past() -> None:
-    """409 `record_cut`, also where a side world of before was kept."""
+    """409 `record_cut`, also if an earlier replica was kept."""
     async with boxed(max_journal=50) as box:
         await box.open()
         await box.send()
@@ -344,7 +344,7 @@ async def test_a_record_that_was_cut_has_no_past() -> None:
 
 
 async def test_memory_comes_first() -> None:
-    """At the bound of the memory no side world is kept."""
+    """At the bound of the memory no replica is kept."""
     used = [0, 0, 1000]
     async with boxed() as box:
         box.runtime.settings = replace(box.runtime.settings, max_memory=1000)
@@ -353,9 +353,9 @@ async def test_memory_comes_first() -> None:
         await box.open()
         await shown(box, "/clock", 0)
         bounds.look()
-        assert len(box.runtime.beside) == 1
+        assert len(box.runtime.replicas) == 1
         bounds.look()
-        assert len(box.runtime.beside) == 0
+        assert len(box.runtime.replicas) == 0
 
 
 async def test_a_world_whose_clock_runs() -> None:

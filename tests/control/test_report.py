@@ -14,7 +14,7 @@ import pytest
 from sendbox.app import SERVED
 from sendbox.control.operation import ControlError, Served
 from sendbox.control.reports.report import of_failed
-from sendbox.engine.kinds.happened import line_of, teller_of
+from sendbox.engine.kinds.happened import line_of, narrator_of
 from tests.box import KEY, ORIGIN, WORLD, Box, boxed
 
 pytestmark = pytest.mark.asyncio
@@ -231,7 +231,7 @@ async def test_an_entry_is_told_in_one_line() -> None:
         await box.send()
         await box.advance("1m")
         entries = (await box.get(f"{WORLD}/journal")).json["entries"]
-        teller = teller_of(SERVED.kinds, entries, [])
+        teller = narrator_of(SERVED.kinds, entries, [])
         lines = [line_of(teller, entry) for entry in entries]
         assert "POST /v2/message" in (lines[1] or "")
         assert None in lines

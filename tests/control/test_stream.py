@@ -104,7 +104,7 @@ async def test_so_many_entries_wait_if_a_reader_says_so() -> None:
             await events.next()
             for _ in range(5):
                 box.runtime.worlds[KEY].world.control("x", {})
-            box.runtime.changed(box.runtime.worlds[KEY])
+            box.runtime.note_change(box.runtime.worlds[KEY])
             assert await events.next() == ("skipped", {"from": 1, "to": 5}, "0.5")
         for most in ("0", "1001", "x"):
             answer = await box.get(f"{ONE}?most={most}")
@@ -268,4 +268,4 @@ async def test_a_reader_that_does_not_read_is_dropped(target: str, monkeypatch: 
         await box.send()
         await asyncio.wait({reader})
         hosted = box.runtime.worlds[KEY]
-        assert (hosted.readers, len(hosted.streams), len(box.runtime.order.streams)) == (0, 0, 0)
+        assert (hosted.readers, len(hosted.streams), len(box.runtime.open_worlds.streams)) == (0, 0, 0)

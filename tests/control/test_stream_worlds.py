@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from sendbox.control import stream
-from sendbox.runtime.worlds import Hosted
+from sendbox.runtime.worlds import HostedWorld
 from tests.box import START, Box, boxed, turns
 from tests.control.streaming import SEVERAL, Stream, several, streaming
 
@@ -23,16 +23,16 @@ def short(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(stream, "PAUSE", 0.001)
 
 
-def opened(box: Box, *names: str) -> list[Hosted]:
+def opened(box: Box, *names: str) -> list[HostedWorld]:
     """Worlds with these ids, opened."""
     return [box.runtime.open(name, start=START, mode="manual") for name in names]
 
 
-def happens(box: Box, hosted: Hosted, count: int = 1) -> None:
+def happens(box: Box, hosted: HostedWorld, count: int = 1) -> None:
     """So many entries of a journal."""
     for _ in range(count):
         hosted.world.control("x", {})
-    box.runtime.changed(hosted)
+    box.runtime.note_change(hosted)
 
 
 def plain(position: str | None) -> str:
@@ -313,7 +313,7 @@ async def test_a_stream_counts_in_a_world_that_opens_later() -> None:
             (a,) = opened(box, A)
             await events.until("clock")
             assert len(a.streams) == 1
-        assert (len(a.streams), a.changed, a.readers, len(box.runtime.order.streams)) == (0, set(), 0, 0)
+        assert (len(a.streams), a.changed, a.readers, len(box.runtime.open_worlds.streams)) == (0, set(), 0, 0)
 
 
 async def test_a_stream_does_not_hold_an_auto_clock() -> None:

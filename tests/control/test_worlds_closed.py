@@ -145,7 +145,7 @@ async def test_the_oldest_are_forgotten() -> None:
         await box.open("test-3")
         assert (await box.get("/_sandbox/worlds/test-3")).json["messages"] == 0
         await box.delete("/_sandbox/worlds/test-3")
-        assert list(box.runtime.kept.worlds) == ["test-4", "test-3"]
+        assert list(box.runtime.closed_worlds.worlds) == ["test-4", "test-3"]
 
 
 async def test_without_a_number_none_is_kept() -> None:
@@ -172,7 +172,7 @@ async def test_what_was_tried_in_it_counts_once(collects: bool) -> None:
         await closed(box)
         counted = (await box.get("/_sandbox/coverage")).json
         of_one = (await box.get(f"{WORLD}/coverage")).json
-        box.runtime.kept.forget()
+        box.runtime.closed_worlds.forget()
         again = (await box.get("/_sandbox/coverage")).json
         assert counted == again
         assert (counted["dimensions"] == of_one["dimensions"]) is collects
@@ -186,8 +186,8 @@ async def test_full_memory_forgets_them_first() -> None:
         bounds = Bounds(box.runtime, lambda: used, lambda: 0)
         await closed(box)
         bounds.look()
-        assert list(box.runtime.kept.worlds) == [KEY]
+        assert list(box.runtime.closed_worlds.worlds) == [KEY]
         used = 2_000
         bounds.look()
-        assert not box.runtime.kept.worlds
+        assert not box.runtime.closed_worlds.worlds
         bounds.close()

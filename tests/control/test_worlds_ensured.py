@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from sendbox.runtime.slot import Gone
+from sendbox.runtime.slot import CloseReason
 from tests.box import KEY, WORLD, boxed
 
 pytestmark = pytest.mark.asyncio
@@ -129,7 +129,7 @@ async def test_with_strict_keys_only_control_opens_worlds() -> None:
         await box.put(WORLD)
         await box.send()
         hosted = box.runtime.worlds[KEY]
-        box.runtime.end(hosted, Gone("it ended after 1h without use", denied=False))
+        box.runtime.end_world(hosted, CloseReason("it ended after 1h without use", denied=False))
         assert box.runtime.find(KEY) is None
         why = "the world of this key is gone: it ended after 1h without use, and --strict-keys is set"
         assert box.runtime.refused[-1].why == why

@@ -32,7 +32,7 @@ from sendbox.services.messaging.language.rules import ATTEMPT_RULES
 from sendbox.services.messaging.language.vocabulary import MESSAGING
 from sendbox.services.messaging.results import STATES
 from sendbox.services.messaging.subjects import EVENTS as OF_MESSAGES
-from sendbox.services.numbers import written
+from sendbox.services.numbers import notation
 from sendbox.services.operations import CALLS as OPERATIONS
 from sendbox.services.operations import EMULATED, SENDING
 from sendbox.services.partner.language import REVIEW_RULES, SIGNUP_RULES
@@ -55,7 +55,7 @@ UNLISTED: Final = frozenset(
 #: So many legal words are listed in a table; a text lists more.
 MOST: Final = 12
 #: Forms of texts, by the word that a node of the schema has in `x-form`.
-FORMS: Final = durations.FORMS | written.FORMS
+FORMS: Final = durations.FORMS | notation.FORMS
 #: The forms of all lists of rules.
 RULES: Final = (ATTEMPT_RULES, VERIFY_RULES, REVIEW_RULES, SIGNUP_RULES, API_RULES, webhook_rules(MESSAGING.posted))
 LANGUAGE: Final = data.folder("schemas") / "scenario.schema.json"

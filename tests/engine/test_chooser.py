@@ -23,7 +23,7 @@ from sendbox.engine.plan import (
     Overlay,
     Place,
     Plan,
-    Planned,
+    PlannedChooser,
     Recording,
     Time,
     Truth,
@@ -202,7 +202,7 @@ def test_a_recording_changes_nothing_and_notes_all() -> None:
         Place("operator", PHONE, 1, "network"),
     ]
     plan = Plan(tuple(recording.asked))
-    assert everything(Planned(Chooser(b"another"), plan, never)) == ordinary
+    assert everything(PlannedChooser(Chooser(b"another"), plan, never)) == ordinary
     assert everything(Chooser(b"another")) != ordinary
 
 
@@ -215,7 +215,7 @@ def test_what_is_not_in_a_plan_goes_its_ordinary_way() -> None:
     """Another ordinal, purpose, subject or rule is another place; and of two entries of one place the first counts."""
     place = Place("rule", PHONE, 1, "after0")
     plan = Plan(((place, 7), (place, 8)))
-    planned, ordinary = Planned(Chooser(SEED), plan, never), Chooser(SEED)
+    planned, ordinary = PlannedChooser(Chooser(SEED), plan, never), Chooser(SEED)
     assert planned.draw("rule", PHONE, 0).between(0, 10**6, "after0") == 7
     for rule, subject, number, purpose in (
         ("other", PHONE, 0, "after0"),
@@ -231,7 +231,7 @@ def test_an_illegal_value_is_not_used_and_told_once() -> None:
     """The draw goes its ordinary way, and whoever laid the plan hears of it, however often the place is asked."""
     told: list[tuple[Place, str]] = []
     place = Place("rule", PHONE, 1, "share")
-    planned = Planned(Chooser(SEED), Plan(((place, "yes"),)), lambda *what: told.append(what))
+    planned = PlannedChooser(Chooser(SEED), Plan(((place, "yes"),)), lambda *what: told.append(what))
     draws = {planned.draw("rule", PHONE, 0).below(0.5, "share") for _ in range(3)}
     assert draws == {drawn().below(0.5, "share")}
     assert told == [(place, '"yes" is not legal at its place in the plan; legal: true or false')]
@@ -255,7 +255,7 @@ def test_an_overlay_says_what_it_answers() -> None:
 def test_choosers_are_copied_with_their_worlds() -> None:
     """A checkpoint holds them as they are."""
     plan = Plan(((Place("rule", f"sendMessage {PHONE}", 2, "after0"), 7),))
-    for chooser in (Chooser(SEED), Planned(Chooser(SEED), plan, never), Recording(Chooser(SEED))):
+    for chooser in (Chooser(SEED), PlannedChooser(Chooser(SEED), plan, never), Recording(Chooser(SEED))):
         assert everything(pickle.loads(pickle.dumps(chooser))) == everything(chooser)  # our own
 
 
@@ -283,8 +283,8 @@ HASHES: Final = {
     "engine/digest.py": "the digest",
     "engine/faults/calls.py": "calls that are equal cannot race",
     "control/export/record.py": "entries of a journal, in short",
-    "engine/commands/record.py": "questions and answers that are equal",
-    "exploring/found.py": "the name of a find, by its test and its plan",
+    "engine/commands/instant.py": "questions and answers that are equal",
+    "exploring/find_files.py": "the name of a find, by its test and its plan",
     "fixture/opening.py": "the id of a test's world, by the test's name",
     "services/messaging/forgetting.py": "ids of messages that were forgotten, in short",
     "services/partner/partner.py": "names of signups",
@@ -318,5 +318,5 @@ def test_nothing_else_hashes() -> None:
 
 def test_one_place_makes_the_choosers_of_worlds() -> None:
     """A service uses that of its world; what no world draws has one without a seed."""
-    making = {str(f.relative_to(SRC)) for f in SRC.rglob("*.py") if calls(f, {"Chooser", "Planned"})}
+    making = {str(f.relative_to(SRC)) for f in SRC.rglob("*.py") if calls(f, {"Chooser", "PlannedChooser"})}
     assert making == {"engine/draws.py", "engine/world.py", "exploring/search.py", "scenario/keys/plan.py"}

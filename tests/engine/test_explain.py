@@ -9,7 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from sendbox.engine.durations import Rate, Span
-from sendbox.engine.rules.book import tried
+from sendbox.engine.rules.book import explain_rules
 from sendbox.engine.rules.rule import When
 from sendbox.engine.texts import Pattern
 from sendbox.engine.world import World
@@ -50,7 +50,7 @@ def test_the_rules_that_decided_are_those_that_are_explained() -> None:
         asked = ask(ordinal=ordinal)
         fate = attempts.fate(RULES, asked)
         before = pickle.dumps(attempts)
-        found = tried(attempts, RULES, asked)
+        found = explain_rules(attempts, RULES, asked)
         assert before == pickle.dumps(attempts)
         assert fate is not None
         assert [each["rule"] for each in found if each["outcome"] == "decided"] == list(fate.rules)
@@ -127,13 +127,13 @@ def test_what_each_rule_came_to(ordinal: int, expected: list[Any]) -> None:
     attempts = book()
     for number in range(3):
         attempts.fate(RULES, ask(ordinal=number))
-    found = tried(attempts, RULES, ask(ordinal=ordinal))
+    found = explain_rules(attempts, RULES, ask(ordinal=ordinal))
     assert [(each["outcome"], each["decides"], each["why_not"]) for each in found] == expected
 
 
 def test_a_rule_that_came_later_was_never_asked() -> None:
     """Its `nth` has counted nobody."""
-    (found,) = tried(book(), [Rule("second", When(nth=2), path=FAILED)], ask())
+    (found,) = explain_rules(book(), [Rule("second", When(nth=2), path=FAILED)], ask())
     assert found["why_not"] == ["nth: was never counted, wanted message 2"]
 
 
@@ -291,7 +291,7 @@ def test_rules_of_codes_are_explained() -> None:
     assert view["rules"][0]["why_not"] == ['phone: 420777000102 does not match "420777000101"']
     assert view["decided_by"] == ["free", "the SMS is lost"]
     other = Verify.of(world).book.case("420777000101", "key", world.now, 9)
-    assert tried(Verify.of(world).book, VERIFY, other)[0]["outcome"] == "decided"
+    assert explain_rules(Verify.of(world).book, VERIFY, other)[0]["outcome"] == "decided"
     advance(world, 10_000)
     (attempt,) = explain(world, Messaging.of(world).by_id[session.message.id])["attempts"]
     assert attempt["decided_by"] == ["the SMS is lost"]

@@ -197,7 +197,7 @@ def test_after_a_restore_nothing_overtakes(taken: bool) -> None:
     """A batch that was to leave before an answer, or was under way, is first to be tried after a restore."""
     world = make_world(webhooks=(fault("overtake"),), attempts=ONE_EVENT)
     message = racing(world, callback=HOOK)
-    assert world.outlets.injection.hasty == [message.submission.request_id]
+    assert world.outlets.injection.overtaking_requests == [message.submission.request_id]
     if taken:
         world.outlets.injection.begin_ahead()
         (under_way,) = world.outlets.take()

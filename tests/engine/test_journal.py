@@ -80,7 +80,7 @@ def test_a_kind_keeps_its_code() -> None:
 
 def test_every_kind_is_in_the_digest_or_is_the_testers() -> None:
     """The digest has lines for all that the world did, and for nothing that a tester did."""
-    assert {kind.name for kind in SERVED.kinds.by_code.values() if kind.lines is None} == {
+    assert {kind.name for kind in SERVED.kinds.by_code.values() if kind.canonical_lines is None} == {
         "opened",
         "reset",
         "restored",

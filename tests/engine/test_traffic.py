@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from sendbox.app import SERVED
-from sendbox.engine.traffic import field, reference, resolved
+from sendbox.engine.traffic import field, parse_reference, resolve
 from sendbox.services.operations import CALLS, EMULATED
 
 
@@ -44,7 +44,7 @@ def test_parameters_stand_in_the_path(operation: str, expected: tuple[str, ...])
 )
 def test_references(value: object, expected: object) -> None:
     """A reference is a whole text: a dollar sign, a name, and a path of at least one step."""
-    assert reference(value) == expected
+    assert parse_reference(value) == expected
 
 
 ANSWER: dict[str, Any] = {"token": "t", "accepted": [{"message_id": "m"}], "none": None}
@@ -64,7 +64,7 @@ ANSWER: dict[str, Any] = {"token": "t", "accepted": [{"message_id": "m"}], "none
 )
 def test_references_are_replaced(value: Any, expected: Any) -> None:
     """Wherever they stand, by what they lead to, whatever it is."""
-    assert resolved(value, {"a": ANSWER}) == expected
+    assert resolve(value, {"a": ANSWER}) == expected
 
 
 @pytest.mark.parametrize(
@@ -81,7 +81,7 @@ def test_references_are_replaced(value: Any, expected: Any) -> None:
 def test_references_that_lead_nowhere(value: str, said: str) -> None:
     """The error says where the path ends, and what is there."""
     with pytest.raises(LookupError) as error:
-        resolved(value, {"a": ANSWER})
+        resolve(value, {"a": ANSWER})
     assert error.value.args == (said,)
 
 

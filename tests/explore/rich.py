@@ -149,7 +149,7 @@ class Rich:
 
     def __init__(self) -> None:
         self._server = SandboxServer().start()
-        self._watcher = self._server.runtime.watch = Watcher(SERVED)
+        self._watcher = self._server.runtime.hooks = Watcher(SERVED)
 
     def close(self) -> None:
         """Stops the server."""

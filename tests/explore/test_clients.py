@@ -9,7 +9,7 @@ import pytest
 from click.testing import Result
 
 from sendbox.cli.outcome import NO, OK
-from sendbox.exploring import found
+from sendbox.exploring import find_files
 from tests.commands.sandbox import sendbox
 from tests.examples.running import need
 from tests.tiers import examples
@@ -36,7 +36,7 @@ def test_the_wrong_client_is_found() -> None:
     assert story[1] == "what breaks it:"
     assert story[2].endswith("behind the 1st webhook delivered by sms of 420777000101")
     assert "  the message is sen" in result.stdout
-    (find,) = found.read(found.FOLDER)
+    (find,) = find_files.read(find_files.FOLDER)
     (file,) = find.files.values()
     assert sendbox("check", "--strict", str(file)).exit_code == OK
     assert sendbox("explore", "--found").exit_code == NO

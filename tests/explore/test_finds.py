@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from sendbox.exploring.explore import FINDS, Interrupted, Result, Run, Shares, explore
+from sendbox.exploring.exploration import MAX_FINDS, Interrupted, Result, Run, TimeBudget, explore
 from sendbox.exploring.families import table
 from sendbox.exploring.misfortune import ANY_TIME, Kind, Plan, Spot, Value
 
@@ -74,14 +74,14 @@ def test_bugs_are_kept_of_too_many_finds(monkeypatch: pytest.MonkeyPatch) -> Non
     """At most five a test; a bug takes the place of a question."""
     kinds = [*(("people", f"person {number}") for number in range(8)), ("delivery", "last")]
     result = explored(monkeypatch, spots(*kinds, places=1), lambda plan: "a" if plan else "")
-    assert [find.kind for find in result.finds] == ["bug", *["question"] * (FINDS - 1)]
+    assert [find.kind for find in result.finds] == ["bug", *["question"] * (MAX_FINDS - 1)]
 
 
 def test_five_bugs_end_the_search(monkeypatch: pytest.MonkeyPatch) -> None:
     """No more would be kept."""
     kinds = [("delivery", f"fault {number}") for number in range(8)]
     result = explored(monkeypatch, spots(*kinds, places=4), lambda plan: "a" if plan else "")
-    assert [find.kind for find in result.finds] == ["bug"] * FINDS
+    assert [find.kind for find in result.finds] == ["bug"] * MAX_FINDS
     assert result.tried is not None
     assert result.tried.runs < 32
 
@@ -90,7 +90,7 @@ def test_nothing_found_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     """With what was tried."""
     result = explored(monkeypatch, spots(("delivery", "repeated")), lambda _plan: "")
     assert result.words[0].startswith("nothing found: all 2 single misfortunes")
-    assert result.left == 0
+    assert result.runs_left == 0
 
 
 def test_runs_that_were_not_made_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -104,9 +104,9 @@ def test_runs_that_were_not_made_are_counted(monkeypatch: pytest.MonkeyPatch) ->
 
     result = explored(monkeypatch, of, lambda _plan: "", over)
     assert result.tried is not None
-    assert (result.tried.runs, result.left > 0) == (2, True)
+    assert (result.tried.runs, result.runs_left > 0) == (2, True)
     assert result.words[-1] == "the time of the session was over before all was tried"
-    assert explored(monkeypatch, of, lambda _plan: "", lambda: True).left == 60
+    assert explored(monkeypatch, of, lambda _plan: "", lambda: True).runs_left == 60
 
 
 def test_an_interrupt_leaves_what_was_found(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -122,15 +122,15 @@ def test_an_interrupt_leaves_what_was_found(monkeypatch: pytest.MonkeyPatch) -> 
     with pytest.raises(Interrupted) as stopped:
         explored(monkeypatch, spots(("delivery", "repeated"), places=6), breaks)
     result = stopped.value.result
-    assert len(result.finds) + bool(result.unproved) >= 1
+    assert len(result.finds) + bool(result.unproved_plan) >= 1
     assert result.words
 
 
 def test_the_time_is_shared() -> None:
     """A test that needs none leaves it to the others; where all is used, none is left."""
-    shares = Shares(10**9, 2)
+    shares = TimeBudget(10**9, 2)
     for _ in range(3):  # one more than were counted
         with shares.share() as over:
             assert not over()
-    with Shares(0, 4).share() as over:
+    with TimeBudget(0, 4).share() as over:
         assert over()

@@ -11,7 +11,7 @@ from typing import Any, Final
 import pytest
 
 from sendbox.cli.explore.command import _Progress
-from sendbox.exploring.explore import Progress
+from sendbox.exploring.exploration import Progress
 from sendbox.runtime import wall
 from tests.documentation.markdown import ROOT
 from tests.fixture.support import LEAN

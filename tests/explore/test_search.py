@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sendbox.exploring.explore import Run, explore, runs_of
+from sendbox.exploring.exploration import Run, explore, parse_runs
 from sendbox.exploring.misfortune import ANY_TIME, MOST, Kind, Misfortune, Plan, Spot, Value, legal, scenarios
 from sendbox.exploring.search import PLACES, SHRINKING, Search
 
@@ -99,14 +99,14 @@ def test_what_broke_alone_is_not_tried_with_others() -> None:
     spots = [spot(f"a{n}") for n in range(12)]
     items = [Misfortune(each) for each in spots]
     of = search(spots)
-    of.broke((items[0],), new=True)
-    of.broke((items[1], items[2]), new=False)
+    of.record_failure((items[0],), new=True)
+    of.record_failure((items[1], items[2]), new=False)
     assert of.leave_out((items[0], items[1]))
     assert not of.leave_out((items[0], items[1], items[2]))
     assert not of.leave_out((items[1],))
     for item in items[: PLACES + 1]:
         assert not of.leave_out((items[-1],))
-        of.broke((item,), new=False)
+        of.record_failure((item,), new=False)
     assert of.leave_out((items[-1],))
     assert [plan for plan in of.plans() if len(plan) < 3] == []
     assert " not tried, because a part of them was known to break the test" in of.tried.words() or of.tried.all_singles
@@ -226,7 +226,7 @@ def test_a_plan_is_a_scenario_for_each_world() -> None:
 def test_a_number_of_runs(value: object) -> None:
     """A whole number from 1."""
     with pytest.raises(ValueError, match="is not a number of runs; legal: a whole number from 1"):
-        runs_of(value)
+        parse_runs(value)
 
 
 def test_a_second_run_that_fails_is_not_explored() -> None:

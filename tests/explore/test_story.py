@@ -7,18 +7,18 @@ from typing import Any
 import pytest
 
 from sendbox.exploring.census import Census
-from sendbox.exploring.explore import SAME, story
+from sendbox.exploring.exploration import SAME_ENTRIES, story
 from sendbox.exploring.misfortune import Kind, Misfortune, Plan, Spot, Value
-from sendbox.exploring.watcher import Observed
+from sendbox.exploring.watcher import ObservedWorld
 
 KIND = Kind("delivery", "repeated", ("A91",), "It has the same id.", lambda _kind, _world: iter(()))
 PLAN: Plan = (Misfortune(Spot(KIND, 1, "the 1st webhook", "", "", (Value("comes twice", {}),))),)
 
 
-def observed(*lines: str) -> Observed:
+def observed(*lines: str) -> ObservedWorld:
     """A world in which these things happened, a second apart."""
     nothing: Any = {name: () for name in Census.__slots__ if name != "ordinal"}
-    return Observed(Census(ordinal=1, **nothing), tuple(enumerate(lines)), "2026-03-02T09:00:00.000Z", {})
+    return ObservedWorld(Census(ordinal=1, **nothing), tuple(enumerate(lines)), "2026-03-02T09:00:00.000Z", {})
 
 
 def test_runs_part() -> None:
@@ -45,4 +45,4 @@ def test_runs_part() -> None:
 def test_runs_that_are_the_same(worlds: int) -> None:
     """As where the test looks at another instant: the story says so."""
     runs = [observed("opened", "sent")] * worlds
-    assert story(PLAN, runs, runs)[4:] == [SAME]
+    assert story(PLAN, runs, runs)[4:] == [SAME_ENTRIES]

@@ -7,7 +7,7 @@ from typing import Any, cast
 
 import pytest
 
-from sendbox.services.http.exchange import Paths
+from sendbox.services.http.exchange import RouteTable
 
 
 def row(method: str, path: str) -> Any:
@@ -15,7 +15,9 @@ def row(method: str, path: str) -> Any:
     return cast("Any", SimpleNamespace(method=method, path=path))
 
 
-PATHS = Paths([row("POST", "/v1/a"), row("POST", "/v1/a/{x}/b"), row("GET", "/v1/a/{x}"), row("PATCH", "/v1/a/{x}")])
+PATHS = RouteTable(
+    [row("POST", "/v1/a"), row("POST", "/v1/a/{x}/b"), row("GET", "/v1/a/{x}"), row("PATCH", "/v1/a/{x}")]
+)
 
 
 @pytest.mark.parametrize(

@@ -81,7 +81,7 @@ async def test_a_week_of_a_company() -> None:
             "open worlds": len(box.runtime.worlds),
             "worlds in memory": max(0, len(alive) - 3),  # those that are kept to be read
             "tags": max(0, len(box.runtime._tags) - 3),
-            "places in the past": max(0, len(box.runtime.beside) - 3),
+            "places in the past": max(0, len(box.runtime.replicas) - 3),
             "closed names": max(0, len(box.runtime.closed) - 10_000),
             "tasks": max(0, len(asyncio.all_tasks()) - tasks - 1),
             "threads": max(0, threading.active_count() - threads - EXECUTOR),

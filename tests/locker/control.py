@@ -11,13 +11,13 @@ from tests.locker.parcels import Locker
 @operation("GET", "/worlds/{id}/parcels", answers=dict[str, list[dict[str, str]]])
 async def parcels(call: Call) -> Any:
     """Every parcel, oldest first."""
-    return {"parcels": [parcel.view() for parcel in Locker.of(call.here.world).parcels.values()]}
+    return {"parcels": [parcel.view() for parcel in Locker.of(call.hosted.world).parcels.values()]}
 
 
 @operation("POST", "/worlds/{id}/parcels/{parcel}/collect", act=True, answers=dict[str, str])
 async def collect_parcel(call: Call, parcel: str) -> Any:
     """The recipient takes a parcel out of its locker."""
-    locker = Locker.of(call.here.world)
+    locker = Locker.of(call.hosted.world)
     known = locker.parcels.get(parcel)
     if known is None or known.state != "stored":
         raise ControlError(404, "not_stored", f'"{parcel}" is not in a locker; a stored parcel can be collected')

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Final
 
 from sendbox.engine.expect.subjects import Field, Subject
-from sendbox.engine.kinds.narration import Told
-from sendbox.engine.kinds.rows import Event, Kind, Observed, View
+from sendbox.engine.kinds.narration import Narration
+from sendbox.engine.kinds.rows import Event, Kind, ObservationRows, View
 from tests.locker.parcels import PARCEL, Notice
 
 
@@ -19,14 +19,14 @@ def notice_view(notice: Notice) -> View:
 ENTRY: Final = Kind(
     "parcel",
     view=lambda _on, what: {**what[0].view(), "state": what[1], "rule": what[0].rule},
-    lines=lambda _canon, what: ({"phone": what[0].phone, "locker": what[0].locker, "state": what[1]},),
+    canonical_lines=lambda _canon, what: ({"phone": what[0].phone, "locker": what[0].locker, "state": what[1]},),
     count=lambda collector, what: collector.count("parcels", what[1]),
-    tell=lambda _teller, entry: Told(entry["phone"], f"parcel at {entry['locker']}: {entry['state']}"),
+    narrate=lambda _narrator, entry: Narration(entry["phone"], f"parcel at {entry['locker']}: {entry['state']}"),
 )
 NOTICE: Final = Event(
     view=notice_view, line=lambda _canon, notice: notice_view(notice), item=lambda notice: notice.type
 )
-OBSERVED: Final = Observed(kinds=(ENTRY,), events={Notice: NOTICE})
+OBSERVED: Final = ObservationRows(kinds=(ENTRY,), events={Notice: NOTICE})
 SUBJECT: Final = Subject(
     "a state that a parcel came to",
     {

@@ -19,9 +19,22 @@ from msgspec.structs import replace
 from sendbox.engine import world as engine
 from sendbox.engine.draws import UNSEEDED, Chooser
 from sendbox.engine.durations import instant
-from sendbox.engine.plan import Between, Digits, Form, Option, Overlay, Place, Plan, Planned, Recording, T, Time, Value
+from sendbox.engine.plan import (
+    Between,
+    Digits,
+    Form,
+    Option,
+    Overlay,
+    Place,
+    Plan,
+    PlannedChooser,
+    Recording,
+    T,
+    Time,
+    Value,
+)
 from sendbox.engine.world import World
-from sendbox.playing.played import Played
+from sendbox.playing.play_result import Played
 from sendbox.playing.player import play
 from sendbox.scenario import library
 from sendbox.scenario.keys.texts import _pool
@@ -342,9 +355,9 @@ AGAIN: Final = {"engine.rules.book.not_its_turn"}
 def test_every_function_that_draws_is_driven(monkeypatch: pytest.MonkeyPatch) -> None:
     """The cases above reach all of them: who adds a kind of draw adds its case."""
     driven = set()
-    answer = Planned.answer
+    answer = PlannedChooser.answer
 
-    def noted(self: Planned, place: Place, form: Form[T], ordinary: T) -> T:
+    def noted(self: PlannedChooser, place: Place, form: Form[T], ordinary: T) -> T:
         if place in self._values:
             frame: Any = sys._getframe(1)
             while (
@@ -354,7 +367,7 @@ def test_every_function_that_draws_is_driven(monkeypatch: pytest.MonkeyPatch) ->
             driven.add(f"{module}.{frame.f_code.co_name}")
         return answer(self, place, form, ordinary)
 
-    monkeypatch.setattr(Planned, "answer", noted)
+    monkeypatch.setattr(PlannedChooser, "answer", noted)
     for case in CASES.values():
         play(planned(case, next(iter(case.values))))
     assert driven == set(drawing()) - AGAIN

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from sendbox.app import SERVED
 from sendbox.engine.expect.expectation import Expectation
-from sendbox.engine.kinds.narration import Names, Teller, cut
+from sendbox.engine.kinds.narration import Names, Narrator, cut
 from sendbox.engine.traffic import Traffic
 from sendbox.playing import Asked, Played, play
 from sendbox.playing.mermaid import LENGTH, PHONES, ROWS, escaped, mermaid
@@ -170,9 +170,9 @@ def test_every_entry_is_told(played: Played, kind: str, entry: dict[str, Any], e
 
 def test_every_kind_of_the_journal_has_words_of_its_own() -> None:
     """No kind falls back to its raw content; a delivery is told by its tries."""
-    assert [kind.name for kind in SERVED.kinds.by_code.values() if kind.tell is None] == ["delivery"]
-    assert SERVED.kinds.words({"kind": "delivery"}) == ""
-    assert SERVED.kinds.words({"kind": "opened", "scenario": "default"}) == "opened scenario default"
+    assert [kind.name for kind in SERVED.kinds.by_code.values() if kind.narrate is None] == ["delivery"]
+    assert SERVED.kinds.describe({"kind": "delivery"}) == ""
+    assert SERVED.kinds.describe({"kind": "opened", "scenario": "default"}) == "opened scenario default"
 
 
 @pytest.mark.sample(2)
@@ -198,7 +198,7 @@ def test_every_kind_of_the_journal_has_words_of_its_own() -> None:
 def test_what_a_tester_did(played: Played, kind: str, entry: dict[str, Any], expected: str) -> None:
     """It has words, which `play` leaves out: what it does has entries of its own."""
     whole = {"n": 0, "at": AT, "kind": kind, **entry}
-    told = Teller(SERVED.kinds.told, Names(), []).tell(whole)
+    told = Narrator(SERVED.kinds.narrators, Names(), []).narrate(whole)
     assert told is not None
     assert told.line == expected
     played.entries, played.asked = [whole], []

@@ -68,7 +68,7 @@ async def test_all_steps_come_to_the_same_as_play(name: str) -> None:
         did = await ended(box)
         assert (await box.get(f"{WORLD}/digest")).json["digest"] == expected.digest
         sent = [(step["operation"], step.get("status"), step["at"]) for step in did if step["step"] == "sent"]
-        assert sent == [(asked.traffic.operation, asked.status, iso(asked.at)) for asked in expected.asked]
+        assert sent == [(request.traffic.operation, request.status, iso(request.at)) for request in expected.asked]
         assert (await box.get(WORLD)).json["clock"]["now"] == iso(expected.world.now)
 
 

@@ -230,8 +230,10 @@ def _steps(guard: Guard, what: str, world: World, work: Work) -> Work:
 def _acting(guard: Guard, method: Callable[..., Generator[None, None, Any]]) -> Callable[..., Any]:
     @wraps(method)
     def called(call: Any, row: Any, given: Any) -> Generator[None, None, Any]:
-        world = call.here.world
-        with guard.scope(world, f"the act {row.name}", records=lambda: call.here.world is world):  # else it began anew
+        world = call.hosted.world
+        with guard.scope(
+            world, f"the act {row.name}", records=lambda: call.hosted.world is world
+        ):  # else it began anew
             return (yield from method(call, row, given))
 
     return called

@@ -12,11 +12,11 @@ from typing import Any
 
 import pytest
 
-from sendbox.cli.values import ttl_of
+from sendbox.cli.values import parse_ttl
 from sendbox.engine.durations import instant
 from sendbox.runtime.ending import CLOSED, Closed, Idle
-from sendbox.runtime.host import Line
-from sendbox.runtime.slot import Gone
+from sendbox.runtime.interface import LogLine
+from sendbox.runtime.slot import CloseReason
 from tests.box import KEY, WORLD, Box, Reading, boxed
 
 pytestmark = pytest.mark.asyncio
@@ -57,7 +57,7 @@ async def test_a_world_that_is_not_used_ends() -> None:
         assert answer.json["message"] == f'"{KEY}" is not an open world: {WHY}; POST /_sandbox/worlds opens one'
         await swept(box)
         gc.collect()
-        assert (world(), len(box.runtime.beside), box.runtime._tags) == (None, 0, {})
+        assert (world(), len(box.runtime.replicas), box.runtime._tags) == (None, 0, {})
 
 
 async def test_with_strict_keys_no_world_follows() -> None:
@@ -228,16 +228,16 @@ async def test_a_call_that_waits_is_told_why_its_world_ended() -> None:
         polling = asyncio.create_task(box.get(f"{WORLD}/messages?wait=30s"))
         while not hosted.waits:
             await asyncio.sleep(0)
-        box.runtime.end(hosted, Gone(WHY, denied=False))
+        box.runtime.end_world(hosted, CloseReason(WHY, denied=False))
         assert (await polling).json["message"] == f'"{KEY}" is not an open world: {WHY} while this call waited'
 
 
 async def test_a_closed_world_is_told_from_one_that_ended() -> None:
     """By `closed` of the 404."""
     async with boxed() as box:
-        for gone in (CLOSED, Gone(WHY, denied=False)):
+        for gone in (CLOSED, CloseReason(WHY, denied=False)):
             await box.open()
-            box.runtime.end(box.runtime.worlds[KEY], gone)
+            box.runtime.end_world(box.runtime.worlds[KEY], gone)
             assert ("closed" in (await box.get(WORLD)).json) is gone.denied
 
 
@@ -290,14 +290,14 @@ async def test_memory_comes_back() -> None:
             await asyncio.sleep(0)
             gc.collect()
         runtime = box.runtime
-        assert (len(runtime.worlds), list(runtime.order.after(0)), runtime._tags) == (0, [], {})
+        assert (len(runtime.worlds), list(runtime.open_worlds.after(0)), runtime._tags) == (0, [], {})
         assert len(runtime.closed) == 2_000
 
 
 async def test_what_is_remembered_is_bounded() -> None:
     """The oldest are forgotten; an id that ended again counts anew."""
     closed = Closed(most=2)
-    gone, ended = Gone("it was closed", denied=True), Gone(WHY, denied=False)
+    gone, ended = CloseReason("it was closed", denied=True), CloseReason(WHY, denied=False)
     closed.add("test-a", gone)
     closed.add("test-b", ended)
     closed.add("test-a", gone)
@@ -314,7 +314,7 @@ async def test_what_is_remembered_is_bounded() -> None:
 @pytest.mark.parametrize(("text", "seconds"), [("24h", 86_400.0), ("500ms", 0.5), ("off", None)])
 async def test_the_time_is_a_duration(text: str, seconds: float | None) -> None:
     """With a unit, or `off`."""
-    assert ttl_of(text) == seconds
+    assert parse_ttl(text) == seconds
 
 
 @pytest.mark.parametrize(
@@ -327,7 +327,7 @@ async def test_the_time_is_a_duration(text: str, seconds: float | None) -> None:
 async def test_another_time_is_refused(text: str, message: str) -> None:
     """With what is legal."""
     with pytest.raises(ValueError) as raised:  # noqa: PT011
-        ttl_of(text)
+        parse_ttl(text)
     assert str(raised.value) == message
 
 
@@ -360,7 +360,7 @@ async def test_a_server_that_is_full_does_not_deny_a_key() -> None:
     """Log, metrics and coverage tell it from a key that is not good."""
     async with boxed(max_worlds=1) as box:
         await box.send()
-        lines: list[Line] = []
+        lines: list[LogLine] = []
         box.runtime.tells = lines.append
         assert (await box.post("/v2/message", {"body": "Hi"}, x_api_key="test-2")).status == 503
         (line,) = lines

@@ -8,14 +8,14 @@ import pytest
 
 from sendbox.engine.world import World
 from sendbox.interfaces import PARTS
-from sendbox.runtime.slot import Hosted, Slice
+from sendbox.runtime.slot import HostedWorld, Slice
 from tests.scenarios import make_blueprint
 
 pytestmark = pytest.mark.asyncio
 
 
-def hosted(world_id: str = "test-a") -> Hosted:
-    return Hosted(World(world_id, make_blueprint(), start=0, services=PARTS), make_blueprint())
+def hosted(world_id: str = "test-a") -> HostedWorld:
+    return HostedWorld(World(world_id, make_blueprint(), start=0, services=PARTS), make_blueprint())
 
 
 async def test_who_stopped_waiting_is_not_woken() -> None:

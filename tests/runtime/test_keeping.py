@@ -317,7 +317,7 @@ async def test_what_is_free_goes_back_to_the_system(monkeypatch: pytest.MonkeyPa
         given.clear()
         for hosted in list(box.runtime.worlds.values()):
             box.runtime.close(hosted)
-        box.runtime.kept.forget()
+        box.runtime.closed_worlds.forget()
         while box.runtime._gone:
             await asyncio.sleep(0)
         for _ in range(3):

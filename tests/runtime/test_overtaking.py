@@ -9,7 +9,7 @@ from typing import Any
 import orjson
 import pytest
 
-from sendbox.runtime.worlds import Hosted, Slice
+from sendbox.runtime.worlds import HostedWorld, Slice
 from sendbox.server.listener import HttpServer
 from tests.box import KEY, WORLD, Box, boxed, turns
 from tests.faulty import faulty, results
@@ -150,14 +150,14 @@ async def test_overtake_through_the_outbox() -> None:
         assert await box.tries() == [[(0, 200, None)]]
 
 
-Act = Callable[[Box, Hosted], Awaitable[Any]]
+Act = Callable[[Box, HostedWorld], Awaitable[Any]]
 
 
-async def _reset(box: Box, hosted: Hosted) -> None:
+async def _reset(box: Box, hosted: HostedWorld) -> None:
     box.runtime.reset(hosted)
 
 
-async def _close(box: Box, hosted: Hosted) -> None:
+async def _close(box: Box, hosted: HostedWorld) -> None:
     box.runtime.close(hosted)
 
 

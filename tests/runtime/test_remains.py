@@ -14,14 +14,14 @@ import pytest
 
 from sendbox.engine.world import World
 from sendbox.runtime.policy import HttpCall, Outcome
-from sendbox.runtime.slot import Hosted
+from sendbox.runtime.slot import HostedWorld
 from tests.box import KEY, WORLD, Box, boxed, turns
 
 pytestmark = pytest.mark.asyncio
 
 #: Worlds that are opened and closed.
 WORLDS: Final = 3
-HELD: Final = (World, Hosted)
+HELD: Final = (World, HostedWorld)
 
 
 async def send(box: Box) -> None:

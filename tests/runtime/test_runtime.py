@@ -14,7 +14,7 @@ from freezegun import freeze_time
 from sendbox.assembly import make_app
 from sendbox.engine.kinds.masking import masked
 from sendbox.engine.timeline import Goal
-from sendbox.runtime.host import Line
+from sendbox.runtime.interface import LogLine
 from sendbox.runtime.policy import HttpCall, Outcome
 from sendbox.runtime.slot import Capped, spread
 from sendbox.runtime.worlds import Conflict, Runtime
@@ -61,7 +61,7 @@ OURS = "only keys that begin with test- open a world"
 async def test_which_keys_open_a_world(key: str, settings: dict[str, Any], why: str | None) -> None:
     """A key opens its world, or is denied with the reason and what to do, in the list and in the log."""
     box = runtime(**settings)
-    lines: list[Line] = []
+    lines: list[LogLine] = []
     box.tells = lines.append
     hosted = box.find(key, "/v2/message")
     if why is None:
@@ -78,7 +78,7 @@ async def test_which_keys_open_a_world(key: str, settings: dict[str, Any], why: 
     assert box.refusal_answered("sendMessage", 400) == "denied"
     more = {"status": 400, "path": "/v2/message"}
     assert lines == [
-        Line(f"denied /v2/message: {why}; {refusal.what_to_do}", shown, "warning", "sendMessage", more),
+        LogLine(f"denied /v2/message: {why}; {refusal.what_to_do}", shown, "warning", "sendMessage", more),
     ]
 
 

@@ -22,7 +22,7 @@ from sendbox.scenario.model import Node, Source, plain
 from sendbox.scenario.parse import parse
 from sendbox.scenario.shape import schema
 from sendbox.scenario.values import Reader
-from sendbox.services.numbers import written
+from sendbox.services.numbers import notation
 from tests.scenarios import check
 from tests.tiers import examples
 
@@ -111,7 +111,7 @@ def _patterns() -> dict[str, str]:
 
 def test_every_form_has_examples() -> None:
     """No pattern of the schema is without a parser and examples, and each form of the code is in the schema."""
-    forms = durations.FORMS.keys() | written.FORMS.keys()
+    forms = durations.FORMS.keys() | notation.FORMS.keys()
     assert forms == _patterns().keys() == PARSERS.keys() == LEGAL.keys() == ILLEGAL.keys() == BEYOND.keys()
 
 

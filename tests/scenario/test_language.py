@@ -25,7 +25,7 @@ class Rain(Rule, frozen=True):
 def compile_rain(node: Node, reader: Reader) -> Rain:
     city = str(node.entries()["city"].value)
     if city == "Nowhere":
-        reader.complain(node, "city", f"{show(city)} is no city")
+        reader.add_problem(node, "city", f"{show(city)} is no city")
     return Rain(city, place=node.place)
 
 

@@ -9,7 +9,7 @@ import pytest
 import pytest_asyncio
 
 from sendbox.assembly import make_app
-from sendbox.cli.values import hosts_of
+from sendbox.cli.values import parse_hosts
 from sendbox.server.listener import HttpServer
 from sendbox.settings import Settings
 from tests.box import CONTRACT, KEY, Box
@@ -31,7 +31,7 @@ PATHS = (
 async def box() -> AsyncIterator[Box]:
     """A sandbox with a public address and a listed host."""
     settings = Settings(
-        mode="manual", public_url="https://Public.example", hosts=hosts_of("listed.example, bücher.example")
+        mode="manual", public_url="https://Public.example", hosts=parse_hosts("listed.example, bücher.example")
     )
     app = make_app(settings, load("default"), CONTRACT)
     yield Box(app)
@@ -192,5 +192,5 @@ async def test_one_host_is_required(box: Box, path: str, version: str, lines: st
 def test_hosts_are_names(wrong: str) -> None:
     """An entry that would never be met is refused, and the message shows one that is legal."""
     with pytest.raises(ValueError, match="is not a host name: names without a port are legal") as caught:
-        hosts_of(f"good.example,{wrong}")
+        parse_hosts(f"good.example,{wrong}")
     assert str(caught.value).startswith(repr(wrong))

@@ -177,7 +177,7 @@ def test_stop_cancels_what_still_runs(thread: ServerThread) -> None:
 
 def test_stop_does_not_wait_for_ever(thread: ServerThread, monkeypatch: pytest.MonkeyPatch) -> None:
     """A task that will not be cancelled does not hold the stop up, and its caller learns of it."""
-    monkeypatch.setattr("sendbox.server.thread.PARTING", 0.01)
+    monkeypatch.setattr("sendbox.server.thread.SHUTDOWN_SECONDS", 0.01)
     release: list[asyncio.Event] = []
     started = threading.Event()
 
@@ -230,7 +230,7 @@ def test_work_that_meets_the_end(thread: ServerThread) -> None:
     thread.stop()
     future: Future[int] = Future()
     with pytest.raises(RuntimeError, match=r"^sendbox ended before the call did: 'stopped'$"):
-        thread._watch(future).result()
+        thread._track(future).result()
 
 
 def test_forked_child_does_not_wait_for_its_parents_thread(

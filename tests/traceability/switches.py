@@ -340,7 +340,7 @@ def replies_by_step(patch: pytest.MonkeyPatch) -> None:
 @_proof("s7_3-05", "rejected-holds-keys-only")
 def nobody_is_rejected(patch: pytest.MonkeyPatch) -> None:
     """Variables that do not fit are taken, and nobody is told."""
-    patch.setattr(messaging, "_template_findings", lambda _world, _send: [])
+    patch.setattr(messaging, "_check_templates", lambda _world, _send: [])
 
 
 @_proof("s8-06", "limit-rich-message-buttons")

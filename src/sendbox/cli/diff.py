@@ -1,8 +1,8 @@
 """`sendbox diff`: two journals, and the first entry in which they differ.
 
-They are compared in canonical form (`control/beside/journals.py`), in which a name counts as what it was derived from.
-A journal that was saved in the form for people is brought close to that form: its names are numbered in the order of
-their first use.
+They are compared in canonical form (`control/replicas/journals.py`), in which a name is replaced by the content
+that it was derived from. A journal that was saved in the form for people is brought close to that form: its names are
+numbered in the order of their first use.
 
 `sendbox compare`: recorded calls and answers of the service beside ours.
 """
@@ -21,8 +21,8 @@ import orjson
 from sendbox.cli.address import call
 from sendbox.cli.files import load
 from sendbox.cli.outcome import CANNOT, USAGE, Failure, content, json_of
-from sendbox.control.beside import journals
-from sendbox.control.beside.journals import Difference, Entry, Journal, as_text, left, notes
+from sendbox.control.replicas import journals
+from sendbox.control.replicas.journals import Difference, Entry, Journal, as_text, comparable_entries, notes
 from sendbox.engine.durations import instant
 from sendbox.settings import Settings
 
@@ -49,7 +49,7 @@ def diff(first: str, second: str) -> tuple[Journal, Journal, Difference | None]:
         raise Failure(
             USAGE, f"{without.name} was saved without form=canonical, {plain.name} with it; save both in the same form"
         )
-    return a, b, journals.compare(*left(a, b))
+    return a, b, journals.compare(*comparable_entries(a, b))
 
 
 # --- reading

@@ -20,7 +20,7 @@ from sendbox.cli.outcome import NO, USAGE, Failure, json_of
 from sendbox.contract.validators import Contract
 from sendbox.engine.durations import instant, iso, show
 from sendbox.engine.journal import CODE
-from sendbox.engine.kinds.narration import Names, Teller
+from sendbox.engine.kinds.narration import Names, Narrator
 from sendbox.engine.kinds.rows import Observer
 from sendbox.engine.timeline import Goal
 from sendbox.runtime.policy import Outcome
@@ -31,7 +31,7 @@ from sendbox.services.account.account import Account
 from sendbox.services.messaging.channels import ROWS, TEMPLATED
 from sendbox.services.messaging.messaging import Messaging
 from sendbox.services.messaging.rules.explain import checks, explain
-from sendbox.services.numbers import written
+from sendbox.services.numbers import notation
 from sendbox.services.operations import CALLS
 from sendbox.services.verify.verify import Verify
 from sendbox.settings import Settings
@@ -39,7 +39,7 @@ from sendbox.settings import Settings
 if TYPE_CHECKING:
     from sendbox.engine.blueprint import Blueprint
     from sendbox.engine.world import World
-    from sendbox.runtime.slot import Hosted
+    from sendbox.runtime.slot import HostedWorld
     from sendbox.services.messaging.records import Message
 
 #: The recipient of a message from options that name none.
@@ -152,11 +152,11 @@ def _happened(world: World, message: Message) -> list[dict[str, Any]]:
     names = Names()
     for sent in Messaging.of(world).messages:
         names.of(sent.id)
-    teller = Teller(SERVED.kinds.told, names, entries, places=True)
+    narrator = Narrator(SERVED.kinds.narrators, names, entries, places=True)
     carried = {entry["delivery"]: entry["events"] for entry in entries if entry["kind"] == "delivery"}
     lines = []
     for entry in entries:
-        narration = teller.tell(entry) if _about(entry, message, carried) else None
+        narration = narrator.narrate(entry) if _about(entry, message, carried) else None
         if narration is not None:
             after = show(instant(entry["at"]) - message.accepted_at)
             lines.append({"at": entry["at"], "after": after, "what": narration.text})
@@ -174,10 +174,10 @@ def _about(entry: Mapping[str, Any], message: Message, carried: Mapping[str, Any
     )
 
 
-def _validate(hosted: Hosted, number: str) -> None:
+def _validate(hosted: HostedWorld, number: str) -> None:
     world = hosted.world
     try:
-        phone = written.number(number, Account.of(world).country)
+        phone = notation.number(number, Account.of(world).country)
     except ValueError as error:
         raise Failure(USAGE, f"{number} {error}") from None
     Verify.of(world).create(
@@ -185,7 +185,7 @@ def _validate(hosted: Hosted, number: str) -> None:
     )
 
 
-def _record(hosted: Hosted) -> dict[str, Any]:
+def _record(hosted: HostedWorld) -> dict[str, Any]:
     journal = hosted.world.journal
     view = Observer(hosted.world, SERVED.kinds).entry(next(journal.find(CODE["request"], 0)))
     faults = [journal.entry(number)[2].line for number in journal.find(CODE["fault"], 0)]

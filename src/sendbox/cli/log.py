@@ -18,10 +18,10 @@ from sendbox.cli.outcome import one_line
 from sendbox.engine.durations import iso
 from sendbox.engine.kinds.masking import MASK
 from sendbox.runtime import wall
-from sendbox.runtime.host import Line
+from sendbox.runtime.interface import LogLine
 
 if TYPE_CHECKING:
-    from sendbox.runtime.host import Level
+    from sendbox.runtime.interface import Level
 
 #: How lines are written.
 Form = Literal["text", "json"]
@@ -32,7 +32,7 @@ WAITING: Final = 1_000
 PARTING: Final = 0.5
 
 
-def as_json(line: Line, at: int) -> str:
+def as_json(line: LogLine, at: int) -> str:
     """A line as an object: `time`, `level`, `world`, `operation`, `message`, and what else is known.
 
     `world` and `operation` are null where there is none.
@@ -41,7 +41,7 @@ def as_json(line: Line, at: int) -> str:
     return json.dumps({**head, "message": line.message, **line.more})
 
 
-def as_text(line: Line, at: int) -> str:
+def as_text(line: LogLine, at: int) -> str:
     """A line for people: the same in one row, `-` where there is no world or operation."""
     return one_line(f"{iso(at)} {line.level} {line.world or '-'} {line.operation or '-'} {line.message}")
 
@@ -65,7 +65,7 @@ class Log:
         self._shown = as_json if form == "json" else as_text
         self._quiet = quiet
         self._now = now
-        self._lines: queue.Queue[tuple[Line, int] | None] = queue.Queue(waiting)
+        self._lines: queue.Queue[tuple[LogLine, int] | None] = queue.Queue(waiting)
         #: lost lines so far; the loop counts those without a place, the thread those that it could not write
         self._without_place = 0
         self._unwritten = 0
@@ -78,7 +78,7 @@ class Log:
         """The number of lines that could not be written."""
         return self._without_place + self._unwritten
 
-    def line(self, line: Line) -> None:
+    def line(self, line: LogLine) -> None:
         """Adds one line. Never waits."""
         if self._quiet and line.level == "info":
             return
@@ -100,11 +100,11 @@ class Log:
             dropped = self.dropped
             if dropped > self._told:
                 text = f"{dropped - self._told} lines of this log were dropped: they could not be written"
-                self._put(Line(text, level="warning"), self._now())
+                self._put(LogLine(text, level="warning"), self._now())
                 self._told = dropped
             self._put(*item)
 
-    def _put(self, line: Line, at: int) -> None:
+    def _put(self, line: LogLine, at: int) -> None:
         try:
             self._write(f"{self._shown(line, at)}\n")
         except (OSError, ValueError):  # it was closed
@@ -122,4 +122,4 @@ class Handler(logging.Handler):
         """One record, a traceback with a line for each of its own."""
         level: Level = "error" if record.levelno >= logging.ERROR else "warning"
         for line in self.format(record).splitlines():
-            self._log.line(Line(MASK.text(line), level=level, more={"logger": record.name}))
+            self._log.line(LogLine(MASK.text(line), level=level, more={"logger": record.name}))

@@ -1,8 +1,8 @@
-"""The command line: `sendbox serve`, `check`, `explain`, `play`, `diff`, `explore`, `numbers`, and so on.
+"""The command line of `sendbox`, with all its commands.
 
 Arguments, help texts and exit codes are here; the work of the commands is in the other modules of `sendbox.cli`, which
-are imported when a command runs. Every error is one line that begins with `sendbox: `; the exit codes are those of
-`cli/outcome.py`. It is long, because it is the only module that uses `click`.
+are imported when a command runs. Every error is one line that begins with `sendbox: `; the exit codes are in
+`cli/outcome.py`. The module is long, because it is the only one that uses `click`.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from click.core import ParameterSource
 from sendbox import __version__
 from sendbox.cli import address
 from sendbox.cli.outcome import CANNOT, CODES, INTERRUPTED, NO, OK, USAGE, Failure, one_line
-from sendbox.cli.values import assumed, hosts_of, keys_of, seed_of, size_of, ttl_of
-from sendbox.engine import durations as spans
+from sendbox.cli.values import parse_assumptions, parse_hosts, parse_keys, parse_seed, parse_size, parse_ttl
+from sendbox.engine import durations as durations
 from sendbox.runtime.callbacks import Callbacks
 from sendbox.services.messaging.channels import CHANNELS
 from sendbox.settings import OPTIONS, Numbers, Option, Settings
@@ -33,8 +33,8 @@ from sendbox.settings import OPTIONS, Numbers, Option, Settings
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-class Root(click.Group):
-    """The group of all commands, which prints every error as one line and ends with our exit codes."""
+class CommandGroup(click.Group):
+    """The group of all commands, which prints every error as one line and exits with the codes of `outcome`."""
 
     def main(self, args: Sequence[str] | None = None, prog_name: str | None = None, **extra: Any) -> NoReturn:  # type: ignore[override]
         """Runs a command and exits."""
@@ -44,14 +44,14 @@ class Root(click.Group):
         except Failure as failure:
             for line in failure.details:
                 click.echo(line, err=True)
-            code = _complain(failure.message, failure.code)
+            code = _print_error(failure.message, failure.code)
         except click.UsageError as error:
-            _blame(error)
+            _name_variable(error)
             where = f"; see {error.ctx.command_path} --help" if error.ctx else ""
             message = error.format_message().rstrip(".")
-            code = _complain(message, CANNOT) if _of_file(error) else _complain(message + where, USAGE)
+            code = _print_error(message, CANNOT) if _is_path_error(error) else _print_error(message + where, USAGE)
         except click.ClickException as error:
-            code = _complain(error.format_message(), NO)
+            code = _print_error(error.format_message(), NO)
         except (click.Abort, KeyboardInterrupt):
             code = INTERRUPTED
         except BrokenPipeError:  # `sendbox assumptions | head`: the reader has enough
@@ -60,36 +60,36 @@ class Root(click.Group):
         sys.exit(code if isinstance(code, int) else OK)
 
 
-def _complain(message: str, code: int) -> int:
+def _print_error(message: str, code: int) -> int:
     click.echo(f"sendbox: {one_line(' '.join(message.split()))}", err=True)
     return code
 
 
-def _of_file(error: click.UsageError) -> bool:
+def _is_path_error(error: click.UsageError) -> bool:
     """True if the error is about the path of a file: the file does not exist, or is a folder."""
     if not isinstance(error, click.BadParameter) or isinstance(error, click.MissingParameter) or error.param is None:
         return False
     return isinstance(error.param.type, click.Path)
 
 
-def _blame(error: click.UsageError) -> None:
-    """Names the environment variable where a wrong value came from it."""
+def _name_variable(error: click.UsageError) -> None:
+    """Puts the name of the environment variable into the error, if the wrong value came from one."""
     if isinstance(error, click.BadParameter) and error.ctx is not None and error.param is not None:
         source = error.ctx.get_parameter_source(error.param.name or "")
         if source is ParameterSource.ENVIRONMENT and isinstance(error.param.envvar, str):
             error.param_hint = f"{error.param.envvar} (environment)"
 
 
-class Listed(click.types.StringParamType):
-    """A text of which there may be several: in the environment with commas between them, on every system."""
+class CommaSeparated(click.types.StringParamType):
+    """The type of an option with several texts, which an environment variable separates by commas."""
 
     def split_envvar_value(self, rv: str) -> Sequence[str]:
         """The texts."""
         return [item.strip() for item in rv.split(",") if item.strip()]
 
 
-class Setting(click.Option):
-    """An option whose variable counts as not set if an orchestrator has put it into the environment."""
+class EnvironmentOption(click.Option):
+    """An option with an environment variable, which is ignored if an orchestrator has set it."""
 
     def resolve_envvar_value(self, ctx: click.Context) -> str | None:
         """The value of the variable."""
@@ -97,8 +97,8 @@ class Setting(click.Option):
         return None if value is None or address.injected(str(self.envvar), value) else value
 
 
-class Whole(click.IntRange):
-    """A whole number in a range. Anything else is refused with what is legal."""
+class WholeNumber(click.IntRange):
+    """The type of an option with a whole number in a range; its error names the legal numbers."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
         """The number."""
@@ -109,8 +109,8 @@ class Whole(click.IntRange):
             self.fail(f"{value!r} is not legal; legal: a whole number, {legal}", param, ctx)
 
 
-def reading(read: Callable[[Any], Any]) -> Callable[[click.Context, click.Parameter, Any], Any]:
-    """A callback that converts the value of an option; an error of `read` becomes a usage error."""
+def converter(read: Callable[[Any], Any]) -> Callable[[click.Context, click.Parameter, Any], Any]:
+    """A callback that converts the value of an option with `read`; an error of `read` becomes a usage error."""
 
     def callback(_context: click.Context, _option: click.Parameter, value: Any) -> Any:
         try:
@@ -122,68 +122,73 @@ def reading(read: Callable[[Any], Any]) -> Callable[[click.Context, click.Parame
 
 
 def format_option(*words: str, **more: Any) -> Callable[[F], F]:
-    """`--format`, of which the first word is the default."""
+    """The option `--format` with some words, the first of which is the default."""
     return click.option("--format", type=click.Choice(words), default=words[0], show_default=True, **more)
 
 
 FILE: Final = click.Path(dir_okay=False, exists=True)
-DURATION: Final[dict[str, Any]] = {"metavar": "DURATION", "callback": reading(spans.duration)}
-#: How click takes the values of an option, by the name of their form (`Option.legal`).
-FORMS: Final[dict[str, dict[str, Any]]] = {
+DURATION: Final[dict[str, Any]] = {"metavar": "DURATION", "callback": converter(durations.duration)}
+#: The arguments of `click.option` for the type of an option, by the name of its form (`Option.legal`).
+OPTION_TYPES: Final[dict[str, dict[str, Any]]] = {
     "text": {},
     "flag": {"is_flag": True},
-    "off": {"is_flag": True, "callback": reading(lambda off: not off)},
+    "off": {"is_flag": True, "callback": converter(lambda off: not off)},
     "file": {"type": FILE},
-    "seed": {"callback": reading(seed_of)},
-    "origin": {"callback": reading(lambda url: address.origin(url) if url else None)},
-    "instant": {"metavar": "INSTANT", "callback": reading(spans.instant)},
-    "patience": {"metavar": "DURATION", "callback": reading(lambda text: spans.duration(text) / 1000)},
-    "lifetime": {"metavar": "DURATION", "callback": reading(ttl_of)},
-    "size": {"metavar": "SIZE", "callback": reading(size_of)},
-    "hosts": {"metavar": "LIST", "callback": reading(hosts_of)},
-    "callbacks": {"metavar": "LIST", "callback": reading(Callbacks.parse)},
-    "keys": {"type": Listed(), "multiple": True, "callback": reading(keys_of)},
-    "assumptions": {"type": Listed(), "multiple": True, "metavar": "NAME=VALUE", "callback": reading(assumed)},
-    "scenarios": {
-        "type": Listed(),
+    "seed": {"callback": converter(parse_seed)},
+    "origin": {"callback": converter(lambda url: address.origin(url) if url else None)},
+    "instant": {"metavar": "INSTANT", "callback": converter(durations.instant)},
+    "patience": {"metavar": "DURATION", "callback": converter(lambda text: durations.duration(text) / 1000)},
+    "lifetime": {"metavar": "DURATION", "callback": converter(parse_ttl)},
+    "size": {"metavar": "SIZE", "callback": converter(parse_size)},
+    "hosts": {"metavar": "LIST", "callback": converter(parse_hosts)},
+    "callbacks": {"metavar": "LIST", "callback": converter(Callbacks.parse)},
+    "keys": {"type": CommaSeparated(), "multiple": True, "callback": converter(parse_keys)},
+    "assumptions": {
+        "type": CommaSeparated(),
         "multiple": True,
-        "callback": reading(lambda names: names[0] if len(names) == 1 else names),
+        "metavar": "NAME=VALUE",
+        "callback": converter(parse_assumptions),
+    },
+    "scenarios": {
+        "type": CommaSeparated(),
+        "multiple": True,
+        "callback": converter(lambda names: names[0] if len(names) == 1 else names),
     },
 }
 
 
-def form_of(row: Option) -> dict[str, Any]:
-    """The arguments of click for the values of an option, and its help text."""
+def click_settings(row: Option) -> dict[str, Any]:
+    """The arguments of `click.option` for a row of the options: its type and its help text."""
     if isinstance(row.legal, str):
-        form = FORMS[row.legal]
+        form = OPTION_TYPES[row.legal]
     else:
-        form = {"type": Whole(*row.legal) if isinstance(row.legal, Numbers) else click.Choice(row.legal)}
+        form = {"type": WholeNumber(*row.legal) if isinstance(row.legal, Numbers) else click.Choice(row.legal)}
     return {**form, "help": row.words}
 
 
-def option_of(row: Option) -> click.Option:
-    """An option of `serve`, which the environment may set too."""
-    form = form_of(row)
+def make_option(row: Option) -> click.Option:
+    """An option of `serve`, which an environment variable may set too."""
+    form = click_settings(row)
     if row.default is not None:
         form["default"] = [row.default] if form.get("multiple") else row.default
         form["show_default"] = row.default != ""
-    return Setting([f"--{row.name}", row.field], envvar=row.variable, **form)
+    return EnvironmentOption([f"--{row.name}", row.field], envvar=row.variable, **form)
 
 
 #: Options and arguments of several commands.
-SEED: Final = form_of(OPTIONS["seed"])
-ASSUME: Final = form_of(OPTIONS["assume"])
+SEED: Final = click_settings(OPTIONS["seed"])
+ASSUME: Final = click_settings(OPTIONS["assume"])
 URL: Final = click.option(
     "--url",
     envvar="SENDBOX_URL",
     show_envvar=True,
-    callback=reading(address.origin),
+    callback=converter(address.origin),
     help="Address of the sandbox.  [default: this machine's]",
 )
 
 
-def opened_with(subject: str) -> Callable[[F], F]:
-    """The option that names the scenarios with which worlds open; `subject` is the start of its help text."""
+def scenario_option(subject: str) -> Callable[[F], F]:
+    """The option `--scenario`; `subject` is the start of its help text."""
     return click.option(
         "--scenario",
         "scenarios",
@@ -204,7 +209,7 @@ WORLD: Final = click.option(
 
 
 @click.group(
-    cls=Root,
+    cls=CommandGroup,
     invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog=f"Exit codes: {'; '.join(f'{code} {means}' for code, means in CODES.items())}.",
@@ -225,7 +230,7 @@ def sendbox(context: click.Context) -> None:
         context.exit(USAGE)
 
 
-@sendbox.command(params=[option_of(row) for row in OPTIONS.values()])
+@sendbox.command(params=[make_option(row) for row in OPTIONS.values()])
 def serve(**arguments: Any) -> int:
     """Serve the sandbox, until Ctrl-C.
 
@@ -239,13 +244,13 @@ def serve(**arguments: Any) -> int:
       sendbox serve --scenario otp-fallback --clock manual
       sendbox serve --host 0.0.0.0 --tls self --public-url https://sandbox.test:7357
     """
-    from sendbox.cli import serve as serving
+    from sendbox.cli import serve as serve_command
 
-    return serving.run(options(arguments))
+    return serve_command.run(serve_options(arguments))
 
 
-def sources() -> dict[str, str]:
-    """Where the options of this command that were given come from: `--port`, or `SENDBOX_PORT (environment)`."""
+def option_sources() -> dict[str, str]:
+    """The source of each option that was set, such as `--port` or `SENDBOX_PORT (environment)`, by the option."""
     context = click.get_current_context()
     origins = {}
     for option in context.command.params:
@@ -257,32 +262,34 @@ def sources() -> dict[str, str]:
     return origins
 
 
-def options(arguments: Mapping[str, Any]) -> Any:
-    """The arguments of `serve` as its options."""
+def serve_options(arguments: Mapping[str, Any]) -> Any:
+    """The `Options` of `serve` for its arguments. Raises `Failure`."""
     from sendbox.cli.serve import Options
 
-    origins = sources()
+    origins = option_sources()
     tls = (arguments["tls_cert"], arguments["tls_key"])
-    one = origins.get("tls_cert") or origins.get("tls_key")
-    if arguments["tls"] and one:
-        raise Failure(USAGE, f"{origins['tls']} and {one}: a certificate is made or given; give one of the two")
+    certificate_option = origins.get("tls_cert") or origins.get("tls_key")
+    if arguments["tls"] and certificate_option:
+        raise Failure(
+            USAGE, f"{origins['tls']} and {certificate_option}: a certificate is made or given; give one of the two"
+        )
     if bool(tls[0]) != bool(tls[1]):
-        raise Failure(USAGE, f"{one} alone: --tls-cert and --tls-key go together; give both, or neither")
+        raise Failure(USAGE, f"{certificate_option} alone: --tls-cert and --tls-key go together; give both, or neither")
     if arguments["ca_port"] is not None and not arguments["tls"]:
         message = f"{origins['ca_port']} gives out the authority of --tls self: give that too, or leave it out"
         raise Failure(USAGE, message)
     known = {option.envvar for command in sendbox.commands.values() for option in command.params if option.envvar}
-    settings, own = (
+    settings, serve_values = (
         {name: arguments[name] for name in kind.__annotations__ if name in arguments} for kind in (Settings, Options)
     )
-    own |= {
+    serve_values |= {
         "mode": arguments["clock"],
         "tls": tls if all(tls) else None,
         "tls_self": arguments["tls"] is not None,
         "quiet": arguments["only_warnings"],
         "unknown": address.unknown(os.environ, {str(name) for name in known}),
     }
-    return Options(settings=Settings(**settings), sources=origins, **own)
+    return Options(settings=Settings(**settings), sources=origins, **serve_values)
 
 
 @sendbox.command()
@@ -306,15 +313,15 @@ def check(files: tuple[str, ...], format: str, together: bool, strict: bool, fix
       sendbox check --fix scenarios/*.yaml
       sendbox check --strict --format github scenarios/*.yaml
     """
-    from sendbox.cli.files import check as problems_of
+    from sendbox.cli.files import check as find_problems
     from sendbox.cli.files import expanded, repair, report
 
     names = expanded(files)
-    checked = problems_of(names, os.environ, together=together)
+    checked = find_problems(names, os.environ, together=together)
     if fix and (changes := repair(names, checked)):
         for change in changes:
             click.echo(change, err=True)
-        checked = problems_of(names, os.environ, together=together)
+        checked = find_problems(names, os.environ, together=together)
     code, text = report(checked, format, strict=strict)
     if text:
         click.echo(text)
@@ -354,16 +361,16 @@ def explain(
     Example:
       sendbox explain otp-fallback --to 420777000102 --body "Your code is 1234" --channel richmsg
     """
-    from sendbox.cli import explain as explaining
+    from sendbox.cli import explain as explain_command
     from sendbox.cli.files import load
     from sendbox.services.messaging.rules.explained import dry_run
 
     blueprint = load(scenario)
     senders = blueprint.compiled["account"].senders
-    request = None if verify is not None else explaining.body_of(file, **message, senders=senders)
-    explained = explaining.run(blueprint, request, operation, verify)
-    click.echo(pretty(explained) if format == "json" else "\n".join(dry_run(explained)))
-    return explaining.refused(explained)
+    request = None if verify is not None else explain_command.body_of(file, **message, senders=senders)
+    explained = explain_command.run(blueprint, request, operation, verify)
+    click.echo(format_json(explained) if format == "json" else "\n".join(dry_run(explained)))
+    return explain_command.refused(explained)
 
 
 @sendbox.command()
@@ -389,19 +396,19 @@ def play(files: tuple[str, ...], format: str, seed: int | str | None, until: int
       sendbox play otp-fallback
       sendbox play --format mermaid --until 2h scenarios/first.yaml
     """
-    from sendbox.cli import play as playing
+    from sendbox.cli import play as play_command
 
     played = []
-    width = min(shutil.get_terminal_size((playing.WIDTH, 24)).columns, 160)
-    colour = playing.coloured(sys.stdout.isatty(), os.environ)
+    width = min(shutil.get_terminal_size((play_command.WIDTH, 24)).columns, 160)
+    colour = play_command.coloured(sys.stdout.isatty(), os.environ)
     for number, name in enumerate(files):
-        result = playing.play(name, seed=seed, until=until)
+        result = play_command.play(name, seed=seed, until=until)
         played.append(result)
-        text = playing.shown(result, format, width=width, colour=colour)
-        click.echo(playing.fit(f"\n{text}" if number else text, sys.stdout.encoding or "utf-8"))
+        text = play_command.shown(result, format, width=width, colour=colour)
+        click.echo(play_command.fit(f"\n{text}" if number else text, sys.stdout.encoding or "utf-8"))
     if len(files) > 1 and format == "text":
-        click.echo(f"\n{playing.summary(files, played)}")
-    return playing.code(played)
+        click.echo(f"\n{play_command.summary(files, played)}")
+    return play_command.code(played)
 
 
 @sendbox.command()
@@ -420,20 +427,20 @@ def diff(a: str, b: str, format: str) -> int:
       sendbox diff monday.json tuesday.json
       sendbox diff http://127.0.0.1:7357/_sandbox/worlds/test-a http://127.0.0.1:7357/_sandbox/worlds/test-b
     """
-    from sendbox.cli import diff as differing
+    from sendbox.cli import diff as diff_command
 
-    first, second, difference = differing.diff(a, b)
+    first, second, difference = diff_command.diff(a, b)
     if format == "json":
-        click.echo(pretty(differing.as_object(first, second, difference)))
+        click.echo(format_json(diff_command.as_object(first, second, difference)))
     else:
-        for line in differing.as_text(first, second, difference):
+        for line in diff_command.as_text(first, second, difference):
             click.echo(one_line(line))
     return OK if difference is None else NO
 
 
 @sendbox.command()
 @click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
-@opened_with("the world opens")
+@scenario_option("the world opens")
 @click.option("--assume", **ASSUME)
 @click.option("--values", is_flag=True, help="Compare values too, except ids, times and prices.")
 @click.option("--json", "as_json", is_flag=True, help="Print the report to send: no bodies, values, keys or numbers.")
@@ -450,27 +457,27 @@ def compare(file: Path, scenarios: tuple[str, ...], assume: tuple[str, ...], val
       sendbox compare service.har
       sendbox compare --assume legacy_error=plain --json service.har
     """
-    from sendbox.cli.diff import compare as comparing
+    from sendbox.cli.diff import compare as compare_recording
     from sendbox.comparing import report
 
-    compared = comparing(file, scenarios, assume, os.environ, values=values)
+    compared = compare_recording(file, scenarios, assume, os.environ, values=values)
     if as_json:
-        click.echo(pretty(report.as_object(compared)))
+        click.echo(format_json(report.as_object(compared)))
     else:
         for line in report.lines(compared):
             click.echo(one_line(line))
     return NO if report.differing(compared) else OK
 
 
-def families_of(text: str) -> tuple[str, ...]:
-    """Families of misfortunes of a list with commas."""
-    from sendbox.exploring.families.table import families_of as read
+def parse_families(text: str) -> tuple[str, ...]:
+    """The families of misfortunes in a list with commas."""
+    from sendbox.exploring.families.table import parse_families as read
 
     return read(text)
 
 
-def kinds_kept(text: str) -> tuple[str, ...]:
-    """Kinds of misfortune of a list with commas."""
+def parse_kinds(text: str) -> tuple[str, ...]:
+    """The kinds of misfortune in a list with commas."""
     from sendbox.exploring.families.table import kept
 
     return kept([word.strip() for word in text.split(",")])
@@ -479,12 +486,14 @@ def kinds_kept(text: str) -> tuple[str, ...]:
 @sendbox.command(context_settings={"allow_interspersed_args": False})
 @click.argument("command", nargs=-1, type=click.UNPROCESSED, metavar="[-- COMMAND...]")
 @click.option(
-    "--runs", type=Whole(1), help="Runs of the search; a find is made small in further ones.  [default: 30 to 100]"
+    "--runs",
+    type=WholeNumber(1),
+    help="Runs of the search; a find is made small in further ones.  [default: 30 to 100]",
 )
 @click.option(
     "--families",
     metavar="LIST",
-    callback=reading(families_of),
+    callback=converter(parse_families),
     help="Families of misfortunes, with commas between them.  [default: delivery]",
 )
 @click.option("--seed", **{**SEED, "help": "Number or text that the plans are drawn from.  [default: 0]"})
@@ -494,12 +503,12 @@ def kinds_kept(text: str) -> tuple[str, ...]:
     metavar="PATH",
     help="The JUnit file that COMMAND writes. Where COMMAND names PATH, each run gets a file of its own in its place.",
 )
-@click.option("--jobs", type=Whole(1), help="Runs at once.  [default: the number of processors]")
-@opened_with("worlds open")
+@click.option("--jobs", type=WholeNumber(1), help="Runs at once.  [default: the number of processors]")
+@scenario_option("worlds open")
 @click.option(
     "--keep",
     metavar="LIST",
-    callback=reading(kinds_kept),
+    callback=converter(parse_kinds),
     help="Kinds of misfortune that are left out, with commas between them, such as start.",
 )
 @click.option("--strict", is_flag=True, help="Questions make the exit code 1 too, not only bugs.")
@@ -525,12 +534,12 @@ def explore(found: bool, **arguments: Any) -> int:
       sendbox explore --junit report.xml --time 10m -- pytest --junitxml=report.xml
       sendbox explore --found
     """
-    from sendbox.cli.explore import command as exploring
+    from sendbox.cli.explore import command as explore_command
 
     if not arguments["command"] and not found:
         raise Failure(USAGE, "a command is missing: sendbox explore -- COMMAND; see sendbox explore --help")
-    act = exploring.again if found else exploring.run
-    return act(exploring.Asked(**arguments), click.echo, sys.stderr)
+    explore_or_rerun = explore_command.rerun_finds if found else explore_command.run
+    return explore_or_rerun(explore_command.ExploreOptions(**arguments), click.echo, sys.stderr)
 
 
 @sendbox.command()
@@ -546,7 +555,7 @@ def numbers() -> None:
     """
     from sendbox.scenario.library import magic
 
-    click.echo(table(("ends in", "example", "what happens to a message"), magic()))
+    click.echo(format_table(("ends in", "example", "what happens to a message"), magic()))
 
 
 @sendbox.command()
@@ -576,26 +585,30 @@ def assumptions(file: Path | None, leaned: bool, world: str | None, url: str | N
     if leaned == (file is None and world is None) or (file is not None and world is not None):
         raise Failure(USAGE, "--leaned needs a run: FILE or --world KEY; without --leaned there is neither")
     if leaned:
-        from sendbox.cli import replay as leaning
+        from sendbox.cli import replay as replay_command
 
-        answer = leaning.of_file(file) if file is not None else leaning.of_world(url or address.default(), str(world))
-        click.echo(pretty(answer) if as_json else "\n".join(map(one_line, leaning.lines(answer))))
+        answer = (
+            replay_command.of_file(file)
+            if file is not None
+            else replay_command.of_world(url or address.default(), str(world))
+        )
+        click.echo(format_json(answer) if as_json else "\n".join(map(one_line, replay_command.lines(answer))))
         return
     if as_json:
-        click.echo(pretty([row.as_json() for row in registry()]))
+        click.echo(format_json([row.as_json() for row in registry()]))
         return
     width = min(shutil.get_terminal_size().columns, 120)
     for row in registry():
         click.echo(f"{row.id}  {row.section}  {row.title}")
         click.echo(textwrap.fill(row.default, width, initial_indent="     ", subsequent_indent="     "))
-        about = [f"confidence {row.confidence}"]
+        notes = [f"confidence {row.confidence}"]
         if row.setting:
-            about.append(f"setting {', '.join(row.setting)}")
+            notes.append(f"setting {', '.join(row.setting)}")
         for profile, settings in row.profiles.items():
-            about.append(f"profile {profile}: {', '.join(f'{name} {value}' for name, value in settings.items())}")
+            notes.append(f"profile {profile}: {', '.join(f'{name} {value}' for name, value in settings.items())}")
         if not row.built:
-            about.append("not built yet")
-        click.echo(f"     [{'; '.join(about)}]")
+            notes.append("not built yet")
+        click.echo(f"     [{'; '.join(notes)}]")
 
 
 @sendbox.command()
@@ -629,18 +642,18 @@ def coverage(
     """
     from sendbox.cli.export import merged, minimum
 
-    least = dict(map(minimum, minima))
+    minimum_by_dimension = dict(map(minimum, minima))
     report = merged(files, scope)
-    write(report.render(format), output)
-    below = report.below(least)
-    for line in below:
+    write_output(report.render(format), output)
+    missed_minima = report.below(minimum_by_dimension)
+    for line in missed_minima:
         click.echo(f"sendbox: {line}", err=True)
-    return NO if below else OK
+    return NO if missed_minima else OK
 
 
 @sendbox.command()
 @URL
-@click.option("--port", type=Whole(1, 65535), help="The sandbox of this machine at this port.")
+@click.option("--port", type=WholeNumber(1, 65535), help="The sandbox of this machine at this port.")
 @click.option("--tls", type=click.Choice(["self"]), help="The sandbox of this machine over https.")
 @click.option("--wait", **DURATION, default="0s", help="How long to try again.  [default: ask once]")
 def ready(url: str | None, port: int | None, tls: str | None, wait: int) -> None:
@@ -654,10 +667,10 @@ def ready(url: str | None, port: int | None, tls: str | None, wait: int) -> None
     Example:
       sendbox ready --wait 10s && run-the-tests
     """
-    here = port is not None or tls is not None
-    if here and sources().get("url") == "--url":
+    this_machine = port is not None or tls is not None
+    if this_machine and option_sources().get("url") == "--url":
         raise Failure(USAGE, "--url says the port and whether it is https: leave out --port and --tls")
-    where = url if url and not here else address.default(port=port, secure=True if tls else None)
+    where = url if url and not this_machine else address.default(port=port, secure=True if tls else None)
     health = address.wait_ready(where, wait)
     click.echo(one_line(f"{address.origin(where)} is ready: Sendbox {health.get('version')}"))
 
@@ -684,9 +697,9 @@ def forward(to: str, url: str | None, world: str | None, cacert: str | None) -> 
     Example:
       sendbox forward --url http://sandbox:7357 --world 'test-job42-*' --to http://127.0.0.1:3000/hooks
     """
-    from sendbox.cli.forward import run as carry
+    from sendbox.cli.forward import run as run_forward
 
-    carry(to, url or address.default(), world, cacert, click.echo)
+    run_forward(to, url or address.default(), world, cacert, click.echo)
 
 
 @sendbox.command()
@@ -711,11 +724,11 @@ def verdict(url: str | None, world: str | None, format: str, output: Path | None
     Example:
       sendbox verdict --url http://sandbox:7357 --world test-demo --format junit --output verdict.xml
     """
-    from sendbox.cli import verdict as judging
+    from sendbox.cli import verdict as verdict_command
 
-    name, judged = judging.verdict(world, url or address.default(), strict=strict)
-    write(judging.shown(name, judged, format, strict=strict), output)
-    return judging.code(judged)
+    name, verdict_rows = verdict_command.verdict(world, url or address.default(), strict=strict)
+    write_output(verdict_command.shown(name, verdict_rows, format, strict=strict), output)
+    return verdict_command.code(verdict_rows)
 
 
 @sendbox.command()
@@ -743,13 +756,13 @@ def report(url: str | None, world: str | None, format: str, output: Path | None)
       sendbox report --url http://sandbox:7357 --world test-demo --output report.html
       sendbox report --url http://sandbox:7357 --world 'test-job42-*' --output reports
     """
-    from sendbox.cli.export import report as reported
+    from sendbox.cli.export import report as build_report
     from sendbox.cli.export import reports
 
     at = url or address.default()
     pattern = address.several(world)
     if pattern is None:
-        write(reported(world, at, format), output)
+        write_output(build_report(world, at, format), output)
         return
     if output is None:
         raise Failure(USAGE, f"{one_line(pattern.text)} stands for several worlds: name a directory with --output")
@@ -761,7 +774,7 @@ def report(url: str | None, world: str | None, format: str, output: Path | None)
             output.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise Failure(CANNOT, f"{output} cannot be made: {error.strerror or error}") from None
-        write(text, output / name)
+        write_output(text, output / name)
         click.echo(f"{output / name} is written")
 
 
@@ -791,7 +804,7 @@ def export(world: str, url: str | None, form: str, output: Path | None) -> None:
     """
     from sendbox.cli.export import export as fetch
 
-    write(fetch(world, url or address.default(), form), output, new=True)
+    write_output(fetch(world, url or address.default(), form), output, new=True)
 
 
 @sendbox.command()
@@ -807,9 +820,9 @@ def replay(file: Path) -> int:
     Example:
       sendbox export test-demo --as record --output demo.json && sendbox replay demo.json
     """
-    from sendbox.cli.replay import replay as make_again
+    from sendbox.cli.replay import replay as replay_record
 
-    lines, code = make_again(file)
+    lines, code = replay_record(file)
     for line in lines:
         click.echo(line)
     return code
@@ -829,7 +842,7 @@ def schema(output: Path | None) -> None:
     """
     from sendbox.cli.files import schema as text
 
-    write(text(), output)
+    write_output(text(), output)
 
 
 @sendbox.command()
@@ -853,17 +866,17 @@ def init(file: Path) -> None:
         file.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise Failure(CANNOT, f"{file.parent} cannot be made: {error.strerror or error}") from None
-    write(FIRST, file, new=True)
+    write_output(FIRST, file, new=True)
     schema_file = file.with_name(SCHEMA)
     if not schema_file.exists():
-        write(text(), schema_file, new=True)
+        write_output(text(), schema_file, new=True)
     click.echo(f"{file} is written, with its schema {schema_file}; read it, then:")
     for command in ("explain {} --channel richmsg", "play {}", "serve --scenario {}"):
         click.echo(f"  sendbox {command.format(shlex.quote(str(file)))}")
 
 
-def write(text: str, file: Path | None, *, new: bool = False) -> None:
-    """Writes a text into a file, which must not exist yet with `new`, or prints it. Raises `Failure`."""
+def write_output(text: str, file: Path | None, *, new: bool = False) -> None:
+    """Writes a text into a file, or prints it; with `new` the file must not exist. Raises `Failure`."""
     if file is None:
         click.echo(text, nl=False)
         return
@@ -874,12 +887,12 @@ def write(text: str, file: Path | None, *, new: bool = False) -> None:
         raise Failure(CANNOT, f"{file} cannot be written: {error.strerror or error}") from None
 
 
-def pretty(value: Any) -> str:
-    """A value as JSON for people."""
+def format_json(value: Any) -> str:
+    """A value as indented JSON."""
     return json.dumps(value, indent=2, ensure_ascii=False)
 
 
-def table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
+def format_table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
     """Rows with aligned columns."""
     lines = [head, *rows]
     widths = [max(len(line[column]) for line in lines) for column in range(len(head))]
@@ -887,7 +900,7 @@ def table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
 
 
 def main() -> None:
-    """The program. Characters that a terminal cannot show are escaped instead of failing."""
+    """Runs the program. Characters that a terminal cannot show are escaped."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")

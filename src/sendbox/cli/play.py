@@ -17,7 +17,7 @@ from sendbox.runtime.worlds import Conflict
 from sendbox.scenario.model import ScenarioError
 
 if TYPE_CHECKING:
-    from sendbox.playing.played import Played
+    from sendbox.playing.play_result import Played
 
 #: Replacements for characters that the encoding of a terminal does not have.
 _ASCII: Final = str.maketrans({"→": ">", "…": "~"})

@@ -18,10 +18,10 @@ from sendbox.assembly import make_app
 from sendbox.cli import address
 from sendbox.cli.outcome import CANNOT, NO, OK, Failure, content, one_line
 from sendbox.contract.validators import Contract
-from sendbox.control.beside.leaning import lines as told
 from sendbox.control.export.record import Comparison, Recorded, Unreadable, compare
 from sendbox.control.export.record import read as read_record
 from sendbox.control.replaying import Diverged, Replay
+from sendbox.control.replicas.leaning import lines as told
 from sendbox.engine import ENGINE
 from sendbox.engine.answer import plain
 from sendbox.engine.commands.command import Open

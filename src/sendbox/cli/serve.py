@@ -30,7 +30,7 @@ from sendbox.cli.signals import on_signals
 from sendbox.engine.kinds.masking import MASK
 from sendbox.page import lines
 from sendbox.runtime import collector, wall
-from sendbox.runtime.host import Line
+from sendbox.runtime.interface import LogLine
 from sendbox.settings import Settings
 
 if TYPE_CHECKING:
@@ -98,7 +98,7 @@ class Served:
 
 @contextlib.asynccontextmanager
 async def serving(
-    options: Options, log: Callable[[Line], None] = lambda line: None, dropped: Callable[[], int] = lambda: 0
+    options: Options, log: Callable[[LogLine], None] = lambda line: None, dropped: Callable[[], int] = lambda: 0
 ) -> AsyncIterator[Served]:
     """A sandbox that listens until the context ends. Raises `Failure`.
 
@@ -127,7 +127,7 @@ async def serving(
         yield served
 
 
-def _read(options: Options, log: Callable[[Line], None]) -> tuple[Blueprint, list[Path]]:
+def _read(options: Options, log: Callable[[LogLine], None]) -> tuple[Blueprint, list[Path]]:
     """The scenario that worlds open with, and its files if they are watched. Raises `Failure`."""
     watched: list[Path] = []
     with contextlib.ExitStack() as reading:
@@ -142,7 +142,7 @@ def _read(options: Options, log: Callable[[Line], None]) -> tuple[Blueprint, lis
     if wrong:
         raise Failure(USAGE, wrong[-1], tuple(wrong[:-1]))
     for name in unused:
-        log(Line(f"{name} is not a setting of Sendbox, and is ignored", level="warning"))
+        log(LogLine(f"{name} is not a setting of Sendbox, and is ignored", level="warning"))
     names = options.settings.names
     if options.watch and not any(Path(name).is_file() for name in names):
         message = f"{names[0]} is a scenario of the library, which does not change; give a file"
@@ -191,7 +191,7 @@ async def serve(
     async with serving(options, log.line, lambda: log.dropped) as served:
         say(banner(options, served) if shown and not options.quiet else start_line(options, served))
         await stop.wait()
-        log.line(Line(f"Sendbox stops at {served.origin}; open worlds: {len(served.runtime.worlds)}"))
+        log.line(LogLine(f"Sendbox stops at {served.origin}; open worlds: {len(served.runtime.worlds)}"))
 
 
 def run(options: Options) -> int:
@@ -214,7 +214,7 @@ def run(options: Options) -> int:
         if options.log_format == "text":
             raise
         for text in (*failure.details, failure.message):
-            log.line(Line(MASK.text(text), level="error"))
+            log.line(LogLine(MASK.text(text), level="error"))
         return failure.code
     finally:
         logging.getLogger().removeHandler(handler)
@@ -311,7 +311,7 @@ def start_line(options: Options, served: Served) -> str:
     if served.ca_url is not None:
         known["ca"] = served.ca_url
         text += f", authority {served.ca_url}"
-    return text if options.log_format == "text" else as_json(Line(text, more=known), wall.now_ms())
+    return text if options.log_format == "text" else as_json(LogLine(text, more=known), wall.now_ms())
 
 
 def banner(options: Options, served: Served) -> str:

@@ -15,7 +15,7 @@ _SIZE: Final = re.compile(r"([0-9]+(?:\.[0-9]+)?) ?([kmg]i?)?b?", re.IGNORECASE 
 _UNITS: Final = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "ki": 2**10, "mi": 2**20, "gi": 2**30}
 
 
-def seed_of(text: str) -> int | str:
+def parse_seed(text: str) -> int | str:
     """A seed as in scenarios: a whole number where it looks like one, else text."""
     if not bounds.looks_whole(text):
         return text
@@ -25,7 +25,7 @@ def seed_of(text: str) -> int | str:
     return number
 
 
-def hosts_of(text: str) -> frozenset[str]:
+def parse_hosts(text: str) -> frozenset[str]:
     """Host names of a list with commas, as a `Host` is compared with them. Raises ValueError."""
     names = [item.strip() for item in text.split(",") if item.strip()]
     for name in names:
@@ -37,7 +37,7 @@ def hosts_of(text: str) -> frozenset[str]:
     return frozenset(filter(None, map(host_name, names)))
 
 
-def size_of(text: str) -> int:
+def parse_size(text: str) -> int:
     """The bytes of a size, at least 1. Raises ValueError."""
     match = _SIZE.fullmatch(text.strip())
     size = 0 if match is None else round(float(match[1]) * _UNITS[(match[2] or "").lower()])
@@ -46,7 +46,7 @@ def size_of(text: str) -> int:
     return size
 
 
-def ttl_of(text: str) -> float | None:
+def parse_ttl(text: str) -> float | None:
     """The seconds after which a world without use ends, None for `off`. Raises ValueError."""
     if text == "off":
         return None
@@ -59,7 +59,7 @@ def ttl_of(text: str) -> float | None:
     return milliseconds / 1000
 
 
-def assumed(entries: Iterable[str]) -> tuple[str, ...]:
+def parse_assumptions(entries: Iterable[str]) -> tuple[str, ...]:
     """Settings of the assumptions, each `name=value`. Raises ValueError for another form."""
     for entry in entries:
         if re.fullmatch(r"\w+=\S[^\r\n]*", entry) is None:
@@ -67,7 +67,7 @@ def assumed(entries: Iterable[str]) -> tuple[str, ...]:
     return tuple(entries)
 
 
-def keys_of(keys: Iterable[str]) -> frozenset[str]:
+def parse_keys(keys: Iterable[str]) -> frozenset[str]:
     """API keys of a setting. Raises ValueError for one that no header can carry, which is several that ran together."""
     for key in keys:
         if re.search(r"[\s,]", key):

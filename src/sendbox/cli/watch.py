@@ -16,7 +16,7 @@ import msgspec
 from msgspec.structs import asdict
 
 from sendbox.cli.outcome import Failure
-from sendbox.runtime.host import Line
+from sendbox.runtime.interface import LogLine
 from sendbox.scenario.read import noting
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ class Watcher:
         files: Iterable[Path],
         blueprint: Blueprint,
         runtime: Runtime,
-        say: Callable[[Line], None],
+        say: Callable[[LogLine], None],
         *,
         later: Later | None = None,
     ) -> None:
@@ -97,14 +97,14 @@ class Watcher:
         names = ", ".join(file.name for file in changed)
         if isinstance(outcome, Failure):
             for line in (*outcome.details, outcome.message):
-                self._say(Line(line, level="warning"))
+                self._say(LogLine(line, level="warning"))
             text = f"{names} changed, and is not used: new worlds open with the scenario as it was before"
-            self._say(Line(text, level="warning"))
+            self._say(LogLine(text, level="warning"))
         else:
             changes = differences(self._blueprint, outcome)
             self._blueprint = self._runtime.blueprint = outcome
             summary = ", ".join(changes) or "no part of the scenario"
-            self._say(Line(f"{names} changed ({summary}): new worlds open with it, open ones keep theirs"))
+            self._say(LogLine(f"{names} changed ({summary}): new worlds open with it, open ones keep theirs"))
         self.start()
 
     def _reading(self) -> tuple[list[Path], Blueprint | Failure]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sendbox.comparing.differences import STATUS, Answered, Difference, compare
 from sendbox.comparing.running import Made, Run
-from sendbox.control.beside.leaning import Other, others, under
+from sendbox.control.replicas.leaning import Alternative, alternatives, with_setting
 from sendbox.scenario.model import ScenarioError
 from sendbox.services.assumptions import registry
 
@@ -28,7 +28,7 @@ class Named(NamedTuple):
 
     difference: Difference
     assumptions: tuple[str, ...]
-    agreeing: tuple[Other, ...]
+    agreeing: tuple[Alternative, ...]
     partly: bool = False
 
 
@@ -61,17 +61,17 @@ async def _comparison(calls: Sequence[Recorded], blueprint: Blueprint, *, values
     try:
         everything = catalog(SERVED)
 
-        async def differences(under: Blueprint, number: int) -> tuple[list[Made], Differences]:
-            outcomes = await Run(app, everything, calls, under, number).made()
+        async def differences(with_setting: Blueprint, number: int) -> tuple[list[Made], Differences]:
+            outcomes = await Run(app, everything, calls, with_setting, number).made()
             return outcomes, _differences(calls, outcomes, contract, values=values)
 
         outcomes, differing = await differences(blueprint, 0)
-        agreeing: dict[tuple[int, tuple[str, str]], list[Other]] = {}
-        partly: dict[int, list[Other]] = {}
+        agreeing: dict[tuple[int, tuple[str, str]], list[Alternative]] = {}
+        partly: dict[int, list[Alternative]] = {}
         candidates = _candidates(outcomes, differing, blueprint.assume)
         for number, other in enumerate(candidates, 1):
             try:
-                changed = under(SERVED.language, blueprint, other)
+                changed = with_setting(SERVED.language, blueprint, other)
             except ScenarioError:
                 continue
             _, left = await differences(changed, number)
@@ -115,21 +115,21 @@ def _differences(
     return differing
 
 
-def _candidates(outcomes: Sequence[Made], differing: Differences, settings: Any) -> list[Other]:
+def _candidates(outcomes: Sequence[Made], differing: Differences, settings: Any) -> list[Alternative]:
     """Other values of each setting of the assumptions that the calls with differences rest on."""
     ids: set[str] = set()
     for place, differences in differing.items():
         if differences:
             ids.update(outcomes[place].leaned, _of_operation(outcomes[place]))
             ids.update(difference.assumed for difference in differences.values() if difference.assumed is not None)
-    return others(settings, ids)
+    return alternatives(settings, ids)
 
 
 def _of_operation(one: Made) -> Iterable[str]:
     return () if one.place is None or one.place.route is None else one.place.route.assumed
 
 
-def _touched(difference: Difference, one: Made, agreeing: Sequence[Other]) -> tuple[str, ...]:
+def _touched(difference: Difference, one: Made, agreeing: Sequence[Alternative]) -> tuple[str, ...]:
     """The assumptions of settings that agree, else that of our schema, else those that our answer relied on."""
     if agreeing:
         return tuple(dict.fromkeys(other.assumption for other in agreeing))

@@ -18,8 +18,8 @@ from sendbox.comparing.differences import IDS, Answered
 from sendbox.contract.findings import MISSING, differing
 from sendbox.engine.coverage import Collector
 from sendbox.engine.timeline import Goal
-from sendbox.playing.calls import answered
 from sendbox.playing.player import ORIGIN
+from sendbox.playing.sample_client import call_app
 from sendbox.runtime.policy import Outcome
 from sendbox.services.verify.verify import Verify
 
@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     from sendbox.engine.blueprint import Blueprint
     from sendbox.engine.coverage import Catalog
     from sendbox.runtime.policy import HttpCall
-    from sendbox.runtime.worlds import Hosted
+    from sendbox.runtime.worlds import HostedWorld
     from sendbox.server.application import Application
-    from sendbox.services.http.exchange import Paths, Route
+    from sendbox.services.http.exchange import Route, RouteTable
 
 #: The key of calls whose own was never accepted: it opens no world.
 UNKNOWN: Final = "unknown-key"
@@ -72,7 +72,7 @@ class Run:
         self._values: dict[tuple[str, Any], Any] = {}
         #: where the journal has each call, by its number
         self._entries: dict[int, str] = {}
-        self._worlds: dict[str, Hosted] = {}
+        self._worlds: dict[str, HostedWorld] = {}
         for position, key in enumerate(accepted(calls, app.desk.paths), 1):
             hosted = runtime.open(
                 f"test-compare-{number}-{position}",
@@ -110,7 +110,7 @@ class Run:
         body = self._body(call, place)
         target = f"{place.path}?{query}" if query else place.path
         try:
-            status, headers, answer = await answered(
+            status, headers, answer = await call_app(
                 self._app, ORIGIN, call.method, target, self._headers(call, place), body
             )
         except Exception as error:  # a fault of the scenario breaks the connection
@@ -219,7 +219,7 @@ async def _taken(_call: HttpCall) -> Outcome:
     return Outcome(200, None)
 
 
-def accepted(calls: Sequence[Recorded], paths: Paths) -> list[str]:
+def accepted(calls: Sequence[Recorded], paths: RouteTable) -> list[str]:
     """The keys that were not denied, in order; not those that an answer gave out, which their parents make again."""
     keys: dict[str, None] = {}
     given_out: list[bytes] = []
@@ -232,7 +232,7 @@ def accepted(calls: Sequence[Recorded], paths: Paths) -> list[str]:
     return list(keys)
 
 
-def _denied(call: Recorded, paths: Paths) -> bool:
+def _denied(call: Recorded, paths: RouteTable) -> bool:
     """True if a call was refused because of its key.
 
     Another status than 401 can mean something else too, so the answer must have the words of our refusal (A11, A37).
@@ -273,7 +273,7 @@ class Place(NamedTuple):
     route: Route | None
 
 
-def find(paths: Paths, method: str, path: str) -> Place | None:
+def find(paths: RouteTable, method: str, path: str) -> Place | None:
     """The place of a call, None if its path is of no interface: the path itself, else its longest end that fits."""
     other: Place | None = None
     for candidate in _candidates(path):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Literal
 
 from sendbox.engine.answer import Answer, Instant
-from sendbox.engine.kinds.shapes import Value
+from sendbox.engine.kinds.answers import Value
 
 
 class Clock(Answer):

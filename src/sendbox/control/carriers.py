@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     import httpx
 
-    from sendbox.runtime.worlds import Hosted
+    from sendbox.runtime.worlds import HostedWorld
     from sendbox.scenario.language import Language
 
 T = TypeVar("T")
@@ -109,7 +109,7 @@ class InProcess(Carrier):
 
         self._thread.call(settle)
 
-    def _hosted(self, world: str) -> Hosted:
+    def _hosted(self, world: str) -> HostedWorld:
         hosted = self._control.runtime.worlds.get(world)
         if hosted is None:
             raise ControlError(404, "no_such_world", f'"{world}" is not an open world')

@@ -15,24 +15,24 @@ from sendbox.engine.commands.command import Restore
 @operation("PUT", "/worlds/{id}/checkpoints/{name}", status=201, answers=Checkpoint)
 async def checkpoint(call: Call, name: str) -> Checkpoint:
     """Takes a checkpoint."""
-    await call.runtime.steady(call.here)
-    await call.here.free()
-    call.runtime.take_checkpoint(call.here, name)
-    return Checkpoint(name=name, at=moment(call.here.world.now))
+    await call.runtime.steady(call.hosted)
+    await call.hosted.free()
+    call.runtime.take_checkpoint(call.hosted, name)
+    return Checkpoint(name=name, at=moment(call.hosted.world.now))
 
 
 @operation("POST", "/worlds/{id}/checkpoints/{name}", answers=World)
 async def restore(call: Call, name: str) -> Any:
     """Restores a checkpoint."""
-    if name not in call.here.checkpoints:
-        have = ", ".join(call.here.checkpoints) or "none"
+    if name not in call.hosted.checkpoints:
+        have = ", ".join(call.hosted.checkpoints) or "none"
         raise ControlError(404, "no_such_checkpoint", f'"{name}" was never taken in this world; taken: {have}')
-    hosted, runtime = call.here, call.runtime
+    hosted, runtime = call.hosted, call.runtime
     await runtime.steady(hosted)
     await hosted.free()
-    runtime.not_advancing(hosted)
+    runtime.check_not_advancing(hosted)
     restored = Replay(call.control, hosted.checkpoints[name].commands())
     world = await hosted.whole(restored.work())
     world.enter(Restore(name, hosted.world.epoch + 1))
     runtime.begin_epoch(hosted, world)
-    return world_view(call, call.here)
+    return world_view(call, call.hosted)

@@ -114,7 +114,7 @@ async def coverage(call: Call, format: Annotated[str, FORM] = "json", scope: str
     `scope` limits the total to some operations, with commas between them, or to those that were `used`; the scenario
     says it too (`coverage:`).
     """
-    hosted = call.here
+    hosted = call.hosted
     everything = await loaded(call.served)
     parsed_scope = _scope(everything, scope)
     return await _shown(everything, await call.runtime.tried.of_world(hosted, everything), format, parsed_scope)
@@ -127,7 +127,7 @@ async def coverage_of(call: Call, dimension: str, scope: str | None = None) -> D
     `{name, heading, tried, of, items}`; an item is `{name, count, section, assumed, form, snippet}`, where the snippet
     says how to try it: a part of a scenario, a request, or a line of Python.
     """
-    hosted = call.here
+    hosted = call.hosted
     everything = await loaded(call.served)
     one_of(dimension, "dimension", everything.headings)
     parsed_scope = _scope(everything, scope)
@@ -142,7 +142,9 @@ async def all_coverage(call: Call, format: Annotated[str, FORM] = "json", scope:
     everything = await loaded(call.served)
     parsed_scope = _scope(everything, scope)
     runtime = call.runtime
-    kept = runtime.kept.worlds.values() if runtime.tried.keeping else ()  # they are added to the sum when they go
+    kept = (
+        runtime.closed_worlds.worlds.values() if runtime.tried.keeping else ()
+    )  # they are added to the sum when they go
     total = await runtime.tried.of_all([*runtime.worlds.values(), *kept], everything)
     return await _shown(everything, total, format, parsed_scope)
 
@@ -168,8 +170,8 @@ async def assumptions(call: Call) -> Assumptions:
 
     `confidence` says what the letters mean.
     """
-    settings: Any = call.here.world.assume
-    collected = await call.runtime.tried.present(call.here, await loaded(call.served))
+    settings: Any = call.hosted.world.assume
+    collected = await call.runtime.tried.present(call.hosted, await loaded(call.served))
     return Assumptions(
         assumptions=[read(row.as_json(), Assumption) for row in registry()],
         settings={name: _plain(getattr(settings, name)) for name in settings.__dataclass_fields__},

@@ -16,7 +16,7 @@ from sendbox.services.http.openapi import components
 
 if TYPE_CHECKING:
     from sendbox.control.operation import Operation, Served
-    from sendbox.engine.kinds.rows import Kinds
+    from sendbox.engine.kinds.rows import KindTable
 
 _ERROR: Final = {
     "type": "object",
@@ -99,13 +99,15 @@ def _webhook_events(served: Served) -> dict[str, Schema]:
     return {**schemas, "WebhookEvent": {"description": text, **either}}
 
 
-def _entries(types: Schemas, kinds: Kinds) -> dict[str, Schema]:
+def _entries(types: Schemas, kinds: KindTable) -> dict[str, Schema]:
     """The entries of the journal: one component for each kind that says what it shows, one for all others."""
-    classes = {kind.shown or kind.name: kind.shows for kind in kinds.by_code.values() if kind.shows is not None}
+    classes = {
+        kind.shown_as or kind.name: kind.view_type for kind in kinds.by_code.values() if kind.view_type is not None
+    }
     entries: dict[str, Schema] = {}
-    for name, shows in classes.items():
-        fields = types.component(shows)
-        del types.components[shows.__name__]  # an entry has these fields and the head
+    for name, view_type in classes.items():
+        fields = types.component(view_type)
+        del types.components[view_type.__name__]  # an entry has these fields and the head
         entries[f"{name.title().replace('_', '')}Entry"] = {
             **fields,
             "properties": {**_HEAD, "kind": {"const": name}, **fields["properties"]},

@@ -26,7 +26,7 @@ from sendbox.engine.commands.record import Cut
 from sendbox.engine.digest import finished
 from sendbox.engine.durations import shown
 from sendbox.engine.texts import foreign, nearest
-from sendbox.runtime.worlds import Conflict, Hosted
+from sendbox.runtime.worlds import Conflict, HostedWorld
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from sendbox.control.export.rows import Exported
     from sendbox.engine.coverage import Item
     from sendbox.engine.expect.subjects import Subject
-    from sendbox.engine.kinds.rows import Kinds
+    from sendbox.engine.kinds.rows import KindTable
     from sendbox.engine.part import Part
     from sendbox.runtime.worlds import Runtime
     from sendbox.scenario.language import Language
@@ -95,7 +95,7 @@ class Call:
 
     control: Control
     origin: str
-    hosted: Hosted | None = None
+    hosted_or_none: HostedWorld | None = None
 
     @property
     def runtime(self) -> Runtime:
@@ -108,10 +108,10 @@ class Call:
         return self.control.served
 
     @property
-    def here(self) -> Hosted:
+    def hosted(self) -> HostedWorld:
         """The world of an operation that has one."""
-        assert self.hosted is not None
-        return self.hosted
+        assert self.hosted_or_none is not None
+        return self.hosted_or_none
 
 
 Function = Callable[..., Awaitable[Any]]
@@ -282,7 +282,7 @@ class Served:
     operations: Sequence[Operation]
     routes: Sequence[Route]
     interfaces: Sequence[Interface]
-    kinds: Kinds
+    kinds: KindTable
     subjects: Mapping[str, Subject]
     webhooks: Mapping[str, Webhook] = field(default_factory=dict)
     scenario: str = "default"
@@ -342,7 +342,7 @@ class Control:
         try:
             if not row.worldly:
                 return await row.function(call, **row.convert(arguments))
-            call.hosted = hosted = self.world(world_id or "", early=row.early, reads=row.reads)
+            call.hosted_or_none = hosted = self.world(world_id or "", early=row.early, reads=row.reads)
             hosted.controls += 1
             hosted.readers += 1
             self._used(row, hosted)
@@ -361,14 +361,14 @@ class Control:
         except Conflict as conflict:
             raise refusal(conflict) from None
 
-    def world(self, world_id: str, *, early: bool = False, reads: bool = False) -> Hosted:
+    def world(self, world_id: str, *, early: bool = False, reads: bool = False) -> HostedWorld:
         """An open world, at the present, or to be read a closed one that is kept. Raises `ControlError`.
 
         `early` where its start may still be open.
         """
         runtime = self.runtime
         hosted = runtime.worlds.get(world_id)
-        kept = runtime.kept.worlds.get(world_id)
+        kept = runtime.closed_worlds.worlds.get(world_id)
         if hosted is None and kept is not None:
             if reads:
                 return kept
@@ -383,19 +383,19 @@ class Control:
             runtime.present(hosted)
         return hosted
 
-    def _used(self, row: Operation, hosted: Hosted) -> None:
+    def _used(self, row: Operation, hosted: HostedWorld) -> None:
         if not row.watches:
             hosted.used = self.runtime.reading()
 
     async def _act(self, call: Call, row: Operation, values: Mapping[str, Any]) -> Any:
         """Carries out an act of a tester, once nothing else works in the world."""
-        hosted = call.here
+        hosted = call.hosted
         if row.prepare is not None:
             values = await row.prepare(call, values)
         await hosted.free()
         not_closed(hosted, reads=False)
         answer = act(call, row, values)
-        self.runtime.changed(hosted)
+        self.runtime.note_change(hosted)
         return answer
 
 
@@ -404,13 +404,13 @@ def refusal(conflict: Conflict) -> ControlError:
     return ControlError(conflict.status, conflict.error, conflict.message, **conflict.detail)
 
 
-def closed(hosted: Hosted) -> ControlError:
+def closed(hosted: HostedWorld) -> ControlError:
     """The answer to what cannot be done with a closed world."""
     text = f"{hosted.world.id} is closed, and can only be read; POST /_sandbox/worlds opens its key again"
     return ControlError(409, "closed", text)
 
 
-def not_closed(hosted: Hosted, *, reads: bool = True) -> None:
+def not_closed(hosted: HostedWorld, *, reads: bool = True) -> None:
     """Raises `ControlError` for a world that has ended while a call waited; a call that `reads` may still read it."""
     if hosted.gone and not (reads and hosted.kept):
         text = f'"{hosted.world.id}" is not an open world: {hosted.why} while this call waited'
@@ -427,7 +427,7 @@ def act(call: Call, row: Operation, values: Mapping[str, Any]) -> Any:
 
 def acting(call: Call, row: Operation, values: Mapping[str, Any]) -> Generator[None, None, Any]:
     """The same with its pauses, for a world into which nothing else comes."""
-    hosted = call.here
+    hosted = call.hosted
     world = hosted.world
     arguments = {name.removesuffix("_"): value for name, value in values.items() if value is not None}
     entries = len(world.journal)

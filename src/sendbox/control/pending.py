@@ -6,11 +6,11 @@ from typing import Annotated, Any
 
 from sendbox.control.arguments import Count
 from sendbox.control.operation import Call, operation
-from sendbox.control.reading import chosen, each
+from sendbox.control.reading import map_in_slices, select
 from sendbox.engine.answer import Answer, Instant, keywords, moment, reference
+from sendbox.engine.kinds.answers import Webhook
 from sendbox.engine.kinds.own import delivery_view
 from sendbox.engine.kinds.rows import Observer
-from sendbox.engine.kinds.shapes import Webhook
 from sendbox.engine.kinds.upcoming import next_steps
 
 #: How many of each are shown unless `limit` says otherwise.
@@ -42,13 +42,13 @@ class Pending(Answer):
 async def pending(call: Call, limit: Count = SHOWN) -> Any:
     """The things that are still to come: the next steps with their instants, webhooks that are not delivered yet, open
     codes, and entries of lists that are not in force."""
-    world = call.here.world
+    world = call.hosted.world
     on = Observer(world, call.served.kinds)
-    waiting = await chosen(world.outlets.deliveries[:], lambda delivery: delivery.state in OPEN, limit)
+    waiting = await select(world.outlets.deliveries[:], lambda delivery: delivery.state in OPEN, limit)
     result = Pending(
         now=moment(world.now),
         steps=next_steps(world, call.served.kinds.steps, limit),
         scheduled=world.timeline.scheduled,
-        deliveries=await each(waiting, lambda delivery: delivery_view(on, delivery)),
+        deliveries=await map_in_slices(waiting, lambda delivery: delivery_view(on, delivery)),
     )
     return result.extended({name: await items(world, limit) for name, items in call.served.pending.items()})

@@ -14,7 +14,7 @@ from sendbox.control.replaying import Replay
 from sendbox.engine.answer import enum
 from sendbox.engine.commands.command import Stamp
 from sendbox.engine.journal import Forgotten
-from sendbox.runtime.worlds import Hosted, Slice
+from sendbox.runtime.worlds import HostedWorld, Slice
 
 if TYPE_CHECKING:
     from sendbox.engine.world import World
@@ -28,12 +28,12 @@ FORMS: Final = ("plain", "short")
 FORM: Final = enum(FORMS)
 
 
-async def through(work: Generator[None, None, T]) -> T:
-    """Does work that pauses now and then."""
+async def run_in_slices(work: Generator[None, None, T]) -> T:
+    """The result of work that pauses now and then."""
     return await Slice().through(work)
 
 
-async def chosen(items: Iterable[T], fits: Callable[[T], bool], most: int | None = None) -> list[T]:
+async def select(items: Iterable[T], fits: Callable[[T], bool], most: int | None = None) -> list[T]:
     """Those items that fit, at most `most`; in slices, so that a long list does not block the loop."""
     fitting: list[T] = []
     work = Slice()
@@ -47,7 +47,7 @@ async def chosen(items: Iterable[T], fits: Callable[[T], bool], most: int | None
     return fitting
 
 
-async def each(items: Iterable[T], view: Callable[[T], V]) -> list[V]:
+async def map_in_slices(items: Iterable[T], view: Callable[[T], V]) -> list[V]:
     """The result of `view` for each item, computed in slices."""
     views = []
     work = Slice()
@@ -60,9 +60,9 @@ async def each(items: Iterable[T], view: Callable[[T], V]) -> list[V]:
 async def newest(items: Sequence[T], fits: Callable[[T], bool], last: int | None) -> list[T]:
     """Those items that fit, oldest first; with `last` only that many of the newest, and no others are read."""
     if last is None:
-        return await chosen((items[index] for index in range(len(items))), fits)
+        return await select((items[index] for index in range(len(items))), fits)
     backwards = (items[index] for index in range(len(items) - 1, -1, -1))
-    return (await chosen(backwards, fits, last))[::-1] if last else []
+    return (await select(backwards, fits, last))[::-1] if last else []
 
 
 class Page(NamedTuple, Generic[T]):
@@ -96,8 +96,8 @@ async def page_of(
 ) -> Page[T]:
     """A page of what lies behind a cursor."""
     if limit is None:
-        return Page(await chosen(behind, fits))
-    items = await chosen(behind, fits, limit + 1)  # one more says that there is more
+        return Page(await select(behind, fits))
+    items = await select(behind, fits, limit + 1)  # one more says that there is more
     return Page(items[:limit], str(number(items[limit - 1])) if len(items) > limit else None)
 
 
@@ -116,7 +116,7 @@ def remembered(world: World, number: int) -> tuple[int, int, Any]:
         raise ControlError(404, "forgotten", str(forgotten), first=world.journal.first) from None
 
 
-async def wait_for(hosted: Hosted, wait: int | None, look: Callable[[], Awaitable[Any]]) -> Any:
+async def wait_for(hosted: HostedWorld, wait: int | None, look: Callable[[], Awaitable[Any]]) -> Any:
     """Looks, and while there is nothing, waits until something happens, at most `wait` milliseconds (a long poll)."""
     changes = hosted.changes
     answer = await look()
@@ -136,13 +136,13 @@ async def wait_for(hosted: Hosted, wait: int | None, look: Callable[[], Awaitabl
     return answer
 
 
-async def past(call: Call, watch: Callable[[World], Callable[[], bool]]) -> bool:
-    """Makes the world of a call again beside it, from its record, so that what happened in it can be watched.
+async def replay_past(call: Call, watch: Callable[[World], Callable[[], bool]]) -> bool:
+    """Replays the world of a call from its record in a replica, so that its past can be observed.
 
-    `watch` is given the world as it was opened, and returns a function that says whether enough was seen. False where
-    the record does not reach back.
+    `watch` is called with the replica at its start, and returns a function that is true once it has observed enough.
+    Returns False if the record does not reach back to the start.
     """
-    world = call.here.world
+    world = call.hosted.world
     record = world.record
     if record.cut is not None:
         return False
@@ -164,7 +164,7 @@ async def past(call: Call, watch: Callable[[World], Callable[[], bool]]) -> bool
     return True
 
 
-async def _change(hosted: Hosted) -> None:
+async def _change(hosted: HostedWorld) -> None:
     """Waits until something happens. A waiting call does not count as work: an `auto` clock runs on meanwhile."""
     hosted.controls -= 1
     hosted.readers -= 1

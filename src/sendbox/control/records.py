@@ -17,19 +17,19 @@ import orjson
 from sendbox.control.answers import CanonicalEntry, Proof
 from sendbox.control.arguments import Count, Duration, Size
 from sendbox.control.operation import Call, ControlError, closed, one_of, operation, out_of_bounds
-from sendbox.control.reading import chosen, each, newest, remembered, wait_for
+from sendbox.control.reading import map_in_slices, newest, remembered, select, wait_for
 from sendbox.engine import ENGINE
 from sendbox.engine.answer import Answer, Instant, enum, moment, read, reference
 from sendbox.engine.bounds import in_value
 from sendbox.engine.delivery.batches import body_of, listed
 from sendbox.engine.digest import canonical_in_slices, digest_in_slices
-from sendbox.engine.expect.explaining import FAILED
+from sendbox.engine.expect.explainer import FAILED
 from sendbox.engine.expect.verdict import expected_in_slices, lines, proves, verdict_in_slices
 from sendbox.engine.journal import CODE
-from sendbox.engine.kinds.narration import Names, Teller
+from sendbox.engine.kinds.answers import Advice, Entry, Header, Webhook, WebhookEvent, WebhookHead, WebhookTry
+from sendbox.engine.kinds.narration import Names, Narrator
 from sendbox.engine.kinds.own import delivery_view, head_of, tries_of
 from sendbox.engine.kinds.rows import Observer
-from sendbox.engine.kinds.shapes import Advice, Entry, Header, Webhook, WebhookEvent, WebhookHead, WebhookTry
 from sendbox.runtime.policy import Failure, Outcome
 from sendbox.runtime.worlds import Slice
 from sendbox.services.ports import account_of
@@ -282,7 +282,7 @@ async def journal(
             legal_kinds |= set(groups.get(word, (word,)))
         kinds = frozenset(legal_kinds)
     start, most = max(after, -1), most_of(limit, form)
-    hosted = call.here
+    hosted = call.hosted
     codes = None if kinds is None else frozenset(CODE[kind] for kind in kinds)
     looked: tuple[World | None, int] = (None, 0)
 
@@ -298,7 +298,7 @@ async def journal(
             return await newest(range(max(start + 1, journal.first), len(journal)), fits, last)
         first = looked[1] if looked[0] is world else start + 1  # entries are only added, so none is read twice
         first, length = max(first, journal.first), len(journal)
-        numbers = await chosen(range(first, length), fits, most + 1)  # one more says that there is more
+        numbers = await select(range(first, length), fits, most + 1)  # one more says that there is more
         looked = (world, max(first, length))
         return numbers
 
@@ -313,16 +313,16 @@ async def journal(
         wanted_numbers = frozenset(numbers)
         lines = await Slice().through(canonical_in_slices(world, call.served.kinds))
         return Journal(entries=[line for line in lines if line["n"] in wanted_numbers], form=form, **bounds)
-    views = await each(numbers, Observer(world, call.served.kinds).entry)
+    views = await map_in_slices(numbers, Observer(world, call.served.kinds).entry)
     if form == "told":
-        teller = Teller(call.served.kinds.told, Names(), views)
-        return Journal(entries=await each(views, partial(_told, teller)), form=form, **bounds)
+        narrator = Narrator(call.served.kinds.narrators, Names(), views)
+        return Journal(entries=await map_in_slices(views, partial(_told, narrator)), form=form, **bounds)
     return Journal(entries=views, **bounds)
 
 
-def _told(teller: Teller, entry: dict[str, Any]) -> Told:
+def _told(narrator: Narrator, entry: dict[str, Any]) -> Told:
     """An entry in words."""
-    line = teller.tell(entry)
+    line = narrator.narrate(entry)
     words = {"who": None, "text": None, "tone": "dim"} if line is None else line.as_json()
     return read({**words, "n": entry["n"], "at": entry["at"], "kind": entry["kind"]}, Told)
 
@@ -342,7 +342,7 @@ def most_of(limit: int | None, form: str | None = None) -> int:
 @operation("GET", "/worlds/{id}/journal/{n}", answers=Entry)
 async def journal_entry(call: Call, n: int) -> Any:
     """One entry."""
-    world = call.here.world
+    world = call.hosted.world
     remembered(world, n)
     return Observer(world, call.served.kinds).entry(n)
 
@@ -354,7 +354,7 @@ async def events(call: Call) -> Events:
     With all deliveries; their `events` are places in the list of events. `country` is the calling code that national
     numbers get.
     """
-    world = call.here.world
+    world = call.hosted.world
     on, work = Observer(world, call.served.kinds), Slice()
     deliveries = world.outlets.deliveries[:]
     #: by event and body: a state that a message reached twice has two bodies
@@ -391,7 +391,7 @@ async def events(call: Call) -> Events:
 @operation("GET", "/worlds/{id}/hook", answers=Hook)
 async def hook(call: Call, wait: Duration | None = None) -> Hook:
     """The webhooks that the built-in receiver got: the events in order, and the deliveries that brought them."""
-    hosted = call.here
+    hosted = call.hosted
 
     async def look() -> bool:
         return bool(hosted.world.outlets.hook)
@@ -404,7 +404,7 @@ async def hook(call: Call, wait: Duration | None = None) -> Hook:
     for delivery in received:
         events += listed(orjson.loads(body_of(world, delivery)))
         await work.pause()
-    return Hook(events=events, deliveries=await each(received, lambda delivery: delivery_view(on, delivery)))
+    return Hook(events=events, deliveries=await map_in_slices(received, lambda delivery: delivery_view(on, delivery)))
 
 
 @operation("POST", "/worlds/{id}/hook", raw=True, act=True, journals=True, answers=Received)
@@ -413,7 +413,7 @@ async def hook_receive(call: Call, raw: Any = None) -> Received:
     outside = in_value(raw)
     if outside is not None:
         raise out_of_bounds(outside)
-    call.here.world.control("hook", {"received": raw})
+    call.hosted.world.control("hook", {"received": raw})
     return Received()
 
 
@@ -426,7 +426,7 @@ async def fetch_outbox(
     With `during=advance` a long poll also ends when no advance is in progress. Deliveries named in `except`, with
     commas between, are left out: the caller is carrying them out already.
     """
-    hosted = call.here
+    hosted = call.hosted
     await hosted.free()
     if hosted.gone:
         raise closed(hosted)
@@ -451,7 +451,7 @@ async def outbox(
 
     `POST` does, with the same arguments.
     """
-    hosted = call.here
+    hosted = call.hosted
     await hosted.free()
     if hosted.gone:
         raise closed(hosted)
@@ -467,11 +467,11 @@ async def outbox(
 
 async def _fetch(call: Call, wait: int | None, during: str | None, without: str) -> Outbox:
     """The webhooks that wait in the outbox of a world, and those of a long poll."""
-    hosted = call.here
+    hosted = call.hosted
     carried = frozenset(without.split(","))
     attendance = hosted.attendance
     attendance.note(call.runtime.reading())
-    call.runtime.changed(hosted)
+    call.runtime.note_change(hosted)
 
     async def look() -> Any:
         over = not hosted.pulling or (during == "advance" and not hosted.advancing)
@@ -508,11 +508,11 @@ async def outbox_end(call: Call) -> Pushed:
 
     A long poll of the outbox ends.
     """
-    await call.here.free()
-    if call.here.gone:
-        raise closed(call.here)
-    call.runtime.push(call.here)
-    call.runtime.changed(call.here)
+    await call.hosted.free()
+    if call.hosted.gone:
+        raise closed(call.hosted)
+    call.runtime.push(call.hosted)
+    call.runtime.note_change(call.hosted)
     return Pushed(deliveries="push")
 
 
@@ -521,7 +521,7 @@ async def outbox_done(
     call: Call, delivery: str, status: int | None = None, error: Annotated[Any, FAILURE] = None
 ) -> Reported:
     """The result of a call from the outbox: an HTTP status, or a word for why there was none."""
-    outbox = call.here.outbox
+    outbox = call.hosted.outbox
     waiting = outbox.get(delivery)
     if waiting is None or waiting[2].done():
         raise ControlError(404, "no_such_delivery", f'"{delivery}" is not waiting in the outbox')
@@ -529,7 +529,7 @@ async def outbox_done(
         raise ControlError(400, "missing_argument", '"status" is missing; outbox_done needs status, or error')
     if error is None and status is not None and 300 <= status < 400:
         error = "redirect"
-    call.here.attendance.note(call.runtime.reading())
+    call.hosted.attendance.note(call.runtime.reading())
     del outbox[delivery]  # the next caller does not get it again
     waiting[2].set_result(Outcome(status, error))
     return Reported(id=delivery)
@@ -538,11 +538,11 @@ async def outbox_done(
 @operation("GET", "/worlds/{id}/advice", answers=Remarks)
 async def advice(call: Call) -> Remarks:
     """Every remark on legal requests and on answers of receivers."""
-    journal = call.here.world.journal
+    journal = call.hosted.world.journal
     advice_of = call.served.kinds.advice
     remarks: list[Remark] = []
     numbers = range(journal.first, len(journal))
-    for number in await chosen(numbers, lambda number: journal.entry(number)[1] in advice_of):
+    for number in await select(numbers, lambda number: journal.entry(number)[1] in advice_of):
         _, code, about = journal.entry(number)
         remarks += [read({**remark.as_json(), "entry": number}, Remark) for remark in advice_of[code](about)]
     return Remarks(advice=remarks)
@@ -551,7 +551,7 @@ async def advice(call: Call) -> Remarks:
 @operation("GET", "/worlds/{id}/digest", answers=Proof)
 async def digest(call: Call) -> Proof:
     """The proof that two runs were the same; not `trusted` when journal entries are `lost`."""
-    world = call.here.world
+    world = call.hosted.world
     return proof_of(world, await Slice().through(digest_in_slices(world, call.served.kinds)))
 
 
@@ -582,7 +582,7 @@ async def verdict(call: Call, ended: bool = False, status: bool = False, strict:
     # read at its first use, which takes long
     usual = await asyncio.get_running_loop().run_in_executor(None, language.load, call.served.scenario)
     rules = [rule for key in language.keys.values() if key.rules is not None for rule in usual.of(key.name)]
-    world = call.here.world
+    world = call.hosted.world
     expectations = await Slice().through(expected_in_slices(world, call.served.subjects))
     judging = verdict_in_slices(
         world,

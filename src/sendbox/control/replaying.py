@@ -14,7 +14,7 @@ from sendbox.control.operation import ControlError, acting
 from sendbox.engine.commands.command import Act, Call, Move, Open, Outcome, Stamp
 from sendbox.engine.durations import iso
 from sendbox.engine.world import World
-from sendbox.runtime.slot import Hosted
+from sendbox.runtime.slot import HostedWorld
 from sendbox.services.ports import account_of
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ class Replay:
         self.world = control.runtime.begun(opening)
         #: the place that it goes to, and the command that came there, None for the end
         self.goal: tuple[Stamp | None, Command | None] = (None, None)
-        self.hosted = Hosted(self.world, opening.blueprint)
+        self.hosted = HostedWorld(self.world, opening.blueprint)
         self._calling = Calling(control, "", self.hosted)
 
     def work(self) -> Work:

@@ -14,11 +14,11 @@ from sendbox.control.answers import Clock, Problem
 from sendbox.control.arguments import Count
 from sendbox.control.export.scenario import library_name, source_of
 from sendbox.control.operation import Call, ControlError, operation
-from sendbox.control.reading import each
+from sendbox.control.reading import map_in_slices
 from sendbox.control.worlds import blueprint_differences, clock_view
 from sendbox.engine.answer import Answer, Instant, enum, moment, read
 from sendbox.engine.bounds import LONG_BODY
-from sendbox.engine.kinds.shapes import Value
+from sendbox.engine.kinds.answers import Value
 from sendbox.scenario import cursor, library, parse, write
 from sendbox.scenario.model import SIZE, Source, errors, listed
 
@@ -187,7 +187,7 @@ async def scenario(call: Call) -> ScenarioShown:
     name, and those without a name that are the same, are counted together. `at_reset` lists the parts that hold only
     from the next reset on. `settings` are `{seed, salt, started, clock}`.
     """
-    hosted, language = call.here, call.served.language
+    hosted, language = call.hosted, call.served.language
     blueprint = hosted.next_blueprint or hosted.blueprint
     in_executor = asyncio.get_running_loop().run_in_executor
     view = await in_executor(None, _shown, language, blueprint)
@@ -219,7 +219,7 @@ async def scenario(call: Call) -> ScenarioShown:
         name=blueprint.name,
         text=view.text,
         given=view.given,
-        rules=await each(standing, row),
+        rules=await map_in_slices(standing, row),
         at_reset=blueprint_differences(language, hosted.blueprint, blueprint),
         settings=ScenarioSettings(
             seed=world.seed_given,

@@ -1,4 +1,4 @@
-"""The small language in which lists are searched: what is looked for, and the tests that are made of it.
+"""The search language for lists: parsing of a search, and the filters that are made from it.
 
 Words with blanks between them: `key:value`, a bare word, or a "text in quotes"; all must hold, and `-` before one says
 that it must not. Which keys there are is the affair of each list.
@@ -15,10 +15,10 @@ from sendbox.engine.durations import DAY, HOUR, MINUTE, SECOND, duration, instan
 from sendbox.engine.texts import Pattern, foreign, nearest
 
 T = TypeVar("T")
-#: Whether an item is one of those that are looked for.
-Fits = Callable[[T], object]
-#: Makes a test of a value. Raises ValueError for one that is not legal, which says what is.
-Key = Callable[[str], Fits[T]]
+#: A filter, true for an item that a search finds.
+Filter = Callable[[T], object]
+#: Makes a filter from the value of a key. Raises ValueError, with the legal values, for an illegal one.
+SearchKey = Callable[[str], Filter[T]]
 #: The longest search, and how many words it may have.
 LONGEST: Final = 1_000
 WORDS: Final = 32
@@ -40,17 +40,17 @@ class Term(NamedTuple):
     excludes: bool
 
 
-def searched(text: str | None, keys: Mapping[str, Key[T]]) -> Callable[[T], bool]:
-    """The test that a search makes; without one everything fits. Raises `ControlError`.
+def search_filter(text: str | None, keys: Mapping[str, SearchKey[T]]) -> Callable[[T], bool]:
+    """The filter of a search; without a search everything fits. Raises `ControlError`.
 
     What texts are compared with is often made for the purpose, so that bare words are looked for last.
     """
-    terms = [(term, fits_of(term, keys)) for term in terms_of(text, keys)]
+    terms = [(term, make_filter(term, keys)) for term in parse_terms(text, keys)]
     tests = [(fits, term.excludes) for term, fits in sorted(terms, key=lambda pair: pair[0].key == TEXT)]
     return lambda item: all(bool(fits(item)) is not excludes for fits, excludes in tests)
 
 
-def terms_of(text: str | None, keys: Collection[str]) -> list[Term]:
+def parse_terms(text: str | None, keys: Collection[str]) -> list[Term]:
     """The words of a search. Raises `ControlError`."""
     if text is not None and len(text) > LONGEST:
         raise ControlError(
@@ -62,8 +62,8 @@ def terms_of(text: str | None, keys: Collection[str]) -> list[Term]:
     return terms
 
 
-def fits_of(term: Term, keys: Mapping[str, Key[T]]) -> Fits[T]:
-    """The test of one word. Raises `ControlError`."""
+def make_filter(term: Term, keys: Mapping[str, SearchKey[T]]) -> Filter[T]:
+    """The filter of one word. Raises `ControlError`."""
     try:
         return keys[term.key](term.value)
     except ValueError as error:
@@ -112,26 +112,26 @@ def _wrong(place: int, message: str) -> ControlError:
 # -- what keys are made of
 
 
-def words(legal: Collection[str], of: Callable[[T], str | Collection[str]]) -> Key[T]:
+def words(legal: Collection[str], of: Callable[[T], str | Collection[str]]) -> SearchKey[T]:
     """A key whose value is one of some words."""
 
-    def key(value: str) -> Fits[T]:
+    def key(value: str) -> Filter[T]:
         if value not in legal:
             near = nearest(value, legal)
             hint = f'; did you mean "{near}"?' if near else foreign(value)
             raise ValueError(f'"{value}" is not known; legal: {", ".join(legal)}{hint}')
-        return among(value.__eq__, of)
+        return match_texts(value.__eq__, of)
 
     return key
 
 
-def patterns(of: Callable[[T], str | Collection[str] | None]) -> Key[T]:
+def patterns(of: Callable[[T], str | Collection[str] | None]) -> SearchKey[T]:
     """A key whose value is a text, or a pattern with `*`."""
-    return lambda value: among(Pattern(value).matches, of)
+    return lambda value: match_texts(Pattern(value).matches, of)
 
 
-def among(matches: Callable[[str], object], of: Callable[[T], str | Collection[str] | None]) -> Fits[T]:
-    """A test of an item: true if its text, or one of its texts, matches."""
+def match_texts(matches: Callable[[str], object], of: Callable[[T], str | Collection[str] | None]) -> Filter[T]:
+    """A filter of items: true if the text of an item, or one of its texts, matches."""
 
     def fits(item: T) -> bool:
         item_texts = of(item)
@@ -140,18 +140,18 @@ def among(matches: Callable[[str], object], of: Callable[[T], str | Collection[s
     return fits
 
 
-def texts(of: Callable[[T], str]) -> Key[T]:
+def texts(of: Callable[[T], str]) -> SearchKey[T]:
     """The key for bare words: the text of an item contains them, in capitals or not; `*` stands for any characters."""
 
-    def key(value: str) -> Fits[T]:
-        holds = holding(value)
+    def key(value: str) -> Filter[T]:
+        holds = text_filter(value)
         return lambda item: holds(of(item))
 
     return key
 
 
-def holding(value: str) -> Callable[[str], object]:
-    """A test of a text: true if it contains a word or a pattern, in capitals or not."""
+def text_filter(value: str) -> Callable[[str], object]:
+    """A filter of texts: true if a text contains a word or a pattern, in capitals or not."""
     folded = value.casefold()
     if "*" in folded:
         matches = Pattern(f"*{folded}*").matches
@@ -159,14 +159,14 @@ def holding(value: str) -> Callable[[str], object]:
     return lambda text: folded in text.casefold()
 
 
-def times(now: int, of: Callable[[T], int]) -> dict[str, Key[T]]:
+def times(now: int, of: Callable[[T], int]) -> dict[str, SearchKey[T]]:
     """The keys `before` and `after`: an item of the very instant is after it."""
 
-    def before(value: str) -> Fits[T]:
+    def before(value: str) -> Filter[T]:
         at = moment(value, now)
         return lambda item: of(item) < at
 
-    def after(value: str) -> Fits[T]:
+    def after(value: str) -> Filter[T]:
         at = moment(value, now)
         return lambda item: of(item) >= at
 

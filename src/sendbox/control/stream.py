@@ -22,9 +22,9 @@ from sendbox.control.worlds import clock_view
 from sendbox.engine.answer import Answer, encoded
 from sendbox.engine.draws import tag_of
 from sendbox.engine.durations import shown
+from sendbox.engine.kinds.answers import Entry
 from sendbox.engine.kinds.rows import Observer
-from sendbox.engine.kinds.shapes import Entry
-from sendbox.runtime.slot import Changing, Hosted, change_of
+from sendbox.runtime.slot import Changing, HostedWorld, change_of
 
 if TYPE_CHECKING:
     from sendbox.engine.kinds.masking import Mask
@@ -96,7 +96,7 @@ class _Reader:
 
     def __init__(self, events: Events, name: str, most: int | None) -> None:
         self.name = name
-        self.hosted: Hosted | None = None
+        self.hosted: HostedWorld | None = None
         self._mask: Mask | None = None
         self.position = CLOSED
         self._events = events
@@ -162,7 +162,7 @@ class _Reader:
             self._mask = self._events.control.runtime.mask(self.name)
         return self._mask
 
-    def _find(self) -> Hosted | None:
+    def _find(self) -> HostedWorld | None:
         """The open world of this name."""
         runtime = self._events.control.runtime
         hosted = runtime.worlds.get(self.name)
@@ -176,11 +176,11 @@ class _Reader:
                     runtime.present(hosted)
         return hosted
 
-    def _from_first(self, hosted: Hosted) -> None:
+    def _from_first(self, hosted: HostedWorld) -> None:
         self.position = Position(hosted.world.epoch, hosted.world.journal.first, self._opening)
         self._clock = None
 
-    def _entries(self, hosted: Hosted) -> Iterator[Told]:
+    def _entries(self, hosted: HostedWorld) -> Iterator[Told]:
         world = hosted.world
         journal = world.journal
         if self.position.epoch != world.epoch or self.position.next > len(journal):
@@ -228,7 +228,7 @@ class Events:
         self.end: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         #: touched when the stream must look again, though nothing happened
         self.wake = Changing()
-        self._order = control.runtime.order
+        self._order = control.runtime.open_worlds
         self._alone = alone
         self._positions = positions or {}
         self._readers = [_Reader(self, name, most) for name in names]
@@ -411,7 +411,7 @@ async def stream(call: Call, most: AtMost | None = None) -> Any:
     present epoch. If more than `most` (1 to 1000) entries wait for the reader, they are not sent, and `skipped` says
     which. The stream ends with the world.
     """
-    return Events(call.control, [call.here.world.id], most=most, alone=True)
+    return Events(call.control, [call.hosted.world.id], most=most, alone=True)
 
 
 @operation("GET", "/stream", answers=EVENTS)

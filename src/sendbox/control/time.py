@@ -7,11 +7,11 @@ from typing import Annotated, Any, Final
 from sendbox.control.answers import Clock
 from sendbox.control.arguments import Duration, Moment
 from sendbox.control.operation import Call, ControlError, operation
-from sendbox.control.reading import each
+from sendbox.control.reading import map_in_slices
 from sendbox.control.worlds import MODE, RATE, clock_settings, clock_view
 from sendbox.engine.answer import Answer, Instant, enum, keywords, moment
+from sendbox.engine.kinds.answers import Entry
 from sendbox.engine.kinds.rows import Observer
-from sendbox.engine.kinds.shapes import Entry
 from sendbox.engine.timeline import Goal
 from sendbox.runtime.dispatcher import UNATTENDED
 from sendbox.services.advice import OUTBOX_NOT_FETCHED
@@ -49,7 +49,7 @@ class Advanced(Answer):
 @operation("GET", "/worlds/{id}/clock", answers=Clock)
 async def clock(call: Call) -> Clock:
     """The present clock."""
-    return clock_view(call.here)
+    return clock_view(call.hosted)
 
 
 @operation("PATCH", "/worlds/{id}/clock", answers=Clock)
@@ -57,10 +57,10 @@ async def change_clock(call: Call, mode: Annotated[Any, MODE] = None, rate: Anno
     """Sets the mode or rate, from the present instant on."""
     settings = {name: value for name, value in (("mode", mode), ("rate", rate)) if value is not None}
     clock_settings(settings)
-    hosted = call.here
+    hosted = call.hosted
     await call.runtime.steady(hosted)
     await hosted.free()
-    call.runtime.not_advancing(hosted)
+    call.runtime.check_not_advancing(hosted)
     call.runtime.tune(hosted, settings)
     return clock_view(hosted)
 
@@ -78,8 +78,8 @@ async def advance(
     `warnings` are `{code, message}`: `outbox-not-fetched` where webhooks waited in the outbox and no client asked for
     them. An advance waits 2 s of real time for such a client, once.
     """
-    moved = await call.runtime.advance(call.here, _goal(by, to, next, until))
-    world = call.here.world
+    moved = await call.runtime.advance(call.hosted, _goal(by, to, next, until))
+    world = call.hosted.world
     first, last = moved["first"], moved["last"]
     return Advanced(
         from_=moment(moved["from"]),
@@ -87,7 +87,7 @@ async def advance(
         fired=moved["fired"],
         deliveries=moved["deliveries"],
         failed=moved["failed"],
-        entries=await each(range(first, min(last, first + SHOWN)), Observer(world, call.served.kinds).entry),
+        entries=await map_in_slices(range(first, min(last, first + SHOWN)), Observer(world, call.served.kinds).entry),
         truncated=last - first > SHOWN,
         next_due=None if moved["next_due"] is None else moment(moved["next_due"]),
         idle=moved["idle"],

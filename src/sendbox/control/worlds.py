@@ -23,15 +23,15 @@ from sendbox.control.operation import (
     operation,
     unreadable,
 )
-from sendbox.control.reading import ORDER, Page, chosen, each, newest, page, page_of
+from sendbox.control.reading import ORDER, Page, map_in_slices, newest, page, page_of, select
 from sendbox.engine import bounds
 from sendbox.engine.answer import Answer, Instant, enum, keywords, moment, read, reference
 from sendbox.engine.blueprint import Blueprint
 from sendbox.engine.bounds import FASTEST, SLOWEST
 from sendbox.engine.durations import iso, shown
-from sendbox.engine.kinds.shapes import Cursor
+from sendbox.engine.kinds.answers import Cursor
 from sendbox.engine.texts import Pattern
-from sendbox.runtime.worlds import MEMORY_FULL, Hosted, Slice
+from sendbox.runtime.worlds import MEMORY_FULL, HostedWorld, Slice
 from sendbox.scenario.keys.texts import invents
 from sendbox.scenario.model import ScenarioError
 from sendbox.services.ports import account_of
@@ -63,12 +63,12 @@ CLOCK: Final = keywords(
 )
 
 
-def world_view(call: Call, hosted: Hosted) -> dict[str, Any]:
+def world_view(call: Call, hosted: HostedWorld) -> dict[str, Any]:
     """A world in short, with the counts that services add."""
     return World(**_fields_of(call, hosted)).extended(hosted.world.counts)
 
 
-def _fields_of(call: Call, hosted: Hosted) -> dict[str, Any]:
+def _fields_of(call: Call, hosted: HostedWorld) -> dict[str, Any]:
     """The fields of a `World`."""
     world, bounds = hosted.world, call.runtime.bounds
     return {
@@ -91,7 +91,7 @@ def _fields_of(call: Call, hosted: Hosted) -> dict[str, Any]:
     }
 
 
-def clock_view(hosted: Hosted) -> Clock:
+def clock_view(hosted: HostedWorld) -> Clock:
     """A world's clock."""
     world = hosted.world
     due = world.timeline.next_due()
@@ -311,7 +311,7 @@ async def _settings(
     return {"blueprint": blueprint, "seed": seed, "salt": salt, **clock_settings(clock or {})}
 
 
-def _opened(call: Call, id: str | None, settings: Mapping[str, Any], deliveries: str) -> Hosted:
+def _opened(call: Call, id: str | None, settings: Mapping[str, Any], deliveries: str) -> HostedWorld:
     """A world that is open with these settings now."""
     hosted = call.runtime.open(id, **settings)
     if deliveries == "pull":
@@ -320,7 +320,7 @@ def _opened(call: Call, id: str | None, settings: Mapping[str, Any], deliveries:
     return hosted
 
 
-def _differences(existing: Hosted, opening: Open, deliveries: str) -> list[dict[str, Any]]:
+def _differences(existing: HostedWorld, opening: Open, deliveries: str) -> list[dict[str, Any]]:
     """The settings with which a world was not opened as it is asked for."""
     was = existing.opened or existing.world.opening
     pairs: dict[str, tuple[Any, Any]] = {
@@ -337,12 +337,12 @@ def _differences(existing: Hosted, opening: Open, deliveries: str) -> list[dict[
     return [{"setting": name, "open": here, "asked": there} for name, here, there in differences]
 
 
-def _loaded(hosted: Hosted) -> Blueprint:
+def _loaded(hosted: HostedWorld) -> Blueprint:
     """The scenario that a world has now, or from its next reset on."""
     return hosted.next_blueprint or hosted.blueprint
 
 
-def _replaced(hosted: Hosted) -> bool:
+def _replaced(hosted: HostedWorld) -> bool:
     """True if a world has another scenario than the one that it was opened with."""
     return hosted.opened is not None and _loaded(hosted) != hosted.opened.blueprint
 
@@ -390,57 +390,57 @@ async def worlds(
     closed worlds that can still be read, in the order in which they were closed. With `pattern` it has those whose id
     fits, where `*` stands for any characters; 400 `bad_pattern` where no legal id fits.
     """
-    opened = call.runtime.order
+    opened = call.runtime.open_worlds
     compiled_pattern = None if pattern is None else Pattern(pattern)
     if compiled_pattern is not None and not call.runtime.legal_pattern(compiled_pattern):
         text = f'"{pattern}" fits no id of a world; legal: {LEGAL_ID}; with * for any characters'
         raise ControlError(400, "bad_pattern", text)
 
-    def fits(hosted: Hosted) -> bool:
+    def fits(hosted: HostedWorld) -> bool:
         world_id = hosted.world.id
         return world_id.startswith(prefix) and (compiled_pattern is None or bool(compiled_pattern.matches(world_id)))
 
     if closed:
-        kept = list(call.runtime.kept.worlds.values())
+        kept = list(call.runtime.closed_worlds.worlds.values())
         if last is None:
             result = await page(kept, attrgetter("closed"), fits, limit, cursor, order)
         else:
             result = Page(await newest(kept, fits, last))
     elif last is not None:
-        result = Page((await chosen(opened.backwards(), fits, last))[::-1] if last else [])
+        result = Page((await select(opened.backwards(), fits, last))[::-1] if last else [])
     else:
         behind = opened.backwards(cursor) if order == "newest" else opened.after(cursor or 0)
         result = await page_of(behind, attrgetter("number"), fits, limit)
 
-    def view(hosted: Hosted) -> dict[str, Any]:
+    def view(hosted: HostedWorld) -> dict[str, Any]:
         listed = ListedWorld(**_fields_of(call, hosted), idle_since=moment(call.runtime.idle_since(hosted)))
         return listed.extended(hosted.world.counts)
 
-    return Worlds(worlds=await each(result.items, view), next_cursor=result.cursor)
+    return Worlds(worlds=await map_in_slices(result.items, view), next_cursor=result.cursor)
 
 
 @operation("GET", "/worlds/{id}", answers=WholeWorld, whole=True)
 async def world(call: Call) -> Any:
     """One world. `checkpoints` are `{name, at}`, in the order in which their names were first taken."""
-    taken = [Checkpoint(name=name, at=moment(record.at[-1])) for name, record in call.here.checkpoints.items()]
-    whole = WholeWorld(**_fields_of(call, call.here), checkpoints=taken)
-    return whole.extended(call.here.world.counts)
+    taken = [Checkpoint(name=name, at=moment(record.at[-1])) for name, record in call.hosted.checkpoints.items()]
+    whole = WholeWorld(**_fields_of(call, call.hosted), checkpoints=taken)
+    return whole.extended(call.hosted.world.counts)
 
 
 @operation("POST", "/worlds/{id}/start", early=True, answers=Started, whole=True)
 async def start_world(call: Call, now: Moment, frozen: bool = False) -> Started:
     """Begins a world that was opened `late`, at the caller's `now`; one that has begun stays as it is."""
-    if call.here.starts is not None:
-        call.runtime.start(call.here, now, frozen)
-    return Started(started=moment(call.here.world.start))
+    if call.hosted.starts is not None:
+        call.runtime.start(call.hosted, now, frozen)
+    return Started(started=moment(call.hosted.world.start))
 
 
 @operation("DELETE", "/worlds/{id}", early=True, answers=Closed)
 async def close_world(call: Call) -> Closed:
     """Closes a world; its key is denied until it is opened again. A server keeps some closed worlds to be read."""
-    world_id = call.here.world.id
-    await call.here.free()
-    call.runtime.close(call.here)
+    world_id = call.hosted.world.id
+    await call.hosted.free()
+    call.runtime.close(call.hosted)
     return Closed(closed=world_id)
 
 
@@ -450,7 +450,7 @@ async def close_worlds(call: Call, prefix: str) -> ClosedMany:
     if not prefix:
         legal = "the beginning of an id, such as test-job42-"
         raise ControlError(400, "bad_argument", f"prefix: it is empty, which would close every world; legal: {legal}")
-    matching = await chosen(call.runtime.order.after(0), lambda hosted: hosted.world.id.startswith(prefix))
+    matching = await select(call.runtime.open_worlds.after(0), lambda hosted: hosted.world.id.startswith(prefix))
     closed, work = 0, Slice()
     for hosted in matching:
         await hosted.free()
@@ -464,10 +464,10 @@ async def close_worlds(call: Call, prefix: str) -> ClosedMany:
 @operation("POST", "/worlds/{id}/reset", answers=World, whole=True)
 async def reset(call: Call) -> Any:
     """Begins a new epoch at the start of the world."""
-    await call.runtime.steady(call.here)
-    await call.here.free()
-    call.runtime.reset(call.here)
-    return world_view(call, call.here)
+    await call.runtime.steady(call.hosted)
+    await call.hosted.free()
+    call.runtime.reset(call.hosted)
+    return world_view(call, call.hosted)
 
 
 async def _compiled(call: Call, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -478,7 +478,7 @@ async def _compiled(call: Call, arguments: Mapping[str, Any]) -> Mapping[str, An
     elif isinstance(raw, dict) and set(raw) == {"name"} and "sendbox" not in raw:
         raw = raw["name"]
     compiled = await read_scenario(call.control, raw)
-    await call.runtime.steady(call.here)
+    await call.runtime.steady(call.hosted)
     return {**arguments, "raw": compiled, "name": None}
 
 
@@ -494,9 +494,9 @@ async def _compiled(call: Call, arguments: Mapping[str, Any]) -> Mapping[str, An
 )
 async def load_scenario(call: Call, raw: ScenarioGiven = None, name: str | None = None, reset: bool = False) -> Loaded:
     """Loads another scenario: its rules at once, the rest at the next reset, or all at once with `reset`."""
-    hosted = call.here
-    blueprint = call.runtime.watch.loads(hosted, raw)
-    call.runtime.not_advancing(hosted)
+    hosted = call.hosted
+    blueprint = call.runtime.hooks.before_load(hosted, raw)
+    call.runtime.check_not_advancing(hosted)
     differs = blueprint_differences(call.served.language, hosted.blueprint, blueprint)
     hosted.next_blueprint = blueprint
     hosted.world.control("scenario", {"name": blueprint.name, "source": blueprint.source})
@@ -544,7 +544,7 @@ def _rule(call: Call, raw: Mapping[str, Any], of: tuple[str, str, Any]) -> Any:
 
 def _place(call: Call, raw: Mapping[str, Any]) -> tuple[str, str, Any]:
     """The list of a rule, and what else it is compiled by. Raises `ControlError`."""
-    world = call.here.world
+    world = call.hosted.world
     name = raw.get("in", "attempts")
     one_of(name, "in", world.rulebooks)
     return name, account_of(world).country, world.assume
@@ -573,7 +573,7 @@ async def put_rule(call: Call, raw: Body = None) -> PutRule:
     """Puts a rule in front of a list; answers its id."""
     raw = json_object(raw, "a rule")
     place = name, *_ = _place(call, raw)
-    world = call.here.world
+    world = call.hosted.world
     rule_id = world.rulebooks[name].put_rule(compiled(raw, place, partial(_rule, call)))
     fields = {field: value for field, value in raw.items() if field != "in"}
     world.control("rule", {"id": rule_id, "rule": fields, "in": name})
@@ -583,7 +583,7 @@ async def put_rule(call: Call, raw: Body = None) -> PutRule:
 @operation("DELETE", "/worlds/{id}/rules/{rule}", act=True, answers=DroppedRule)
 async def drop_rule(call: Call, rule: str) -> DroppedRule:
     """Removes a rule that was put there."""
-    world = call.here.world
+    world = call.hosted.world
     if not any(book.drop_rule(rule) for book in world.rulebooks.values()):
         raise ControlError(404, "no_such_rule", f'"{rule}" is not a rule that control put into this world')
     return DroppedRule(dropped=rule)

@@ -18,7 +18,7 @@ from sendbox.engine.journal import CODE
 from sendbox.engine.kinds.rows import Observer
 
 if TYPE_CHECKING:
-    from sendbox.engine.kinds.rows import Kinds
+    from sendbox.engine.kinds.rows import KindTable
     from sendbox.engine.world import World
 
 #: Dimension to name to how often it was tried.
@@ -98,7 +98,9 @@ class Catalog:
     `assumed` are the assumptions that items rest on, by dimension and name; `kinds` count.
     """
 
-    def __init__(self, dimensions: Mapping[str, str], facts: Iterable[Item], rows: Sequence[Row], kinds: Kinds) -> None:
+    def __init__(
+        self, dimensions: Mapping[str, str], facts: Iterable[Item], rows: Sequence[Row], kinds: KindTable
+    ) -> None:
         self.kinds = kinds
         self.headings = dimensions
         self.rows: Mapping[str, Row] = {row.operation: row for row in rows}

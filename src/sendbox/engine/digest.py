@@ -21,7 +21,7 @@ from sendbox.engine.kinds.rows import Observer
 
 if TYPE_CHECKING:
     from sendbox.engine.commands.record import RequestRecord
-    from sendbox.engine.kinds.rows import Kinds, Line
+    from sendbox.engine.kinds.rows import KindTable, Line
     from sendbox.engine.world import World
 
 T = TypeVar("T")
@@ -34,12 +34,12 @@ _KEY: Final = re.compile(rb"(?:^|(?<=&))apikey=[^&]*")
 _QUOTED: Final = re.compile(rb'"(?:([0-9]{15,16})|eyJ[A-Za-z0-9_-]*\.[A-Za-z0-9_-]*\.[A-Za-z0-9_-]*)"')
 
 
-def digest(world: World, kinds: Kinds) -> str:
+def digest(world: World, kinds: KindTable) -> str:
     """The digest of all that happened so far, 64 hex digits."""
     return finished(digest_in_slices(world, kinds))
 
 
-def digest_in_slices(world: World, kinds: Kinds) -> Generator[None, None, str]:
+def digest_in_slices(world: World, kinds: KindTable) -> Generator[None, None, str]:
     """The same, with a pause every few hundred lines, so that a loop can do other work; the generator returns it."""
     total = 0
     for numbered in _numbered(Canon(world, kinds)):
@@ -51,7 +51,7 @@ def digest_in_slices(world: World, kinds: Kinds) -> Generator[None, None, str]:
     return f"{total % _MODULUS:064x}"
 
 
-def canonical_in_slices(world: World, kinds: Kinds) -> Generator[None, None, list[Line]]:
+def canonical_in_slices(world: World, kinds: KindTable) -> Generator[None, None, list[Line]]:
     """All lines that the digest is taken over, in the journal's order, to be compared and read.
 
     Each with `n`, the number of its entry; `at` in milliseconds from the start; a request with its canonical content as
@@ -83,16 +83,16 @@ def _lines_of(canon: Canon, number: int) -> Iterator[Line]:
     """The lines of one entry, none of what a tester did."""
     at, code, subject = canon.world.journal.entry(number)
     kind = canon.kinds.by_code[code]
-    if kind.lines is not None:
-        head = {"at": at - canon.world.start, "kind": kind.shown or kind.name}
-        for line in kind.lines(canon, subject):
+    if kind.canonical_lines is not None:
+        head = {"at": at - canon.world.start, "kind": kind.shown_as or kind.name}
+        for line in kind.canonical_lines(canon, subject):
             yield {**line, **head}
 
 
 class Canon(Observer):
     """Turns names into what they were derived from; numbers equal requests in the order in which they are met."""
 
-    def __init__(self, world: World, kinds: Kinds, *, readable: bool = False) -> None:
+    def __init__(self, world: World, kinds: KindTable, *, readable: bool = False) -> None:
         super().__init__(world, kinds)
         #: whether a request shows its content, instead of a hash of it
         self._readable = readable

@@ -19,7 +19,7 @@ from sendbox.engine.durations import duration, show
 T = TypeVar("T")
 
 #: The purposes of times in rules of the shipped services.
-TIMES: Final = re.compile(r"(?:after|reply|click)[0-9]*(?:\.[0-9]+)?|time")
+TIME_PURPOSES: Final = re.compile(r"(?:after|reply|click)[0-9]*(?:\.[0-9]+)?|time")
 #: What a place has in a plan.
 Value = bool | int | str
 #: So many words of options are listed.
@@ -248,7 +248,7 @@ class Plan(msgspec.Struct, frozen=True):
 NO_PLAN: Final = Plan()
 
 
-class Planned(Overlay):
+class PlannedChooser(Overlay):
     """A plan laid over a chooser. `unusable` is called once for a value that is not legal at its place."""
 
     __slots__ = ("_told", "_unusable", "_values")

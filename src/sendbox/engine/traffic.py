@@ -82,7 +82,7 @@ class Reception(NamedTuple):
     ends: tuple[int | str, ...]
 
 
-def reference(value: object) -> tuple[str, tuple[str, ...]] | None:
+def parse_reference(value: object) -> tuple[str, tuple[str, ...]] | None:
     """The name and the path of a reference, None for any other value."""
     match = _REFERENCE.fullmatch(value) if isinstance(value, str) else None
     return None if match is None else (match[1], tuple(match[2][1:].split(".")))
@@ -109,13 +109,13 @@ def field(answer: Any, path: tuple[str, ...]) -> Any:
     return value
 
 
-def resolved(value: Any, answers: dict[str, Any]) -> Any:
+def resolve(value: Any, answers: dict[str, Any]) -> Any:
     """The value with every reference replaced. LookupError where one does not lead to a value."""
     if isinstance(value, dict):
-        return {key: resolved(item, answers) for key, item in value.items()}
+        return {key: resolve(item, answers) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [resolved(item, answers) for item in value]
-    target = reference(value)
+        return [resolve(item, answers) for item in value]
+    target = parse_reference(value)
     if target is None:
         return value
     name, path = target

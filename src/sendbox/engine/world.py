@@ -24,7 +24,7 @@ from sendbox.engine.durations import iso
 from sendbox.engine.faults.calls import ApiFaults
 from sendbox.engine.journal import CODE, Capped, Journal
 from sendbox.engine.kept import Fingerprints
-from sendbox.engine.plan import Place, Planned
+from sendbox.engine.plan import Place, PlannedChooser
 from sendbox.engine.remarks import Advice
 from sendbox.engine.timeline import Clock, Mode, Timeline
 
@@ -140,7 +140,7 @@ class World:
         #: decides everything that is drawn
         self.chooser = Chooser(seed_bytes(self.seed_given))
         if blueprint.plan:
-            self.chooser = Planned(self.chooser, blueprint.plan, partial(_unusable, self.clock, self.journal))
+            self.chooser = PlannedChooser(self.chooser, blueprint.plan, partial(_unusable, self.clock, self.journal))
         if over is not None:
             self.chooser = over(self.chooser)
         #: what the scenario expects; judged when asked

@@ -119,7 +119,7 @@ class Search:
         kinds = kinds_of((item,))
         return item in self._alone or self._again[kinds] >= PLACES or (self.bugs_only and item.changing)
 
-    def broke(self, plan: Plan, *, new: bool) -> None:
+    def record_failure(self, plan: Plan, *, new: bool) -> None:
         """A plan broke the test; `new` where the assertion was not known to be broken by its kinds."""
         if len(plan) > 1:  # which of them did is not known
             return

@@ -7,15 +7,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from sendbox.control.export.scenario import of_the_library, scenario_of, source_of
-from sendbox.control.export.script import script
+from sendbox.control.export.script import build_script
 from sendbox.engine.durations import duration, instant, iso
-from sendbox.engine.kinds.happened import line_of, teller_of
+from sendbox.engine.kinds.happened import line_of, narrator_of
 from sendbox.engine.kinds.rows import Observer
 from sendbox.engine.timeline import Goal
 from sendbox.exploring.census import Census, census
 from sendbox.exploring.front import in_front
 from sendbox.exploring.misfortune import LISTS
-from sendbox.runtime.host import Watch
+from sendbox.runtime.interface import WorldHooks
 from sendbox.scenario.model import ScenarioError
 from sendbox.services.messaging.messaging import Messaging
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from sendbox.control.operation import Served
     from sendbox.engine.blueprint import Blueprint
     from sendbox.engine.world import World
-    from sendbox.runtime.slot import Hosted
+    from sendbox.runtime.slot import HostedWorld
     from sendbox.runtime.worlds import Runtime
 
 #: A line of a story: milliseconds from the start of the world, and what happened.
@@ -31,7 +31,7 @@ Line = tuple[int, str]
 
 
 @dataclass(frozen=True, slots=True)
-class Observed:
+class ObservedWorld:
     """A world after its run: its census, its entries in words, and the scenario that does the same again."""
 
     census: Census
@@ -40,7 +40,7 @@ class Observed:
     scenario: Mapping[str, Any]
 
 
-class Watcher(Watch):
+class Watcher(WorldHooks):
     """The watch of one server. `fronts` stand in front of every world, the plan's scenarios in front of them."""
 
     def __init__(self, served: Served, fronts: Sequence[Mapping[str, Any]] = ()) -> None:
@@ -50,11 +50,11 @@ class Watcher(Watch):
         self._observing = False
         #: how many worlds were opened in this run, and the ordinals of those that are open
         self._count = 0
-        self._ordinals: dict[Hosted, int] = {}
+        self._ordinals: dict[HostedWorld, int] = {}
         #: what each world would have been opened from without a plan
         self._bases: dict[int, Blueprint] = {}
-        self._moves: dict[Hosted, list[tuple[int, int]]] = {}
-        self._observed: dict[int, Observed] = {}
+        self._moves: dict[HostedWorld, list[tuple[int, int]]] = {}
+        self._observed: dict[int, ObservedWorld] = {}
         #: what the rules that decided something in this run are called, by the worlds
         self._fired: dict[int, set[str]] = {}
         #: what the rules of `fronts` are called, and those of them that ever decided anything
@@ -72,13 +72,13 @@ class Watcher(Watch):
         self._count = 0
         self._ordinals, self._bases, self._moves, self._observed, self._fired = {}, {}, {}, {}, {}
 
-    def end(self, runtime: Runtime) -> list[Observed]:
+    def end(self, runtime: Runtime) -> list[ObservedWorld]:
         """The run has ended: its worlds, in the order in which they were opened.
 
         Raises `ScenarioError` where a scenario could not be laid in front of a world.
         """
         for hosted in list(runtime.worlds.values()):
-            self.closes(hosted)
+            self.before_close(hosted)
         if self._refused is not None:
             refused, self._refused = self._refused, None
             raise refused
@@ -87,7 +87,7 @@ class Watcher(Watch):
             self.remember(worlds)
         return worlds
 
-    def remember(self, worlds: Sequence[Observed]) -> None:
+    def remember(self, worlds: Sequence[ObservedWorld]) -> None:
         """These are the worlds of the run without misfortune."""
         self._usual = {
             (world.census.ordinal, move.ordinal): move.ended for world in worlds for move in world.census.moves
@@ -108,24 +108,24 @@ class Watcher(Watch):
 
     # -- as the runtime calls it
 
-    def opens(self, blueprint: Blueprint, start: int | None) -> tuple[Blueprint, int | None]:
+    def before_open(self, blueprint: Blueprint, start: int | None) -> tuple[Blueprint, int | None]:
         """A world is about to open."""
         ordinal = self._count + 1
         self._bases[ordinal] = blueprint
         clock = self._plan.get(ordinal, {}).get("clock", {})
         return self._laid(ordinal, blueprint), instant(clock["start"]) if "start" in clock else start
 
-    def opened(self, hosted: Hosted) -> None:
+    def after_open(self, hosted: HostedWorld) -> None:
         """A world has opened."""
         self._count += 1
         self._ordinals[hosted] = self._count
 
-    def loads(self, hosted: Hosted, blueprint: Blueprint) -> Blueprint:
+    def before_load(self, hosted: HostedWorld, blueprint: Blueprint) -> Blueprint:
         """A world gets another scenario."""
         ordinal = self._ordinals.get(hosted)
         return blueprint if ordinal is None else self._laid(ordinal, blueprint)
 
-    def advances(self, hosted: Hosted, goal: Goal) -> Goal:
+    def before_advance(self, hosted: HostedWorld, goal: Goal) -> Goal:
         """A tester is about to move a clock."""
         ordinal = self._ordinals.get(hosted, 0)
         plan = self._plan.get(ordinal, {})
@@ -138,12 +138,12 @@ class Watcher(Watch):
             return goal
         return Goal("to", hosted.world.start + end)
 
-    def advanced(self, hosted: Hosted, began: int) -> None:
+    def after_advance(self, hosted: HostedWorld, began: int) -> None:
         """A tester has moved a clock."""
         if hosted in self._ordinals:
             self._moves.setdefault(hosted, []).append((began, hosted.world.now))
 
-    def closes(self, hosted: Hosted) -> None:
+    def before_close(self, hosted: HostedWorld) -> None:
         """A world is about to close."""
         ordinal, moves = self._ordinals.pop(hosted, None), self._moves.pop(hosted, [])
         if ordinal is not None:
@@ -171,8 +171,8 @@ class Watcher(Watch):
             self._refused = self._refused or error
             return blueprint
 
-    def _seen(self, world: World, ordinal: int, moves: Sequence[tuple[int, int]], base: Blueprint) -> Observed:
-        return Observed(
+    def _seen(self, world: World, ordinal: int, moves: Sequence[tuple[int, int]], base: Blueprint) -> ObservedWorld:
+        return ObservedWorld(
             census(world, ordinal, moves, taken=world.outlets.captured),
             tuple(self._lines(world)),
             iso(world.start),
@@ -185,17 +185,17 @@ class Watcher(Watch):
         numbers = range(journal.first, len(journal))
         entries = [on.entry(number) for number in numbers]
         messages = [{"message_id": message.id, "phone": message.phone} for message in Messaging.of(world).messages]
-        teller = teller_of(self._served.kinds, entries, messages)
+        narrator = narrator_of(self._served.kinds, entries, messages)
         return [
             (journal.entry(number)[0] - world.start, line)
             for number, entry in zip(numbers, entries, strict=True)
-            if (line := line_of(teller, entry)) is not None
+            if (line := line_of(narrator, entry)) is not None
         ]
 
     def _scenario(self, world: World, base: Blueprint) -> dict[str, Any]:
         language = self._served.language
         source = {"extends": base.name} if of_the_library(language, base) else {"include": [source_of(base)]}
-        value, _ = scenario_of(language, world, script(world), source, self._served.exported)
+        value, _ = scenario_of(language, world, build_script(world), source, self._served.exported)
         return value
 
 

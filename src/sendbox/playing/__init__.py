@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sendbox.playing.played import Asked, Played
+from sendbox.playing.play_result import Asked, Played
 from sendbox.playing.player import play
 
 __all__ = ["Asked", "Played", "play"]

@@ -16,7 +16,7 @@ from sendbox.runtime.worlds import Conflict
 if TYPE_CHECKING:
     from sendbox.engine.blueprint import Blueprint
     from sendbox.runtime.slot import Playing
-    from sendbox.runtime.worlds import Hosted, Runtime
+    from sendbox.runtime.worlds import HostedWorld, Runtime
 
 #: The most steps of one call.
 STEPS: Final = 1_000
@@ -26,7 +26,7 @@ StepsAtOnce = Annotated[int, Meta(ge=1, le=STEPS)]
 class _Play:
     """A scenario that is played in a world: how far it is, and whether a call takes a step right now."""
 
-    def __init__(self, player: Player, hosted: Hosted) -> None:
+    def __init__(self, player: Player, hosted: HostedWorld) -> None:
         self.player = player
         self.busy = False
         self._hosted = hosted
@@ -50,13 +50,13 @@ class _Play:
         self.player.end()
 
 
-def _leave(play: Playing, hosted: Hosted, runtime: Runtime) -> None:
+def _leave(play: Playing, hosted: HostedWorld, runtime: Runtime) -> None:
     """Ends the playing of a world; webhooks go to their own targets again."""
     play.end()
     runtime.deliver_to(hosted, hosted.deliverer)
 
 
-def _present(hosted: Hosted) -> Blueprint:
+def _present(hosted: HostedWorld) -> Blueprint:
     return hosted.next_blueprint or hosted.blueprint
 
 
@@ -93,12 +93,12 @@ async def play(call: Call, steps: StepsAtOnce = 1) -> Played:
     a receiver of its own. Reset the world, or load another scenario, to begin again. 409 `not_manual` unless the clock
     is manual; 409 `playing` or `advancing` while another call moves the world.
     """
-    hosted, runtime = call.here, call.runtime
+    hosted, runtime = call.hosted, call.runtime
     world = hosted.world
     if world.clock.mode != "manual":
         text = f'{world.id} has a clock that is {world.clock.mode}; send PATCH …/clock with {{"mode": "manual"}} first'
         raise ControlError(409, "not_manual", text, mode=world.clock.mode)
-    runtime.not_advancing(hosted)
+    runtime.check_not_advancing(hosted)
     play = hosted.playing
     if isinstance(play, _Play) and play.busy:
         raise ControlError(409, "playing", f"{world.id} is being played; wait until that call has answered")
@@ -128,9 +128,9 @@ async def play(call: Call, steps: StepsAtOnce = 1) -> Played:
 
 def _step_view(step: Step) -> PlayedStep:
     """A step as it is answered; what a request does not have is left out."""
-    if step.asked is None:
+    if step.request is None:
         return PlayedStep(step=step.did, at=moment(step.at))
-    request = step.asked
+    request = step.request
     return PlayedStep(
         step=step.did,
         at=moment(step.at),

@@ -15,7 +15,7 @@ from sendbox.engine.kinds.narration import CLIENT, RECEIVER, WORLD, cut
 from sendbox.playing.rows import Row, rows
 
 if TYPE_CHECKING:
-    from sendbox.playing.played import Played
+    from sendbox.playing.play_result import Played
 
 #: How many rows, phones with a line of their own, and characters of a row.
 ROWS: Final = 200

@@ -11,7 +11,7 @@ from sendbox.scenario.library import folder
 from sendbox.services.messaging.views import message_view
 
 if TYPE_CHECKING:
-    from sendbox.playing.played import Asked, Played
+    from sendbox.playing.play_result import Asked, Played
 
 
 def objects(played: Played) -> dict[str, Any]:

@@ -23,8 +23,8 @@ from sendbox.server.loop import new_loop
 
 if TYPE_CHECKING:
     from sendbox.control.operation import Control, Served
-    from sendbox.playing.played import Played
-    from sendbox.runtime.worlds import Hosted
+    from sendbox.playing.play_result import Played
+    from sendbox.runtime.worlds import HostedWorld
     from sendbox.scenario.language import Language
 
 #: Where the world says it is; nothing listens there.
@@ -90,7 +90,7 @@ def _language(served: Served | None) -> Language:
     return LANGUAGE
 
 
-async def _look(control: Control, hosted: Hosted, played: Played) -> None:
+async def _look(control: Control, hosted: HostedWorld, played: Played) -> None:
     """Renders everything that is kept, while the world is open."""
     world = hosted.world
     played.entries = list(map(Observer(world, played.served.kinds).entry, range(len(world.journal))))

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from sendbox.engine.durations import instant
-from sendbox.engine.kinds.narration import CLIENT, EVENTS, SHOWN, WORLD, Names, Teller, cut
+from sendbox.engine.kinds.narration import CLIENT, EVENTS, SHOWN, WORLD, Names, Narrator, cut
 from sendbox.services import limits
 
 if TYPE_CHECKING:
-    from sendbox.playing.played import Asked, Played
+    from sendbox.playing.play_result import Asked, Played
 
 
 class Row(msgspec.Struct, frozen=True):
@@ -44,8 +44,8 @@ def rows(played: Played) -> tuple[list[Row], Names]:
     """The timeline, and the names of the messages in it."""
     names, kinds = Names(), played.served.kinds
     # what a tester does has entries of its own
-    by_tester = {kind.name for kind in kinds.by_code.values() if kind.lines is None}
-    teller = Teller(kinds.told, names, played.entries)
+    by_tester = {kind.name for kind in kinds.by_code.values() if kind.canonical_lines is None}
+    narrator = Narrator(kinds.narrators, names, played.entries)
     caller = _Caller(played, names)
     lines: list[Row] = []
     journaled = {request.number for request in played.asked if request.number is not None}
@@ -54,7 +54,7 @@ def rows(played: Played) -> tuple[list[Row], Names]:
     for entry in played.entries:
         while waiting and _comes_before(waiting[0], entry):
             lines.append(caller.row(waiting.pop(0), by_number))
-        narration = None if entry["n"] in journaled or entry["kind"] in by_tester else teller.tell(entry)
+        narration = None if entry["n"] in journaled or entry["kind"] in by_tester else narrator.narrate(entry)
         if narration is not None:
             lines.append(Row(instant(entry["at"]), *narration, bool(entry.get("order_sensitive"))))
     lines += [caller.row(request, by_number) for request in waiting]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple, cast
 
 from sendbox.engine.durations import DAY
 from sendbox.engine.timeline import Goal
-from sendbox.playing.played import Asked, Played
+from sendbox.playing.play_result import Asked, Played
 from sendbox.runtime.policy import Outcome
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from sendbox.engine.traffic import Reception, Traffic
     from sendbox.engine.world import World
     from sendbox.runtime.policy import Failure, HttpCall
-    from sendbox.runtime.worlds import Hosted
+    from sendbox.runtime.worlds import HostedWorld
 
 #: Virtual milliseconds after the last entry of traffic and timeline at which playing ends, unless `until` is given; so
 #: far the clock moves at once.
@@ -35,7 +35,7 @@ class Step(NamedTuple):
 
     did: Literal["sent", "moved", "ended"]
     at: int
-    asked: Asked | None = None
+    request: Asked | None = None
 
 
 class Player:
@@ -48,20 +48,20 @@ class Player:
     def __init__(
         self,
         control: Control,
-        hosted: Hosted,
+        hosted: HostedWorld,
         blueprint: Blueprint,
         *,
         origin: str,
         end: int | None = None,
     ) -> None:
-        from sendbox.playing.calls import Caller
         from sendbox.playing.sample import sample
+        from sendbox.playing.sample_client import SampleClient
 
         self._runtime = runtime = control.runtime
         self._hosted = hosted
         world = hosted.world
         self._end = _end(blueprint, world.start) if end is None else end
-        self._caller = Caller(control, world, origin)
+        self._caller = SampleClient(control, world, origin)
         # an empty list says that no client sends anything
         sampled = not blueprint.traffic and (blueprint.source or {}).get("traffic") is None
         self.played = Played(blueprint, world, sampled, control.served)

@@ -13,7 +13,7 @@ from sendbox.playing.rows import Row, rows
 from sendbox.services.messaging.results import STATES
 
 if TYPE_CHECKING:
-    from sendbox.playing.played import Played
+    from sendbox.playing.play_result import Played
 
 #: Escape sequences by tone, and what ends them.
 _COLOURS: Final = {"good": "\x1b[32m", "bad": "\x1b[31m", "dim": "\x1b[2m", "head": "\x1b[1m", "plain": ""}
@@ -64,7 +64,8 @@ class _Page:
         world = played.world
         yield self._in("head", cut(played.blueprint.name, self._width))
         traffic = "sample traffic" if played.sampled else "the scenario's traffic"
-        yield f"{traffic}, {_counted(played.asked, 'request')}, seed {world.seed_given}, from {_instant(world.start)}"
+        requests = _counted(played.asked, "request")
+        yield f"{traffic}, {requests}, seed {world.seed_given}, from {_instant(world.start)}"
 
     def table(self, played: Played, played_rows: list[Row]) -> Iterator[str]:
         """The rows; an instant shows its time once, and a new day has a line."""

@@ -20,8 +20,8 @@ from sendbox.runtime.counts import messages_made
 from sendbox.runtime.slot import Capped
 
 if TYPE_CHECKING:
-    from sendbox.runtime.host import Host
-    from sendbox.runtime.slot import Hosted
+    from sendbox.runtime.interface import RuntimeInterface
+    from sendbox.runtime.slot import HostedWorld
 
 #: Real seconds between two readings of the memory.
 PERIOD: Final = 0.25
@@ -113,7 +113,7 @@ class Bounds:
 
     def __init__(
         self,
-        runtime: Host,
+        runtime: RuntimeInterface,
         reading: Callable[[], int] = resident,
         blocks: Callable[[], int] = sys.getallocatedblocks,
     ) -> None:
@@ -148,7 +148,7 @@ class Bounds:
 
     # -- one world
 
-    def changed(self, hosted: Hosted) -> None:
+    def changed(self, hosted: HostedWorld) -> None:
         """Something happened in a world: it is marked, and forgets what it must."""
         if not self.forgets or hosted.gone:
             return
@@ -166,12 +166,12 @@ class Bounds:
             forgetting.of_messages(self._messages, f"--max-messages={self._messages}")
 
     @staticmethod
-    def _of(hosted: Hosted) -> Forgetting:
+    def _of(hosted: HostedWorld) -> Forgetting:
         if hosted.forgetting is None or hosted.forgetting.world is not hosted.world:
             hosted.forgetting = Forgetting(hosted.world)
         return hosted.forgetting
 
-    def _step(self, hosted: Hosted, forgetting: Forgetting) -> None:
+    def _step(self, hosted: HostedWorld, forgetting: Forgetting) -> None:
         """Forgets a part, and the next one at the loop's next turn; never while the world is read or at work."""
         forgetting.waits = False
         reads = hosted.readers or hosted.working is not None or hosted.advancing
@@ -225,8 +225,8 @@ class Bounds:
             if self.used < self._memory * RELEASED:
                 self.full = None
             return
-        self._runtime.beside.forget()  # they can be made again
-        self._runtime.kept.forget()
+        self._runtime.replicas.forget()  # they can be made again
+        self._runtime.closed_worlds.forget()
         if self._drops:
             largest = max(self._runtime.worlds.values(), key=_size, default=None)
             if largest is not None and _size(largest) > LEAST:
@@ -252,7 +252,7 @@ class Bounds:
             return {}
         return {"memory": {"used": self.used, "most": self._memory, "full": self.full is not None}}
 
-    def of_world(self, hosted: Hosted) -> dict[str, Any]:
+    def of_world(self, hosted: HostedWorld) -> dict[str, Any]:
         """The bounded things of a world, with three counts each: kept, the most that are kept, and forgotten."""
         world, view = hosted.world, {}
         if self._messages is not None:
@@ -263,7 +263,7 @@ class Bounds:
         return view
 
 
-def _size(hosted: Hosted) -> int:
+def _size(hosted: HostedWorld) -> int:
     journal = hosted.world.journal
     return len(journal) - journal.first
 

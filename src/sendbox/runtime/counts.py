@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from sendbox.engine.world import World
     from sendbox.runtime.policy import Outcome
-    from sendbox.runtime.slot import Hosted
+    from sendbox.runtime.slot import HostedWorld
 
 
 class Counts:
@@ -37,7 +37,7 @@ class Counts:
         reason = "" if outcome.ok else outcome.error or f"{(outcome.status or 0) // 100}xx"
         self.tries["retried" if state == "waiting" else state, reason] += 1
 
-    def look(self, hosted: Hosted) -> None:
+    def look(self, hosted: HostedWorld) -> None:
         """Counts the messages that a world has made since the last look; it also comes before a world ends."""
         total = messages_made(hosted.world)
         self.messages += max(total - hosted.counted, 0)

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Generator
 from typing import TYPE_CHECKING
 
-from sendbox.runtime.slot import Hosted, Slice
+from sendbox.runtime.slot import HostedWorld, Slice
 
 if TYPE_CHECKING:
     from sendbox.engine.coverage import Catalog, Collected, Sum
@@ -55,7 +55,7 @@ class Tried:
         self._catalog: Catalog | None = None
         self._loading: asyncio.Future[Catalog] | None = None
         #: worlds that ended and were not read yet, and those that are being read
-        self._waiting: dict[World, Hosted] = {}
+        self._waiting: dict[World, HostedWorld] = {}
         self._reading: set[World] = set()
 
     def refused(self, path: str, key: str | None) -> None:
@@ -64,7 +64,7 @@ class Tried:
         if item is not None:
             self.denied[item] += 1
 
-    def ended(self, hosted: Hosted, world: World) -> None:
+    def ended(self, hosted: HostedWorld, world: World) -> None:
         """A world was reset or closed; it will be read before it is taken apart."""
         if self.keeping:
             if self._catalog is None and self._loading is None:
@@ -100,12 +100,12 @@ class Tried:
         while self._reading:
             await asyncio.sleep(0)
 
-    async def present(self, hosted: Hosted, catalog: Catalog) -> Collected:
+    async def present(self, hosted: HostedWorld, catalog: Catalog) -> Collected:
         """The coverage of the present epoch of a world."""
         self._catalog = catalog
         return await Slice().through(_collected(hosted.world, catalog, present=self.keeping))
 
-    async def of_world(self, hosted: Hosted, catalog: Catalog) -> Sum:
+    async def of_world(self, hosted: HostedWorld, catalog: Catalog) -> Sum:
         """The coverage of a world, including those of its earlier epochs that were read."""
         present = await self.present(hosted, catalog)
         await self._settle()
@@ -115,7 +115,7 @@ class Tried:
             total.add_counts(hosted.tried.tally, hosted.tried.leaned)
         return total
 
-    async def of_all(self, worlds: list[Hosted], catalog: Catalog) -> Sum:
+    async def of_all(self, worlds: list[HostedWorld], catalog: Catalog) -> Sum:
         """The coverage of all worlds, and the calls whose key was denied."""
         total = _no_sum()
         for hosted in worlds:

@@ -15,12 +15,12 @@ from sendbox.engine.delivery.faults.fault import FaultyDelivery
 from sendbox.engine.delivery.injection import FakedTry
 from sendbox.runtime import policy
 from sendbox.runtime.policy import HttpCall, Outcome
-from sendbox.runtime.slot import Hosted, Slice
+from sendbox.runtime.slot import HostedWorld, Slice
 
 if TYPE_CHECKING:
     from sendbox.engine.delivery.batches import Delivery
     from sendbox.engine.world import World
-    from sendbox.runtime.host import Host, Level
+    from sendbox.runtime.interface import Level, RuntimeInterface
 
 #: So many tries are begun before the loop gets its turn.
 LAUNCH: Final = 16
@@ -38,23 +38,23 @@ UNATTENDED: Final = (
 class Carrier:
     """Carries out what the worlds of one runtime have to deliver."""
 
-    def __init__(self, runtime: Host) -> None:
+    def __init__(self, runtime: RuntimeInterface) -> None:
         self._runtime = runtime
 
-    async def launch(self, hosted: Hosted, batches: list[Delivery]) -> None:
+    async def launch(self, hosted: HostedWorld, batches: list[Delivery]) -> None:
         """Begins a try of each of these batches, side by side; does not wait for their outcome."""
         world = hosted.world
         work = Slice()
         for number, delivery in enumerate(batches, 1):
             call = encoded(world, delivery)
-            self._runtime.keep(hosted, asyncio.create_task(self._deliver(hosted, world, delivery, call)))
+            self._runtime.keep_task(hosted, asyncio.create_task(self._deliver(hosted, world, delivery, call)))
             if number % LAUNCH == 0 or work.over:
                 await asyncio.sleep(0)
                 work.begin()
                 if hosted.gone or hosted.world is not world:
                     return
 
-    async def overtake(self, hosted: Hosted, requests: tuple[str, ...]) -> None:
+    async def overtake(self, hosted: HostedWorld, requests: tuple[str, ...]) -> None:
         """Sends the events of these requests that overtake their answers (the fault `overtake`); waits for receivers.
 
         What is due at this instant happens first. Waits for receivers no longer than `patience`.
@@ -93,7 +93,7 @@ class Carrier:
                 while not landed():
                     await hosted.change()
 
-    async def _deliver(self, hosted: Hosted, world: World, delivery: Delivery, call: HttpCall) -> None:
+    async def _deliver(self, hosted: HostedWorld, world: World, delivery: Delivery, call: HttpCall) -> None:
         """One try of one delivery; its outcome is fed back unless the world began a new epoch meanwhile."""
         try:
             with hosted.calls.delivered(world.outlets.requests_of(delivery), world.clock):
@@ -104,7 +104,7 @@ class Carrier:
         if hosted.world is world and not hosted.gone:
             self._landed(hosted, delivery, call, outcome)
 
-    def _landed(self, hosted: Hosted, delivery: Delivery, call: HttpCall, outcome: Outcome) -> None:
+    def _landed(self, hosted: HostedWorld, delivery: Delivery, call: HttpCall, outcome: Outcome) -> None:
         """A try has ended.
 
         Where time does not pass meanwhile the outcomes of a round come into the world in the order in which its tries
@@ -125,9 +125,9 @@ class Carrier:
         for other in ended:
             self._ended(hosted, other, *landed.pop(other))
         hosted.stir()
-        self._runtime.changed(hosted)
+        self._runtime.note_change(hosted)
 
-    def _ended(self, hosted: Hosted, delivery: Delivery, call: HttpCall, outcome: Outcome) -> None:
+    def _ended(self, hosted: HostedWorld, delivery: Delivery, call: HttpCall, outcome: Outcome) -> None:
         world, log, tries = hosted.world, self._runtime.log, len(delivery.tries)
         world.outcome(delivery, outcome.status, outcome.error)
         self._runtime.counts.tried(delivery.state, outcome)
@@ -144,7 +144,7 @@ class Carrier:
             known = {"url": call.url or None, "status": outcome.status, "error": outcome.error, "try": tries}
             log(world.id, message, level, "webhook", **known)
 
-    async def _carry(self, hosted: Hosted, delivery: Delivery, call: HttpCall) -> Outcome:
+    async def _carry(self, hosted: HostedWorld, delivery: Delivery, call: HttpCall) -> Outcome:
         last = delivery.tries[-1]
         if isinstance(last, FakedTry):
             status, error = last.ending
@@ -160,7 +160,7 @@ class Carrier:
         callbacks = None if hosted.settings is None else hosted.settings.callbacks
         return await self._runtime.senders.of(callbacks).send(call, patience)
 
-    async def _pulled(self, hosted: Hosted, delivery: Delivery, call: HttpCall, patience: float) -> Outcome:
+    async def _pulled(self, hosted: HostedWorld, delivery: Delivery, call: HttpCall, patience: float) -> Outcome:
         """Puts a call into the outbox and waits until a client carries it out."""
         future: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
         delivery_id = hosted.world.outlets.id_of(delivery)
@@ -180,7 +180,7 @@ class Carrier:
             if hosted.outbox.get(delivery_id, (None, None, None))[2] is future:
                 del hosted.outbox[delivery_id]
 
-    async def _unattended(self, hosted: Hosted, future: asyncio.Future[Outcome], patience: float) -> float:
+    async def _unattended(self, hosted: HostedWorld, future: asyncio.Future[Outcome], patience: float) -> float:
         """Waits for a client where none asks for the outbox; answers how many real seconds are left for the call.
 
         It is said in the log at once. An advance waits for a client only once, and not for as long as for a receiver:
@@ -201,7 +201,7 @@ class Carrier:
         attendance.missed = True
         return 0.0
 
-    def check(self, hosted: Hosted) -> None:
+    def check(self, hosted: HostedWorld) -> None:
         """In tests: what is about to go out keeps to the contract, also what the built-in receiver gets."""
         check = self._runtime.check_batch
         if check is None:

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from sendbox.engine.durations import show
-from sendbox.runtime.slot import Gone, spread
+from sendbox.runtime.slot import CloseReason, spread
 
 if TYPE_CHECKING:
-    from sendbox.runtime.host import Host
-    from sendbox.runtime.slot import Hosted
+    from sendbox.runtime.interface import RuntimeInterface
+    from sendbox.runtime.slot import HostedWorld
 
 #: So many worlds that are gone are remembered; the oldest are forgotten.
 REMEMBERED: Final = 10_000
@@ -23,7 +23,7 @@ _NS: Final = 1_000_000_000
 
 
 #: A tester closed it.
-CLOSED: Final = Gone("it was closed", denied=True)
+CLOSED: Final = CloseReason("it was closed", denied=True)
 
 
 class Closed:
@@ -31,7 +31,7 @@ class Closed:
 
     def __init__(self, most: int = REMEMBERED) -> None:
         self._most = most
-        self._gone: dict[str, Gone] = {}
+        self._gone: dict[str, CloseReason] = {}
 
     def __contains__(self, world_id: object) -> bool:
         gone = self._gone.get(world_id) if isinstance(world_id, str) else None
@@ -40,7 +40,7 @@ class Closed:
     def __len__(self) -> int:
         return len(self._gone)
 
-    def add(self, world_id: str, gone: Gone) -> None:
+    def add(self, world_id: str, gone: CloseReason) -> None:
         """A world ended."""
         self._gone.pop(world_id, None)
         self._gone[world_id] = gone
@@ -65,10 +65,10 @@ class Closed:
 class Idle:
     """Ends the worlds of one runtime that were not used for `world_ttl` of real time, now and then, in slices."""
 
-    def __init__(self, runtime: Host, ttl: float) -> None:
+    def __init__(self, runtime: RuntimeInterface, ttl: float) -> None:
         self._runtime = runtime
         self._ttl = round(ttl * _NS)
-        self._gone = Gone(f"it ended after {show(round(ttl * 1000))} without use", denied=False)
+        self._gone = CloseReason(f"it ended after {show(round(ttl * 1000))} without use", denied=False)
         strict = runtime.settings.strict_keys
         self._next = "its key is denied until control opens it again" if strict else "its key opens a new world"
         self._period = min(max(ttl * SHARE, SHORTEST), LONGEST)
@@ -87,13 +87,13 @@ class Idle:
 
     def look(self) -> Iterator[None]:
         """Ends the worlds whose time is over; pauses behind each world."""
-        for hosted in self._runtime.order.after(0):
+        for hosted in self._runtime.open_worlds.after(0):
             if not hosted.gone and self._over(hosted):
-                self._runtime.end(hosted, self._gone)
+                self._runtime.end_world(hosted, self._gone)
                 self._runtime.log(hosted.world.id, f"{self._gone.why}; {self._next}")
             yield
 
-    def _over(self, hosted: Hosted) -> bool:
+    def _over(self, hosted: HostedWorld) -> bool:
         reading = self._runtime.reading()
         if reading - hosted.used < self._ttl or not hosted.still or hosted.controls or hosted.waits or hosted.lingering:
             return False

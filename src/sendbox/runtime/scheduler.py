@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any, Final
 from sendbox.engine.bounds import END
 from sendbox.engine.durations import iso, show
 from sendbox.engine.timeline import Goal
-from sendbox.runtime.slot import Conflict, Hosted, Slice
+from sendbox.runtime.slot import Conflict, HostedWorld, Slice
 
 if TYPE_CHECKING:
     from sendbox.runtime.dispatcher import Carrier
-    from sendbox.runtime.host import Host
+    from sendbox.runtime.interface import RuntimeInterface
 
 #: Ticks between two looks at the machine's clock.
 CHUNK: Final = 32
@@ -29,19 +29,19 @@ LONGEST_TIMER: Final = 86_400.0
 class Mover:
     """Moves the worlds of one runtime, each by its own clock."""
 
-    def __init__(self, runtime: Host, carrier: Carrier) -> None:
+    def __init__(self, runtime: RuntimeInterface, carrier: Carrier) -> None:
         self._runtime = runtime
         self._carrier = carrier
         self._loop = asyncio.get_running_loop()
 
     # -- clocks that run by themselves
 
-    def present(self, hosted: Hosted) -> None:
+    def present(self, hosted: HostedWorld) -> None:
         """Brings a world in `real` mode to the present before something is done in it."""
         if hosted.world.clock.mode == "real":
             self._pump(hosted)
 
-    def kick(self, hosted: Hosted) -> None:
+    def kick(self, hosted: HostedWorld) -> None:
         """Sets the timer of a world whose time passes by itself."""
         world = hosted.world
         if hosted.advancing or hosted.busy or hosted.gone or hosted.starts is not None:
@@ -63,7 +63,7 @@ class Mover:
             if wait is not None:
                 hosted.timer = self._loop.call_later(min(wait / 1e9, LONGEST_TIMER), self._pump, hosted)
 
-    def _pump(self, hosted: Hosted) -> None:
+    def _pump(self, hosted: HostedWorld) -> None:
         """Fires what fell due in a world whose time passes, a slice at a time; deliveries go their own way."""
         runtime, world = self._runtime, hosted.world
         if world.clock.mode != "real" or hosted.advancing or hosted.busy or hosted.gone or hosted.working is not None:
@@ -80,16 +80,16 @@ class Mover:
                 self._carrier.check(hosted)
                 batches = world.outlets.take()
                 if batches:
-                    runtime.keep(hosted, self._loop.create_task(self._carrier.launch(hosted, batches)))
+                    runtime.keep_task(hosted, self._loop.create_task(self._carrier.launch(hosted, batches)))
                 if not ticks or world.settled(until) or work.over:
                     break
         finally:
             hosted.busy = False
             if (world.now, world.ticks) != before:
                 world.record.moved(world.now, world.ticks, first, by_hand=False)
-        runtime.changed(hosted)
+        runtime.note_change(hosted)
 
-    def _auto(self, hosted: Hosted) -> None:
+    def _auto(self, hosted: HostedWorld) -> None:
         """Nothing was open for a while: to the next step (mode `auto`)."""
         hosted.timer = None
         if hosted.advancing:
@@ -98,10 +98,10 @@ class Mover:
             hosted.timer = self._loop.call_later(self._runtime.settings.quiet, self._auto, hosted)
             return
         hosted.auto = step = self._loop.create_task(self._auto_step(hosted))
-        self._runtime.keep(hosted, step)
+        self._runtime.keep_task(hosted, step)
         step.add_done_callback(lambda ended: self._auto_ended(hosted, ended))
 
-    async def _auto_step(self, hosted: Hosted) -> None:
+    async def _auto_step(self, hosted: HostedWorld) -> None:
         try:
             await self._advance(hosted, Goal("next", 1), by_hand=False)
         except Conflict as conflict:
@@ -112,7 +112,7 @@ class Mover:
                 hosted.too_far = due
                 self.kick(hosted)  # it was wound when the step ended
 
-    def _stands(self, hosted: Hosted) -> bool:
+    def _stands(self, hosted: HostedWorld) -> bool:
         """True if an `auto` clock has reported that its next step is out of its reach, and nothing comes before it."""
         world, due = hosted.world, hosted.too_far
         if due is None or world.outlets.ready or world.timeline.next_due() != due:
@@ -120,19 +120,19 @@ class Mover:
         return due > END or due - world.now > self._runtime.settings.max_reach_ms
 
     @staticmethod
-    def _auto_ended(hosted: Hosted, step: asyncio.Task[None]) -> None:
+    def _auto_ended(hosted: HostedWorld, step: asyncio.Task[None]) -> None:
         """Lets the step go: one that was cancelled holds its frames, and so the world."""
         if hosted.auto is step:
             hosted.auto = None
 
-    async def steady(self, hosted: Hosted) -> None:
+    async def steady(self, hosted: HostedWorld) -> None:
         """Waits until the step that an `auto` clock is taking has ended, so that it disturbs no command."""
         if hosted.auto is not None:
             await asyncio.wait({hosted.auto}, timeout=self._runtime.settings.patience)
 
     # -- by command
 
-    async def advance(self, hosted: Hosted, goal: Goal) -> dict[str, Any]:
+    async def advance(self, hosted: HostedWorld, goal: Goal) -> dict[str, Any]:
         """Moves a world forward and settles each instant.
 
         An instant counts among the n where steps are due, the present one too. Returns `{from, to, fired, deliveries,
@@ -141,15 +141,15 @@ class Mover:
         `too_far`, `closed`.
         """
         await self.steady(hosted)
-        self._runtime.not_advancing(hosted)
+        self._runtime.check_not_advancing(hosted)
         self.present(hosted)
         began = hosted.world.now
         try:
-            return await self._advance(hosted, self._runtime.watch.advances(hosted, goal))
+            return await self._advance(hosted, self._runtime.hooks.before_advance(hosted, goal))
         finally:
-            self._runtime.watch.advanced(hosted, began)
+            self._runtime.hooks.after_advance(hosted, began)
 
-    async def _advance(self, hosted: Hosted, goal: Goal, *, by_hand: bool = True) -> dict[str, Any]:
+    async def _advance(self, hosted: HostedWorld, goal: Goal, *, by_hand: bool = True) -> dict[str, Any]:
         world = hosted.world
         recorded = len(world.record)
         began, first, fired, failed = world.now, len(world.journal), world.fired, world.outlets.failed
@@ -170,7 +170,7 @@ class Mover:
             hosted.advancing = False
             world.record.moved(world.now, world.ticks, recorded, by_hand=by_hand)
             world.clock.rebase(self._runtime.reading())
-            self._runtime.changed(hosted)
+            self._runtime.note_change(hosted)
         return {
             "from": began,
             "to": world.now,
@@ -190,7 +190,7 @@ class _Way:
 
     __slots__ = ("_began", "_carrier", "_hosted", "_instants", "_runtime", "_settings", "_work", "_world")
 
-    def __init__(self, runtime: Host, carrier: Carrier, hosted: Hosted) -> None:
+    def __init__(self, runtime: RuntimeInterface, carrier: Carrier, hosted: HostedWorld) -> None:
         self._runtime = runtime
         self._carrier = carrier
         self._settings = runtime.settings
@@ -290,7 +290,7 @@ class _Way:
             self._turns(rounds, tried)
             self._bounded()
             if work.over:
-                runtime.log_refusals(hosted)
+                runtime.log_refused_webhooks(hosted)
                 hosted.touch()
                 await work.pause()
 

@@ -76,7 +76,7 @@ class Refusal(msgspec.Struct, eq=False):
     outcome: Literal["denied", "full"] = "denied"
 
 
-class Gone(NamedTuple):
+class CloseReason(NamedTuple):
     """The reason why a world is gone, and whether its key is denied since then."""
 
     why: str
@@ -240,7 +240,7 @@ class Advised:
         return ", ".join([*lines, *([f"{rest} × others"] if rest else [])])
 
 
-class Hosted(Changing, eq=False):
+class HostedWorld(Changing, eq=False):
     """A world and what the runtime keeps beside it."""
 
     world: World
@@ -269,7 +269,7 @@ class Hosted(Changing, eq=False):
     #: the world has ended, and why
     gone: bool = False
     why: str = "the server ended"
-    #: it was closed with this number, and whether it can still be read (`Kept`)
+    #: it was closed with this number, and whether it can still be read (`ClosedWorlds`)
     closed: int = 0
     kept: bool = False
     #: the monotonic reading at its last use; and such a reading with the instant of the machine that it was at
@@ -318,7 +318,7 @@ class Hosted(Changing, eq=False):
     fetched: set[str] = msgspec.field(default_factory=set)
     attendance: Attendance = msgspec.field(default_factory=Attendance)
     checkpoints: dict[str, Record] = msgspec.field(default_factory=dict)
-    #: held while a side world of it is brought to a place
+    #: held while a replica of it is brought to a place
     replaying: asyncio.Lock = msgspec.field(default_factory=asyncio.Lock)
     #: how many of this epoch were held against the contract (tests only)
     checked: int = 0

@@ -26,17 +26,17 @@ from sendbox.runtime.bounds import Bounds, Builder, resident
 from sendbox.runtime.counts import Counts, Holds, messages_made
 from sendbox.runtime.dispatcher import Carrier
 from sendbox.runtime.ending import CLOSED, Closed, Idle
-from sendbox.runtime.host import Level, Line, Watch
-from sendbox.runtime.order import Beside, Kept, Order
+from sendbox.runtime.interface import Level, LogLine, WorldHooks
+from sendbox.runtime.registry import ClosedWorlds, OpenWorlds, Replicas
 from sendbox.runtime.scheduler import Mover
 from sendbox.runtime.sender import Senders
 from sendbox.runtime.slot import (
     CHECKPOINTS,
     Capped,
+    CloseReason,
     Conflict,
     Deliverer,
-    Gone,
-    Hosted,
+    HostedWorld,
     Refusal,
     Slice,
     fresh_id,
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from sendbox.runtime.coverage import Tried
     from sendbox.settings import Settings
 
-__all__ = ["Conflict", "Deliverer", "Hosted", "Refusal", "Runtime", "Slice"]
+__all__ = ["Conflict", "Deliverer", "HostedWorld", "Refusal", "Runtime", "Slice"]
 
 #: Real seconds after which what a closed world left is taken apart.
 SWEEP: Final = 0.05
@@ -81,7 +81,7 @@ class Runtime:
         *,
         tried: Tried,
         logged: Mapping[int, Callable[[World, Any], Iterable[str]]],
-        tells: Callable[[Line], None] = lambda line: None,
+        tells: Callable[[LogLine], None] = lambda line: None,
         dropped: Callable[[], int] = lambda: 0,
         check_batch: Callable[[Any], list[str]] | None = None,
         reading: Callable[[], int] = wall.monotonic_ns,
@@ -90,8 +90,8 @@ class Runtime:
         self.settings = settings
         self.services = tuple(services)
         self.blueprint = blueprint
-        #: side worlds of the open ones
-        self.beside: Beside[Any] = Beside(self._discard)
+        #: replicas of the open ones
+        self.replicas: Replicas[Any] = Replicas(self._discard)
         #: builds what is long beside the loop
         self.builder = Builder()
         self.senders = Senders(
@@ -100,11 +100,11 @@ class Runtime:
             ca=settings.callback_ca,
             insecure=settings.callback_insecure,
         )
-        self.worlds: dict[str, Hosted] = {}
-        self.order = Order()
+        self.worlds: dict[str, HostedWorld] = {}
+        self.open_worlds = OpenWorlds()
         self.closed = Closed()
         #: closed worlds that can still be read
-        self.kept = Kept(settings.keep_closed, self._forget)
+        self.closed_worlds = ClosedWorlds(settings.keep_closed, self._forget)
         self.refused: deque[Refusal] = deque(maxlen=200)
         self._tags: dict[str, str] = {}
         self._drawn = itertools.count(1)
@@ -121,7 +121,7 @@ class Runtime:
         self.check_batch = check_batch
         #: what went out against the contract (tests only)
         self.violations: list[str] = []
-        self.watch = Watch()
+        self.hooks = WorldHooks()
         self.carrier = Carrier(self)
         self.mover = Mover(self, self.carrier)
         self.present, self.steady, self.advance = self.mover.present, self.mover.steady, self.mover.advance
@@ -131,16 +131,16 @@ class Runtime:
         limits = (settings.max_journal, settings.max_messages, settings.max_memory)
         self.bounds = None if limits == (None, None, None) else Bounds(self, resident)
         self.idle = None if settings.world_ttl is None else Idle(self, settings.world_ttl)
-        self._gone: list[tuple[Hosted, World]] = []
+        self._gone: list[tuple[HostedWorld, World]] = []
         self._sweeper: asyncio.TimerHandle | None = None
 
     def log(self, world: str, message: str, level: Level = "info", operation: str | None = None, **more: Any) -> None:
         """A line for the log, in which secrets are masked."""
         mask = self.mask(world)
         known = {name: mask.line(value) if isinstance(value, str) else value for name, value in more.items()}
-        self.tells(Line(mask.line(message), key_shown(world), level, operation, known))
+        self.tells(LogLine(mask.line(message), key_shown(world), level, operation, known))
 
-    def _log_advice(self, hosted: Hosted) -> None:
+    def _log_advice(self, hosted: HostedWorld) -> None:
         """A line for a world that ends: how often each advice was given."""
         summary = hosted.advised.summary()
         if summary:
@@ -148,14 +148,14 @@ class Runtime:
 
     def mask(self, world_id: str) -> Mask:
         """The mask for the secrets of a world, open or closed, in texts for people."""
-        hosted = self.worlds.get(world_id) or self.kept.worlds.get(world_id)
+        hosted = self.worlds.get(world_id) or self.closed_worlds.worlds.get(world_id)
         if hosted is None:
             return MASK
         return Mask((secret for part in hosted.world.parts.values() for secret in part.secrets), world_id)
 
     # -- worlds
 
-    def find(self, key: str, path: str = "") -> Hosted | None:
+    def find(self, key: str, path: str = "") -> HostedWorld | None:
         """The world of an API key, opened at its first use (A11: None = denied, and `refused` says why).
 
         Raises `Capped`, which is among the `refused` too.
@@ -165,7 +165,7 @@ class Runtime:
             hosted.used = self.reading()
         return hosted
 
-    def _found(self, key: str, path: str) -> Hosted | None:
+    def _found(self, key: str, path: str) -> HostedWorld | None:
         hosted = self.worlds.get(key)
         if hosted is not None:
             if hosted.starts is not None:
@@ -243,7 +243,7 @@ class Runtime:
         rate: float | None = None,
         pinned: bool = True,
         late: bool = False,
-    ) -> Hosted:
+    ) -> HostedWorld:
         """Opens a world. Raises `Conflict` for an id in use, `Capped` at the cap.
 
         `pinned` False where `start` is only the present of the caller; with `late` the start is open
@@ -259,25 +259,25 @@ class Runtime:
             raise Conflict(MEMORY_FULL, full)
         blueprint = blueprint or self.blueprint
         seed, given_start = self._seed(blueprint, seed), start
-        blueprint, start = self.watch.opens(blueprint, start)
+        blueprint, start = self.hooks.before_open(blueprint, start)
         late, pinned = (late, pinned) if start == given_start else (False, True)
         opening = self.opening(
             world_id, blueprint=blueprint, seed=seed, salt=salt, mode=mode, start=start, rate=rate, pinned=pinned
         )
         world = self.begun(opening)
-        hosted = Hosted(world, blueprint, opened=opening)
+        hosted = HostedWorld(world, blueprint, opened=opening)
         if late:
             hosted.starts = wall.present if start is None else lambda: (opening.start, opening.pinned)
-        self.kept.drop(world_id)
+        self.closed_worlds.drop(world_id)
         self.worlds[world_id] = hosted
-        self.order.add(hosted)
+        self.open_worlds.add(hosted)
         hosted.used = self.reading()
         hosted.before = self.closed.opened(world_id)
         if hosted.before is not None:
             hosted.news = True
             self.log(world_id, f"opened anew: the world before is gone, {hosted.before}")
         self._tags[world.tag] = world_id
-        self.watch.opened(hosted)
+        self.hooks.after_open(hosted)
         self.kick(hosted)
         return hosted
 
@@ -334,13 +334,13 @@ class Runtime:
         world.begin()
         return world
 
-    def start(self, hosted: Hosted, at: int, pinned: bool) -> None:
+    def start(self, hosted: HostedWorld, at: int, pinned: bool) -> None:
         """Begins a world whose start was open: it has no command yet, so it is made again."""
         old, hosted.starts = hosted.world, None
         hosted.world = self.begun(old.opening._replace(start=at, pinned=pinned))
         self._capture(hosted)
         self._discard(hosted, old)
-        self.changed(hosted)
+        self.note_change(hosted)
 
     def legal_id(self, world_id: str) -> bool:
         """True if a key may be the id of a world here."""
@@ -365,47 +365,47 @@ class Runtime:
             if drawn not in self.worlds and drawn not in self.closed:
                 return drawn
 
-    def by_tag(self, tagged: str) -> Hosted | None:
+    def by_tag(self, tagged: str) -> HostedWorld | None:
         """The world of a name that carries its tag (links, tokens)."""
         world_id = self._tags.get(tagged[:16])
         return None if world_id is None else self.find(world_id)
 
-    def close(self, hosted: Hosted) -> None:
+    def close(self, hosted: HostedWorld) -> None:
         """Closes a world: its key is denied until it is opened again, and what is under way is dropped."""
-        self.end(hosted, CLOSED)
+        self.end_world(hosted, CLOSED)
 
-    def end(self, hosted: Hosted, gone: Gone) -> None:
+    def end_world(self, hosted: HostedWorld, gone: CloseReason) -> None:
         """Ends a world, and remembers what became of it."""
-        self.watch.closes(hosted)
+        self.hooks.before_close(hosted)
         self._log_advice(hosted)
         world = hosted.world
         self.counts.look(hosted)
         del self.worlds[world.id]
-        self.order.remove(hosted)
+        self.open_worlds.remove(hosted)
         del self._tags[world.tag]
         self.closed.add(world.id, gone)
         hosted.gone, hosted.why = True, gone.why
         self._drop(hosted)
         hosted.touch()
         if gone.denied:  # a tester may want to read it
-            self.kept.add(hosted)
+            self.closed_worlds.add(hosted)
         else:
             self._forget(hosted)
 
-    def idle_since(self, hosted: Hosted) -> int:
+    def idle_since(self, hosted: HostedWorld) -> int:
         """The instant of the machine at which a world was used last."""
         if hosted.dated[0] != hosted.used:  # two clocks: read once, so that all answers say the same
             hosted.dated = hosted.used, wall.now_ms() - (self.reading() - hosted.used) // 1_000_000
         return hosted.dated[1]
 
-    def _forget(self, hosted: Hosted) -> None:
+    def _forget(self, hosted: HostedWorld) -> None:
         """Nothing of a world that has ended is needed any more."""
         self.tried.ended(hosted, hosted.world)
         self._discard(hosted, hosted.world)
 
-    def reset(self, hosted: Hosted) -> None:
+    def reset(self, hosted: HostedWorld) -> None:
         """Back to the start, in a new epoch; seed and salt stay."""
-        self.not_advancing(hosted)
+        self.check_not_advancing(hosted)
         old = hosted.world
         blueprint = hosted.next_blueprint or hosted.blueprint
         pinned = old.pinned or blueprint.start is not None
@@ -418,17 +418,17 @@ class Runtime:
         hosted.next_blueprint = None
         self.begin_epoch(hosted, self.begun(opening))
 
-    def tune(self, hosted: Hosted, changes: Mapping[str, Any]) -> None:
+    def tune(self, hosted: HostedWorld, changes: Mapping[str, Any]) -> None:
         """Sets `mode` or `rate` of a clock."""
         world, reading = hosted.world, self.reading()
         hosted.calls.begin()
         world.enter(Tune(world.clock.read(reading), changes))
         world.clock.rebase(reading)
-        self.changed(hosted)
+        self.note_change(hosted)
 
-    def take_checkpoint(self, hosted: Hosted, name: str) -> None:
+    def take_checkpoint(self, hosted: HostedWorld, name: str) -> None:
         """Keeps the way to the world as it stands, under a name. Raises `Cut`, and `Conflict` at the cap."""
-        self.not_advancing(hosted)
+        self.check_not_advancing(hosted)
         if name not in hosted.checkpoints and len(hosted.checkpoints) >= CHECKPOINTS:
             raise Conflict("too_many_checkpoints", f"{hosted.world.id} has {CHECKPOINTS} checkpoints; reuse a name")
         world = hosted.world
@@ -436,7 +436,7 @@ class Runtime:
         world.enter(Checkpoint(name))
         hosted.checkpoints[name] = world.record.head(len(world.record))
 
-    def begin_epoch(self, hosted: Hosted, world: World) -> None:
+    def begin_epoch(self, hosted: HostedWorld, world: World) -> None:
         """Puts a world in the place of the one it is the next epoch of."""
         self._drop(hosted)
         self.counts.look(hosted)
@@ -448,11 +448,11 @@ class Runtime:
         self._capture(hosted)
         hosted.checked = world.outlets.deliveries.made
         hosted.logged = len(world.journal)
-        self.changed(hosted)
+        self.note_change(hosted)
         self.tried.ended(hosted, old)
         self._discard(hosted, old)
 
-    def _drop(self, hosted: Hosted) -> None:
+    def _drop(self, hosted: HostedWorld) -> None:
         """Whatever is under way in a world ends here."""
         if hosted.timer is not None:
             hosted.timer.cancel()
@@ -470,14 +470,14 @@ class Runtime:
         hosted.calls.begin()
         hosted.stir()
 
-    def not_advancing(self, hosted: Hosted) -> None:
+    def check_not_advancing(self, hosted: HostedWorld) -> None:
         """Raises `Conflict` while the world advances."""
         if hosted.advancing:
             raise Conflict("advancing", f"{hosted.world.id} is advancing; wait until that call has answered")
 
-    def _discard(self, hosted: Hosted, world: World) -> None:
+    def _discard(self, hosted: HostedWorld, world: World) -> None:
         """Takes a world that is no longer needed apart, once it has no readers (`World.dispose`)."""
-        self.beside.forget(world)
+        self.replicas.forget(world)
         self._gone.append((hosted, world))
         if self._sweeper is None:
             self._sweeper = self._loop.call_later(SWEEP, self._sweep)
@@ -520,8 +520,8 @@ class Runtime:
             self._drop(hosted)
         self.worlds.clear()
         self._tags.clear()
-        self.kept.worlds.clear()
-        self.beside.forget()
+        self.closed_worlds.worlds.clear()
+        self.replicas.forget()
         if self._sweeper is not None:
             self._sweeper.cancel()
         for ticking in (self.bounds, self.idle, self.holds):
@@ -532,13 +532,13 @@ class Runtime:
 
     # -- what happens around a request
 
-    def changed(self, hosted: Hosted) -> None:
+    def note_change(self, hosted: HostedWorld) -> None:
         """After a request, an outcome or an act: waiters look again, and the timer is set."""
         hosted.touch()
-        self.log_refusals(hosted)
+        self.log_refused_webhooks(hosted)
         self.kick(hosted)
 
-    def log_refusals(self, hosted: Hosted) -> None:
+    def log_refused_webhooks(self, hosted: HostedWorld) -> None:
         """A line for each hand-over refused since the last look, and each bad line of a bulk file, with why."""
         world = hosted.world
         journal = world.journal
@@ -550,36 +550,36 @@ class Runtime:
                 for line in lines_of(world, journal.entry(number)[2]):
                     self.log(world.id, line)
 
-    def kick(self, hosted: Hosted) -> None:
+    def kick(self, hosted: HostedWorld) -> None:
         """Sets the timer of a world whose time passes by itself."""
         if self.bounds is not None:
             self.bounds.changed(hosted)
         self.mover.kick(hosted)
 
-    def keep(self, hosted: Hosted, task: asyncio.Task[None]) -> None:
+    def keep_task(self, hosted: HostedWorld, task: asyncio.Task[None]) -> None:
         """Something that runs for a world; it ends with the world's epoch."""
         hosted.tasks.add(task)
         task.add_done_callback(hosted.tasks.discard)
 
     # -- who takes deliveries
 
-    def pull(self, hosted: Hosted) -> None:
+    def pull(self, hosted: HostedWorld) -> None:
         """From now on deliveries wait in the outbox instead of being pushed."""
         hosted.pulling = True
         self._capture(hosted)
 
-    def push(self, hosted: Hosted) -> None:
+    def push(self, hosted: HostedWorld) -> None:
         """From now on deliveries are pushed again; those in the outbox wait on for their report."""
         hosted.pulling = False
         self._capture(hosted)
 
-    def deliver_to(self, hosted: Hosted, deliverer: Deliverer | None) -> None:
+    def deliver_to(self, hosted: HostedWorld, deliverer: Deliverer | None) -> None:
         """From now on deliveries go to an application in this process; None: to their targets again."""
         hosted.deliverer = deliverer
         self._capture(hosted)
 
     @staticmethod
-    def _capture(hosted: Hosted) -> None:
+    def _capture(hosted: HostedWorld) -> None:
         captured = hosted.pulling or hosted.deliverer is not None
         if hosted.world.outlets.captured != captured:
             hosted.world.enter(Capture(captured))

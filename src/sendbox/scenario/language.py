@@ -270,7 +270,7 @@ class Language:
         for word, value in node.entries().items():  # the schema has the keys of all shipped services
             if word not in SETTINGS and word not in self.keys:
                 message = f"{show(word)} is not a key of this language; it has: {listed(self.keys)}"
-                reader.complain(value, "unknown-key", message)
+                reader.add_problem(value, "unknown-key", message)
         reader.assume = self._assume(node.get("assume"), reader)
         for key in self.brought.values():
             content = node.get(key.name)

@@ -20,7 +20,7 @@ from sendbox.engine.durations import Moment, Rate, Span
 from sendbox.engine.texts import Pattern
 from sendbox.scenario.model import PROBLEMS, Node, Problem, listed, nearest, plain, problem, show
 from sendbox.scenario.shape import UNIT
-from sendbox.services.numbers import written
+from sendbox.services.numbers import notation
 from sendbox.services.numbers.countries import Located
 
 if TYPE_CHECKING:
@@ -69,7 +69,9 @@ class Reader(msgspec.Struct, eq=False, kw_only=True):
     #: the start of the world, None if the scenario does not set it
     start: int | None = None
 
-    def complain(self, node: Node, rule: str, message: str, *, key: str | None = None, near: str | None = None) -> None:
+    def add_problem(
+        self, node: Node, rule: str, message: str, *, key: str | None = None, near: str | None = None
+    ) -> None:
         """Adds a problem; a value that stands in for one that has a problem already gets no other."""
         if (node.cut and not isinstance(node.value, dict | list)) or len(self.problems) > PROBLEMS:
             return
@@ -82,7 +84,7 @@ class Reader(msgspec.Struct, eq=False, kw_only=True):
         except ValueError as error:
             near = _in_units(value, read) if rule in ("duration", "span", "rate") else None
             rule = UNIT if isinstance(error, spans.NoUnit) else rule
-            self.complain(node, rule, _requoted(str(error), value), near=near)
+            self.add_problem(node, rule, _requoted(str(error), value), near=near)
             return stand_in
 
     def duration(self, node: Node) -> int:
@@ -113,7 +115,7 @@ class Reader(msgspec.Struct, eq=False, kw_only=True):
         text = str(node.value)
         share = float(text[:-1]) / 100 if text.endswith("%") else float(text)
         if not 0 < share <= 1:
-            self.complain(node, "share", f"{show(node.value)} is not a share; legal: above 0% up to 100%")
+            self.add_problem(node, "share", f"{show(node.value)} is not a share; legal: above 0% up to 100%")
         return share
 
     def operations(self, node: Node | None, legal: Sequence[str], fault: str) -> tuple[str, ...] | None:
@@ -123,27 +125,27 @@ class Reader(msgspec.Struct, eq=False, kw_only=True):
         for item in node.items() or [node]:
             if isinstance(item.value, str) and item.value not in legal:
                 message = f"{show(item.value)} is {fault}; legal: {listed(legal)}"
-                self.complain(item, "operation", message, near=nearest(item.value, legal))
+                self.add_problem(item, "operation", message, near=nearest(item.value, legal))
         return words(node)
 
     def number(self, node: Node) -> str:
         """A phone number in international form."""
         value = str(node.value)
         try:
-            return written.number(value, self.country)
+            return notation.number(value, self.country)
         except ValueError as error:
-            self.complain(node, "number", f"{show(value)} {error}")
+            self.add_problem(node, "number", f"{show(value)} {error}")
             return value
 
     def phones(self, node: Node) -> Pattern:
         """A phone pattern; a text without wildcards is a number and is normalized like one."""
         text = str(node.value)
-        if not written.wild(text):
+        if not notation.is_pattern(text):
             return Pattern(self.number(node), digits=True)
-        if (wrong := written.pattern_misfit(text)) is not None:
+        if (wrong := notation.pattern_problem(text)) is not None:
             near = _SEPARATORS.sub("", text)
-            likely = written.pattern_misfit(near) is None
-            self.complain(node, "pattern", f"{show(text)} {wrong}", near=near if likely else None)
+            likely = notation.pattern_problem(near) is None
+            self.add_problem(node, "pattern", f"{show(text)} {wrong}", near=near if likely else None)
         return Pattern(text, digits=True)
 
     def located(self, node: Node) -> Located:
@@ -161,7 +163,7 @@ class Reader(msgspec.Struct, eq=False, kw_only=True):
             by_name = {place.name: place.iso for place in every}
             near = by_name.get(str(node.value)) or by_name.get(nearest(node.value, by_name) or "")
             message = f"{show(node.value)} is not a country: an MCC such as 230 (§6), or two letters such as CZ"
-            self.complain(node, "country", message, near=near)
+            self.add_problem(node, "country", message, near=near)
         return meant
 
     def networks(self, node: Node, country: Node | None) -> None:
@@ -169,14 +171,14 @@ class Reader(msgspec.Struct, eq=False, kw_only=True):
         for item in node.items() or [node]:
             if country is None:
                 message = f'{show(item.value)} is an MNC, which means nothing without its "country" (§6)'
-                self.complain(node, "operator", message)
+                self.add_problem(node, "operator", message)
                 continue
             places = [place for code in country.items() or [country] for place in self.countries(code)]
             legal = sorted({network for place in places for network in place.mncs})
             if places and item.value not in legal:
                 legal_words = listed(map(str, legal)) or "none is known"
                 message = f"{show(item.value)} is not an operator of {places[0].name}; legal: {legal_words} (A82)"
-                self.complain(item, "operator", message)
+                self.add_problem(item, "operator", message)
 
     def pattern(self, node: Node) -> Pattern:
         """A text pattern."""
@@ -193,7 +195,7 @@ class Reader(msgspec.Struct, eq=False, kw_only=True):
             message = (
                 f"{show(node.value)} has more than six decimals; wanted: an amount of money, in millionths at most"
             )
-            self.complain(node, "decimals", message)
+            self.add_problem(node, "decimals", message)
         return int(amount)
 
     def country_code(self, node: Node) -> str:
@@ -202,7 +204,7 @@ class Reader(msgspec.Struct, eq=False, kw_only=True):
 
         code = str(node.value)
         if code not in codes():
-            self.complain(node, "country", f"{show(code)} is not an assigned calling code; 420 is one (E.164)")
+            self.add_problem(node, "country", f"{show(code)} is not an assigned calling code; 420 is one (E.164)")
         return code
 
 
@@ -215,7 +217,9 @@ def names_differ(nodes: list[Node], reader: Reader) -> None:
             continue
         earlier = first.setdefault((id(node.source), name.value), name)
         if earlier is not name:
-            reader.complain(name, "name", f"{show(name.value)} is the name of another rule already, at {earlier.where}")
+            reader.add_problem(
+                name, "name", f"{show(name.value)} is the name of another rule already, at {earlier.where}"
+            )
 
 
 def words(node: Node | None) -> tuple[str, ...] | None:
@@ -237,7 +241,7 @@ def items(node: Node | None) -> list[Node]:
     return [] if node is None else node.items()
 
 
-def whole(node: Node) -> int:
+def whole_number(node: Node) -> int:
     """A whole number, as the schema guarantees."""
     assert isinstance(node.value, int)
     return node.value

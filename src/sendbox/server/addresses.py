@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from sendbox.engine.commands.command import Body
     from sendbox.engine.faults.calls import Applied
-    from sendbox.runtime.worlds import Hosted, Runtime
+    from sendbox.runtime.worlds import HostedWorld, Runtime
     from sendbox.server.gateway import Emulated
     from sendbox.services.http.desk import Desk
     from sendbox.services.http.exchange import Answer, Link, Upload
@@ -52,7 +52,7 @@ def link_route(
         runtime.present(hosted)
         answer = desk.follow(hosted.world, call_of(runtime, request.scope, hosted.world.id, b"", ()), link)
         if answer.status < 400:
-            runtime.changed(hosted)
+            runtime.note_change(hosted)
         return await answered(request, answer)
 
     async def answered(request: Request, answer: Answer) -> Response:
@@ -102,7 +102,7 @@ def upload_route(runtime: Runtime, emulated: Emulated, upload: Upload) -> Route:
             return response(answer) if answer.fault is None else _Spoilt(answer.fault, answer, hosted)
         finally:
             hosted.request_ended(token)
-            runtime.changed(hosted)
+            runtime.note_change(hosted)
 
     def lost() -> Response:
         """The address is of no world, or of one that is not there any more."""
@@ -114,7 +114,7 @@ def upload_route(runtime: Runtime, emulated: Emulated, upload: Upload) -> Route:
     return Route(upload.path, put, methods=["PUT"])
 
 
-async def _read(request: Request, hosted: Hosted, longest: int) -> Body:
+async def _read(request: Request, hosted: HostedWorld, longest: int) -> Body:
     """The body, cut off where it is longer than what is taken in: that much is enough to refuse it."""
     body = Writer(hosted.spool)
     async for chunk in request.stream():
@@ -126,7 +126,7 @@ async def _read(request: Request, hosted: Hosted, longest: int) -> Body:
 class _Spoilt(Response):
     """An answer of which a rule of `api:` leaves something else."""
 
-    def __init__(self, fault: Applied, answer: Answer, hosted: Hosted) -> None:
+    def __init__(self, fault: Applied, answer: Answer, hosted: HostedWorld) -> None:
         super().__init__()
         self._spoilt = fault, answer, hosted
 

@@ -18,7 +18,7 @@ from starlette.routing import BaseRoute, Match, NoMatchFound
 
 from sendbox.contract.validators import NotLoaded
 from sendbox.engine.world import World
-from sendbox.runtime.slot import Capped, Hosted
+from sendbox.runtime.slot import Capped, HostedWorld
 from sendbox.runtime.spool import LONGEST
 from sendbox.server.origin import ClientLeft, call_of, headers_of, heading_of, key_field, origin_of, read_body
 from sendbox.server.wire import carry_out, reply
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from sendbox.engine.blueprint import Blueprint
     from sendbox.engine.commands.record import RequestRecord
     from sendbox.runtime.worlds import Runtime
-    from sendbox.services.http.exchange import Answer, Route, Tokens, Whose
+    from sendbox.services.http.exchange import Answer, Route, Tokens, WorldLookup
 
 #: Why a call reached no world, and what to do about it.
 _NO_KEY: Final = ("no API key came with the call", "send it where this operation takes it (section 5)")
@@ -93,11 +93,11 @@ class Emulated(BaseRoute):
         Such is a call with a key in its header, to a world at rest and without rules for calls.
         """
         route, params = self._find(scope)
-        if route is None or route.auth != "header" or route.whose is not None or len(body) > route.longest:
+        if route is None or route.auth != "header" or route.world_lookup is not None or len(body) > route.longest:
             return None
         heading = heading_of(scope)
         hosted = self.admit(scope, route, Credentials(heading.key))
-        if not isinstance(hosted, Hosted):
+        if not isinstance(hosted, HostedWorld):
             return hosted
         world = hosted.world
         if not hosted.ready or world.api.rules or world.api.headers or world.outlets.faults.overtakes:
@@ -108,7 +108,7 @@ class Emulated(BaseRoute):
         if not isinstance(outcome, Handled):  # it takes time; a handler that does has not begun
             return None
         self.note(hosted, outcome)
-        self._runtime.changed(hosted)
+        self._runtime.note_change(hosted)
         return self.hinted(outcome, hosted, call.origin)
 
     async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -119,11 +119,11 @@ class Emulated(BaseRoute):
             return
         with suppress(ClientLeft):  # the client does not wait for an answer, and half a body is not a request
             credentials = await self._credentials(scope, route, receive)
-            if credentials.key is None and route.whose is not None and credentials.body is not None:
-                await reply(send, await self._homeless(scope, route, route.whose, credentials.body))
+            if credentials.key is None and route.world_lookup is not None and credentials.body is not None:
+                await reply(send, await self._homeless(scope, route, route.world_lookup, credentials.body))
                 return
             hosted = self.admit(scope, route, credentials)
-            if not isinstance(hosted, Hosted):
+            if not isinstance(hosted, HostedWorld):
                 await reply(send, hosted)
                 return
             world = hosted.world
@@ -135,7 +135,7 @@ class Emulated(BaseRoute):
                     await reply(send, answer)
             finally:
                 hosted.request_ended(token)
-                self._runtime.changed(hosted)
+                self._runtime.note_change(hosted)
             if answer.fault is not None:  # takes its time, and the world goes on meanwhile
                 await carry_out(answer.fault, answer, hosted, scope, receive, send)
 
@@ -149,7 +149,7 @@ class Emulated(BaseRoute):
 
     async def _credentials(self, scope: Scope, route: Route, receive: Receive) -> Credentials:
         """The key of a call, from where its row takes it. Raises `ClientLeft`."""
-        in_header = route.auth != "form" and route.whose is None
+        in_header = route.auth != "form" and route.world_lookup is None
         key = heading_of(scope).key if in_header else None
         if key is None and route.auth == "header-or-query":
             key = key_field(scope["query_string"])
@@ -160,15 +160,15 @@ class Emulated(BaseRoute):
             return Credentials(None, read=True)
         if route.auth == "form":
             return Credentials(key_field(body if route.method == "POST" else scope["query_string"]), body, read=True)
-        if route.whose is not None:  # what the body names tells whose call it is
-            owner = self._runtime.by_tag(route.whose.name_of(body))
+        if route.world_lookup is not None:  # what the body names tells whose call it is
+            owner = self._runtime.by_tag(route.world_lookup.name_of(body))
             return Credentials(None if owner is None else owner.world.id, body, read=True)
         jwt = None if route.tokens is None else route.tokens.given(body)
         if route.tokens is None or jwt is None:
             return Credentials(None, body, read=True)
         return Credentials(await self._world_of(route.tokens, jwt), body, read=True, token=True)
 
-    def admit(self, scope: Scope, route: Route, credentials: Credentials) -> Hosted | Answer:
+    def admit(self, scope: Scope, route: Route, credentials: Credentials) -> HostedWorld | Answer:
         """The world that a call comes to, opened if need be, or the answer that refuses the call."""
         runtime, path, key = self._runtime, scope["path"], credentials.key
         if key is None:
@@ -201,7 +201,7 @@ class Emulated(BaseRoute):
         scope: Scope,
         route: Route,
         params: Mapping[str, str],
-        hosted: Hosted,
+        hosted: HostedWorld,
         world: World,
         key: str,
         body: bytes | None,
@@ -210,8 +210,8 @@ class Emulated(BaseRoute):
         if hosted.working is not None:
             await hosted.free()
         if hosted.gone or hosted.world is not world:
-            if route.whose is not None and body is not None:
-                return await self._homeless(scope, route, route.whose, body)
+            if route.world_lookup is not None and body is not None:
+                return await self._homeless(scope, route, route.world_lookup, body)
             self._runtime.refuse(key, scope["path"], *_LATE)
             return self._refused(scope, route.operation, route.deny(True))
         runtime = self._runtime
@@ -227,8 +227,8 @@ class Emulated(BaseRoute):
             hosted.calls.made(chain, route.operation, outcome.sent, world.clock, hosted.settings or runtime.settings)
             if hosted.calls.loop is not None:
                 hosted.stir()
-        if outcome.hasty and hosted.world is world:
-            await runtime.carrier.overtake(hosted, tuple(outcome.hasty))
+        if outcome.overtaking_requests and hosted.world is world:
+            await runtime.carrier.overtake(hosted, tuple(outcome.overtaking_requests))
         return self.hinted(outcome, hosted, call.origin)
 
     def denied(self, operation: str, status: int) -> None:
@@ -236,7 +236,7 @@ class Emulated(BaseRoute):
         outcome = self._runtime.refusal_answered(None if operation == UNKNOWN else operation, status)
         self._calls[operation, status, outcome] += 1
 
-    def note(self, hosted: Hosted, outcome: Handled) -> None:
+    def note(self, hosted: HostedWorld, outcome: Handled) -> None:
         """Counts a call, puts a long body away, and logs what is remarked on it."""
         record = outcome.record
         if record is not None:
@@ -249,7 +249,7 @@ class Emulated(BaseRoute):
             if record.findings or record.advice:
                 _log_remarks(self._runtime, hosted, record)
 
-    def hinted(self, outcome: Handled, hosted: Hosted, origin: str) -> Answer:
+    def hinted(self, outcome: Handled, hosted: HostedWorld, origin: str) -> Answer:
         """The answer with the address of its call's entry in the journal."""
         answer = outcome.answer
         if self._runtime.settings.hints:
@@ -262,7 +262,7 @@ class Emulated(BaseRoute):
                 answer.headers += ((b"sendbox-world", f"opened anew: {hosted.before}".encode()),)
         return answer
 
-    async def _homeless(self, scope: Scope, route: Route, whose: Whose, body: bytes) -> Answer:
+    async def _homeless(self, scope: Scope, route: Route, whose: WorldLookup, body: bytes) -> Answer:
         """A call without key whose world is not known: answered as in an empty world, and not journaled."""
         exchange = self.desk.exchange(self._keyless, call_of(self._runtime, scope, "", body), route, {})
         while True:
@@ -300,7 +300,7 @@ class Emulated(BaseRoute):
         self._runtime.present(hosted)
         outcome = self.desk.unserved(hosted.world, call)
         self.note(hosted, outcome)
-        self._runtime.changed(hosted)
+        self._runtime.note_change(hosted)
         return self.hinted(outcome, hosted, call.origin)
 
     def _check(self, route: Route, answer: Answer) -> None:
@@ -316,7 +316,7 @@ class Emulated(BaseRoute):
             self._runtime.violations.append(f"{route.operation} answered {answer.body!r}: {findings[0].message}")
 
 
-def _log_remarks(runtime: Runtime, hosted: Hosted, record: RequestRecord) -> None:
+def _log_remarks(runtime: Runtime, hosted: HostedWorld, record: RequestRecord) -> None:
     """A line for each finding, and for each advice that is new in this world."""
     world_id = hosted.world.id
     for finding in record.findings:

@@ -66,7 +66,7 @@ async def _seen(runtime: Runtime) -> Seen:
     runtime.holds.watch()
     kept = entries = 0
     work = Slice()
-    for hosted in runtime.order.after(0):
+    for hosted in runtime.open_worlds.after(0):
         runtime.counts.look(hosted)
         kept += hosted.world.counts.get(MESSAGES, 0)
         entries += len(hosted.world.journal) - hosted.world.journal.first
@@ -79,7 +79,7 @@ async def _seen(runtime: Runtime) -> Seen:
         dict(counts.calls),
         dict(counts.tries),
         worlds=len(runtime.worlds),
-        opened=runtime.order.opened,
+        opened=runtime.open_worlds.opened,
         messages=counts.messages,
         kept=kept,
         entries=entries,

@@ -20,7 +20,7 @@ from sendbox.engine.commands.tracing import context_of
 from sendbox.runtime.callbacks import authority, literal, origin
 from sendbox.services.http.desk import HEADERS
 from sendbox.services.http.exchange import BODY_CAP, header
-from sendbox.services.http.requests import Remembered
+from sendbox.services.http.requests import BoundedCache
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -52,8 +52,8 @@ _JOINED: Final = 1024 * 1024
 #: A form or query up to so many bytes is read whole for its key.
 _SHORT: Final = 8 * 1024
 #: Nearly all calls have the same origin, and the same headers: to read them each time takes 4 to 10 % of a call.
-_ORIGINS: Final[Remembered[tuple[str, bytes], str]] = Remembered()
-_HEADINGS: Final[Remembered[Headers, Heading]] = Remembered()
+_ORIGINS: Final[BoundedCache[tuple[str, bytes], str]] = BoundedCache()
+_HEADINGS: Final[BoundedCache[Headers, Heading]] = BoundedCache()
 _READ: Final = HEADERS | TRACING
 #: What a `Host` is written with (RFC 9110 7.2): nothing that ends it, and nothing that a page could take for markup.
 _HOST: Final = re.compile(rb"[^\x00-\x20\x7f\"'<>\\^`{|}/?#@]+")
@@ -71,7 +71,7 @@ def origin_of(runtime: Runtime, scope: Scope) -> str:
     if origin is None:
         if _HOST.fullmatch(host) is None:  # it is given out, so it must be one
             return _own_address(runtime, scope)
-        origin = _ORIGINS.keep(named, f"{scope['scheme']}://{host.decode('latin-1')}")
+        origin = _ORIGINS.store(named, f"{scope['scheme']}://{host.decode('latin-1')}")
     return origin
 
 
@@ -89,7 +89,7 @@ def heading_of(scope: Scope) -> Heading:
         plain = tuple(pair for pair in headers if pair[0] in HEADERS)
         if len(plain) < len(headers):  # a tracer gives each call another context: it is not remembered
             return Heading(plain + context_of(headers), _key_of(plain))
-        heading = _HEADINGS.keep(headers, Heading(headers, _key_of(headers)))
+        heading = _HEADINGS.store(headers, Heading(headers, _key_of(headers)))
     return heading
 
 

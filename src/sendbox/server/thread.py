@@ -1,6 +1,6 @@
-"""A thread that owns an event loop, and the ways into it from other threads.
+"""A thread that runs an event loop, and functions to call it from other threads.
 
-Nothing here waits with a timeout: a wait that reads a clock would hang, or end at once, while a test holds the clock.
+No wait here has a timeout: a wait that reads a clock would hang, or end at once, while a test has frozen the clock.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from sendbox.server.loop import Kind, new_loop
 T = TypeVar("T")
 P = ParamSpec("P")
 
-#: Seconds of the loop's clock that cancelled tasks have to end when the thread stops.
-PARTING: Final = 1.0
+#: Seconds on the clock of the loop that cancelled tasks have to end when the thread stops.
+SHUTDOWN_SECONDS: Final = 1.0
 
 
 class ServerThread:
     """A daemon thread that runs an event loop from `start` to `stop`.
 
-    Work may be handed in from any thread but its own. A forked child has no such thread: there every call raises
+    Work may be submitted from any other thread. A forked child has no such thread: there every call raises
     RuntimeError, and `stop` leaves the parent's loop alone. `errors` holds the exceptions that reached the loop itself,
     out of a callback or of a task that was not awaited; they are logged by asyncio as well.
     """
@@ -37,14 +37,14 @@ class ServerThread:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
         self._pid = 0
-        self._death: BaseException | None = None
-        self._over = False
+        self._fatal_error: BaseException | None = None
+        self._ended = False
         self._waiting: set[Future[Any]] = set()
 
     @property
     def running(self) -> bool:
         """True if the thread accepts work."""
-        return self._loop is not None and self._death is None and self._pid == os.getpid()
+        return self._loop is not None and self._fatal_error is None and self._pid == os.getpid()
 
     def start(self) -> None:
         """Starts the thread and returns once its loop runs. RuntimeError if it was started before."""
@@ -52,10 +52,10 @@ class ServerThread:
             raise RuntimeError(f"{self.name} was started before: make another thread")
         self._pid = os.getpid()
         loop = new_loop(self._kind)
-        loop.set_exception_handler(self._note)
+        loop.set_exception_handler(self._record_error)
         ready = threading.Event()
         loop.call_soon(ready.set)
-        self._thread = threading.Thread(target=self._live, args=(loop,), name=self.name, daemon=True)
+        self._thread = threading.Thread(target=self._run_loop, args=(loop,), name=self.name, daemon=True)
         self._loop = loop
         self._thread.start()
         ready.wait()
@@ -80,7 +80,7 @@ class ServerThread:
         except RuntimeError:
             coro.close()
             raise
-        return self._watch(future)
+        return self._track(future)
 
     def call(self, fn: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Calls a plain function on the loop's thread and blocks until it has returned."""
@@ -97,10 +97,10 @@ class ServerThread:
                 future.set_result(result)
 
         self._running_loop().call_soon_threadsafe(perform)
-        return self._watch(future).result()
+        return self._track(future).result()
 
     def stop(self) -> None:
-        """Cancels what still runs, ends the thread and closes the loop. Does nothing where there is nothing to stop."""
+        """Cancels running tasks, ends the thread and closes the loop. Does nothing if the thread does not run."""
         loop, thread = self._loop, self._thread
         if loop is None or thread is None or self._pid != os.getpid():
             return
@@ -117,57 +117,57 @@ class ServerThread:
                 f"process {os.getpid()} is a fork of {self._pid}, where {self.name} runs: "
                 "start another thread here, or talk to the parent's over HTTP"
             )
-        if self._death is not None:
-            raise RuntimeError(f"{self.name} was ended by {self._death!r}") from self._death
+        if self._fatal_error is not None:
+            raise RuntimeError(f"{self.name} was ended by {self._fatal_error!r}") from self._fatal_error
         if self._loop is None:
             raise RuntimeError(f"{self.name} is not running: start it first")
         return self._loop
 
-    def _watch(self, future: Future[T]) -> Future[T]:
-        """Makes sure that all who wait for `future` learn of the thread's end."""
+    def _track(self, future: Future[T]) -> Future[T]:
+        """Makes sure that `future` fails if the thread ends before it is done."""
         self._waiting.add(future)
         future.add_done_callback(self._waiting.discard)
-        if self._over:
-            self._release()
+        if self._ended:
+            self._fail_waiting()
         return future
 
-    def _release(self) -> None:
+    def _fail_waiting(self) -> None:
         for future in list(self._waiting):
             with contextlib.suppress(InvalidStateError):
                 future.set_exception(
-                    RuntimeError(f"{self.name} ended before the call did: {self._death or 'stopped'!r}")
+                    RuntimeError(f"{self.name} ended before the call did: {self._fatal_error or 'stopped'!r}")
                 )
 
-    def _live(self, loop: asyncio.AbstractEventLoop) -> None:
+    def _run_loop(self, loop: asyncio.AbstractEventLoop) -> None:
         try:
             loop.run_forever()
         except BaseException as error:  # SystemExit or KeyboardInterrupt out of a callback
-            self._death = error
+            self._fatal_error = error
             self.errors.append(error)
         finally:
             try:
-                loop.run_until_complete(_part())
+                loop.run_until_complete(_shut_down())
             finally:
                 loop.close()
-                self._over = True
-                self._release()
+                self._ended = True
+                self._fail_waiting()
 
-    def _note(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+    def _record_error(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
         error = context.get("exception")
-        # What a transport reports (a client that resets, or distrusts the certificate) is the other side's doing.
+        # Errors of a transport (a client resets the connection, or rejects the certificate) are not ours.
         if error is not None and "transport" not in context:
             self.errors.append(error)
         loop.default_exception_handler(context)
 
 
-async def _part() -> None:
-    """Ends what still runs on the loop, in the order of `asyncio.run`."""
+async def _shut_down() -> None:
+    """Ends all tasks of the loop, in the order of `asyncio.run`."""
     tasks = asyncio.all_tasks() - {asyncio.current_task()}
     for task in tasks:
         task.cancel()
     if tasks:
-        await asyncio.wait(tasks, timeout=PARTING)
+        await asyncio.wait(tasks, timeout=SHUTDOWN_SECONDS)
     loop = asyncio.get_running_loop()
     await loop.shutdown_asyncgens()
     await loop.shutdown_default_executor()
-    await asyncio.sleep(0)  # what was closed on the way is told so
+    await asyncio.sleep(0)  # transports that were closed get their last callback

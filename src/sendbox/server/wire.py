@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from starlette.types import Message, Receive, Scope, Send
 
     from sendbox.engine.faults.calls import Applied
-    from sendbox.runtime.slot import Hosted
+    from sendbox.runtime.slot import HostedWorld
     from sendbox.services.http.exchange import Answer
 
 #: Where a wire stands among the extensions of a scope.
@@ -240,7 +240,7 @@ _STATUS: Final = {status.value: f"HTTP/1.1 {status.value} {status.phrase}\r\n".e
 
 
 async def carry_out(
-    applied: Applied, answer: Answer, hosted: Hosted, scope: Scope, receive: Receive, send: Send
+    applied: Applied, answer: Answer, hosted: HostedWorld, scope: Scope, receive: Receive, send: Send
 ) -> None:
     """Does to the connection what a fault says; `answer` is what would have come."""
     wire, begun = wire_of(scope), False
@@ -265,7 +265,7 @@ async def carry_out(
 
 
 @contextlib.contextmanager
-def _lingering(hosted: Hosted) -> Iterator[asyncio.Future[None]]:
+def _lingering(hosted: HostedWorld) -> Iterator[asyncio.Future[None]]:
     """While a fault uses a connection: a future that is done once the world was closed or reset."""
     ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
     hosted.lingering.add(ended)

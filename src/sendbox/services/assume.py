@@ -238,7 +238,7 @@ def _read_hours(node: Given, reader: Reads) -> tuple[int, int]:
     start, _, end = str(node.value).partition("-")
     if start == end:
         message = f'"{node.value}" is an empty window; leave the setting out, or null'
-        reader.complain(node, "promotional_window", message)
+        reader.add_problem(node, "promotional_window", message)
     return minutes(start), minutes(end)
 
 
@@ -247,7 +247,7 @@ def _read_zone(node: Given, reader: Reads) -> str:
     if name in zones():
         return name
     quoted = orjson.dumps(name).decode()
-    reader.complain(node, "time-zone", f"{quoted} is not the name of an IANA time zone", near=nearest(name))
+    reader.add_problem(node, "time-zone", f"{quoted} is not the name of an IANA time zone", near=nearest(name))
     return "UTC"
 
 
@@ -319,7 +319,7 @@ def _read_wait(node: Given, reader: Reads) -> int:
     time = reader.duration(node)
     if time == 0 and node.value in (0, "0s", "0ms"):
         quoted = orjson.dumps(node.value).decode()
-        reader.complain(node, "webhook_retry", f"{quoted} is not a time to wait; a try follows after 1ms or more")
+        reader.add_problem(node, "webhook_retry", f"{quoted} is not a time to wait; a try follows after 1ms or more")
     return time
 
 

@@ -12,7 +12,7 @@ from sendbox.scenario.model import Node, listed, nearest, show
 from sendbox.scenario.vocabulary import Vocabulary
 from sendbox.services import limits
 from sendbox.services.assume import PROFILES, SETTINGS, Assume
-from sendbox.services.numbers import written
+from sendbox.services.numbers import notation
 from sendbox.services.operations import CALLS, Operation
 
 if TYPE_CHECKING:
@@ -37,19 +37,19 @@ def compile_assume(node: Node | None, reader: Reader) -> Assume:
 def compile_sender(node: Node, family: str, forms: Mapping[str, SenderForm], reader: Reader) -> str:
     """A sender of an account, in the form of its family of channels (A59)."""
     text = str(node.value)
-    if written.wild(text):
-        reader.complain(node, "sender", f"{show(text)} is a pattern where one sender is wanted")
+    if notation.is_pattern(text):
+        reader.add_problem(node, "sender", f"{show(text)} is a pattern where one sender is wanted")
     elif forms[family] == "number":
         if not (text.isascii() and text.isdigit()):
             message = f"{show(text)} is not a sender of {family}: a Phone Number ID has digits only"
-            reader.complain(node, "sender", message)
+            reader.add_problem(node, "sender", message)
     elif forms[family] == "agent":
         return text  # agents are named as they like
     elif text.startswith("+") and text[1:].isdigit():
-        reader.complain(node, "sender", f"{show(text)} is written with +; a virtual number has none", near=text[1:])
+        reader.add_problem(node, "sender", f"{show(text)} is written with +; a virtual number has none", near=text[1:])
     elif not text.isdigit() and len(text) > limits.SENDER:
         message = f"{show(text)} has {len(text)} characters, a sender name has at most {limits.SENDER} (§8)"
-        reader.complain(node, "sender", message)
+        reader.add_problem(node, "sender", message)
     return text
 
 
@@ -61,9 +61,9 @@ def template_makes_sense(node: Node, reader: Reader) -> None:
         for kind in dict.fromkeys(kinds):
             if kinds.count(kind) > 1:
                 times = kinds.count(kind)
-                reader.complain(components, "template", f'"{kind}" stands {times} times, a template has it once')
+                reader.add_problem(components, "template", f'"{kind}" stands {times} times, a template has it once')
         if "BODY" not in kinds:
-            reader.complain(components, "template", f"{show(kinds)} has no BODY, which every template needs")
+            reader.add_problem(components, "template", f"{show(kinds)} has no BODY, which every template needs")
     for item in components.items():
         if (text := item.get("text")) is not None:
             _variables_make_sense(text, reader)
@@ -72,14 +72,14 @@ def template_makes_sense(node: Node, reader: Reader) -> None:
 def _variables_make_sense(node: Node, reader: Reader) -> None:
     text = str(node.value)
     if _UNCLOSED.search(text):
-        reader.complain(node, "variable", f"{show(text)} opens a variable with {{{{ that }}}} does not close")
+        reader.add_problem(node, "variable", f"{show(text)} opens a variable with {{{{ that }}}} does not close")
     names = list(dict.fromkeys(_VARIABLE.findall(text)))
     numbers = sorted(int(name) for name in names if name.isascii() and name.isdigit())
     if numbers and len(numbers) < len(names):
-        reader.complain(node, "variable", f"{show(text)} mixes numbered and named variables; use one kind")
+        reader.add_problem(node, "variable", f"{show(text)} mixes numbered and named variables; use one kind")
     elif numbers and numbers != list(range(1, len(numbers) + 1)):
         expected = listed(f"{{{{{number}}}}}" for number in range(1, len(numbers) + 1))
-        reader.complain(node, "variable", f"{show(text)} does not number its variables from 1 on: {expected}")
+        reader.add_problem(node, "variable", f"{show(text)} does not number its variables from 1 on: {expected}")
 
 
 def country_of(root: Node) -> Node | None:

@@ -217,7 +217,7 @@ class PhoneText(NamedTuple):
     body: str
 
 
-class Share(NamedTuple):
+class PhoneContent(NamedTuple):
     """The things that a service shows on a phone besides messages: waiting codes, and its texts in the conversation."""
 
     codes: Sequence[Code] = ()
@@ -228,7 +228,7 @@ class Share(NamedTuple):
 class Phoning(Protocol):
     """A service that shows something on phones."""
 
-    def on_phone(self, number: str) -> Share:
+    def phone_content(self, number: str) -> PhoneContent:
         """The part that the service shows on the phone of a number."""
 
     def phones(self) -> Iterable[str]:

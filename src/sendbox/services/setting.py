@@ -28,7 +28,7 @@ _LAST: Final = ("default", "examples", "x-assumed", "x-says")
 class Reads(forms.Reads, Protocol):
     """A reader of values, which notes the problems of a value."""
 
-    def complain(self, node: Any, rule: str, message: str, *, near: str | None = None) -> None:
+    def add_problem(self, node: Any, rule: str, message: str, *, near: str | None = None) -> None:
         """Notes that a value breaks a rule; `near` is the value that is probably meant."""
 
     def countries(self, node: Any) -> Sequence[Any]:

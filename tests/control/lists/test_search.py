@@ -8,7 +8,7 @@ from urllib.parse import quote
 import pytest
 
 from sendbox.control.operation import ControlError
-from sendbox.control.searching import TEXT, moment, patterns, searched, texts, times, words
+from sendbox.control.searching import TEXT, moment, patterns, search_filter, texts, times, words
 from sendbox.engine.durations import HOUR, MINUTE, iso
 from tests.box import KEY, START, WORLD, Box, boxed
 from tests.runtime.scenes import fill
@@ -55,7 +55,7 @@ KEYS: dict[str, Any] = {
 )
 def test_what_is_found(search: str | None, names: str) -> None:
     """All words must hold; those with a minus must not."""
-    finds = searched(search, KEYS)
+    finds = search_filter(search, KEYS)
     assert " ".join(item["name"] for item in ITEMS if finds(item)) == names
 
 
@@ -78,7 +78,7 @@ def test_what_is_found(search: str | None, names: str) -> None:
 def test_what_is_not_legal(search: str, message: str) -> None:
     """The place, and the legal words, with the nearest of them."""
     with pytest.raises(ControlError) as error:
-        searched(search, KEYS)
+        search_filter(search, KEYS)
     assert (error.value.status, error.value.error) == (400, "bad_argument")
     assert error.value.message.startswith(f"search, {message}")
 
@@ -87,7 +87,7 @@ def test_a_search_is_bounded() -> None:
     """In characters and in words."""
     for search, message in (("x" * 1001, "1001 characters are too many"), ("x " * 33, "33 words are too many")):
         with pytest.raises(ControlError, match=message):
-            searched(search, KEYS)
+            search_filter(search, KEYS)
 
 
 def test_times_of_a_search() -> None:

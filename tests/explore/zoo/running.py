@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from sendbox.exploring import found
+from sendbox.exploring import find_files
 from tests.documentation.markdown import ROOT, code, table
 from tests.explore.zoo.bugs import BUGS, Bug
 
@@ -72,7 +72,7 @@ def explored(folder: Path, zoo: str, runs: int = RUNS, only: str = "") -> Explor
     )
     text = done.stdout + done.stderr
     said = json.loads(told.read_text("utf-8")) if told.exists() else {}
-    plans = {each.file.name: each.plan for each in found.read(folder / found.FOLDER)}
+    plans = {each.file.name: each.plan for each in find_files.read(folder / find_files.FOLDER)}
     finds = [_find(test, story, plans) for test, story in said.items()]
     return Explored(done.returncode, text, {find.client: find for find in finds})
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sendbox.services.partner.http.signups import formatted
+from sendbox.services.partner.http.signups import format_number
 
 
 @pytest.mark.parametrize(
@@ -19,4 +19,4 @@ from sendbox.services.partner.http.signups import formatted
 )
 def test_s2_5_a_number_as_people_write_it(number: str, shown: str) -> None:
     """§2.5 `phone_number_formated`: `+`, the calling code, groups of three, no digit alone."""
-    assert formatted(number) == shown
+    assert format_number(number) == shown

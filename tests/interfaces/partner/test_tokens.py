@@ -103,7 +103,7 @@ def test_pyjwt_is_not_imported_where_it_would_hold_a_loop(monkeypatch: pytest.Mo
     """Deferred, the first use asks to be done off the loop, and says what to load."""
     monkeypatch.delitem(sys.modules, "jwt")
     with pytest.raises(NotLoaded) as asked:
-        tokens.loaded(deferred=True)
+        tokens.load_jwt(deferred=True)
     monkeypatch.setitem(sys.modules, "jwt", jwt)
     asked.value.load()
-    assert tokens.loaded(deferred=True) is jwt
+    assert tokens.load_jwt(deferred=True) is jwt

@@ -477,14 +477,14 @@ def test_s5_5_a_proof_of_a_session() -> None:
     session, other = begin(world), begin(world)
     proof = Verify.of(world).proof(session)
     assert proof is not None
-    assert not Verify.of(world).confirms(session, proof)
+    assert not Verify.of(world).verifies(session, proof)
     Verify.of(world).submit(session, "123456")
     Verify.of(world).submit(other, "123456")
-    assert Verify.of(world).confirms(session, proof)
-    assert not Verify.of(world).confirms(session, "0" * 64)
-    assert not Verify.of(world).confirms(other, proof)
+    assert Verify.of(world).verifies(session, proof)
+    assert not Verify.of(world).verifies(session, "0" * 64)
+    assert not Verify.of(world).verifies(other, proof)
     advance(world, 48 * HOUR)
-    assert Verify.of(world).confirms(session, proof)
+    assert Verify.of(world).verifies(session, proof)
 
 
 def test_s5_5_without_a_secret_there_is_no_proof() -> None:
@@ -493,7 +493,7 @@ def test_s5_5_without_a_secret_there_is_no_proof() -> None:
     session = begin(world)
     Verify.of(world).submit(session, "123456")
     assert Verify.of(world).proof(session) is None
-    assert not Verify.of(world).confirms(session, "")
+    assert not Verify.of(world).verifies(session, "")
     assert Verify.of(world).check(Verify.of(world).values(session), "") == "invalid"
 
 

@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any, Final, TextIO
 from sendbox.cli.explore.runs import Runs, Shown
 from sendbox.cli.files import load
 from sendbox.cli.outcome import CANNOT, INTERRUPTED, NO, OK, Failure, one_line
-from sendbox.exploring import found
-from sendbox.exploring.explore import (
-    AGAIN,
-    CHANGES,
-    EVERY,
-    NOTHING,
+from sendbox.exploring import find_files
+from sendbox.exploring.exploration import (
+    NOTHING_FOUND,
+    PROGRESS_INTERVAL,
+    PROOF_RUNS,
+    REASON_CHANGING,
     Find,
     Interrupted,
     Result,
@@ -31,7 +31,7 @@ from sendbox.exploring.explore import (
 from sendbox.exploring.families.table import USUAL
 
 if TYPE_CHECKING:
-    from sendbox.exploring.explore import FindKind
+    from sendbox.exploring.exploration import FindKind
     from sendbox.exploring.misfortune import Plan
 
 #: What plans are drawn from unless told.
@@ -41,7 +41,7 @@ Echo = Callable[[str], object]
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ExploreOptions:
     """The command to explore, with its options. `time` is in milliseconds; None means the default."""
 
     command: tuple[str, ...]
@@ -66,7 +66,7 @@ class Asked:
         return Runs(command, scenario=self.scenarios, junit=self.junit, jobs=jobs, limit=limit)
 
 
-def run(settings: Asked, echo: Echo, progress: TextIO) -> int:
+def run(settings: ExploreOptions, echo: Echo, progress: TextIO) -> int:
     """Explores a command; its exit code. Raises `Failure`."""
     load(*settings.scenarios, env=os.environ)
     with _ending(), settings.opened(settings.command) as runs:
@@ -74,17 +74,17 @@ def run(settings: Asked, echo: Echo, progress: TextIO) -> int:
         return exploration.explored()
 
 
-def again(settings: Asked, echo: Echo, progress: TextIO) -> int:
+def rerun_finds(settings: ExploreOptions, echo: Echo, progress: TextIO) -> int:
     """Runs the finds of `sendbox explore` again; the exit code. Raises `Failure`."""
     load(*settings.scenarios, env=os.environ)
     try:
-        finds = [find for find in found.read(found.FOLDER) if find.command]
+        finds = [find for find in find_files.read(find_files.FOLDER) if find.command]
     except (OSError, ValueError) as error:
         raise Failure(CANNOT, str(error)) from None
     if not finds:
-        echo(f"{found.FOLDER} has no find of sendbox explore")
+        echo(f"{find_files.FOLDER} has no find of sendbox explore")
         return OK
-    commands: dict[tuple[str, ...], list[found.Found]] = {}
+    commands: dict[tuple[str, ...], list[find_files.StoredFind]] = {}
     for find in finds:
         commands.setdefault(settings.command or find.command, []).append(find)
     broken = False
@@ -98,10 +98,10 @@ def again(settings: Asked, echo: Echo, progress: TextIO) -> int:
                 outcome = runs.under(find.plan)
                 line.clear()
                 of_kind = ", a question" if find.kind == "question" else ""
-                echo(one_line(f"{_AGAIN[outcome.broke]}{of_kind}: {find.file.stem} ({find.test}; {find.file})"))
-                broken = broken or (outcome.broke is True and settings.counts(find.kind))
-                if outcome.broke:
-                    for text in _output(outcome.shown):
+                echo(one_line(f"{_AGAIN[outcome.failed]}{of_kind}: {find.file.stem} ({find.test}; {find.file})"))
+                broken = broken or (outcome.failed is True and settings.counts(find.kind))
+                if outcome.failed:
+                    for text in _output(outcome.output):
                         echo(text)
     return NO if broken else OK
 
@@ -119,7 +119,7 @@ _AGAIN: Final[dict[bool | None, str]] = {
 class _Exploration:
     """The exploration of one command."""
 
-    def __init__(self, settings: Asked, runs: Runs, echo: Echo, progress: _Progress) -> None:
+    def __init__(self, settings: ExploreOptions, runs: Runs, echo: Echo, progress: _Progress) -> None:
         self._asked = settings
         self._runs = runs
         self._echo = echo
@@ -179,7 +179,7 @@ class _Exploration:
         self._done += bool(plan)
         if searching:
             self._broken = None
-        if run.broke and plan:
+        if run.failed and plan:
             self._times = self._times + 1 if self._broken is not None and self._broken[0] == plan else 1
             self._broken = plan, run
         small = "" if self._broken is None else f"; found: {len(self._broken[0])} misfortune(s), made small"
@@ -192,18 +192,18 @@ class _Exploration:
             self._told(find)
         for line in result.words:
             self._echo(one_line(line))
-        if result.left:
-            self._echo(f"{result.left:,} runs were not made; a longer --time makes more")
+        if result.runs_left:
+            self._echo(f"{result.runs_left:,} runs were not made; a longer --time makes more")
         return NO if any(self._asked.counts(find.kind) for find in result.finds) else OK
 
     def _told(self, find: Find) -> None:
         """A find: its story, the output of the client, and its files."""
-        result: Shown = find.run.shown
+        result: Shown = find.run.output
         test = result.failed or self._name
         for line in [f"{_BREAKS[find.kind]}: {test}", *find.story, *_output(result)]:
             self._echo(one_line(line))
         try:
-            files = found.write(found.FOLDER, test, find, self._asked.command)
+            files = find_files.write(find_files.FOLDER, test, find, self._asked.command)
         except OSError as error:
             self._echo(f"the scenario cannot be written: {error.strerror or error}")
             return
@@ -219,23 +219,23 @@ class _Exploration:
             self._told(find)
         if self._broken is not None and all(find.plan != self._broken[0] for find in result.finds):
             plan, run = self._broken
-            proved = self._times > AGAIN
-            state = "proved" if proved else f"not proved: it was broken {self._times} of {AGAIN + 1} times"
+            proved = self._times > PROOF_RUNS
+            state = "proved" if proved else f"not proved: it was broken {self._times} of {PROOF_RUNS + 1} times"
             self._echo(f"interrupted while it was made small; {state}")
-            question = CHANGES if any(item.changing for item in plan) else ""
+            question = REASON_CHANGING if any(item.changing for item in plan) else ""
             lines = story(plan, self._passed.worlds, run.worlds, question)
             self._told(Find("question" if question else "bug", plan, run, lines))
         elif not result.finds:
-            self._echo(NOTHING)
+            self._echo(NOTHING_FOUND)
         self._echo(f"interrupted after {self._done} runs: {'; '.join(result.words)}")
 
 
 def _passes(command: Sequence[str], run: Run, progress: _Progress) -> None:
     """Raises `Failure` where a run without misfortune did not pass."""
-    if run.broke is False:
+    if run.failed is False:
         return
     progress.clear()
-    result: Shown = run.shown
+    result: Shown = run.output
     raise Failure(CANNOT, f"{shlex.join(command)} fails without misfortune: {result.ended}", tuple(result.output))
 
 
@@ -251,7 +251,7 @@ class _Progress:
         self._stream = stream
         self._terminal = stream.isatty()
         self._width = 0
-        self._over = deadline(EVERY)
+        self._over = deadline(PROGRESS_INTERVAL)
 
     def show(self, text: str) -> None:
         """Writes the line."""
@@ -260,7 +260,7 @@ class _Progress:
             self._stream.write(f"\r{line.ljust(self._width)}")
             self._width = len(line)
         elif self._over():
-            self._over = deadline(EVERY)
+            self._over = deadline(PROGRESS_INTERVAL)
             self._stream.write(f"{line}\n")
         self._stream.flush()
 

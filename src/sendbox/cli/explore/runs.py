@@ -19,7 +19,7 @@ from xml.etree import ElementTree as ET
 from sendbox.app import SERVED
 from sendbox.cli.explore.children import Children
 from sendbox.cli.outcome import CANNOT, Failure
-from sendbox.exploring.explore import Run, longest
+from sendbox.exploring.exploration import Run, time_limit
 from sendbox.exploring.misfortune import Plan, scenarios
 from sendbox.exploring.watcher import Watcher
 from sendbox.fixture.server import SandboxServer
@@ -30,7 +30,7 @@ from sendbox.settings import Settings
 
 if TYPE_CHECKING:
     from sendbox.engine.timeline import Mode
-    from sendbox.exploring.watcher import Observed
+    from sendbox.exploring.watcher import ObservedWorld
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +128,7 @@ class Runs:
         self._start = wall.present()[0]
         self._mode: Mode = "auto"
         #: the worlds of the run without misfortune
-        self._passed: list[Observed] = []
+        self._passed: list[ObservedWorld] = []
         #: called after each run of a plan, with True for one of `all`
         self.ran: Callable[[Plan, Run, bool], None] = lambda plan, run, searching: None
 
@@ -150,13 +150,13 @@ class Runs:
         """The run without misfortune. Where the command moves clocks it is made again with clocks that stand still."""
         run, took = self._timed()
         if any(world.census.runs and world.census.moves for world in run.worlds):
-            self._mode, self._limit = "manual", self._limit or longest(took)
+            self._mode, self._limit = "manual", self._limit or time_limit(took)
             still, took_still = self._timed()
-            if still.broke is False or run.broke is not False:
+            if still.failed is False or run.failed is not False:
                 run, took = still, took_still
             else:  # it waits for a clock that runs by itself, too
                 self._mode = "auto"
-        self._limit = longest(took)
+        self._limit = time_limit(took)
         self._passed = run.worlds
         return run
 
@@ -203,7 +203,7 @@ class Runs:
         )
         server = SandboxServer(settings).start()
         try:
-            watcher = server.runtime.watch = Watcher(SERVED)
+            watcher = server.runtime.hooks = Watcher(SERVED)
             watcher.remember(self._passed)
             watcher.begin(plan, observing=True)
             broke, result = self._judged(server.origin)

@@ -10,19 +10,19 @@ from msgspec.structs import asdict
 
 from sendbox.control.arguments import Count, Following, Size
 from sendbox.control.operation import Call, ControlError, operation
-from sendbox.control.reading import FORM, ORDER, Page, chosen, each, newest, page, through
-from sendbox.control.searching import TEXT, Key, among, patterns, searched, texts, times, words
+from sendbox.control.reading import FORM, ORDER, Page, map_in_slices, newest, page, run_in_slices, select
+from sendbox.control.searching import TEXT, SearchKey, match_texts, patterns, search_filter, texts, times, words
 from sendbox.engine.answer import Answer, Instant, enum, moment, reference
 from sendbox.engine.delivery.faults.fault import NOT_SPOILT, FaultyDelivery
 from sendbox.engine.delivery.targets import ACTS, Outlets
 from sendbox.engine.durations import show
+from sendbox.engine.kinds.answers import Cursor, Event, Header, ShortWebhook, Webhook, WebhookHead, WebhookTry
 from sendbox.engine.kinds.narration import EVENTS, cut
 from sendbox.engine.kinds.own import delivery_view, head_of, tries_of
 from sendbox.engine.kinds.rows import Observer
-from sendbox.engine.kinds.shapes import Cursor, Event, Header, ShortWebhook, Webhook, WebhookHead, WebhookTry
 from sendbox.runtime import policy
 from sendbox.runtime.dispatcher import encoded
-from sendbox.services.numbers import written
+from sendbox.services.numbers import notation
 from sendbox.services.ports import account_of
 
 if TYPE_CHECKING:
@@ -94,9 +94,9 @@ async def deliveries(
     `message_id` for those with an event about that message. With `form=short` each has what a list shows: the first of
     its `events`, how many it `carries`, and how many `tries` there were.
     """
-    world = call.here.world
+    world = call.hosted.world
     on = Observer(world, call.served.kinds)
-    finds = searched(search, found_by(on))
+    finds = search_filter(search, found_by(on))
 
     def fits(delivery: Delivery) -> bool:
         if state is not None and delivery.state != state:
@@ -111,7 +111,7 @@ async def deliveries(
     else:
         result = Page(await newest(every, fits, last))
     view: Callable[[Observer, Delivery], Any] = _short if form == "short" else delivery_view
-    views = await each(result.items, lambda delivery: view(on, delivery))
+    views = await map_in_slices(result.items, lambda delivery: view(on, delivery))
     return Deliveries(deliveries=views, next_cursor=result.cursor)
 
 
@@ -125,12 +125,12 @@ def _short(on: Observer, delivery: Delivery) -> ShortWebhook:
     return ShortWebhook(**head_of(on, delivery), events=events, carries=carries, tries=tries)
 
 
-def found_by(on: Observer) -> dict[str, Key[Delivery]]:
+def found_by(on: Observer) -> dict[str, SearchKey[Delivery]]:
     """The keys of a search for deliveries, by name."""
     country = account_of(on.world).country
     return {
-        "to": lambda value: among(
-            written.pattern(value, country).matches, lambda delivery: _of_events(on, delivery, "phone", "from")
+        "to": lambda value: match_texts(
+            notation.pattern(value, country).matches, lambda delivery: _of_events(on, delivery, "phone", "from")
         ),
         "message": patterns(_messages),
         "event": patterns(lambda delivery: _of_events(on, delivery, "event")),
@@ -181,8 +181,8 @@ async def delivery(call: Call, delivery: str) -> WholeWebhook:
     `next_try` is the instant of the next one, where one is due. `acts` are those of `hold`, `release` and `replay` that
     are legal now.
     """
-    world = call.here.world
-    await through(world.outlets.by_id.read())
+    world = call.hosted.world
+    await run_in_slices(world.outlets.by_id.read())
     webhook = _find(world, delivery)
     http, on, took = encoded(world, webhook), Observer(world, call.served.kinds), world.outlets.took
     return WholeWebhook(
@@ -229,13 +229,13 @@ async def _next_try(world: World, delivery: Delivery) -> Instant | None:
     def about(step: tuple[Any, ...]) -> bool:
         return isinstance(step[-1], tuple) and step[-1][:1] == (delivery,)
 
-    steps = await chosen(world.timeline.steps[:], about)
+    steps = await select(world.timeline.steps[:], about)
     return moment(min(step[0] for step in steps)) if steps else None
 
 
 def _act(call: Call, name: str, act: Callable[[Outlets, Delivery], bool], done: str) -> Webhook:
     """Does something with a delivery and shows it; `done` says what, where its state does not allow that."""
-    world = call.here.world
+    world = call.hosted.world
     delivery = _find(world, name)
     if not act(world.outlets, delivery):
         raise ControlError(409, "wrong_state", f'a delivery in the state "{delivery.state}" cannot be {done}')
@@ -244,7 +244,7 @@ def _act(call: Call, name: str, act: Callable[[Outlets, Delivery], bool], done: 
 
 async def _named(call: Call, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
     """The ids of all deliveries are made, which takes long for many."""
-    await through(call.here.world.outlets.by_id.read())
+    await run_in_slices(call.hosted.world.outlets.by_id.read())
     return arguments
 
 

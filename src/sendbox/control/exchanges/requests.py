@@ -10,19 +10,19 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from sendbox.control.arguments import Count, Duration, Following
 from sendbox.control.export.request import FORMS, request_text
-from sendbox.control.export.script import Called
+from sendbox.control.export.script import CallStep
 from sendbox.control.operation import Call, ControlError, operation
-from sendbox.control.reading import FORM, ORDER, chosen, each, wait_for
+from sendbox.control.reading import FORM, ORDER, map_in_slices, select, wait_for
 from sendbox.control.records import journal_entry, most_of
-from sendbox.control.searching import TEXT, Fits, Key, among, patterns, searched, texts, times
+from sendbox.control.searching import TEXT, Filter, SearchKey, match_texts, patterns, search_filter, texts, times
 from sendbox.engine.answer import Answer, Instant, enum, moment, reference
 from sendbox.engine.journal import CODE
+from sendbox.engine.kinds.answers import Fault, RequestEntry
 from sendbox.engine.kinds.narration import SHOWN, cut
 from sendbox.engine.kinds.rows import Observer
-from sendbox.engine.kinds.shapes import Fault, RequestEntry
 from sendbox.engine.texts import Pattern
 from sendbox.services.http.numbers import phones_of, tags_of
-from sendbox.services.numbers import written
+from sendbox.services.numbers import notation
 from sendbox.services.ports import account_of
 
 if TYPE_CHECKING:
@@ -85,13 +85,13 @@ async def requests(
     start, most, newest = max(after, -1), most_of(limit), order == "newest"
     if cursor is not None and not newest:
         start = max(start, cursor)
-    hosted, code = call.here, CODE["request"]
+    hosted, code = call.hosted, CODE["request"]
     looked: tuple[World | None, int] = (None, 0)
 
     async def look() -> tuple[World, list[int]] | None:
         nonlocal looked
         world = hosted.world
-        journal, finds = world.journal, searched(search, found_by(world))
+        journal, finds = world.journal, search_filter(search, found_by(world))
 
         def fits(number: int) -> bool:
             instant, _, record = journal.entry(number)
@@ -102,7 +102,7 @@ async def requests(
         else:
             numbers = journal.find(code, looked[1] if looked[0] is world else start + 1)
         length = len(journal)
-        matching = await chosen(numbers, fits, most + 1)  # one more says that there is more
+        matching = await select(numbers, fits, most + 1)  # one more says that there is more
         looked = (world, length)  # entries are only added, so none is read twice
         return (world, matching) if matching else None
 
@@ -112,7 +112,7 @@ async def requests(
     world, numbers = result
     more, numbers = len(numbers) > most, numbers[:most]
     view: Callable[[int], Any] = partial(_short, world) if form == "short" else Observer(world, call.served.kinds).entry
-    views = await each(numbers, view)
+    views = await map_in_slices(numbers, view)
     return Requests(requests=views, more=more, next_cursor=str(numbers[-1]) if more else None)
 
 
@@ -138,12 +138,12 @@ async def export_request(call: Call, n: int, as_: Annotated[str, AS] = "curl") -
 
     A key is written as it came. 409 `not_expressible` where that form cannot say it.
     """
-    world = call.here.world
+    world = call.hosted.world
     entry = await journal_entry(call, n)
     if entry["kind"] != "request":
         raise ControlError(404, "no_such_request", f"{n} is not a call; its entry is of the kind {entry['kind']}")
     at, _, record = world.journal.entry(n)
-    step = Called(n, at, record, record.call)
+    step = CallStep(n, at, record, record.call)
     if step.call.body is None:
         raise ControlError(409, "not_expressible", "the body was too long to be read, and is not kept")
 
@@ -157,11 +157,13 @@ async def export_request(call: Call, n: int, as_: Annotated[str, AS] = "curl") -
     return RequestText(as_=as_, text=text)
 
 
-def found_by(world: World) -> dict[str, Key[Timed]]:
+def found_by(world: World) -> dict[str, SearchKey[Timed]]:
     """The keys of a search for calls, by name."""
     country = account_of(world).country
     return {
-        "to": lambda value: among(written.pattern(value, country).matches, lambda called: phones_of(world, called[1])),
+        "to": lambda value: match_texts(
+            notation.pattern(value, country).matches, lambda called: phones_of(world, called[1])
+        ),
         "tag": patterns(lambda called: tags_of(called[1])),
         "operation": patterns(lambda called: called[1].operation),
         "status": _status,
@@ -179,7 +181,7 @@ def _remarks(record: RequestRecord) -> list[str]:
     return [*(finding.rule for finding in record.findings), *(advice.code for advice in record.advice)]
 
 
-def _status(value: str) -> Fits[Timed]:
+def _status(value: str) -> Filter[Timed]:
     """The status of the answer; 0 where nothing was answered."""
     if not _STATUS.fullmatch(value):
         raise ValueError(f'"{value}" is not a status; legal: 200, 4?? or 4* (a call without an answer has 0)')

@@ -12,7 +12,7 @@ from sendbox.control.answers import Proof
 from sendbox.control.export.pytest import About, pytest_file
 from sendbox.control.export.record import written
 from sendbox.control.export.scenario import name_or_text, of_the_library, scenario_of, source_of
-from sendbox.control.export.script import script, stem
+from sendbox.control.export.script import build_script, file_stem
 from sendbox.control.operation import Call, operation
 from sendbox.control.records import proof_of
 from sendbox.engine.answer import Answer, Instant, enum, reference
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Generator
 
     from sendbox.engine.blueprint import Blueprint
-    from sendbox.engine.kinds.rows import Kinds
+    from sendbox.engine.kinds.rows import KindTable
     from sendbox.engine.world import World
     from sendbox.scenario.language import Language
 
@@ -80,13 +80,13 @@ async def record(call: Call) -> Any:
 
     409 `record_cut` if a bound of the server removed a part of the record.
     """
-    hosted = call.here
+    hosted = call.hosted
     await hosted.free()
-    call.runtime.not_advancing(hosted)
+    call.runtime.check_not_advancing(hosted)
     return await hosted.whole(_record(hosted.world, call.served.kinds))
 
 
-def _record(world: World, kinds: Kinds) -> Generator[None, None, dict[str, Any]]:
+def _record(world: World, kinds: KindTable) -> Generator[None, None, dict[str, Any]]:
     """All of it is of one moment: the caller holds everything else back meanwhile. Raises `Cut`."""
     _ = world.record.opening
     proof = yield from digest_in_slices(world, kinds)
@@ -99,15 +99,15 @@ async def export(call: Call, as_: Annotated[str, FORM] = "pytest") -> Exported:
 
     409 `record_cut` if a bound of the server removed a part of the record.
     """
-    hosted = call.here
+    hosted = call.hosted
     await hosted.free()
-    call.runtime.not_advancing(hosted)
+    call.runtime.check_not_advancing(hosted)
     return await hosted.whole(_export(call, as_))
 
 
 def _export(call: Call, as_: str) -> Generator[Callable[[], None] | None, None, Exported]:
     """The file, written beside the loop, while everything else is held back from the world. Raises `Cut`."""
-    world, kinds = call.here.world, call.served.kinds
+    world, kinds = call.hosted.world, call.served.kinds
     proof = proof_of(world, (yield from digest_in_slices(world, kinds)))
     recorded = (yield from written(world, kinds, proof.digest)) if as_ == "record" else None
     files: list[Exported] = []
@@ -126,20 +126,20 @@ def _export(call: Call, as_: str) -> Generator[Callable[[], None] | None, None, 
 
 
 def _file(call: Call, as_: Any, proof: Proof, recorded: dict[str, Any] | None) -> Exported:
-    world, language = call.here.world, call.served.language
+    world, language = call.hosted.world, call.served.language
     if recorded is not None:
         text = json.dumps(recorded, indent=1)
-        file = f"{stem(world.id)}.record.json"
+        file = f"{file_stem(world.id)}.record.json"
         return Exported(**asdict(proof), as_=as_, file=file, text=text, left_out=[])
-    actions = script(world)
+    actions = build_script(world)
     left_out = actions.left_out
     if as_ == "pytest":
         about = About(name_or_text(language, world.blueprint), proof.digest, proof.engine, __version__)
-        file, text = f"test_{stem(world.id)}.py", pytest_file(world, actions, about, call.served.exported)
+        file, text = f"test_{file_stem(world.id)}.py", pytest_file(world, actions, about, call.served.exported)
     else:
         value, left_out = scenario_of(language, world, actions, _base(language, world.blueprint), call.served.exported)
         head = [f"# {world.id}, exported by Sendbox {__version__}; its digest was {proof['digest']}"]
-        file = f"{stem(world.id)}.yaml"
+        file = f"{file_stem(world.id)}.yaml"
         until = f" --until {show(world.now - world.start)}" if _ends_early(world) else ""
         head.append(
             f"# sendbox play{until} {file} {'comes as close to it as a scenario can' if left_out else 'ends in it'}"

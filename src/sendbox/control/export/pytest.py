@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from sendbox.control.export.rows import Done, Exported, Literals, broken
-from sendbox.control.export.script import Called, Script, stem, whole
+from sendbox.control.export.rows import ActStep, Exported, Literals, broken
+from sendbox.control.export.script import CallStep, Script, file_stem, is_complete
 from sendbox.engine.bounds import deeper
 from sendbox.engine.commands.record import JSON_TYPE
 from sendbox.engine.durations import iso, show
@@ -39,7 +39,7 @@ def pytest_file(world: World, script: Script, about: About, exported: Mapping[st
     return _File(world, script, about, exported).text()
 
 
-def pytest_call(world: World, step: Called) -> str:
+def pytest_call(world: World, step: CallStep) -> str:
     """One call as a test of its own."""
     file = _File(world, Script([step]), About("", "", 0, ""), {})
     return file.alone(step)
@@ -60,9 +60,9 @@ class _File:
         """Header, settings, the test."""
         self._names[self._world.tag] = "tag"
         for step in self._script.steps:
-            if isinstance(step, Called):
+            if isinstance(step, CallStep):
                 self._call(step)
-            elif isinstance(step, Done):
+            elif isinstance(step, ActStep):
                 self._act(step)
             elif not step.idle:
                 self._move(step.at)
@@ -100,7 +100,7 @@ class _File:
     def _test(self, body: str) -> list[str]:
         world, about = self._world, self._about
         lines = []
-        if not whole(self._script):
+        if not is_complete(self._script):
             lines.append('@pytest.mark.xfail(reason="not all of it can be repeated", strict=False)')
         clock = {"mode": "manual", "start": iso(world.start_given)}
         plain = Literals({})
@@ -108,7 +108,7 @@ class _File:
         arguments = ["scenario=SCENARIO", *(f"{key}={value}" for key, value in settings.items())]
         lines += [
             broken("@pytest.mark.sendbox", arguments, 0),
-            f"def test_{stem(world.id)}(sendbox):",
+            f"def test_{file_stem(world.id)}(sendbox):",
         ]
         if re.search(r"\btag\b", body):
             lines.append(
@@ -121,14 +121,14 @@ class _File:
 
     def _client(self, body: str) -> list[str]:
         """The lines that define the client and the key that the calls need."""
-        late = any(isinstance(step, Called) and step.record.fault is not None for step in self._script.steps)
+        late = any(isinstance(step, CallStep) and step.record.fault is not None for step in self._script.steps)
         patient = ", timeout=None" if late else ""  # only what never comes is a timeout then
         lines = [f"    client = httpx.Client(transport=sendbox.transport, base_url=sendbox.origin{patient})"]
         if "headers=key" in body:
             lines.append('    key = {"x-api-key": sendbox.api_key}')
         return lines
 
-    def alone(self, step: Called) -> str:
+    def alone(self, step: CallStep) -> str:
         """One call without the others."""
         self._call(step)
         body = "\n".join(f"    {line}" for line in self._lines)
@@ -144,7 +144,7 @@ class _File:
         else:
             self._lines.append("sendbox.settle()")
 
-    def _call(self, step: Called) -> None:
+    def _call(self, step: CallStep) -> None:
         record = step.record
         query = f"?{record.query.decode('latin-1')}" if record.query else ""
         options = {**self._headers(step), **self._body(step)}
@@ -171,7 +171,7 @@ class _File:
                 self._lines.append(f"{variable} = {name}.json(){keys}")
                 self._names[text] = variable
 
-    def _headers(self, step: Called) -> Mapping[str, str]:
+    def _headers(self, step: CallStep) -> Mapping[str, str]:
         """The key, and a content type that httpx would not add itself."""
         record = step.record
         headers = {} if record.bare else {"x-api-key": record.key}
@@ -181,7 +181,7 @@ class _File:
             return {"headers": "key"}
         return {"headers": self._literals.value(headers)} if headers else {}
 
-    def _body(self, step: Called) -> Mapping[str, str]:
+    def _body(self, step: CallStep) -> Mapping[str, str]:
         if step.call.body is None:
             return {"content": f'b" " * {BODY_CAP + 1}'}
         value = self._as_json(step)
@@ -198,7 +198,7 @@ class _File:
         except UnicodeDecodeError:
             return {"content": repr(step.body)}
 
-    def _as_json(self, step: Called) -> tuple[Any] | None:
+    def _as_json(self, step: CallStep) -> tuple[Any] | None:
         """The body as `json=` would send it, None where it would be another one."""
         body = step.body
         if step.record.content_type != JSON_TYPE or not body or deeper(body, _NESTED):
@@ -210,7 +210,7 @@ class _File:
             return None
         return None if value is None else (value,)  # httpx sends nothing for null
 
-    def _act(self, step: Done) -> None:
+    def _act(self, step: ActStep) -> None:
         row = self._exported.get(step.what)
         if step.refused:
             self._raise("ControlError", self._literals.call("sendbox.perform", [step.what], step.detail))

@@ -22,7 +22,7 @@ from sendbox.engine.blueprint import Blueprint
 from sendbox.engine.commands.command import COMMANDS, Open, Stamp
 from sendbox.engine.digest import digest
 from sendbox.engine.durations import instant, iso
-from sendbox.engine.kinds.rows import Kinds, Observer
+from sendbox.engine.kinds.rows import KindTable, Observer
 from sendbox.scenario.model import ScenarioError
 from sendbox.scenario.write import dump
 
@@ -63,7 +63,7 @@ class Recorded(NamedTuple):
 # -- written
 
 
-def written(world: World, kinds: Kinds, proof: str) -> Generator[None, None, dict[str, Any]]:
+def written(world: World, kinds: KindTable, proof: str) -> Generator[None, None, dict[str, Any]]:
     """Makes the record of a world as data, with pauses. Raises `Cut`."""
     commands: list[dict[str, Any]] = []
     for stamp, command in world.record.commands():
@@ -247,7 +247,7 @@ class Comparison(NamedTuple):
     digest: str
 
 
-def compare(recorded: Recorded, world: World, kinds: Kinds) -> Comparison:
+def compare(recorded: Recorded, world: World, kinds: KindTable) -> Comparison:
     """Compares a replayed world with its record, entry by entry."""
     on = Observer(world, kinds)
     replayed_digest = digest(world, kinds)

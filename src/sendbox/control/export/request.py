@@ -16,7 +16,7 @@ from sendbox.scenario.write import dump
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from sendbox.control.export.script import Called
+    from sendbox.control.export.script import CallStep
     from sendbox.engine.world import World
     from sendbox.scenario.language import Language
 
@@ -26,13 +26,13 @@ _PATH: Final = "/%:@!$&'()*+,;=~"
 _BARE: Final = ("GET", "HEAD")
 
 
-def _url(origin: str, step: Called) -> str:
+def _url(origin: str, step: CallStep) -> str:
     record = step.record
     query = f"?{record.query.decode('latin-1')}" if record.query else ""
     return f"{origin}{quote(record.path, safe=_PATH)}{query}"
 
 
-def _headers(step: Called) -> list[tuple[str, str]]:
+def _headers(step: CallStep) -> list[tuple[str, str]]:
     headers = (header for header in step.record.headers if header[0] not in TRACING)  # another call, another place
     return [(name.decode("latin-1"), value.decode("latin-1")) for name, value in headers]
 
@@ -51,7 +51,7 @@ def _curl(*arguments: str) -> str:
     return shlex.join(("curl", *arguments))
 
 
-def _as_curl(origin: str, step: Called) -> str:
+def _as_curl(origin: str, step: CallStep) -> str:
     url, body = _url(origin, step), step.body
     usual = "POST" if body else "GET"
     arguments = [*(() if step.record.method == usual else ("-X", step.record.method))]
@@ -69,7 +69,7 @@ def _as_curl(origin: str, step: Called) -> str:
     return f"printf %s {b64encode(body).decode()} | base64 -d | {_curl(*arguments, '--data-binary', '@-')}"
 
 
-def _as_python(origin: str, step: Called) -> str:
+def _as_python(origin: str, step: CallStep) -> str:
     arguments = [repr(step.record.method), repr(_url(origin, step))]
     if headers := _headers(step):
         arguments.append(f"headers={headers!r}")
@@ -80,7 +80,7 @@ def _as_python(origin: str, step: Called) -> str:
     return f"import httpx\n\nanswer = httpx.request(\n{lines})\nprint(answer.status_code, answer.text)\n"
 
 
-def _as_node(origin: str, step: Called) -> str:
+def _as_node(origin: str, step: CallStep) -> str:
     options = [f"method: {json.dumps(step.record.method)}"]
     if headers := _headers(step):
         options.append(f"headers: {json.dumps(headers)}")
@@ -97,7 +97,7 @@ def _as_node(origin: str, step: Called) -> str:
     return f"{note}fetch({json.dumps(_url(origin, step))}, {{\n{lines}}}).{done};\n"
 
 
-_PROGRAMS: Final[Mapping[str, Callable[[str, Called], str]]] = {
+_PROGRAMS: Final[Mapping[str, Callable[[str, CallStep], str]]] = {
     "curl": _as_curl,
     "python": _as_python,
     "node": _as_node,
@@ -105,7 +105,7 @@ _PROGRAMS: Final[Mapping[str, Callable[[str, Called], str]]] = {
 FORMS: Final = (*_PROGRAMS, "pytest", "scenario")
 
 
-def request_text(language: Callable[[], Language], world: World, origin: str, step: Called, as_: str) -> str:
+def request_text(language: Callable[[], Language], world: World, origin: str, step: CallStep, as_: str) -> str:
     """A call as text. ValueError where a scenario cannot say it, with the reason."""
     if as_ == "pytest":
         return pytest_call(world, step)

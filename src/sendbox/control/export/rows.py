@@ -26,7 +26,7 @@ class NoEntry(Exception):
     """No entry of a timeline does what was done; the text says why."""
 
 
-class Done(msgspec.Struct, frozen=True):
+class ActStep(msgspec.Struct, frozen=True):
     """Something that a tester did through control: the operation's name, or a word, and its arguments.
 
     `act` is the command; None for what came as a call. A refused act has no entry in the journal.
@@ -61,20 +61,20 @@ class Exported(msgspec.Struct, frozen=True):
     answer gave.
     """
 
-    entry: Callable[[Any, Done], dict[str, Any]] | None = None
+    entry: Callable[[Any, ActStep], dict[str, Any]] | None = None
     sooner: frozenset[str] = frozenset()
     by_phone: bool = False
     line: Callable[[Literals, dict[str, Any]], str] | None = None
     look: Look | None = None
 
 
-def before(world: World, step: Done) -> Iterator[tuple[int, int, Any]]:
+def before(world: World, step: ActStep) -> Iterator[tuple[int, int, Any]]:
     """The entries before an act, newest first, as far as they are kept."""
     for earlier in range(step.number - 1, world.journal.first - 1, -1):
         yield world.journal.entry(earlier)
 
 
-def done(world: World, step: Done, kind: str) -> Any:
+def done(world: World, step: ActStep, kind: str) -> Any:
     """The entry of a kind that an act made: the newest before its own. Raises `NoEntry` when it is forgotten."""
     for _, code, about in before(world, step):
         if code == CODE[kind]:

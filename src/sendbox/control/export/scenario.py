@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import parse_qsl, urlencode
 
 from sendbox.contract.validators import Malformed, parse_json
-from sendbox.control.export.rows import Done, Exported, NoEntry, before
-from sendbox.control.export.script import Called, Moved, Script
+from sendbox.control.export.rows import ActStep, Exported, NoEntry, before
+from sendbox.control.export.script import CallStep, MoveStep, Script
 from sendbox.engine.bounds import DEEPEST, deeper
 from sendbox.engine.durations import iso, show
 from sendbox.engine.journal import CODE
-from sendbox.engine.traffic import NONE, WORLD, reference
+from sendbox.engine.traffic import NONE, WORLD, parse_reference
 from sendbox.scenario import library
 from sendbox.scenario.environment import escaped
 from sendbox.scenario.write import dump
@@ -68,7 +68,7 @@ def scenario_of(
     return value, [*script.left_out, *writer.left_out]
 
 
-def entry_of(world: World, step: Done, exported: Mapping[str, Exported], *, strict: bool = False) -> dict[str, Any]:
+def entry_of(world: World, step: ActStep, exported: Mapping[str, Exported], *, strict: bool = False) -> dict[str, Any]:
     """The entry of a timeline that does what was done, without its instant. Raises `NoEntry`.
 
     With `strict` also where anything came first at its instant.
@@ -100,7 +100,7 @@ def _in_front(value: Any, path: tuple[str, ...], rules: list[dict[str, Any]]) ->
     return {**(value or {}), path[0]: _in_front((value or {}).get(path[0]), path[1:], rules)}
 
 
-def entry_of_call(language: Language, world: World, step: Called) -> dict[str, Any]:
+def entry_of_call(language: Language, world: World, step: CallStep) -> dict[str, Any]:
     """The entry of traffic that makes a call. ValueError where none can, with the reason."""
     writer = _Writer(language, world, Script([step]), {}, {})
     writer.read()
@@ -127,7 +127,7 @@ class _Writer:
         #: the instant of the last entry of the traffic, and whether the world settled there since
         self._last = self._now = -1
         self._settled = False
-        acts = (step for step in script.steps if isinstance(step, Done))
+        acts = (step for step in script.steps if isinstance(step, ActStep))
         #: instants at which something was called that the world has not settled since
         self._calling = _calling(script)
         self._dropped = {step.detail["rule"] for step in acts if step.what == "drop_rule"}
@@ -141,18 +141,18 @@ class _Writer:
         """Goes through the steps; moves of the clock are in the instants."""
         for kind, group in groupby(self._script.steps, type):
             steps: list[Any] = list(group)
-            if kind is Done:
+            if kind is ActStep:
                 self._acts(steps)
             for step in steps:
-                if isinstance(step, Called):
+                if isinstance(step, CallStep):
                     self._call(step)
-                elif isinstance(step, Moved):
+                elif isinstance(step, MoveStep):
                     self._settled |= step.at == self._last and not step.idle
 
     def _at(self, at: int) -> str:
         return show(at - self._world.start)
 
-    def _call(self, step: Called) -> None:
+    def _call(self, step: CallStep) -> None:
         self._now = step.at
         try:
             request = self._request(step)
@@ -176,7 +176,7 @@ class _Writer:
         self._last, self._settled = at, False
         return {"at": self._at(at)} if name is None else {"at": self._at(at), "name": name}
 
-    def _request(self, step: Called) -> dict[str, Any]:
+    def _request(self, step: CallStep) -> dict[str, Any]:
         """The request of a call, as an entry has it. Raises `_Unsaid` if no entry can express the call."""
         record = step.record
         if step.call.body is None:
@@ -210,7 +210,7 @@ class _Writer:
         request = {"call": f"{record.method} {record.path}{query}"}
         return {**request, **_content(step)} if step.body else request
 
-    def _carried(self, step: Called, part: str | None) -> dict[str, Any]:
+    def _carried(self, step: CallStep, part: str | None) -> dict[str, Any]:
         """The content of a call, as an entry of the traffic has it. Raises `_Unsaid` if no entry can have it."""
         record, body = step.record, step.body
         form = (record.content_type or b"").partition(b";")[0].strip().lower() == FORM
@@ -253,14 +253,14 @@ class _Writer:
                 return f"{WORLD}{value.removeprefix(key)}"
             if value not in self._names and len(value) > len(tag) and value.startswith(tag):
                 raise _Unsaid(f'the name "{value}", which no answer gave')
-            if value not in self._names and reference(value) is not None:
+            if value not in self._names and parse_reference(value) is not None:
                 raise _Unsaid(f'the text "{value}", which refers to an answer in a scenario')
             return self._names.get(value, value)
         if isinstance(value, dict):
             return {name: self._quoted(item) for name, item in value.items()}
         return [self._quoted(item) for item in value] if isinstance(value, list) else value
 
-    def _acts(self, steps: list[Done]) -> None:
+    def _acts(self, steps: list[ActStep]) -> None:
         """Consecutive acts: in the timeline where no traffic stands at their instant, else through control."""
         while steps and not (self.traffic or self.timeline) and self._at_first(steps[0]):
             self._rule(steps.pop(0))
@@ -278,10 +278,10 @@ class _Writer:
             for step in row:
                 self._control(step)
 
-    def _at_first(self, step: Done) -> bool:
+    def _at_first(self, step: ActStep) -> bool:
         return step.what == "rule" and not step.refused and step.detail["id"] not in self._dropped
 
-    def _rule(self, step: Done) -> None:
+    def _rule(self, step: ActStep) -> None:
         """A rule that was put before anything else goes into its list, unless another rule has its name."""
         where, rule = str(step.detail["in"]), dict(step.detail["rule"])
         if "name" in rule and any(other.get("name") == rule["name"] for other in self._all(where)):
@@ -296,7 +296,7 @@ class _Writer:
             written = (written or {}).get(name)
         return [*self.rules.get(where, []), *(written or [])]
 
-    def _control(self, step: Done) -> None:
+    def _control(self, step: ActStep) -> None:
         """Adds an entry to the traffic that repeats the act through control."""
         self._now = step.at
         try:
@@ -317,7 +317,7 @@ class _Writer:
         entry = self._entry(step.at, name)
         self.traffic.append({**entry, "control": {"operation": step.act.name, "arguments": arguments}})
 
-    def _arguments(self, step: Done) -> dict[str, Any]:
+    def _arguments(self, step: ActStep) -> dict[str, Any]:
         """The arguments of an act."""
         if step.what == "scenario" and step.detail["source"] is None:
             return {"name": step.detail["name"]}
@@ -343,17 +343,17 @@ class _Writer:
 def _calling(script: Script) -> set[int]:
     """Instants at which a call follows an act before the world settled."""
     pairs = zip(script.steps, script.steps[1:], strict=False)
-    return {after.at for before, after in pairs if isinstance(before, Done) and isinstance(after, Called)}
+    return {after.at for before, after in pairs if isinstance(before, ActStep) and isinstance(after, CallStep)}
 
 
-def _content(step: Called) -> dict[str, Any]:
+def _content(step: CallStep) -> dict[str, Any]:
     """A body unchanged, with its content type; empty without one."""
     kind = step.record.content_type
     try:
         text: Any = step.body.decode()
     except UnicodeDecodeError:
         text = None
-    if text is None or reference(text) is not None:
+    if text is None or parse_reference(text) is not None:
         text = {"base64": b64encode(step.body).decode()}
     return {"content": text, "type": "" if kind is None else kind.decode("latin-1")}
 

@@ -1,4 +1,4 @@
-"""The steps that were done to a world, so that they can be repeated: calls, acts of testers, and moves of the clock.
+"""The script of a world: its calls, acts of testers and moves of the clock as steps that can be repeated.
 
 The steps are read from the record, their results from the journal. Calls that came while the world advanced,
 such as those of a receiver, are repeated once their instant has settled.
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 import orjson
 
-from sendbox.control.export.rows import Done
+from sendbox.control.export.rows import ActStep
 from sendbox.engine.commands.command import Act, Call, Move, Tune
 from sendbox.engine.delivery.injection import FakedTry
 from sendbox.engine.journal import CODE
@@ -22,18 +22,18 @@ if TYPE_CHECKING:
     from sendbox.engine.commands.record import Record, RequestRecord
     from sendbox.engine.world import World
 
-#: Entries of `control` that did nothing to the world.
+#: Operations in `control` entries that did not change the world.
 _IDLE: Final = frozenset({"hook", "clock"})
-#: Commands of which the journal has an entry each.
+#: Commands that have an entry in the journal each.
 _JOURNALED: Final = (Call, Act, Tune)
-#: A shorter text of an answer is not taken for a name that a later request quotes.
-SHORTEST: Final = 20
+#: The shortest text of an answer that counts as a name which later requests quote.
+SHORTEST_NAME: Final = 20
 
 
-class Called(msgspec.Struct, frozen=True):
-    """A call of an emulated interface, as the journal has it and as it came.
+class CallStep(msgspec.Struct, frozen=True):
+    """A call of an emulated interface, with its record in the journal and its command.
 
-    `names` are what later steps quote of its answer: (text, path of keys).
+    `names` are the texts of its answer that later steps quote: (text, path of keys).
     """
 
     number: int
@@ -44,13 +44,13 @@ class Called(msgspec.Struct, frozen=True):
 
     @property
     def body(self) -> bytes:
-        """The body as it came, of an upload too; empty where it was too long to be read."""
+        """The body of the request, also of an upload; empty if it was too long to be read."""
         body = self.call.body
         return body if isinstance(body, bytes) else bytes(body or b"")
 
     @property
     def address(self) -> str:
-        """Where it went, as an answer gives such addresses out."""
+        """The address of the call, in the form that addresses in answers have."""
         return f"{self.call.origin}{self.call.path}"
 
     @property
@@ -60,84 +60,85 @@ class Called(msgspec.Struct, frozen=True):
         return fault is not None and fault.rule.fault.broken
 
 
-class Moved(msgspec.Struct, frozen=True):
-    """The clock goes to `at` and all that is due has settled; `idle` where that was nothing."""
+class MoveStep(msgspec.Struct, frozen=True):
+    """A move of the clock to `at`, after which all that was due has settled; `idle` = nothing was due."""
 
     at: int
     idle: bool = False
 
 
-Step = Called | Done | Moved
+Step = CallStep | ActStep | MoveStep
 
 
 class Script(msgspec.Struct):
-    """All steps in their order, the outcomes of tries by delivery, and what cannot be repeated, in words."""
+    """All steps in their order, the outcomes of tries by delivery, and notes about steps that cannot be repeated."""
 
     steps: list[Step] = msgspec.field(default_factory=list)
     outcomes: dict[str, list[int | str]] = msgspec.field(default_factory=dict)
-    #: whether webhooks left the world
+    #: True if webhooks left the world
     delivers: bool = False
     left_out: list[str] = msgspec.field(default_factory=list)
 
 
-def script(world: World) -> Script:
+def build_script(world: World) -> Script:
     """The steps that were done to a world since its epoch began. Raises `Cut`."""
     result = Script()
     _ = world.record.opening
     journal, record = world.journal, world.record
     numbers = journal.numbers(frozenset({"request", "control"}))
-    begun = _begun(record)
+    during_move = _during_moves(record)
     now = world.start
-    late = ticks = 0
-    modes = False
+    overlapping = ticks = 0
+    ran_by_itself = False
     for position, (stamp, command) in enumerate(record.commands()):
         if isinstance(command, Move):
-            modes = modes or not command.by_hand
-            result.steps.append(Moved(stamp.at, stamp.at == now and stamp.ticks == ticks))
+            ran_by_itself = ran_by_itself or not command.by_hand
+            result.steps.append(MoveStep(stamp.at, stamp.at == now and stamp.ticks == ticks))
             now = stamp.at
-        if isinstance(command, Move) or not begun[position]:
+        if isinstance(command, Move) or not during_move[position]:
             ticks = stamp.ticks
         if not isinstance(command, _JOURNALED):
             continue
         if isinstance(command, Act) and command.refused:
-            result.steps.append(Done(0, stamp.at, command.name, dict(command.arguments), command))
+            result.steps.append(ActStep(0, stamp.at, command.name, dict(command.arguments), command))
             continue
         number = next(numbers)
-        if stamp.at > now or begun[position]:
-            late += begun[position] and not _last(world, number)
+        if stamp.at > now or during_move[position]:
+            overlapping += during_move[position] and not _is_last_of_instant(world, number)
             now = max(now, stamp.at)
-            result.steps.append(Moved(now))
+            result.steps.append(MoveStep(now))
         _, code, about = journal.entry(number)
         if isinstance(command, Call) and code == CODE["request"]:
-            result.steps.append(Called(number, stamp.at, about, command))
+            result.steps.append(CallStep(number, stamp.at, about, command))
         elif about["what"] not in _IDLE:
             detail = {name: value for name, value in about.items() if name != "what"}
             act = command if isinstance(command, Act) else None
-            result.steps.append(Done(number, stamp.at, str(about["what"]), detail, act))
+            result.steps.append(ActStep(number, stamp.at, str(about["what"]), detail, act))
     if world.now > now:
-        result.steps.append(Moved(world.now))
-    if late:
+        result.steps.append(MoveStep(world.now))
+    if overlapping:
         result.left_out.append(
-            f"{late} calls or acts came while the world advanced; they are repeated once their instant has settled"
+            f"{overlapping} calls or acts came while the world advanced; "
+            "they are repeated once their instant has settled"
         )
-    if modes:
+    if ran_by_itself:
         result.left_out.append("the clock ran on its own for a time; here it is moved from instant to instant")
     result.outcomes = _outcomes(world)
     result.delivers = bool(result.outcomes) or any(not delivery.outlet.builtin for delivery in world.outlets.deliveries)
-    result.steps = _named(result.steps)
+    result.steps = _with_quoted_names(result.steps)
     return result
 
 
-def _begun(record: Record) -> list[bool]:
-    """Of each command whether it came while the clock was being moved."""
-    begun = [False] * len(record)
+def _during_moves(record: Record) -> list[bool]:
+    """A list with True for each command that came while the clock was being moved."""
+    during_move = [False] * len(record)
     for position, (_, command) in enumerate(record.commands()):
         if isinstance(command, Move):
-            begun[command.first : position] = [True] * (position - command.first)
-    return begun
+            during_move[command.first : position] = [True] * (position - command.first)
+    return during_move
 
 
-def _last(world: World, number: int) -> bool:
+def _is_last_of_instant(world: World, number: int) -> bool:
     """True if only deliveries, other calls and its own messages follow a call at its instant."""
     at, _, called = world.journal.entry(number)
     for later in range(number + 1, len(world.journal)):
@@ -151,9 +152,9 @@ def _last(world: World, number: int) -> bool:
     return True
 
 
-def whole(script: Script) -> bool:
-    """True if nothing is missing that the digest depends on."""
-    return not any(line.startswith(("entry ", "the first ")) for line in script.left_out)
+def is_complete(build_script: Script) -> bool:
+    """True if the script has everything that the digest depends on."""
+    return not any(line.startswith(("entry ", "the first ")) for line in build_script.left_out)
 
 
 def _outcomes(world: World) -> dict[str, list[int | str]]:
@@ -173,21 +174,21 @@ def _outcomes(world: World) -> dict[str, list[int | str]]:
     return {name: ending for name, ending in outcomes.items() if any(status != 200 for status in ending)}
 
 
-def _named(steps: list[Step]) -> list[Step]:
-    """The calls with what later steps quote of their answers."""
+def _with_quoted_names(steps: list[Step]) -> list[Step]:
+    """The steps, each call with the texts of its answer that later steps quote."""
     later = b""
     named: list[Step] = []
     for step in reversed(steps):
-        if isinstance(step, Called):
-            names = [] if step.broken or step.record.status >= 400 else list(_texts(_json(step.record.answer), ()))
+        if isinstance(step, CallStep):
+            names = [] if step.broken or step.record.status >= 400 else list(_long_texts(_json(step.record.answer), ()))
             quoted = dict.fromkeys((text, path) for text, path in names if text.encode() in later)
-            named.append(Called(step.number, step.at, step.record, step.call, tuple(quoted)))
+            named.append(CallStep(step.number, step.at, step.record, step.call, tuple(quoted)))
             record = step.record
             key = b"" if record.bare else record.key.encode()
             later += b"\0".join((b"", step.address.encode(), record.query, step.body, key))
         else:
             named.append(step)
-            if isinstance(step, Done):
+            if isinstance(step, ActStep):
                 later += b"\0" + orjson.dumps(step.detail, default=str)
     return named[::-1]
 
@@ -199,18 +200,18 @@ def _json(raw: bytes) -> Any:
         return None
 
 
-def _texts(value: Any, path: tuple[str, ...]) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Texts of an answer that are long enough to be names, and where they stand."""
+def _long_texts(value: Any, path: tuple[str, ...]) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """The texts of an answer that are long enough to be names, with their paths."""
     if isinstance(value, dict):
         for name, item in value.items():
-            yield from _texts(item, (*path, name))
+            yield from _long_texts(item, (*path, name))
     elif isinstance(value, list):
         for index, item in enumerate(value):
-            yield from _texts(item, (*path, f"#{index}"))
-    elif isinstance(value, str) and len(value) >= SHORTEST:
+            yield from _long_texts(item, (*path, f"#{index}"))
+    elif isinstance(value, str) and len(value) >= SHORTEST_NAME:
         yield value, path
 
 
-def stem(world_id: str) -> str:
-    """The name of a file of this world, without its ending."""
+def file_stem(world_id: str) -> str:
+    """The name of a file for a world, without its ending."""
     return re.sub(r"[^0-9A-Za-z]+", "_", world_id).strip("_").lower() or "world"

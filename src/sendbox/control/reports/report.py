@@ -17,7 +17,7 @@ from sendbox.control.answers import Proof
 from sendbox.control.coverage import Assumptions, Covered, DimensionShare, Settings, Share, assumptions, coverage
 from sendbox.control.operation import Call, Text, one_of, operation
 from sendbox.control.pending import OPEN, pending
-from sendbox.control.reading import chosen, each, newest
+from sendbox.control.reading import map_in_slices, newest, select
 from sendbox.control.records import Journal, Remark, Verdict, advice, digest, journal, verdict
 from sendbox.control.scenarios import ScenarioShown, scenario
 from sendbox.control.time import unfetched
@@ -27,7 +27,7 @@ from sendbox.engine.delivery.batches import succeeded
 from sendbox.engine.delivery.targets import NOT_FETCHED
 from sendbox.engine.expect.verdict import lines as verdict_lines
 from sendbox.engine.journal import CODE
-from sendbox.engine.kinds.happened import LOOKED_AT, collapsed, counted, teller_of, to_come, told
+from sendbox.engine.kinds.happened import LOOKED_AT, collapsed, counted, describe, narrator_of, to_come
 from sendbox.engine.kinds.own import delivery_view
 from sendbox.engine.kinds.rows import Observer
 from sendbox.runtime.worlds import Slice
@@ -153,7 +153,7 @@ async def report(
     )
     if format == "json" or call.served.document is None:
         return document
-    masked = call.runtime.mask(call.here.world.id).view
+    masked = call.runtime.mask(call.hosted.world.id).view
 
     def page() -> str:
         assert call.served.document is not None
@@ -170,7 +170,7 @@ async def _sent(call: Call) -> list[Any]:
 
 async def _findings(call: Call, sent: Sequence[Mapping[str, Any]]) -> list[str]:
     """Lines about refusals, rejections and failures; equal lines appear once."""
-    world, kinds = call.here.world, call.served.kinds
+    world, kinds = call.hosted.world, call.served.kinds
     journal = world.journal
     requests = CODE["request"]
     others = frozenset(CODE[code] for kind in ("refusal", "fault") for code in kinds.shown.get(kind, (kind,)))
@@ -179,9 +179,9 @@ async def _findings(call: Call, sent: Sequence[Mapping[str, Any]]) -> list[str]:
         _, code, about = journal.entry(number)
         return code in others or bool(code == requests and about.findings)
 
-    numbers = await chosen(range(journal.first, len(journal)), fits)
+    numbers = await select(range(journal.first, len(journal)), fits)
     remarks: dict[bool, list[str]] = {True: [], False: []}
-    for entry in await each(numbers[-LOOKED_AT:], Observer(world, kinds).entry):
+    for entry in await map_in_slices(numbers[-LOOKED_AT:], Observer(world, kinds).entry):
         called = entry["kind"] == "request"
         remarks[called] += of_request(entry) if called else [entry["message"]]
     lost = [of_lost(message) for message in sent if message["result"] in LOST and not message["unsettled"]]
@@ -190,7 +190,7 @@ async def _findings(call: Call, sent: Sequence[Mapping[str, Any]]) -> list[str]:
 
 async def _failed(call: Call) -> list[str]:
     """The webhooks whose last try failed, in lines; before them the warning about those that no client fetched."""
-    world = call.here.world
+    world = call.hosted.world
 
     def fits(delivery: Delivery) -> bool:
         if not delivery.tries:
@@ -200,7 +200,7 @@ async def _failed(call: Call) -> list[str]:
 
     on = Observer(world, call.served.kinds)
     deliveries = await newest(world.outlets.deliveries, fits, LOOKED_AT)
-    failed = await each(deliveries, lambda delivery: delivery_view(on, delivery))
+    failed = await map_in_slices(deliveries, lambda delivery: delivery_view(on, delivery))
     tries = sum(this_try.error == NOT_FETCHED for delivery in failed for this_try in delivery.tries)
     return [*([of_warning(unfetched(world.id, tries))] if tries else []), *map(of_failed, failed)]
 
@@ -221,8 +221,8 @@ async def _story(call: Call, most: int, sent: Sequence[Mapping[str, Any]]) -> tu
     """The story of the events so far, and lines about what is still to come."""
     kinds = call.served.kinds
     recent: Journal = await journal(call, last=LOOKED_AT)
-    teller = teller_of(kinds, recent.entries, sent)
-    narrated = [line for line in await each(recent.entries, partial(told, teller)) if line is not None]
+    narrator = narrator_of(kinds, recent.entries, sent)
+    narrated = [line for line in await map_in_slices(recent.entries, partial(describe, narrator)) if line is not None]
     lines = collapsed(narrated)
     story = ReportedStory(
         lines=[read(line._asdict(), ReportedLine) for line in lines[-most:]],
@@ -230,7 +230,7 @@ async def _story(call: Call, most: int, sent: Sequence[Mapping[str, Any]]) -> tu
         entries=recent.length,
         left_out=max(len(lines) - most, 0),
     )
-    return story, to_come(teller, await pending(call, limit=COMING))
+    return story, to_come(narrator, await pending(call, limit=COMING))
 
 
 def _leaned(everything: Assumptions) -> list[ReportedAssumption]:

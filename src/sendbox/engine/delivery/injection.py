@@ -77,7 +77,7 @@ class Window(msgspec.Struct, eq=False):
 class Injection:
     """The injection of one world."""
 
-    __slots__ = ("_faults", "ahead", "hasty", "racing", "windows", "world")
+    __slots__ = ("_faults", "ahead", "overtaking_requests", "racing", "windows", "world")
 
     def __init__(self, world: Home, faults: WebhookFaults) -> None:
         #: whose deliveries these are
@@ -85,7 +85,7 @@ class Injection:
         self._faults = faults
         self.windows: dict[tuple[Outlet, str], Window] = {}
         #: requests just accepted whose events may have to leave before their answer
-        self.hasty: list[str] = []
+        self.overtaking_requests: list[str] = []
         #: requests whose answer waits for that, and the batches that are to leave now, outside their lines
         self.racing: set[str] = set()
         self.ahead: list[FaultyDelivery] = []

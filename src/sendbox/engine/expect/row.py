@@ -68,7 +68,7 @@ class Row:
             last = bisect_left(self._places, (before.at + until + 1,))
         return range(first, max(first, last))
 
-    def crowd(self, rate: Rate, span: range) -> range | None:
+    def find_crowd(self, rate: Rate, span: range) -> range | None:
         """The first things of a span that are more than a rate allows in its time; None if there are none."""
         close = self._close.get((rate.count, rate.within))
         if close is None:
@@ -76,7 +76,7 @@ class Row:
         first = close[span.start] if span.start < len(close) else len(close)
         return range(first, first + rate.count + 1) if first + rate.count < span.stop else None
 
-    def hurry(
+    def find_short_pause(
         self, pauses: tuple[int, ...], span: range, before: Occurrence | None
     ) -> tuple[Occurrence, int, int] | None:
         """The first thing of a span that came too soon, after how long, and the pause wanted; None if none did.
@@ -92,7 +92,7 @@ class Row:
             pause = things[number + 1].at - earlier.at
             if pause < minimum:
                 return things[number + 1], pause, minimum
-        close = self.crowd(Rate(1, pauses[-1]), range(first + len(pauses), span.stop))
+        close = self.find_crowd(Rate(1, pauses[-1]), range(first + len(pauses), span.stop))
         if close is None:
             return None
         return things[close[1]], things[close[1]].at - things[close[0]].at, pauses[-1]

@@ -10,8 +10,8 @@ from msgspec.structs import replace
 from sendbox.engine.durations import iso
 from sendbox.engine.expect.conditions import conditions_of
 from sendbox.engine.expect.expectation import Expectation
-from sendbox.engine.expect.explaining import FAILED, OPEN, PASSED
-from sendbox.engine.expect.judging import Judge
+from sendbox.engine.expect.explainer import FAILED, OPEN, PASSED
+from sendbox.engine.expect.judge import Judge
 from sendbox.engine.expect.subjects import REQUESTS, occurrences_of
 from sendbox.engine.texts import Pattern, nearest
 

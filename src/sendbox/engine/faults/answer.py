@@ -71,7 +71,7 @@ class Answer(ApiFault, frozen=True):
     def of(cls, detail: Any) -> Self:
         return cls(**detail)
 
-    def instead(self, _body: bytes, _wait: int) -> Whole:
+    def replacement(self, _body: bytes, _wait: int) -> Whole:
         text, content_type = self.body
         types = [value for name, value in self.headers if name.lower() == _TYPE]
         others = tuple((name, value) for name, value in self.headers if name.lower() != _TYPE)

@@ -8,10 +8,10 @@ from sendbox.engine.faults.fault import NO_ANSWER, ApiFault, Body
 
 
 class BadJson(ApiFault, frozen=True):
-    """The first half; JSON that is cut there is not JSON any more."""
+    """A fault that sends only the first half of the body, which is not legal JSON any more."""
 
     kind: ClassVar = "bad_json"
     examples: ClassVar = {"bad_json": "200 with the first half of the body"}
 
-    def instead(self, body: bytes, _wait: int) -> Body:
+    def replacement(self, body: bytes, _wait: int) -> Body:
         return Body(body[: max(1, len(body) // 2)] or NO_ANSWER[: len(NO_ANSWER) // 2])

@@ -1,9 +1,9 @@
 """The base of every fault of calls and of deliveries, and that of faults of calls: each fault has a file of its own.
 
 The class is the row of its table; an instance is the fault as a rule has it, with the values that the rule gives. A
-fault of calls decides about a call that it struck, in words that every server understands: it answers something else
-instead (`instead`), or does something to the connection (`acts`). Both are pure: what carries them out knows no fault
-by name.
+fault of calls decides about a call that it struck, in words that every server understands: it replaces
+the answer (`replacement`), or does something to the connection (`acts`). Both are pure: the code that carries them out
+knows no fault by name.
 """
 
 from __future__ import annotations
@@ -150,7 +150,7 @@ class ApiFault(Fault, frozen=True):
     def per(self) -> str:
         return "key"
 
-    def instead(self, body: bytes, wait: int) -> Error | Body | Whole | None:
+    def replacement(self, body: bytes, wait: int) -> Error | Body | Whole | None:
         """The answer that replaces the real one; None = the real answer.
 
         `body` is that of the answer; `wait` the milliseconds until a rate lets calls in again.

@@ -53,7 +53,7 @@ class RateLimit(ApiFault, frozen=True):
         "{rate_limit: {max: 100, within: 1m, per: phone}}": "the same, with a limit for each phone",
     }
 
-    def instead(self, _body: bytes, wait: int) -> Error:
+    def replacement(self, _body: bytes, wait: int) -> Error:
         return Error(429, headers=(("Retry-After", str(-(-wait // 1000))),))
 
     def shown(self, _time: int) -> Any:

@@ -72,7 +72,7 @@ class Status(ApiFault, frozen=True):
     def of(cls, detail: Any) -> Self:
         return cls(detail.pop("code"), **detail) if isinstance(detail, dict) else cls(detail)
 
-    def instead(self, _body: bytes, _wait: int) -> Error:
+    def replacement(self, _body: bytes, _wait: int) -> Error:
         return Error(self.status, self.message, self.headers)
 
     def shown(self, _time: int) -> Any:

@@ -2,7 +2,7 @@
 and no token in the query.
 
 It is applied where words and answers leave: in the log (`runtime/worlds.py`), in words about entries
-(`narration.Teller`), and in the answers of control over HTTP (`control/routes.py`), of which the page is made. What
+(`narration.Narrator`), and in the answers of control over HTTP (`control/routes.py`), of which the page is made. What
 must repeat (exports, records, the outbox, digests) is made of the world itself, and does not pass here.
 """
 

@@ -24,7 +24,7 @@ _ID: Final = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _HEAD: Final = frozenset({"n", "at", "kind", "order_sensitive", "template_id", "phone_number_id", "id"})
 
 
-class Told(NamedTuple):
+class Narration(NamedTuple):
     """An entry in words: `who` did `what`, and `answer` came back, where something does.
 
     `tone` is good, bad, plain or dim; `to` is whom it reaches, for diagrams, None = no one.
@@ -69,38 +69,39 @@ class Names:
         return list(self._names)
 
 
-class Teller:
-    """Tells entries of one journal, by `Kinds.told`. `places` says whether addresses of webhooks are told.
+class Narrator:
+    """The narrator of the entries of one journal. `places` = the texts have the addresses of webhooks.
 
-    With `sent`, the phone of each message by its id, it also tells which rules decided results and what calls sent.
+    `narrators` is `KindTable.narrators`. With `sent`, the phone of each message by its id, the texts also have the
+    rules that decided results and the messages that calls sent.
     """
 
     def __init__(
         self,
-        told: Mapping[str, Tell | None],
+        narrators: Mapping[str, Narrate | None],
         names: Names,
         entries: Iterable[Entry],
         *,
         places: bool = False,
         sent: Mapping[str, str] | None = None,
     ) -> None:
-        self._told = told
+        self._narrators = narrators
         self._names = names
         self._events = {entry["delivery"]: entry["events"] for entry in entries if entry["kind"] == "delivery"}
         self.places = places
         self._sent = sent
 
-    def tell(self, entry: Entry) -> Told | None:
+    def narrate(self, entry: Entry) -> Narration | None:
         """One entry, masked; None if other entries tell it. An unknown kind is shown with its fields."""
         entry = MASK.view(entry)
-        if entry["kind"] in self._told:
-            tell = self._told[entry["kind"]]
-            return None if tell is None else tell(self, entry)
+        if entry["kind"] in self._narrators:
+            narrate = self._narrators[entry["kind"]]
+            return None if narrate is None else narrate(self, entry)
         fields = {name: value for name, value in fields_of(entry).items() if name != "phone"}
         if "message_id" in fields:
             fields["message_id"] = self.message(entry)
         phone = entry.get("phone")
-        return Told(phone if isinstance(phone, str) else WORLD, f"{entry['kind']}: {flat(fields)}")
+        return Narration(phone if isinstance(phone, str) else WORLD, f"{entry['kind']}: {flat(fields)}")
 
     def message(self, entry: Entry) -> str:
         """The message that an entry, or an event, is about."""
@@ -144,7 +145,7 @@ class Teller:
 
 
 #: How a kind is put into words: from the view of an entry; None if other entries tell it.
-Tell = Callable[[Teller, Entry], Told]
+Narrate = Callable[[Narrator, Entry], Narration]
 
 
 def cut(text: object, most: int = SHOWN) -> str:

@@ -19,7 +19,7 @@ from sendbox.engine.delivery.faults.several import Several
 from sendbox.engine.delivery.injection import FakedTry
 from sendbox.engine.delivery.targets import DROPPED
 from sendbox.engine.faults.table import CALLS
-from sendbox.engine.kinds import shapes
+from sendbox.engine.kinds import answers
 from sendbox.engine.kinds.logged import LOGGED
 from sendbox.engine.kinds.narration import (
     CLIENT,
@@ -27,15 +27,15 @@ from sendbox.engine.kinds.narration import (
     SHOWN,
     WORLD,
     Entry,
-    Teller,
-    Told,
+    Narration,
+    Narrator,
     by,
     cut,
     fields_of,
     flat,
     yaml,
 )
-from sendbox.engine.kinds.rows import Kind, Line, Observed, Observer, View, nothing
+from sendbox.engine.kinds.rows import Kind, Line, ObservationRows, Observer, View, no_lines
 from sendbox.engine.kinds.upcoming import STEPS
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ def _count_request(collector: Collector, record: RequestRecord) -> None:
         return  # a fault kept the answer back: the client knows nothing
     collector.count("operations", f"{row.operation} {'accepted' if accepted else 'refused'}")
     request = _parsed(row, record)
-    for called in collector.kinds.called:
+    for called in collector.kinds.request_counters:
         called(collector, row, record, request)
     if accepted:
         for name in collector.catalog.fields(row.operation, request):
@@ -132,21 +132,21 @@ def head_of(on: Observer, delivery: Delivery) -> dict[str, Any]:
     }
 
 
-def tries_of(delivery: Delivery) -> list[shapes.WebhookTry]:
+def tries_of(delivery: Delivery) -> list[answers.WebhookTry]:
     """The tries of a delivery."""
     return [_try_view(this_try) for this_try in delivery.tries]
 
 
-def delivery_view(on: Observer, delivery: Delivery) -> shapes.Webhook:
+def delivery_view(on: Observer, delivery: Delivery) -> answers.Webhook:
     """One delivery with each try, and its events."""
     events = [on.event(event) for event in delivery.events]
-    return shapes.Webhook(**head_of(on, delivery), events=events, tries=tries_of(delivery))
+    return answers.Webhook(**head_of(on, delivery), events=events, tries=tries_of(delivery))
 
 
-def _try_view(this_try: Try) -> shapes.WebhookTry:
+def _try_view(this_try: Try) -> answers.WebhookTry:
     """One try; `rule` is set if a rule answered in place of the receiver."""
     rule = this_try.rule.title if isinstance(this_try, FakedTry) else None
-    return shapes.WebhookTry(at=moment(this_try.at), status=this_try.status, error=this_try.error, rule=rule)
+    return answers.WebhookTry(at=moment(this_try.at), status=this_try.status, error=this_try.error, rule=rule)
 
 
 def _delivery(on: Observer, delivery: Delivery) -> View:
@@ -195,7 +195,7 @@ def _count_try(collector: Collector, numbered: tuple[Delivery, int]) -> None:
     events = delivery.events
     posted = collector.memory(_Posted)
     collector.work += len(events)
-    for assumptions in collector.kinds.posted:
+    for assumptions in collector.kinds.delivery_assumptions:
         collector.lean(*assumptions(delivery))
     if not isinstance(this_try, FakedTry) and all(isinstance(earlier, FakedTry) for earlier in delivery.tries[:index]):
         for event in events:
@@ -329,54 +329,54 @@ def _count_webhook_fault(collector: Collector, applied: InjectedFault) -> None:
 # -- in words
 
 
-def _tell_request(teller: Teller, entry: Entry) -> Told:
+def _tell_request(narrator: Narrator, entry: Entry) -> Narration:
     rejected = " (rejected)" if entry["findings"] and entry["status"] < 400 else ""
     answer = entry["status"] or "no answer"
-    sent = teller.sent(entry.get("answer", ""))
-    return Told(CLIENT, f"{entry['method']} {entry['path']} -> {answer} {entry['operation']}{rejected}{sent}")
+    sent = narrator.sent(entry.get("answer", ""))
+    return Narration(CLIENT, f"{entry['method']} {entry['path']} -> {answer} {entry['operation']}{rejected}{sent}")
 
 
-def _tell_try(teller: Teller, entry: Entry) -> Told:
-    place = f" to {entry['target']}" if teller.places else ""
+def _tell_try(narrator: Narrator, entry: Entry) -> Narration:
+    place = f" to {entry['target']}" if narrator.places else ""
     number = f" (try {entry['number']})" if entry["number"] > 1 else ""
-    text = f"webhook{place}{number}: {teller.carried(entry['delivery'])}"
+    text = f"webhook{place}{number}: {narrator.carried(entry['delivery'])}"
     tone = "dim" if entry["status"] == 200 else "bad"
-    return Told(RECEIVER, text, tone, RECEIVER, str(entry["status"] or entry["error"] or "no answer"))
+    return Narration(RECEIVER, text, tone, RECEIVER, str(entry["status"] or entry["error"] or "no answer"))
 
 
-def _tell_timeline(_teller: Teller, entry: Entry) -> Told:
+def _tell_timeline(_narrator: Narrator, entry: Entry) -> Narration:
     fields = {name: value for name, value in entry["entry"].items() if name != "kind"}
-    return Told(WORLD, f"the timeline says: {entry['entry'].get('kind')} {flat(fields)}")
+    return Narration(WORLD, f"the timeline says: {entry['entry'].get('kind')} {flat(fields)}")
 
 
-def _tell_lapse(_teller: Teller, entry: Entry) -> Told:
-    return Told(entry.get("phone") or WORLD, f"{entry['what']} is over", "dim", None)
+def _tell_lapse(_narrator: Narrator, entry: Entry) -> Narration:
+    return Narration(entry.get("phone") or WORLD, f"{entry['what']} is over", "dim", None)
 
 
-def _tell_fault(_teller: Teller, entry: Entry) -> Told:
+def _tell_fault(_narrator: Narrator, entry: Entry) -> Narration:
     fault = flat(entry.get("fault"))
     row = CALLS.get(fault.partition(" ")[0])
     effect = "" if row is not None and row().late else ", and the call had its effect"
     effect = effect if entry.get("processed") else ", and the call had no effect"
-    return Told(WORLD, f"fault at {entry.get('operation')}: {fault}{effect}{by(entry)}", "bad")
+    return Narration(WORLD, f"fault at {entry.get('operation')}: {fault}{effect}{by(entry)}", "bad")
 
 
-def _tell_webhook_fault(teller: Teller, entry: Entry) -> Told:
-    events = teller.events(entry.get("events") or ())
+def _tell_webhook_fault(narrator: Narrator, entry: Entry) -> Narration:
+    events = narrator.events(entry.get("events") or ())
     about = f" with {events}" if events else ""
     note = f", {entry['note']}" if entry.get("note") else ""
-    return Told(RECEIVER, f"fault of a webhook{about}: {flat(entry.get('fault'))}{by(entry)}{note}", "bad")
+    return Narration(RECEIVER, f"fault of a webhook{about}: {flat(entry.get('fault'))}{by(entry)}{note}", "bad")
 
 
-def _tell_control(_teller: Teller, entry: Entry) -> Told:
+def _tell_control(_narrator: Narrator, entry: Entry) -> Narration:
     if entry["what"] == "rule":
-        return Told(WORLD, f"the test: rule {entry['id']} into {entry['in']}: {yaml(entry['rule'])}")
+        return Narration(WORLD, f"the test: rule {entry['id']} into {entry['in']}: {yaml(entry['rule'])}")
     fields = {name: value for name, value in entry.items() if name not in ("what", "source")}  # a scenario is long
-    return Told(WORLD, f"the test: {entry['what']} {_words(fields)}".rstrip())
+    return Narration(WORLD, f"the test: {entry['what']} {_words(fields)}".rstrip())
 
 
-def _tell_opened(_teller: Teller, entry: Entry) -> Told:
-    return Told(WORLD, f"{entry['kind']} {_words(entry)}".rstrip())
+def _tell_opened(_narrator: Narrator, entry: Entry) -> Narration:
+    return Narration(WORLD, f"{entry['kind']} {_words(entry)}".rstrip())
 
 
 def _words(entry: Entry) -> str:
@@ -387,7 +387,7 @@ def _plain(_on: Observer, view: View) -> View:
     return view
 
 
-OBSERVED: Final = Observed(
+OBSERVED: Final = ObservationRows(
     (
         Kind(
             "request",
@@ -396,31 +396,31 @@ OBSERVED: Final = Observed(
             _count_request,
             _tell_request,
             advice=lambda record: record.advice,
-            shows=shapes.RequestShown,
+            view_type=answers.RequestShown,
         ),
-        Kind("delivery", _delivery, nothing, shows=shapes.DeliveryShown),  # its tries tell what was sent
-        Kind("try", _tried, _tried_lines, _count_try, _tell_try, section="§6", shows=shapes.TryShown),
+        Kind("delivery", _delivery, no_lines, view_type=answers.DeliveryShown),  # its tries tell what was sent
+        Kind("try", _tried, _tried_lines, _count_try, _tell_try, section="§6", view_type=answers.TryShown),
         # what an entry of the timeline did has entries of its own, whether a scenario or a tester let it happen
-        Kind("timeline", lambda _on, entry: {"entry": entry}, nothing, tell=_tell_timeline),
+        Kind("timeline", lambda _on, entry: {"entry": entry}, no_lines, narrate=_tell_timeline),
         Kind("lapse", _lapse, _lapse_lines, _count_lapse, _tell_lapse),
         Kind(
             "advice",
             _advice,
             lambda _canon, remark: ({"code": remark[0].code},),
             lambda collector, remark: collector.lean(remark[0].assumed),
-            lambda _teller, entry: Told(WORLD, f"advice: {cut(entry['advice']['message'], 2 * SHOWN)}", "dim"),
+            lambda _narrator, entry: Narration(WORLD, f"advice: {cut(entry['advice']['message'], 2 * SHOWN)}", "dim"),
             advice=lambda remark: remark[:1],
-            shows=shapes.AdviceShown,
+            view_type=answers.AdviceShown,
         ),
-        *(Kind(name, _plain, None, tell=_tell_opened) for name in ("opened", "reset", "restored")),
-        Kind("control", _plain, None, tell=_tell_control),
+        *(Kind(name, _plain, None, narrate=_tell_opened) for name in ("opened", "reset", "restored")),
+        Kind("control", _plain, None, narrate=_tell_control),
         Kind(
             "fault",
             _fault,
             _fault_lines,
             lambda collector, applied: _count_fault(collector, "api faults", applied.shown),
             _tell_fault,
-            shows=shapes.FaultShown,
+            view_type=answers.FaultShown,
         ),
         Kind(
             "webhook_fault",
@@ -428,8 +428,8 @@ OBSERVED: Final = Observed(
             _webhook_fault_lines,
             _count_webhook_fault,
             _tell_webhook_fault,
-            log=LOGGED["webhook_fault"],
-            shows=shapes.WebhookFaultShown,
+            log_lines=LOGGED["webhook_fault"],
+            view_type=answers.WebhookFaultShown,
         ),
     ),
     steps=STEPS,

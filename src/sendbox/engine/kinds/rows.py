@@ -1,6 +1,6 @@
-"""The form of a row: everything that is said about a kind of entries, or about what an entry holds.
+"""The rows for kinds of journal entries: their views, their canonical form, their coverage and their text.
 
-The engine's rows stand in `own.py`, those of a service in its module `kinds`, and `app.py` puts them together.
+The rows of the engine are in `own.py`, those of a service in its module `kinds`, and `app.py` puts them together.
 """
 
 from __future__ import annotations
@@ -12,50 +12,50 @@ import msgspec
 
 from sendbox.engine.durations import iso
 from sendbox.engine.journal import CODE
-from sendbox.engine.kinds.narration import Names, Teller
+from sendbox.engine.kinds.narration import Names, Narrator
 
 if TYPE_CHECKING:
     from sendbox.engine.delivery.batches import Delivery
-    from sendbox.engine.kinds.narration import Entry, Tell
+    from sendbox.engine.kinds.narration import Entry, Narrate
     from sendbox.engine.remarks import Advice
     from sendbox.engine.world import World
 
-#: What an entry, or something in it, shows.
+#: The plain object that is shown for an entry, or for something in it.
 View = dict[str, Any]
 #: A line of an entry in canonical form.
 Line = dict[str, Any]
 
 
-def nothing(*_: Any) -> tuple[Line, ...]:
-    """The canonical form of an entry that is only bookkeeping, or that other entries tell."""
+def no_lines(*_: Any) -> tuple[Line, ...]:
+    """The canonical form of an entry that is only bookkeeping, or that other entries include: no lines."""
     return ()
 
 
 class Kind(msgspec.Struct, frozen=True):
-    """A kind of entry. Its functions take who observes, and what the entry is about.
+    """A kind of entry. The first argument of its functions is the observer, the second is the subject of the entry.
 
     - `view` makes the plain object, for an `Observer`.
-    - `lines` makes the canonical form, for a `Canon`. None: a tester did it, the digest passes it over. `nothing`: it
-      is only bookkeeping, or other entries tell it.
+    - `canonical_lines` makes the canonical form, for a `Canon`. None: a tester caused the entry, and the digest leaves
+      it out. `no_lines`: the entry is only bookkeeping, or other entries include it.
     - `count` counts it for coverage, for a `Collector`.
-    - `tell` puts a view of it into words, for a `Teller`. None: other entries tell it.
-    - `log` has the lines for a server's log.
-    - `shown` is the kind as views name it, where several are one.
-    - `advice` are the remarks that an entry carries.
-    - `section` is where the specification has what it is about.
-    - `shows` is the type of its views, a typed dictionary; None: they may have any fields.
+    - `narrate` puts a view of it into words, for a `Narrator`. None: the text of other entries includes it.
+    - `log_lines` makes the lines for the log of a server.
+    - `shown_as` is the name of the kind in views, if several kinds have the same one.
+    - `advice` makes the remarks of an entry.
+    - `section` is the section of the specification about it.
+    - `view_type` is the type of its views, a typed dictionary; None: they may have any fields.
     """
 
     name: str
     view: Callable[[Observer, Any], View]
-    lines: Callable[[Any, Any], Iterable[Line]] | None
+    canonical_lines: Callable[[Any, Any], Iterable[Line]] | None
     count: Callable[[Any, Any], None] | None = None
-    tell: Tell | None = None
-    shown: str = ""
-    log: Callable[[Any, Any], Iterable[str]] | None = None
+    narrate: Narrate | None = None
+    shown_as: str = ""
+    log_lines: Callable[[Any, Any], Iterable[str]] | None = None
     advice: Callable[[Any], Iterable[Advice]] | None = None
     section: str = ""
-    shows: type | None = None
+    view_type: type | None = None
 
 
 class Event(msgspec.Struct, frozen=True):
@@ -79,13 +79,13 @@ class Lapse(msgspec.Struct, frozen=True):
     count: Callable[[Any, Any], None] | None = None
 
 
-class Observed(msgspec.Struct, frozen=True):
+class ObservationRows(msgspec.Struct, frozen=True):
     """The rows of the engine, or of one service, for observers.
 
-    `names` are canonical names by the type of what they name; `paths` gives a request's path without names of the
-    world; `steps` put what is still to come into words, by the name of the step's handler. For coverage, `called`
-    counts a request of an operation that it knows, and `posted` names the assumptions that a try of a delivery rests
-    on.
+    `names` has functions for canonical names, by the type of the named object; `paths` removes names of the world from
+    the path of a request; `steps` has functions that describe coming steps, by the name of the step's handler. For
+    coverage, `request_counter` counts a request of an operation that it knows, and `delivery_assumptions` returns the
+    assumptions on which a try of a delivery depends.
     """
 
     kinds: tuple[Kind, ...] = ()
@@ -93,53 +93,57 @@ class Observed(msgspec.Struct, frozen=True):
     lapses: Mapping[str, Lapse] = msgspec.field(default_factory=dict)
     names: Mapping[type, Callable[[Any, Any], str]] = msgspec.field(default_factory=dict)
     paths: Callable[[Any, str], str] | None = None
-    called: Callable[[Any, Any, Any, Any], None] | None = None
-    posted: Callable[[Delivery], Iterable[str]] | None = None
+    request_counter: Callable[[Any, Any, Any, Any], None] | None = None
+    delivery_assumptions: Callable[[Delivery], Iterable[str]] | None = None
     steps: Mapping[str, Callable[[Any], View | None]] = msgspec.field(default_factory=dict)
 
 
-class Kinds:
-    """The rows of all that is observed: kinds by code, their words by name, events by type, lapses by name."""
+class KindTable:
+    """All rows for observers: kinds by code, functions for their text by name, events by type, lapses by name."""
 
-    def __init__(self, *observed: Observed) -> None:
+    def __init__(self, *observed: ObservationRows) -> None:
         kinds = {kind.name: kind for part in observed for kind in part.kinds}
         self.by_code: Final = {CODE[name]: kind for name, kind in kinds.items()}
-        #: the kinds of journal that are shown under a word, by that word
+        #: the names of the kinds that have the same name in views, by that name
         self.shown: dict[str, tuple[str, ...]] = {}
         for kind in kinds.values():
-            word = kind.shown or kind.name
+            word = kind.shown_as or kind.name
             self.shown[word] = (*self.shown.get(word, ()), kind.name)
-        self.told: Final = {kind.shown or kind.name: kind.tell for kind in kinds.values()}
-        self.logged: Final = {code: kind.log for code, kind in self.by_code.items() if kind.log is not None}
+        self.narrators: Final = {kind.shown_as or kind.name: kind.narrate for kind in kinds.values()}
+        self.logged: Final = {code: kind.log_lines for code, kind in self.by_code.items() if kind.log_lines is not None}
         self.advice: Final = {code: kind.advice for code, kind in self.by_code.items() if kind.advice is not None}
         self.events: Final = {type_: event for part in observed for type_, event in part.events.items()}
         self.lapses: Final = {name: lapse for part in observed for name, lapse in part.lapses.items()}
         self.names: Final = {type_: name for part in observed for type_, name in part.names.items()}
         self.paths: Final = tuple(part.paths for part in observed if part.paths is not None)
         self.steps: Final = {name: words for part in observed for name, words in part.steps.items()}
-        self.called: Final = tuple(part.called for part in observed if part.called is not None)
-        self.posted: Final = tuple(part.posted for part in observed if part.posted is not None)
+        self.request_counters: Final = tuple(
+            part.request_counter for part in observed if part.request_counter is not None
+        )
+        self.delivery_assumptions: Final = tuple(
+            part.delivery_assumptions for part in observed if part.delivery_assumptions is not None
+        )
 
-    def words(self, entry: Entry) -> str:
-        """One entry in words, by itself; nothing if other entries tell it."""
-        narration = Teller(self.told, Names(), ()).tell(entry)
+    def describe(self, entry: Entry) -> str:
+        """The text of one entry; empty if the text of other entries includes it."""
+        narration = Narrator(self.narrators, Names(), ()).narrate(entry)
         return "" if narration is None else narration.text
 
 
 class Observer:
     """Observes a world by the rows of its kinds."""
 
-    def __init__(self, world: World, kinds: Kinds) -> None:
+    def __init__(self, world: World, kinds: KindTable) -> None:
         #: the rows of a service know what its worlds have
         self.world: Any = world
         self.kinds = kinds
 
     def entry(self, number: int) -> View:
-        """One entry of the journal: `n`, `at`, `kind`, then what its kind shows. Raises `Forgotten`."""
+        """One entry of the journal: `n`, `at`, `kind`, then the fields of its kind. Raises `Forgotten`."""
         journal = self.world.journal
         at, code, subject = journal.entry(number)
         kind = self.kinds.by_code[code]
-        head = {"n": number, "at": iso(at), "kind": kind.shown or kind.name}
+        head = {"n": number, "at": iso(at), "kind": kind.shown_as or kind.name}
         view = {**head, **kind.view(self, subject), **head}
         if number in journal.order_sensitive:
             view["order_sensitive"] = True

@@ -321,7 +321,7 @@ _LATE: Final = "all that it decides was decided before"
 _NOT_THEN: Final = "all of it holds now; when the attempt began something did not, or the rule was not there"
 
 
-def tried(
+def explain_rules(
     book: Rulebook[R],
     rules: Iterable[R],
     case: Case,

@@ -25,7 +25,7 @@ FAMILIES: Final[dict[str, tuple[Kind, ...]]] = {
 USUAL: Final = ("delivery",)
 
 
-def families_of(names: str | Sequence[str]) -> tuple[str, ...]:
+def parse_families(names: str | Sequence[str]) -> tuple[str, ...]:
     """Names of families, as a list or a text with commas. Raises ValueError with the legal ones."""
     words = names.split(",") if isinstance(names, str) else list(names)
     chosen = tuple(dict.fromkeys(str(word).strip() for word in words if str(word).strip()))

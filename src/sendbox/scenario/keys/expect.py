@@ -16,7 +16,7 @@ from sendbox.engine.expect.subjects import Field, Subject
 from sendbox.engine.texts import Pattern
 from sendbox.scenario.keys.when import hours
 from sendbox.scenario.model import Node, listed, nearest, plain, show
-from sendbox.scenario.values import Reader, whole, words
+from sendbox.scenario.values import Reader, whole_number, words
 
 #: How many legal words are listed even when one of them is similar.
 _LISTED: Final = 13
@@ -38,19 +38,19 @@ def compile_expectation(node: Node, reader: Reader, subjects: Mapping[str, Subje
     then, among, subject_count = node.get("then"), node.get("among"), node.get("subjects")
     if then is not None and expectation.high == 0:
         message = f"{show(plain(then))} follows something that must not happen"
-        reader.complain(node, "then", message, key="then")
+        reader.add_problem(node, "then", message, key="then")
     if subject_count is not None and not names:
-        reader.complain(node, "each", '"subjects" counts what each finds, and there is no each', key="subjects")
+        reader.add_problem(node, "each", '"subjects" counts what each finds, and there is no each', key="subjects")
     share = share_low is not None or share_high is not None
     if share and then is not None and not names:
         message = "a share of the things says nothing about what follows; with each it is a share of the subjects"
-        reader.complain(node, "share", message, key="at_least" if share_low is not None else "at_most")
+        reader.add_problem(node, "share", message, key="at_least" if share_low is not None else "at_most")
     if among is not None and names and then is not None:
         message = '"among" stands beside then: with then, those that where finds are judged'
-        reader.complain(node, "among", message, key="among")
+        reader.add_problem(node, "among", message, key="among")
     elif among is not None and not (names or share):
         message = '"among" says for whom each is judged, or of what a share is a part; there is neither'
-        reader.complain(node, "among", message, key="among")
+        reader.add_problem(node, "among", message, key="among")
     population: tuple[tuple[str, tuple[Where, ...]], ...] = ()
     if names and then is None:
         population = _population(among, that, names, subjects, reader)
@@ -100,13 +100,13 @@ def _entry(
         message = (
             f"after {show(plain(entries['after']))} and before {show(plain(entries['before']))}: no instant is both"
         )
-        reader.complain(node, "moment", message, key="after")
+        reader.add_problem(node, "moment", message, key="after")
     length = None if within is None else reader.duration(within)
     if after is not None and after.relative and length is not None and after.at > length:
         message = (
             f"after {show(plain(entries['after']))} and within {show(plain(entries['within']))}: no instant is both"
         )
-        reader.complain(node, "moment", message, key="after")
+        reader.add_problem(node, "moment", message, key="after")
     least = None if pauses is None else pauses.entries()["at_least"]
     return Expectation(
         that=that,
@@ -131,16 +131,16 @@ def _counts(node: Node, reader: Reader, *, judged: bool) -> tuple[int | None, in
     if most is not None and rate is not None:
         within = reader.duration(most.entries()["within"])
         if not within:
-            reader.complain(most, "rate", "within 0 is not a time: 1ms and longer are legal", key="within")
-        return low, count, Rate(whole(rate), within or 1)
+            reader.add_problem(most, "rate", "within 0 is not a time: 1ms and longer are legal", key="within")
+        return low, count, Rate(whole_number(rate), within or 1)
     shares = [key for key in ("at_least", "at_most") if isinstance(getattr(node.get(key), "value", None), str)]
     if count is not None:
         if low is not None or high is not None or (shares and not judged):
             message = '"count" stands beside at_least or at_most; it says both'
-            reader.complain(node, "count", message, key="count")
+            reader.add_problem(node, "count", message, key="count")
         return count, count, None
     if low is not None and high is not None and low > high:
-        reader.complain(node, "count", f"at_least {low} is more than at_most {high}", key="at_least")
+        reader.add_problem(node, "count", f"at_least {low} is more than at_most {high}", key="at_least")
     bounded = high is not None or node.get("pauses") is not None or (bool(shares) and not judged)
     return (None if bounded else 1) if low is None else low, high, None
 
@@ -160,7 +160,7 @@ def _names(node: Node, key: str, subjects: Mapping[str, Subject], reader: Reader
     """The names of `each` or `same`; none if there are none."""
     names = words(node.get(key)) or ()
     if NONE in names and len(names) > 1:
-        reader.complain(node, "same", f'"{NONE}" stands beside another name', key=key)
+        reader.add_problem(node, "same", f'"{NONE}" stands beside another name', key=key)
     if key == "each":
         for name in names:
             _known(name, node.entries()["that"], node, subjects, reader)
@@ -176,7 +176,7 @@ def _known(name: str, that: Node, node: Node, subjects: Mapping[str, Subject], r
         message = f"{show(name)} is not a field of {that.value}, nor what they belong to; legal: {listed(known)}"
         if key == "each" and node.get("that") is not that:
             message = f"{message}; say by same what it must agree in, or {NONE}"
-        reader.complain(node, "each", message, key=key, near=nearest(name, known))
+        reader.add_problem(node, "each", message, key=key, near=nearest(name, known))
 
 
 def _population(
@@ -219,7 +219,7 @@ def _where(node: Node | None, that: str, subject: Subject, reader: Reader) -> tu
         elif field is None:
             known = (*fields, *subject.words)
             message = f"{show(key)} is not a field of {that}; legal: {listed(known)}"
-            reader.complain(node, "field", message, key=key, near=nearest(key, known))
+            reader.add_problem(node, "field", message, key=key, near=nearest(key, known))
         elif field.kind == "payload":
             conditions += _payload(key, item, reader)
         else:
@@ -236,9 +236,11 @@ def _of_part(node: Node, word: str, that: str, subject: Subject, reader: Reader)
     strange = [name for name in node.entries() if name not in (*fields, NOT)]
     for name in strange:
         message = f"{show(name)} is not a field that {word} of {that} asks; legal: {listed((*fields, NOT))}"
-        reader.complain(node, "field", message, key=name, near=nearest(name, fields))
+        reader.add_problem(node, "field", message, key=name, near=nearest(name, fields))
     if not node.entries() and not node.cut:
-        reader.complain(node, "field", f"{show(plain(node))} asks nothing of {word}; legal: {listed((*fields, NOT))}")
+        reader.add_problem(
+            node, "field", f"{show(plain(node))} asks nothing of {word}; legal: {listed((*fields, NOT))}"
+        )
     return () if strange else _where(node, that, subject._replace(fields=fields, parts=None), reader)
 
 
@@ -246,7 +248,7 @@ def _payload(key: str, node: Node, reader: Reader) -> list[Condition]:
     conditions = []
     for path, item in node.entries().items():
         if not all(path.split(".")):
-            reader.complain(node, "payload", f"{show(path)} is not a dotted path such as order.id", key=path)
+            reader.add_problem(node, "payload", f"{show(path)} is not a dotted path such as order.id", key=path)
         values = [
             Pattern(choice.value) if isinstance(choice.value, str) else choice.value
             for choice in item.items() or [item]
@@ -274,7 +276,7 @@ def _no_word(node: Node, key: str, field: Field, reader: Reader) -> None:
     message = f"{show(plain(node))} is not a value of {key}"
     if near is None or len(field.words) <= _LISTED:
         message = f"{message}; legal: {listed(field.words)}"
-    reader.complain(node, "word", message, near=near)
+    reader.add_problem(node, "word", message, near=near)
 
 
 def _number(node: Node, key: str, _field: Field, reader: Reader) -> Range:
@@ -283,7 +285,7 @@ def _number(node: Node, key: str, _field: Field, reader: Reader) -> Range:
     bounds = _bounds(str(node.value), "[0-9]+")
     if bounds is None:
         message = f'{show(plain(node))} is not a number for {key}: 2, ">=2", "<2", 2..5 or 2.. are legal'
-        reader.complain(node, "range", message)
+        reader.add_problem(node, "range", message)
     return _has_any(_range(str(node.value), bounds, int), node, reader)
 
 
@@ -295,7 +297,7 @@ def _time(node: Node, key: str, _field: Field, reader: Reader) -> Range:
     except ValueError:
         pass
     message = f'{show(plain(node))} is not a time for {key}: "<=1s", ">500ms", 1s..5s or 1s.. are legal'
-    reader.complain(node, "range", message)
+    reader.add_problem(node, "range", message)
     return Range(str(node.value))
 
 
@@ -316,13 +318,13 @@ def _range(text: str, bounds: tuple[str, str, str] | None, read: Callable[[str],
 def _has_any(span: Range, node: Node, reader: Reader) -> Range:
     if span.low is not None and span.high is not None and span.low > span.high:
         low, _, high = span.text.partition("..")
-        reader.complain(node, "range", f"{show(span.text)} begins after its end; {high}..{low} is legal")
+        reader.add_problem(node, "range", f"{show(span.text)} begins after its end; {high}..{low} is legal")
     return span
 
 
 def _flag(node: Node, key: str, _field: Field, reader: Reader) -> bool:
     if not isinstance(node.value, bool):
-        reader.complain(node, "flag", f"{show(plain(node))} is not a value of {key}; legal: true, false")
+        reader.add_problem(node, "flag", f"{show(plain(node))} is not a value of {key}; legal: true, false")
     return node.value is True
 
 

@@ -37,7 +37,7 @@ def _call_rule(values: dict[str, Any], when: When, node: Node, reader: Reader) -
     fault, effective = values["fault"], values.get("processed")
     if effective is False and fault.late:
         message = f"false leaves {fault.kind} no answer; a call whose answer comes in the end has its effect"
-        reader.complain(node.entries()["processed"], "processed", message)
+        reader.add_problem(node.entries()["processed"], "processed", message)
     return _call_key(when, fault, effective), {"fault": fault, "processed": effective}
 
 
@@ -61,7 +61,7 @@ def _join_headers(conditions: dict[str, Any], node: Node, reader: Reader) -> Non
     last: dict[str, Any] = {name: conditions.pop(name) for name in ("phone", "country") if name in conditions}
     if content_type is not None and "content-type" in headers:
         message = '"content_type" stands beside the header Content-Type; ask for it once'
-        reader.complain(node, "headers", message, key="content_type")
+        reader.add_problem(node, "headers", message, key="content_type")
     if content_type is not None:
         headers["content-type"] = content_type
     if headers:
@@ -125,7 +125,7 @@ def _delivery_rule(values: dict[str, Any], when: When, node: Node, reader: Reade
     fault = values["fault"]
     if fault.racing and _SENT not in (when.words("event") or (_SENT,)):
         message = f'"{fault.kind}" is about the answer to a request that sends, which only {_SENT} events follow'
-        reader.complain(node, fault.kind, message, key="fault")
+        reader.add_problem(node, fault.kind, message, key="fault")
     return canonical({"when": asked(when), "fault": fault.text}), {"fault": fault}
 
 
@@ -135,7 +135,7 @@ def _fault(node: Node, reader: Reader) -> WebhookFault:
         return read(DELIVERIES, node, reader)
     faults = tuple(read(DELIVERIES, item, reader) for item in node.items())
     if (why := misfit(faults)) is not None and not node.cut:
-        reader.complain(node, "fault", f"{show(plain(node))} do not go together: {why}")
+        reader.add_problem(node, "fault", f"{show(plain(node))} do not go together: {why}")
         return faults[0]
     return Several(faults) if len(faults) > 1 else faults[0]
 
@@ -150,7 +150,7 @@ def _check_delivery(conditions: dict[str, Any], node: Node, reader: Reader) -> N
     results, events = conditions.get("result"), conditions.get("event")
     if results is not None and events is not None and _SENT not in events:
         message = f"{show(list(results))} is asked of {show(list(events))}: only {_SENT} has a result (§6)"
-        reader.complain(node, "result", message, key="result")
+        reader.add_problem(node, "result", message, key="result")
 
 
 def webhook_rules(posted: Mapping[str, Value]) -> RuleForm:

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from sendbox.engine.forms import Node as Schema
 from sendbox.engine.forms import Value, mapping, positive, reference, text
-from sendbox.scenario.values import entries, text_of, whole
+from sendbox.scenario.values import entries, text_of, whole_number
 from sendbox.scenario.vocabulary import Key, RuleList, Rules
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ class RuleForm(NamedTuple):
         return self.kind(
             key=text_of(name) or identity,
             when=when,
-            times=None if times is None else whole(times),
+            times=None if times is None else whole_number(times),
             name=text_of(name),
             place=node.place,
             **fields,

@@ -47,7 +47,7 @@ def compile_text(node: Node, reader: Reader, gaps: Collection[str], locale: Node
         pieces += [] if gap is None else [gap]
     tail = source[end:]
     if "{{" in tail:
-        reader.complain(node, "gap", f"{show(source)} opens a gap with {{{{ that no }}}} closes")
+        reader.add_problem(node, "gap", f"{show(source)} opens a gap with {{{{ that no }}}} closes")
     pieces += [tail] if tail else []
     return Text(source, tuple(pieces))
 
@@ -60,7 +60,7 @@ def _gap(name: str, node: Node, reader: Reader, gaps: Collection[str], locale: s
                 return Fake(name_in_family, locale, _pool(locale, name_in_family, reader.chooser))
             except ImportError:
                 missing = "needs Faker, which is not installed: pip install 'sendbox[people]'"
-                reader.complain(node, "gap", f'"{{{{{name}}}}}" {missing}')
+                reader.add_problem(node, "gap", f'"{{{{{name}}}}}" {missing}')
                 return None
         legal = [f"fake.{legal_name}" for legal_name in FAKES]
         _unknown(name, node, reader, legal, f"not a value that can be generated; legal: {listed(legal)}")
@@ -68,7 +68,7 @@ def _gap(name: str, node: Node, reader: Reader, gaps: Collection[str], locale: s
         path = tuple(name_in_family.split("."))
         if all(path):
             return Gap("payload", path)
-        reader.complain(node, "gap", f'"{{{{{name}}}}}" has no path into the payload, such as payload.order.id')
+        reader.add_problem(node, "gap", f'"{{{{{name}}}}}" has no path into the payload, such as payload.order.id')
     elif name in gaps:
         return Gap(name)
     else:
@@ -80,7 +80,7 @@ def _gap(name: str, node: Node, reader: Reader, gaps: Collection[str], locale: s
 
 def _unknown(name: str, node: Node, reader: Reader, legal: list[str], message: str) -> None:
     near = nearest(name, legal) or next((word for word in legal if word == f"fake.{name}"), None)
-    reader.complain(node, "gap", f'"{{{{{name}}}}}" is {message}', near=near)
+    reader.add_problem(node, "gap", f'"{{{{{name}}}}}" is {message}', near=near)
 
 
 def _pool(locale: str, name: str, chooser: Chooser) -> tuple[str, ...]:

@@ -57,13 +57,13 @@ def _entry(node: Node, reader: Reader, happenings: Mapping[str, Happening]) -> T
     kind = next((kind for kind in happenings if kind in entries), None)
     if kind is None:  # the schema has the kinds of all shipped services
         word = show(next(key for key in entries if key != "at"))
-        reader.complain(node, "happening", f"{word} does not happen here; legal: {listed(happenings)}")
+        reader.add_problem(node, "happening", f"{word} does not happen here; legal: {listed(happenings)}")
         return TimelineEntry(at, relative, "", {}, node.place)
     every, until = _again(node, entries, Moment(at, relative), reader)
     others = [key for key in entries if key not in ("at", "every", "until", kind)]
     if others:
         message = f"{show(others[0])} stands beside {show(kind)}; one thing happens in an entry"
-        reader.complain(node, "happening", message, key=others[0])
+        reader.add_problem(node, "happening", message, key=others[0])
     content = entries[kind]
     written: dict[str, Any] = plain(content)
     means = happenings[kind].compile(content, written, reader)
@@ -77,13 +77,15 @@ def _again(node: Node, entries: Mapping[str, Node], first: Moment, reader: Reade
         for word, other in (("every", "until"), ("until", "every")):
             if word in entries and not node.cut:
                 message = f"{show(word)} stands without {show(other)}; an entry that happens again has both"
-                reader.complain(node, "again", message, key=word)
+                reader.add_problem(node, "again", message, key=word)
         return 0, None
     every, until = reader.duration(entries["every"]), reader.moment(entries["until"])
     if every == 0 and not any(problem.path == entries["every"].path for problem in reader.problems):
-        reader.complain(entries["every"], "again", f"{show(plain(entries['every']))} is not a time between two of them")
+        reader.add_problem(
+            entries["every"], "again", f"{show(plain(entries['every']))} is not a time between two of them"
+        )
         return 0, None
     if never(first, until, reader.start):
         values = f"{show(plain(entries['at']))} to {show(plain(entries['until']))}"
-        reader.complain(entries["until"], "again", f"{values} is not a time: it ends before it begins")
+        reader.add_problem(entries["until"], "again", f"{values} is not a time: it ends before it begins")
     return every, until

@@ -10,10 +10,10 @@ from typing import Final, Protocol
 
 from msgspec.structs import replace
 
-from sendbox.engine.traffic import NONE, PARENT, Reception, Traffic, reference
+from sendbox.engine.traffic import NONE, PARENT, Reception, Traffic, parse_reference
 from sendbox.scenario.keys.when import values_at
 from sendbox.scenario.model import Node, listed, nearest, plain, show
-from sendbox.scenario.values import Reader, whole, words
+from sendbox.scenario.values import Reader, whole_number, words
 
 #: What stands behind the words for an argument that must be given.
 REQUIRED: Final = "*"
@@ -50,7 +50,7 @@ def compile_traffic(
         name = node.get("name")
         if name is not None and entry.name in names:
             where = names[entry.name].where
-            reader.complain(name, "name", f"{show(entry.name)} is the name of another entry already, at {where}")
+            reader.add_problem(name, "name", f"{show(entry.name)} is the name of another entry already, at {where}")
         elif name is not None:
             names[str(name.value)] = name
         compiled.append(entry)
@@ -68,7 +68,7 @@ def _entry(
     entries = node.entries()
     at, relative = reader.moment(entries["at"])
     if "request" in entries and "control" in entries:
-        reader.complain(
+        reader.add_problem(
             node, "traffic", '"control" stands beside "request"; one thing is done in an entry', key="control"
         )
     name, expect = node.get("name"), node.get("expect")
@@ -83,7 +83,7 @@ def _entry(
         place=node.place,
         wanted=() if body is None else values_at(body, reader, "body"),
         every=reader.duration(repeat["every"]) if repeat else 0,
-        times=whole(repeat["times"]) if repeat else 1,
+        times=whole_number(repeat["times"]) if repeat else 1,
     )
     request = entries["request"] if "request" in entries else entries["control"]
     _references(request, reader, names, later)
@@ -104,14 +104,16 @@ def _arguments(request: Node, operation: str, legal: Mapping[str, str], reader: 
         expected = legal.get(word, "").removesuffix(REQUIRED)
         if not expected:
             message = f"{show(word)} is not an argument of {operation}; legal: {listed(legal) or 'none'}"
-            reader.complain(arguments or request, "arguments", message, key=word, near=nearest(word, legal))
-        elif expected != "a value" and reference(item.value) is None and _kind(item) not in expected.split(" or "):
-            reader.complain(item, "arguments", f"{show(plain(item))} is not legal as {word}; legal: {expected}")
+            reader.add_problem(arguments or request, "arguments", message, key=word, near=nearest(word, legal))
+        elif (
+            expected != "a value" and parse_reference(item.value) is None and _kind(item) not in expected.split(" or ")
+        ):
+            reader.add_problem(item, "arguments", f"{show(plain(item))} is not legal as {word}; legal: {expected}")
     needed = [word for word in legal if legal[word].endswith(REQUIRED)]
     missing = [word for word in needed if word not in entries]
     if missing and all(word in legal for word in entries):
         message = f"{show(operation)} has no {listed(missing)} in arguments; it needs {listed(needed)}"
-        reader.complain(request, "arguments", message)
+        reader.add_problem(request, "arguments", message)
 
 
 def _kind(node: Node) -> str:
@@ -127,7 +129,9 @@ def _request(entry: Traffic, request: Node, reader: Reader, calls: Mapping[str, 
     """An entry that is a call, with everything that the call carries."""
     entries = request.entries()
     if "call" in entries and "operation" in entries:
-        reader.complain(request, "traffic", '"call" stands beside "operation"; a request has one of them', key="call")
+        reader.add_problem(
+            request, "traffic", '"call" stands beside "operation"; a request has one of them', key="call"
+        )
     free = "call" in entries
     operation = str(entries["call" if free else "operation"].value)
     call = calls.get(operation)
@@ -135,11 +139,13 @@ def _request(entry: Traffic, request: Node, reader: Reader, calls: Mapping[str, 
         for word in (*_parts(calls), "params"):
             if word in entries and word != "content":
                 message = f'{show(word)} does not go with "call", which has its query, and "content"'
-                reader.complain(request, "traffic", message, key=word)
+                reader.add_problem(request, "traffic", message, key=word)
     elif call is None:
         near = nearest(operation, calls)
         legal = "" if near else f"; legal: {listed(calls)}"
-        reader.complain(entries["operation"], "operation", f"{show(operation)} is not an operation{legal}", near=near)
+        reader.add_problem(
+            entries["operation"], "operation", f"{show(operation)} is not an operation{legal}", near=near
+        )
     carried = [carrier for carrier in _parts(calls) if carrier in entries]
     if call is not None:
         for carrier in carried:
@@ -148,11 +154,11 @@ def _request(entry: Traffic, request: Node, reader: Reader, calls: Mapping[str, 
                 message = (
                     f"{show(carrier)} does not go with {operation}, which takes {takes} ({call.method} {call.path})"
                 )
-                reader.complain(request, "traffic", message, key=carrier)
+                reader.add_problem(request, "traffic", message, key=carrier)
         _params(request, operation, call.params, reader)
     key, kind = request.get("key"), entries.get("type")
     if kind is not None and "content" not in entries:
-        reader.complain(request, "traffic", '"type" is that of "content", which is not given', key="type")
+        reader.add_problem(request, "traffic", '"type" is that of "content", which is not given', key="type")
     value = entries.get(call.part) if call is not None and call.part is not None else None
     params = request.get("params")
     return replace(
@@ -193,18 +199,18 @@ def _params(request: Node, operation: str, legal_names: tuple[str, ...], reader:
         if word not in legal_names:
             legal = listed(legal_names) or "none"
             message = f"{show(word)} is not in the path of {operation}; legal: {legal}"
-            reader.complain(params or request, "params", message, key=word, near=nearest(word, legal_names))
+            reader.add_problem(params or request, "params", message, key=word, near=nearest(word, legal_names))
     missing = [word for word in legal_names if word not in entries]
     if missing and not request.cut and not any(word not in legal_names for word in entries):
         message = f"{show(operation)} has no {listed(missing)} in params, which stands in its path"
-        reader.complain(request, "params", message)
+        reader.add_problem(request, "params", message)
 
 
 def _references(node: Node, reader: Reader, names: dict[str, Node], later: set[str]) -> None:
     """Checks that every reference names an earlier entry; a call may have one as its path."""
     call = node.get("call")
     for inner in leaves(node):
-        target = reference(inner.value if inner is not call else str(inner.value).partition(" ")[2])
+        target = parse_reference(inner.value if inner is not call else str(inner.value).partition(" ")[2])
         if target is None or target[0] in names:
             continue
         name = target[0]
@@ -212,7 +218,7 @@ def _references(node: Node, reader: Reader, names: dict[str, Node], later: set[s
         legal = listed(names) or "none, because no entry before this one has a name"
         message = f'{show(inner.value)} refers to an answer, and "{name}" {why}; legal: {legal}'
         near = None if name in later else nearest(name, names)
-        reader.complain(inner, "reference", message, near=near)
+        reader.add_problem(inner, "reference", message, near=near)
 
 
 def leaves(node: Node) -> Iterator[Node]:
@@ -227,11 +233,11 @@ def leaves(node: Node) -> Iterator[Node]:
 def _key(node: Node, reader: Reader) -> str | None:
     """The suffix of a sub-key, or a reference to a whole one; None is the account's own."""
     text = str(node.value)
-    if reference(text) is None and not _SUFFIX.fullmatch(text):
+    if parse_reference(text) is None and not _SUFFIX.fullmatch(text):
         message = (
             f"{show(text)} is not a suffix of a sub-key; legal: 1 to 64 of a-z A-Z 0-9 . _ -, {PARENT}, a reference"
         )
-        reader.complain(node, "key", message)
+        reader.add_problem(node, "key", message)
     return None if text == PARENT else text
 
 
@@ -243,12 +249,12 @@ def _in_time(node: Node, entry: Traffic, last: dict[bool, tuple[int, Node]], rea
         return
     if start is not None:
         if not relative and at < start:
-            reader.complain(place, "order", f"{show(plain(place))} is before the world begins, at clock.start")
+            reader.add_problem(place, "order", f"{show(plain(place))} is before the world begins, at clock.start")
         at, relative = at + start if relative else at, False
     before = last.get(relative)
     if before is not None and at < before[0]:
         written = plain(before[1])
         message = f"{show(plain(place))} stands after {show(written)}; entries must be in order of time"
-        reader.complain(place, "order", message)
+        reader.add_problem(place, "order", message)
         return
     last[relative] = (at, place)

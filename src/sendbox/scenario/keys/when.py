@@ -12,7 +12,7 @@ from sendbox.engine.forms import Value, either, mapping, reference, sequence
 from sendbox.engine.rules.conditions import Not
 from sendbox.engine.rules.rule import WORLD, When
 from sendbox.scenario.model import Node, plain, show
-from sendbox.scenario.values import Reader, whole, words
+from sendbox.scenario.values import Reader, whole_number, words
 
 if TYPE_CHECKING:
     from sendbox.engine.durations import Moment
@@ -56,7 +56,7 @@ def recipient(whose: str, *, operator: bool = False) -> dict[str, Value]:
     country = f"The country of {whose}, or a list of them."
     located = reference("countries", country, lambda node, reader: reader.located(node))
     network = f"The operator of {whose} in that country: its MNC as in events, or a list of them."
-    operators = reference("networks", network, lambda node, _: one_or_more(node, whole))
+    operators = reference("networks", network, lambda node, _: one_or_more(node, whole_number))
     return {"phone": phone, "country": located} | ({"operator": operators} if operator else {})
 
 
@@ -66,7 +66,7 @@ def values_at(node: Node, reader: Reader, rule: str) -> tuple[tuple[tuple[str, .
     for key, item in node.entries().items():
         path = tuple(key.split("."))
         if not all(path):
-            reader.complain(node, rule, f"{show(key)} is not a dotted path such as order.id", key=key)
+            reader.add_problem(node, rule, f"{show(key)} is not a dotted path such as order.id", key=key)
         wanted.append((path, one_or_more(item, lambda value: _expected(value, reader))))
     return tuple(wanted)
 
@@ -81,7 +81,7 @@ def _moment(node: Node, reader: Reader) -> Moment:
 
 #: The limits in their order; the words for `per` differ between lists.
 _LIMITS: Final = {
-    "nth": reference("nth", read=lambda node, _: one_or_more(node, whole)),
+    "nth": reference("nth", read=lambda node, _: one_or_more(node, whole_number)),
     "every": reference("every"),
     "per": reference("per"),
     "share": reference("share", read=lambda node, reader: reader.share(node)),
@@ -169,9 +169,9 @@ class Conditions(NamedTuple):
         for key in node.entries():
             if key in self.limits:
                 message = f'{show(key)} stands in "not", which has conditions of a case only; put it beside "not"'
-                reader.complain(node, "not", message, key=key)
+                reader.add_problem(node, "not", message, key=key)
         if not node.entries() and not node.cut:
-            reader.complain(node, "not", f"{show(plain(node))} turns no condition round; give it one")
+            reader.add_problem(node, "not", f"{show(plain(node))} turns no condition round; give it one")
         return self._asked(node, reader)
 
 
@@ -194,10 +194,10 @@ def _counts_once(rule: Node, node: Node, entries: Mapping[str, Node], reader: Re
     first, *others = [key for key in _COUNTS if key in entries] or ("",)
     if others:
         message = f"{show(others[0])} stands beside {show(first)}; a rule counts in one way"
-        reader.complain(node, others[0], message, key=others[0])
+        reader.add_problem(node, others[0], message, key=others[0])
     if "per" in entries and not first and rule.get("times") is None and not rule.cut:
         message = '"per" says whose counter it is, and nothing is counted; it belongs to nth, every or times'
-        reader.complain(node, "per", message, key="per")
+        reader.add_problem(node, "per", message, key="per")
 
 
 def _is_window(entries: Mapping[str, Node], begins: Moment | None, ends: Moment | None, reader: Reader) -> None:
@@ -207,7 +207,7 @@ def _is_window(entries: Mapping[str, Node], begins: Moment | None, ends: Moment 
     first, last = entries["from"], entries["until"]
     if {first.path, last.path}.isdisjoint(problem.path for problem in reader.problems):
         message = f"{show(plain(first))} to {show(plain(last))} is not a window: it ends before it begins"
-        reader.complain(last, "window", message)
+        reader.add_problem(last, "window", message)
 
 
 def never(begins: Moment, ends: Moment, start: int | None) -> bool:
@@ -230,5 +230,5 @@ def hours(node: Node, reader: Reader) -> Any:
     try:
         return windows.parse(value)
     except ValueError as error:
-        reader.complain(node, "tz", str(error), key="tz", near=windows.nearest(str(value["tz"])))
+        reader.add_problem(node, "tz", str(error), key="tz", near=windows.nearest(str(value["tz"])))
         return windows.Window()

@@ -13,7 +13,7 @@ from sendbox.engine import durations as spans
 from sendbox.engine.expect.conditions import Condition, Not, OfPart, Range, Where
 from sendbox.engine.expect.expectation import RULE_UNKNOWN, Expectation, Never
 from sendbox.engine.texts import Pattern
-from sendbox.engine.traffic import reference
+from sendbox.engine.traffic import parse_reference
 from sendbox.scenario.keys.expect import NOT
 from sendbox.scenario.keys.traffic import leaves
 from sendbox.scenario.lint.linter import Linter, nothing_like_it
@@ -142,7 +142,7 @@ def _traffic(linter: Linter) -> None:
         entries = item.entries()
         for leaf in leaves(entries["request"] if "request" in entries else entries["control"]):
             meant = _MEANT.match(leaf.value) if isinstance(leaf.value, str) else None
-            if meant is not None and meant[1] in names and reference(leaf.value) is None:
+            if meant is not None and meant[1] in names and parse_reference(leaf.value) is None:
                 message = f"{show(leaf.value)} is sent as it is written; a reference has only dots"
                 linter.warn(leaf, "reference", f"{message}, such as ${meant[1]}.accepted.0.message_id")
         name = item.get("name")

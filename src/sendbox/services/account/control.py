@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from sendbox.control.arguments import Body, Compiled, beside, compiled
 from sendbox.control.export.rows import Exported
 from sendbox.control.operation import Call, json_object, operation, unreadable
-from sendbox.control.reading import chosen
+from sendbox.control.reading import select
 from sendbox.engine import bounds
 from sendbox.engine.answer import moment
 from sendbox.engine.durations import iso
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 @operation("GET", "/worlds/{id}/account", answers=AccountView)
 async def account(call: Call) -> AccountView:
     """The present account: credit, senders, lists, templates as names, sub-keys, orders of services."""
-    return account_view(call.here.world)
+    return account_view(call.hosted.world)
 
 
 def _compile(call: Call, raw: Mapping[str, Any], of: tuple[str, str]) -> dict[str, Any]:
@@ -54,7 +54,7 @@ def _written(raw: dict[str, Any], of: tuple[str, str]) -> dict[str, Any]:
 
 
 def _kind(call: Call) -> tuple[str, str]:
-    account = Account.of(call.here.world)
+    account = Account.of(call.hosted.world)
     return account.country, account.currency
 
 
@@ -79,7 +79,7 @@ async def _compiled(call: Call, arguments: Mapping[str, Any]) -> Mapping[str, An
 )
 async def change_account(call: Call, raw: Body = None) -> AccountView:
     """Changes the account at once: credit, templates, senders, lists, secret."""
-    world = call.here.world
+    world = call.hosted.world
     raw = json_object(raw, "a change of an account")
     of = _kind(call)
     if not isinstance(raw, Compiled):
@@ -150,7 +150,7 @@ async def open_entries(world: World, most: int) -> list[dict[str, Any]]:
         {"list": name, "phone": phone, "subid": billing.subid, "in_force": iso(since)}
         for billing in open_billings
         for name in ("blacklist", "optout")
-        for phone, since in await chosen(list(getattr(billing, name).items()), lambda entry: entry[1] > world.now, most)
+        for phone, since in await select(list(getattr(billing, name).items()), lambda entry: entry[1] > world.now, most)
     ]
     return entries[:most]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
-from sendbox.engine.kinds.narration import WORLD, Entry, Teller, Told, cut
-from sendbox.engine.kinds.rows import Kind, Line, Observed, Observer, View
+from sendbox.engine.kinds.narration import WORLD, Entry, Narration, Narrator, cut
+from sendbox.engine.kinds.rows import Kind, Line, ObservationRows, Observer, View
 
 if TYPE_CHECKING:
     from sendbox.engine.coverage import Collector
@@ -65,26 +65,26 @@ def _count_order(collector: Collector, change: tuple[Order, str]) -> None:
     collector.count("states", f"order {change[1]}")
 
 
-def _tell_order(_teller: Teller, entry: Entry) -> Told:
+def _tell_order(_narrator: Narrator, entry: Entry) -> Narration:
     fee = f", {entry['fee']:g} {entry['currency']}" if "fee" in entry else ""
-    return Told(WORLD, f"order of {entry.get('service')} for {entry.get('subject')} {entry.get('state')}{fee}")
+    return Narration(WORLD, f"order of {entry.get('service')} for {entry.get('subject')} {entry.get('state')}{fee}")
 
 
-OBSERVED: Final = Observed(
+OBSERVED: Final = ObservationRows(
     kinds=(
         Kind(
             "key",
             _key,
             _key_lines,
             _count_key,
-            lambda _teller, entry: Told(WORLD, f"key {entry['key']} {entry['what']}"),
+            lambda _narrator, entry: Narration(WORLD, f"key {entry['key']} {entry['what']}"),
         ),
         Kind(
             "listed",
             _listed,
             _listed_lines,
             lambda collector, _what: collector.lean("A81"),
-            lambda _teller, entry: Told(WORLD, f"{entry['list']}: {cut(', '.join(entry['phones']))}"),
+            lambda _narrator, entry: Narration(WORLD, f"{entry['list']}: {cut(', '.join(entry['phones']))}"),
         ),
         Kind("order", _order, _order_lines, _count_order, _tell_order),
     ),

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from sendbox.engine.traffic import PARENT, reference
+from sendbox.engine.traffic import PARENT, parse_reference
 from sendbox.scenario.keys.timeline import Happening
 from sendbox.scenario.model import Node, listed, nearest, plain, show
 from sendbox.scenario.vocabulary import Key, Vocabulary
@@ -67,7 +67,7 @@ def _credit(node: Node, currency: str, reader: Reader, root_file: str) -> int:
     if currency.lower() not in written:
         credit = {key: amount.value for key, amount in written.items()}
         message = f"{show(credit)} has no credit in {currency}, the currency of the account"
-        reader.complain(node, "credit", f'{message}; give {currency.lower()}, or give another "currency"')
+        reader.add_problem(node, "credit", f'{message}; give {currency.lower()}, or give another "currency"')
     return 0 if own is None else reader.money(own)
 
 
@@ -111,13 +111,13 @@ def _subkeys(node: Node, reader: Reader) -> tuple[SubKeySpec, ...]:
         earlier = subkeys.get(name)
         if earlier is not None and earlier[0].source is item.source and not record["name"].cut:
             message = f"{show(name)} is a sub-key of this account already"
-            reader.complain(record["name"], "subkey", message)
+            reader.add_problem(record["name"], "subkey", message)
         shared = record.get("shared")
         if shared is not None and shared.value:
             for only in ("credit", "currency"):
                 if only in record:
                     message = f"{show(name)} shares the credit of the account, so it has no {only} of its own"
-                    reader.complain(record[only], "subkey", message)
+                    reader.add_problem(record[only], "subkey", message)
         fields: dict[str, Any] = {key: value.value for key, value in record.items() if key not in ("name", "credit")}
         if "credit" in record:
             fields["credit"] = reader.money(record["credit"])
@@ -135,7 +135,7 @@ def _templates(node: Node, reader: Reader) -> tuple[dict[str, Any], ...]:
         if first is not item:
             if first.source is item.source and not item.cut:
                 message = f"{show(key[0])} ({key[1]}) is a template of this account already"
-                reader.complain(record["name"], "template", message)
+                reader.add_problem(record["name"], "template", message)
             continue
         template_makes_sense(item, reader)
     return tuple({"category": "UTILITY", "status": "APPROVED"} | plain(item) for item in templates.values())
@@ -189,7 +189,7 @@ def _lint(linter: Linter) -> None:
     for _, item in linter.entries("traffic"):
         request = item.get("request")
         key = None if request is None else request.get("key")
-        if key is not None and reference(key.value) is None and key.value not in (*subkeys, PARENT):
+        if key is not None and parse_reference(key.value) is None and key.value not in (*subkeys, PARENT):
             message = f"{show(key.value)} is not a sub-key of account.subkeys; there are: {listed(subkeys) or 'none'}"
             linter.warn(key, "key-unknown", message, near=nearest(key.value, subkeys))
 

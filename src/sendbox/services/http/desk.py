@@ -18,7 +18,7 @@ from sendbox.engine.durations import iso
 from sendbox.engine.journal import CODE
 from sendbox.engine.remarks import Finding
 from sendbox.services.advice import POLLING_STOPPED_CLOCK, SENT_AGAIN, advise
-from sendbox.services.http.exchange import Answer, Exchange, Paths, Refused, Route, header
+from sendbox.services.http.exchange import Answer, Exchange, Refused, Route, RouteTable, header
 from sendbox.services.http.faulting import NO_FAULT, Decision, decide, note_fault, retry_at, spoilt
 from sendbox.services.http.requests import valued
 from sendbox.services.operations import SENDING
@@ -41,20 +41,20 @@ _PIECE: Final = 1 << 16
 Work = Generator[Callable[[], None] | None, None, "Handled"]
 Findings = Sequence[Finding]
 #: Ids of requests whose events may have to leave before the answer.
-Hasty = Sequence[str]
+RequestIds = Sequence[str]
 
 
 class Handled(NamedTuple):
     """The outcome of a call: the answer, its record in the journal and the number of that entry.
 
-    `hasty` are the requests that it made whose events may have to leave before the answer. `sent` is the id of the
+    `overtaking_requests` are its requests whose events may have to leave before the answer. `sent` is the id of the
     request that sent messages, and the first phone among them.
     """
 
     answer: Answer
     record: RequestRecord | None = None
     number: int = -1
-    hasty: Hasty = ()
+    overtaking_requests: RequestIds = ()
     sent: tuple[str, str] | None = None
 
 
@@ -73,7 +73,7 @@ class Desk:
         links: Sequence[Link] = (),
     ) -> None:
         self.contract = contract
-        self.paths = Paths(routes)
+        self.paths = RouteTable(routes)
         self.interfaces = interfaces
         self.prefixes = tuple(prefix for interface in interfaces for prefix in interface.prefixes)
         self.check: Callable[[Route, Answer], None] | None = None
@@ -145,15 +145,15 @@ class Desk:
                 return _refused(world, bare, route.operation, route.deny(True), exchange.bearer, call)
         overtakes = world.outlets.faults.overtakes
         if overtakes:
-            world.outlets.injection.hasty.clear()
+            world.outlets.injection.overtaking_requests.clear()
         try:
             answer, findings = handled(exchange)
         except NotLoaded as missing:
             return self._again(call, exchange, decision, missing)
         if answer.work is not None:
             return self._worked(call, exchange, decision, answer.work)
-        hasty = world.outlets.injection.hasty[:] if overtakes else ()
-        return self._ended(call, exchange, answer, findings, decision, hasty)
+        overtaking_requests = world.outlets.injection.overtaking_requests[:] if overtakes else ()
+        return self._ended(call, exchange, answer, findings, decision, overtaking_requests)
 
     def _again(self, call: Call, exchange: Exchange, decision: Decision, missing: NotLoaded) -> Work:
         """The same again, once the missing module is loaded: nothing was done before."""
@@ -171,7 +171,13 @@ class Desk:
         return self._ended(call, exchange, answer, findings, decision, ())
 
     def _ended(
-        self, call: Call, exchange: Exchange, answer: Answer, findings: Findings, decision: Decision, hasty: Hasty
+        self,
+        call: Call,
+        exchange: Exchange,
+        answer: Answer,
+        findings: Findings,
+        decision: Decision,
+        overtaking_requests: RequestIds,
     ) -> Handled:
         """Journals a call that a handler answered."""
         route, world = exchange.route, exchange.world
@@ -200,8 +206,8 @@ class Desk:
         if exchange.order_sensitive:
             decision = decision[0], True
         if decision is NO_FAULT:  # most calls are such
-            return Handled(answer, record, world.request(record), hasty, exchange.sent)
-        return _journaled(world, record, answer, decision, hasty)._replace(sent=exchange.sent)
+            return Handled(answer, record, world.request(record), overtaking_requests, exchange.sent)
+        return _journaled(world, record, answer, decision, overtaking_requests)._replace(sent=exchange.sent)
 
     def exchange(self, world: World, call: Call, route: Route, params: Mapping[str, str]) -> Exchange:
         """A call as its handler sees it."""
@@ -285,7 +291,7 @@ def _journaled(
     record: RequestRecord,
     answer: Answer,
     decision: Decision = NO_FAULT,
-    hasty: Hasty = (),
+    overtaking_requests: RequestIds = (),
     call: Call | None = None,
 ) -> Handled:
     """Journals a call, and behind it the fault that applied to it."""
@@ -302,7 +308,7 @@ def _journaled(
             world.await_call(again)
         if order_sensitive:
             journal.mark(entry)
-    return Handled(answer, record, number, hasty)
+    return Handled(answer, record, number, overtaking_requests)
 
 
 def _remark_poll(exchange: Exchange, path: str, answer: Answer) -> None:

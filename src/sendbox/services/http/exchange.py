@@ -130,7 +130,7 @@ About = Callable[["World", Mapping[str, str]], str]
 #: How an interface refuses: (status, text) to an answer in its shape.
 Refusal = Callable[[int, str], Answer]
 #: which credentials a route takes: header; header or `apikey` query; header or a token in the body (`Route.tokens`);
-#: `apikey` form field (legacy); none (`Route.whose`)
+#: `apikey` form field (legacy); none (`Route.world_lookup`)
 Auth = Literal["header", "header-or-query", "header-or-token", "form", "none"]
 
 
@@ -154,7 +154,7 @@ class Tokens(msgspec.Struct, frozen=True):
         return self.given(body) if header(call.headers, b"x-api-key") is None else None
 
 
-class Whose(msgspec.Struct, frozen=True):
+class WorldLookup(msgspec.Struct, frozen=True):
     """The way to the world of a call without credentials: a name in its body that carries the world's tag.
 
     `unknown` is the reason why a call reached no world, and the way to fix it.
@@ -191,7 +191,7 @@ class Route(msgspec.Struct, frozen=True):
     #: what stands in for the key, where something may
     tokens: Tokens | None = None
     #: of a route that takes no credentials
-    whose: Whose | None = None
+    world_lookup: WorldLookup | None = None
     about: About | None = None
     #: for coverage: a call that is refused, where that takes more than a body that is not legal; "" where none is
     refused: str | None = None
@@ -268,30 +268,30 @@ _PARAMETER: Final = re.compile(r"\\\{(\w+)\\\}")
 _NO_PARAMETERS: Final[Mapping[str, str]] = {}
 
 #: The rows of one path, by method.
-Rows = dict[str, "Route"]
+MethodRoutes = dict[str, "Route"]
 
 
-class Paths:
+class RouteTable:
     """All rows, by path and method."""
 
     def __init__(self, routes: Iterable[Route]) -> None:
         self.routes = tuple(routes)
-        self._rows: dict[str, Rows] = {}
+        self._routes_by_path: dict[str, MethodRoutes] = {}
         for route in self.routes:
-            self._rows.setdefault(route.path, {})[route.method] = route
+            self._routes_by_path.setdefault(route.path, {})[route.method] = route
         #: what comes before the first parameter, and the whole
         self._patterns = [
             (path.partition("{")[0], re.compile(_PARAMETER.sub(r"(?P<\1>[^/]+)", re.escape(path))), rows)
-            for path, rows in self._rows.items()
+            for path, rows in self._routes_by_path.items()
             if "{" in path
         ]
 
     def __contains__(self, path: str) -> bool:
-        return path in self._rows
+        return path in self._routes_by_path
 
-    def find(self, path: str) -> tuple[Rows | None, Mapping[str, str]]:
+    def find(self, path: str) -> tuple[MethodRoutes | None, Mapping[str, str]]:
         """The rows of a path, None if it has none, and the values of its parameters."""
-        rows = self._rows.get(path)
+        rows = self._routes_by_path.get(path)
         if rows is None:
             for prefix, pattern, candidate in self._patterns:
                 if path.startswith(prefix) and (match := pattern.fullmatch(path)):

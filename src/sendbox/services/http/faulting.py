@@ -46,25 +46,27 @@ def decide(world: World, operation: str, call: Call, body: bytes, about: str) ->
 def spoilt(applied: Applied, error: Refusal, answer: Answer | None) -> Answer:
     """The answer that replaces another one (None if the call had no effect); `error` is that of its interface.
 
-    A fault that acts on the connection stands in the answer's `fault`; one with `instead` does not act on it.
+    A fault that acts on the connection stands in the answer's `fault`; one with `replacement` does not act on it.
     """
     if answer is None:
         answer = Answer(200, NO_ANSWER)
-    instead = applied.rule.fault.instead(answer.body, applied.wait)
-    if isinstance(instead, Error):
-        return _error(instead, error)
-    if isinstance(instead, Whole):
-        return Answer(instead.status, instead.data, instead.content_type.encode(), _headers(instead.headers))
-    if instead is not None:
-        return Answer(200, instead.data, answer.content_type, answer.headers)
+    replacement = applied.rule.fault.replacement(answer.body, applied.wait)
+    if isinstance(replacement, Error):
+        return _error(replacement, error)
+    if isinstance(replacement, Whole):
+        return Answer(
+            replacement.status, replacement.data, replacement.content_type.encode(), _headers(replacement.headers)
+        )
+    if replacement is not None:
+        return Answer(200, replacement.data, answer.content_type, answer.headers)
     answer.fault = applied
     return answer
 
 
-def _error(instead: Error, error: Refusal) -> Answer:
+def _error(replacement: Error, error: Refusal) -> Answer:
     """An error in the shape of the interface that was called."""
-    answer = error(instead.status, _phrase(instead.status) if instead.text is None else instead.text)
-    answer.headers = (*answer.headers, *_headers(instead.headers))
+    answer = error(replacement.status, _phrase(replacement.status) if replacement.text is None else replacement.text)
+    answer.headers = (*answer.headers, *_headers(replacement.headers))
     return answer
 
 

@@ -175,7 +175,7 @@ def child(path: str, name: str) -> str:
     return f"{path}.{name}" if name.isidentifier() and len(name) <= QUOTED else f"{path}[{name[:QUOTED]!r}]"
 
 
-def spelled(fields: Mapping[str, Any], name: str, alias: str, section: str, advice: list[Advice]) -> str:
+def choose_name(fields: Mapping[str, Any], name: str, alias: str, section: str, advice: list[Advice]) -> str:
     """The name under which a field that has two names is given; beside its own name the alias is ignored (A86)."""
     if alias not in fields:
         return name
@@ -281,13 +281,13 @@ V = TypeVar("V")
 MOST: Final = 1024
 
 
-class Remembered(dict[K, V]):
+class BoundedCache(dict[K, V]):
     """A dictionary that begins anew when it is full."""
 
     __slots__ = ()
 
-    def keep(self, key: K, value: V) -> V:
-        """Notes a value, and returns it."""
+    def store(self, key: K, value: V) -> V:
+        """Stores a value, and returns it."""
         if len(self) >= MOST:
             self.clear()
         self[key] = value

@@ -15,7 +15,7 @@ from sendbox.engine.remarks import Finding
 from sendbox.services.http.exchange import Answer, Exchange, Handler, Interface, Refused, Route
 from sendbox.services.http.forms import Unreadable, read_form, unknown_parameters
 from sendbox.services.http.requests import beside, canonical, parsed, refusal, refused_fields, unknown_fields
-from sendbox.services.http.routing import route
+from sendbox.services.http.routing import make_route
 
 #: Assumptions that every endpoint rests on: statuses, scopes, malformed JSON, unknown fields, nulls.
 ASSUMED: Final = ("A19", "A26", "A56", "A57", "A75")
@@ -152,7 +152,7 @@ def row(
     deny: Callable[[bool], Answer] = unauthorized,
 ) -> Route:
     """A row whose schemas are definitions of `rest.json`; `assumed` are the assumptions that it rests on."""
-    return route(
+    return make_route(
         operation,
         summary,
         handler,

@@ -1,4 +1,4 @@
-"""Rows of an interface, made from the table of operations and the declarations of a service."""
+"""Construction of routes from the table of operations and the declarations of a service."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
 from sendbox.engine.commands.record import JSON_TYPE
-from sendbox.services.http.exchange import BODY_CAP, About, Answer, Auth, Handler, Refusal, Route, Tokens, Whose
+from sendbox.services.http.exchange import BODY_CAP, About, Answer, Auth, Handler, Refusal, Route, Tokens, WorldLookup
 from sendbox.services.http.forms import FORM, LONGEST
 from sendbox.services.operations import CALLS
 
 JSON: Final = JSON_TYPE.decode()
 
 
-def route(
+def make_route(
     operation: str,
     summary: str,
     handler: Handler,
@@ -26,13 +26,13 @@ def route(
     assumed: Iterable[str],
     auth: Auth = "header",
     tokens: Tokens | None = None,
-    whose: Whose | None = None,
+    world_lookup: WorldLookup | None = None,
     about: About | None = None,
     refused: str | None = None,
 ) -> Route:
-    """The row of an operation, which says method, path and interface; `schema` is that of what it carries."""
+    """The route of an operation; `schema` is the schema of its body, form or query."""
     row = CALLS[operation]
-    if row.part == "body":  # of another content type (A75)
+    if row.part == "body":  # the answer to another content type (A75)
         responses = {**responses, 415: responses[400]}
     return Route(
         method=row.method,
@@ -51,7 +51,7 @@ def route(
         assumed=tuple(sorted(set(assumed))),
         deny=deny,
         tokens=tokens,
-        whose=whose,
+        world_lookup=world_lookup,
         about=about,
         refused=refused,
         longest=LONGEST if row.part == "form" else BODY_CAP,

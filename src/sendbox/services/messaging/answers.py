@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 from msgspec import UNSET, UnsetType
 
 from sendbox.engine.answer import Answer, Instant, Payload, enum, keywords, reference
-from sendbox.engine.kinds.shapes import Cursor, Event, RequestEntry, Value, WebhookHead, WebhookTry
+from sendbox.engine.kinds.answers import Cursor, Event, RequestEntry, Value, WebhookHead, WebhookTry
 from sendbox.services.messaging.channels import CHANNELS, FAMILIES
 from sendbox.services.messaging.results import STATES
 from sendbox.services.messaging.rules.explained import explained

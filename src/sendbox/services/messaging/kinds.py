@@ -11,8 +11,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from sendbox.engine.durations import iso
-from sendbox.engine.kinds.narration import RECEIVER, WORLD, Entry, Teller, Told, cut, time
-from sendbox.engine.kinds.rows import Event, Kind, Lapse, Line, Observed, Observer, View
+from sendbox.engine.kinds.narration import RECEIVER, WORLD, Entry, Narration, Narrator, cut, time
+from sendbox.engine.kinds.rows import Event, Kind, Lapse, Line, ObservationRows, Observer, View
 from sendbox.services.messaging.assumptions import of_delivery, of_postponed, of_transition
 from sendbox.services.messaging.checks import LOGGED, refusal_line
 from sendbox.services.messaging.events import DEFAULT_INFO, info_of, kind_of
@@ -115,12 +115,12 @@ def _count_transition(code: int, collector: Collector, attempt: Attempt) -> None
         collector.count("flows", "condition met")
 
 
-def _tell_transition(teller: Teller, entry: Entry) -> Told:
+def _tell_transition(narrator: Narrator, entry: Entry) -> Narration:
     result, phone = entry["result"], entry["phone"]
     tone = _TONES.get(result, "plain")
     info = f" {entry['info']}" if tone == "bad" and entry.get("info") else ""
-    rules = "" if result == "sending" else teller.decided(entry)
-    return Told(phone, f"{teller.attempt(entry)} {result}{info}{rules}", tone, phone)
+    rules = "" if result == "sending" else narrator.decided(entry)
+    return Narration(phone, f"{narrator.attempt(entry)} {result}{info}{rules}", tone, phone)
 
 
 def _info_item(info: str) -> str:
@@ -152,9 +152,9 @@ def _count_fallback(collector: Collector, subject: tuple[Attempt, str]) -> None:
     collector.count("flows", f"fallback {subject[1]}")
 
 
-def _tell_fallback(teller: Teller, entry: Entry) -> Told:
-    text = f"{teller.attempt(entry)} is given up ({entry['why']}), the next step goes out"
-    return Told(entry["phone"], text, to=None)
+def _tell_fallback(narrator: Narrator, entry: Entry) -> Narration:
+    text = f"{narrator.attempt(entry)} is given up ({entry['why']}), the next step goes out"
+    return Narration(entry["phone"], text, to=None)
 
 
 def _postponed(_on: Observer, subject: tuple[Message, int]) -> View:
@@ -217,9 +217,9 @@ def _count_inbound(collector: Collector, inbound: Inbound) -> None:
     collector.lean("A68")
 
 
-def _tell_inbound(teller: Teller, entry: Entry) -> Told:
-    word, to = ("replies", teller.message(entry)) if entry.get("message_id") else ("writes", entry["to"])
-    return Told(entry["from"], f'{word} "{cut(entry["body"])}" to {to} by {entry["channel"]}')
+def _tell_inbound(narrator: Narrator, entry: Entry) -> Narration:
+    word, to = ("replies", narrator.message(entry)) if entry.get("message_id") else ("writes", entry["to"])
+    return Narration(entry["from"], f'{word} "{cut(entry["body"])}" to {to} by {entry["channel"]}')
 
 
 def _click(_on: Observer, link: Link) -> View:
@@ -259,9 +259,9 @@ def _count_bulk(collector: Collector, subject: tuple[Bulk, str]) -> None:
     collector.count("states", f"bulk {subject[1]}")
 
 
-def _tell_bulk(_teller: Teller, entry: Entry) -> Told:
+def _tell_bulk(_narrator: Narrator, entry: Entry) -> Narration:
     counts = f", {entry['accepted']} taken, {entry['skipped']} skipped" if "accepted" in entry else ""
-    return Told(WORLD, f"bulk file {entry['bulk_id']} {entry['what']}: {entry['lines']} lines{counts}")
+    return Narration(WORLD, f"bulk file {entry['bulk_id']} {entry['what']}: {entry['lines']} lines{counts}")
 
 
 def _bulk_line(_on: Observer, line: BulkLine) -> View:
@@ -284,11 +284,11 @@ def _count_bulk_line(collector: Collector, line: BulkLine) -> None:
         collector.count("states", "bulk line skipped")
 
 
-def _tell_bulk_line(_teller: Teller, entry: Entry) -> Told:
+def _tell_bulk_line(_narrator: Narrator, entry: Entry) -> Narration:
     findings = entry["findings"]
     outcome = f"skipped: {findings[0]['message']}" if findings else "taken"
     tone = "bad" if entry["request_id"] is None else "plain"
-    return Told(WORLD, f"bulk file {entry['bulk_id']}, line {entry['line']}: {outcome}", tone)
+    return Narration(WORLD, f"bulk file {entry['bulk_id']}, line {entry['line']}: {outcome}", tone)
 
 
 def _count_upload(collector: Collector, bulk: Bulk) -> None:
@@ -327,8 +327,10 @@ def _count_outage(collector: Collector, subject: tuple[Current, str]) -> None:
     collector.count("outages", f"new {outage.new}")
 
 
-def _tell_outage(_teller: Teller, entry: Entry) -> Told:
-    return Told(WORLD, f"outage of {named(entry)} {entry['state']}", "bad" if entry["state"] == "began" else "good")
+def _tell_outage(_narrator: Narrator, entry: Entry) -> Narration:
+    return Narration(
+        WORLD, f"outage of {named(entry)} {entry['state']}", "bad" if entry["state"] == "began" else "good"
+    )
 
 
 def _once(dimension: str, name: str) -> Callable[[Collector, Any], None]:
@@ -336,7 +338,7 @@ def _once(dimension: str, name: str) -> Callable[[Collector, Any], None]:
     return lambda collector, _subject: collector.count(dimension, name)
 
 
-OBSERVED: Final = Observed(
+OBSERVED: Final = ObservationRows(
     kinds=(
         *(
             Kind(
@@ -345,7 +347,7 @@ OBSERVED: Final = Observed(
                 partial(_transition_lines, code),
                 partial(_count_transition, code) if code != ACCEPTED else None,
                 _tell_transition,
-                shown="transition",
+                shown_as="transition",
                 section="§3.1, §7.3",
             )
             for code, state in enumerate(STATES)
@@ -355,10 +357,10 @@ OBSERVED: Final = Observed(
             _refusal,
             _word_lines,
             lambda collector, subject: collector.count("refusals", subject[1]),
-            lambda teller, entry: Told(
-                entry["phone"], f"{teller.attempt(entry)} is refused: {entry['why']}", "bad", None
+            lambda narrator, entry: Narration(
+                entry["phone"], f"{narrator.attempt(entry)} is refused: {entry['why']}", "bad", None
             ),
-            log=LOGGED["refusal"],
+            log_lines=LOGGED["refusal"],
             section="§7.3",
         ),
         Kind("fallback", partial(_word, "why"), _word_lines, _count_fallback, _tell_fallback, section="§2.2"),
@@ -367,8 +369,8 @@ OBSERVED: Final = Observed(
             _postponed,
             _postponed_lines,
             lambda collector, subject: collector.lean(*of_postponed(collector.world, subject[0])),
-            lambda teller, entry: Told(
-                entry["phone"], f"{teller.message(entry)} waits until {time(entry['until'])}", to=None
+            lambda narrator, entry: Narration(
+                entry["phone"], f"{narrator.message(entry)} waits until {time(entry['until'])}", to=None
             ),
             section="§2.1",
         ),
@@ -377,8 +379,8 @@ OBSERVED: Final = Observed(
             partial(_word, "wanted"),
             _word_lines,
             lambda collector, _subject: collector.lean("A25"),
-            lambda teller, entry: Told(
-                entry["phone"], f"{teller.attempt(entry)} cannot become {entry['wanted']}", "dim", None
+            lambda narrator, entry: Narration(
+                entry["phone"], f"{narrator.attempt(entry)} cannot become {entry['wanted']}", "dim", None
             ),
             section="§3.1",
         ),
@@ -387,7 +389,9 @@ OBSERVED: Final = Observed(
             _no_target,
             _no_target_lines,
             _once("webhooks", "no target"),
-            lambda teller, entry: Told(RECEIVER, f"{teller.message(entry)}: no callback asks for this event", "dim"),
+            lambda narrator, entry: Narration(
+                RECEIVER, f"{narrator.message(entry)}: no callback asks for this event", "dim"
+            ),
             section="§6",
         ),
         Kind(
@@ -403,7 +407,7 @@ OBSERVED: Final = Observed(
             _click,
             lambda canon, link: (_link_line(canon, link),),
             _once("phones", "follows a short link"),
-            lambda teller, entry: Told(entry["phone"], f"opens the link of {teller.message(entry)}"),
+            lambda narrator, entry: Narration(entry["phone"], f"opens the link of {narrator.message(entry)}"),
             section="§2.1",
         ),
         Kind(
@@ -411,14 +415,14 @@ OBSERVED: Final = Observed(
             lambda _on, subject: {"phone": subject[0], "act": subject[1]},
             lambda _canon, subject: ({"phone": subject[0], "act": subject[1]},),
             _count_phone,
-            lambda _teller, entry: Told(entry["phone"], str(entry["act"])),
+            lambda _narrator, entry: Narration(entry["phone"], str(entry["act"])),
         ),
         Kind(
             "opt_out",
             _opt_out,
             lambda _canon, subject: ({"phone": subject[0]},),
             _once("phones", "opts out"),
-            lambda _teller, entry: Told(entry["phone"], "opts out"),
+            lambda _narrator, entry: Narration(entry["phone"], "opts out"),
             section="§2.1",
         ),
         Kind("bulk", _bulk, _bulk_lines, _count_bulk, _tell_bulk),
@@ -428,7 +432,7 @@ OBSERVED: Final = Observed(
             _bulk_line_lines,
             _count_bulk_line,
             _tell_bulk_line,
-            log=LOGGED["bulk_line"],
+            log_lines=LOGGED["bulk_line"],
             advice=lambda line: line.advice,
         ),
         Kind("outage", _outage, _outage_lines, _count_outage, _tell_outage),
@@ -454,6 +458,6 @@ OBSERVED: Final = Observed(
     },
     names={Message: _name},
     paths=lambda _canon, path: _UPLOAD.sub(r"\1", path),
-    posted=of_delivery,
+    delivery_assumptions=of_delivery,
     steps=STEPS,
 )

@@ -30,7 +30,7 @@ from sendbox.services.messaging.outages import Outages
 from sendbox.services.messaging.phones import Phones
 from sendbox.services.messaging.prices import Costs
 from sendbox.services.messaging.records import (
-    SEVERAL,
+    LIST_OPERATION,
     Accepted,
     Attempt,
     Inbound,
@@ -39,8 +39,8 @@ from sendbox.services.messaging.records import (
     Request,
     Rows,
     Submission,
-    base_id_in,
-    id_in,
+    make_base_id,
+    make_id,
 )
 from sendbox.services.messaging.rules.rules import Attempts, Line
 from sendbox.services.ports import Carrier, Key, account_of
@@ -282,22 +282,22 @@ def accept(
     """Makes the messages of one request. Recipients that the response rejects get None for an id (A08)."""
     world = home.world
     now = world.clock.now
-    several = operation == SEVERAL
+    several = operation == LIST_OPERATION
     source = content if record is None else record
     request = kind(world.naming, *world.numbered(operation, content))
     names = request.names
-    request_id = id_in(names, world.naming, 0)
+    request_id = make_id(names, world.naming, 0)
     base_ids: list[str] = []
     answers: list[list[str | None]] = []
     findings: list[Finding] = []
     # the answer says nothing of a validation session's SMS: the session begins, and stays pending (A73)
     refuse_numbers = home.assume.invalid_number == "response" and operation != "createValidation"
     for send in sends:
-        refused = _template_findings(home, send)
+        refused = _check_templates(home, send)
         findings += refused
         base = ""
         if several:
-            base = base_id_in(names, world.naming, send.index)
+            base = make_base_id(names, world.naming, send.index)
         submission = Submission(send, operation, key, request, send.index, home.accepted, source)
         submission.origin = origin
         submission.chooser = world.chooser
@@ -311,7 +311,7 @@ def accept(
                     findings.append(number_finding(recipient.number, place, "A08"))
                 ids.append(None)
                 continue
-            message_id = f"{base}-{position}" if several else id_in(names, world.naming, position + 1)
+            message_id = f"{base}-{position}" if several else make_id(names, world.naming, position + 1)
             messages.append(Message(submission, position, recipient.number, recipient.valid, now))
             ids.append(message_id)
         base_ids.append(base)
@@ -319,17 +319,19 @@ def accept(
         if messages:
             submission.messages = tuple(messages)
             if home.assume.test_number == "on":
-                _leave_out_tests(world, submission)
+                _remove_test_number(world, submission)
             submission.outlet = home.outlet_for(key, send.callback)
             home.messages += messages
             if world.outlets.faults.overtakes and submission.outlet is not None and operation != "createValidation":
-                _may_overtake(world, submission)
+                _note_overtaking(world, submission)
             if submission.messages:
-                world.timeline.at(_instant(send, now), submission.ordinal, home.simulator.submission_due, submission)
+                world.timeline.at(
+                    _first_attempt_at(send, now), submission.ordinal, home.simulator.submission_due, submission
+                )
     return Accepted(request, request_id, base_ids, answers, findings)
 
 
-def _leave_out_tests(world: World, submission: Submission) -> None:
+def _remove_test_number(world: World, submission: Submission) -> None:
     """Takes the messages to the test number out of those that will be handed over (A89)."""
     for message in submission.messages:
         if message.phone == limits.TEST_NUMBER:
@@ -340,20 +342,20 @@ def _leave_out_tests(world: World, submission: Submission) -> None:
     submission.messages = tuple(message for message in submission.messages if message.phone != limits.TEST_NUMBER)
 
 
-def _may_overtake(world: World, submission: Submission) -> None:
+def _note_overtaking(world: World, submission: Submission) -> None:
     """Notes a request of which some event may have to leave before its answer (`webhooks:`, `overtake`)."""
     channel, faults = submission.send.steps[0].channel, world.outlets.faults
     if any(faults.may_overtake(expected_case(channel, message)) for message in submission.messages):
-        world.outlets.injection.hasty.append(submission.request_id)
+        world.outlets.injection.overtaking_requests.append(submission.request_id)
 
 
-def _instant(send: Send, now: int) -> int:
+def _first_attempt_at(send: Send, now: int) -> int:
     """When the first attempt is handed over: `datetime`, then the delivery window (§2.1, A18)."""
     at = send.at if send.at is not None and send.at > now + limits.SOON else now
     return at if send.window is None else send.window.next_open(at)
 
 
-def _template_findings(home: Home, send: Send) -> list[Finding]:
+def _check_templates(home: Home, send: Send) -> list[Finding]:
     findings: list[Finding] = []
     for index, step in enumerate(send.steps):
         use = step.template

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 #: The sender a phone shows when neither the request nor its key named one.
 DEFAULT_SENDER: Final = "InfoSMS"
 #: A request of this operation has several objects, each with ids of its own (§2.3).
-SEVERAL: Final = "sendMessages"
+LIST_OPERATION: Final = "sendMessages"
 #: So many messages are named by the bytes that name their request.
 NAMED: Final = 3
 #: So many ids are remembered: the events of a message ask for the same ones, most of them soon.
@@ -52,12 +52,12 @@ iter_transitions = _TRANSITION.iter_unpack
 Plan = tuple[tuple[int, int, str | None], ...]
 
 
-def id_in(names: bytes, naming: Naming, place: int) -> str:
+def make_id(names: bytes, naming: Naming, place: int) -> str:
     """The id of a request, or with a place from 1 on of one of its messages, by the 64 bytes that name the request."""
-    return uuid_text(names, 16 * place) if place <= NAMED else base_id_in(names, naming, place - 1)
+    return uuid_text(names, 16 * place) if place <= NAMED else make_base_id(names, naming, place - 1)
 
 
-def base_id_in(names: bytes, naming: Naming, index: int) -> str:
+def make_base_id(names: bytes, naming: Naming, index: int) -> str:
     """The start of the ids of the messages of one object, if a request has several objects."""
     return uuid_text(naming.name("message", names, index))
 
@@ -69,12 +69,12 @@ def _names(naming: Naming, digest: bytes, equal: int) -> bytes:
 
 @lru_cache(_RECENT)
 def _id(naming: Naming, digest: bytes, equal: int, place: int) -> str:
-    return id_in(_names(naming, digest, equal), naming, place)
+    return make_id(_names(naming, digest, equal), naming, place)
 
 
 @lru_cache(_RECENT)
 def _base_id(naming: Naming, digest: bytes, equal: int, index: int) -> str:
-    return base_id_in(_names(naming, digest, equal), naming, index)
+    return make_base_id(_names(naming, digest, equal), naming, index)
 
 
 class Request:
@@ -150,7 +150,7 @@ class Submission(msgspec.Struct, eq=False):
     @property
     def several(self) -> bool:
         """True if its request may have several objects, each with its own ids."""
-        return self.operation == SEVERAL
+        return self.operation == LIST_OPERATION
 
     def id_of(self, place: int) -> str:
         """The id of the message to the recipient at a place."""

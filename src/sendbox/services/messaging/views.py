@@ -18,7 +18,7 @@ from sendbox.services.messaging.forgetting import has_ended
 from sendbox.services.messaging.messaging import Messaging
 from sendbox.services.messaging.model import CONDITIONS
 from sendbox.services.messaging.results import SEEN, STATES
-from sendbox.services.ports import Phoning, Share, account_of
+from sendbox.services.ports import PhoneContent, Phoning, account_of
 
 if TYPE_CHECKING:
     from sendbox.engine.kinds.upcoming import About
@@ -235,7 +235,7 @@ def _written(inbound: Iterable[Inbound]) -> list[answers.Text]:
     return [written_view(message) for message in inbound]
 
 
-def texts_of(shares: Iterable[Share]) -> list[answers.Text]:
+def texts_of(shares: Iterable[PhoneContent]) -> list[answers.Text]:
     """The texts on a phone that are no messages of the account."""
     return [
         answers.Text(
@@ -253,9 +253,9 @@ def texts_of(shares: Iterable[Share]) -> list[answers.Text]:
     ]
 
 
-def shares_on(world: World, number: str) -> list[Share]:
+def shares_on(world: World, number: str) -> list[PhoneContent]:
     """The parts of a phone's content that come from other services."""
-    return [part.on_phone(number) for part in world.parts.values() if isinstance(part, Phoning)]
+    return [part.phone_content(number) for part in world.parts.values() if isinstance(part, Phoning)]
 
 
 def _submission(submission: Submission) -> About:

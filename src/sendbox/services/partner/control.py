@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, TypeVar
 
 from msgspec.structs import asdict
 
-from sendbox.control.export.rows import Done, Exported, Look, NoEntry, some
+from sendbox.control.export.rows import ActStep, Exported, Look, NoEntry, some
 from sendbox.control.operation import Call, ControlError, operation
-from sendbox.control.reading import each
+from sendbox.control.reading import map_in_slices
 from sendbox.engine.answer import enum, reference
 from sendbox.engine.lifecycle import IllegalMove
-from sendbox.services.numbers import written
+from sendbox.services.numbers import notation
 from sendbox.services.partner.http import tokens
 from sendbox.services.partner.partner import Partner
 from sendbox.services.partner.records import QUALITIES, Failure, Signup
@@ -52,21 +52,21 @@ async def partner(call: Call) -> PartnerView:
     `legal` are the statuses that may follow, and what can be done to a signup; its `page` is the path of the hosted
     page, while its token is valid.
     """
-    world = call.here.world
+    world = call.hosted.world
     part = Partner.of(world)
     if part.signups:
         await asyncio.get_running_loop().run_in_executor(None, tokens.preload)
     return PartnerView(
-        signups=await each(list(part.signups.values()), lambda signup: _signup_view(world, signup)),
-        accounts=await each(list(part.accounts.values()), lambda account: business_view(world, account)),
-        templates=await each(account_of(world).templates, lambda record: template_view(world, record)),
+        signups=await map_in_slices(list(part.signups.values()), lambda signup: _signup_view(world, signup)),
+        accounts=await map_in_slices(list(part.accounts.values()), lambda account: business_view(world, account)),
+        templates=await map_in_slices(account_of(world).templates, lambda record: template_view(world, record)),
     )
 
 
 @operation("GET", "/worlds/{id}/signups/{signup}", answers=SignupView)
 async def signup(call: Call, signup: str) -> SignupView:
     """One signup, with the code that the client must enter."""
-    return signup_view(call.here.world, _signup(call, signup))
+    return signup_view(call.hosted.world, _signup(call, signup))
 
 
 @operation("POST", "/worlds/{id}/signups/{signup}/open", act=True, prepare=_load_tokens, answers=SignupView)
@@ -134,7 +134,7 @@ async def fail_signup(call: Call, signup: str, reason: str | None = None) -> Sig
 )
 async def move_template(call: Call, template: str, status: str, reason: str | None = None) -> Any:
     """Moves a template, by id or name: approves, rejects, pauses it. 409 with the legal statuses for an illegal one."""
-    world = call.here.world
+    world = call.hosted.world
     templates = Partner.of(world).templates
     records = _templates_called(world, template)
     if len(records) != 1:
@@ -151,9 +151,9 @@ async def move_number(
     call: Call, number: str, status: str | None = None, quality: Annotated[str | None, QUALITY] = None
 ) -> NumberView:
     """Moves the status or quality of a business number, by id or phone number. 409 with the legal ones otherwise."""
-    world = call.here.world
+    world = call.hosted.world
     business_number = Partner.of(world).numbers.get(number)
-    if business_number is None and written.misfit(number) is None:
+    if business_number is None and notation.number_problem(number) is None:
         business_number = Partner.of(world).number_of(number)
     if business_number is None:
         raise ControlError(404, "no_such_number", f'"{number}" is not the number of a connected business account')
@@ -163,13 +163,13 @@ async def move_number(
 
 def _like_a_number(text: str | None) -> None:
     """Raises `ControlError` for a pattern, and for a text that is not written like a number."""
-    if text is not None and (wrong := written.misfit(text)) is not None:
+    if text is not None and (wrong := notation.number_problem(text)) is not None:
         raise ControlError(400, "bad_argument", f'"{text}" {wrong}')
 
 
 def _signup(call: Call, signup_id: str, token: str | None = None) -> Signup:
     """The signup of an id, if the token of the call is valid. Raises `ControlError`."""
-    world = call.here.world
+    world = call.hosted.world
     signup = Partner.of(world).signups.get(signup_id)
     if signup is None:
         raise ControlError(404, "no_such_signup", f'"{signup_id}" is not a signup of this world')
@@ -193,10 +193,10 @@ def _step(call: Call, signup_id: str, token: str | None, step: Callable[..., Non
     """Does a step of a signup with these values, and shows the signup. Raises `ControlError`."""
     signup = _signup(call, signup_id, token)
     try:
-        step(Partner.of(call.here.world), signup, *values)
+        step(Partner.of(call.hosted.world), signup, *values)
     except Failure as failure:
         raise ControlError(409, failure.rule.replace("-", "_"), failure.message, path=failure.path) from None
-    return signup_view(call.here.world, signup)
+    return signup_view(call.hosted.world, signup)
 
 
 def _texts(details: dict[str, Any] | None) -> dict[str, str]:
@@ -220,7 +220,7 @@ def _templates_called(world: World, text: str) -> list[dict[str, Any]]:
     )
 
 
-def _template(world: World, step: Done) -> dict[str, Any]:
+def _template(world: World, step: ActStep) -> dict[str, Any]:
     """A change of the one template of that id or name."""
     detail = step.detail
     records = _templates_called(world, detail["template"])
@@ -230,7 +230,7 @@ def _template(world: World, step: Done) -> dict[str, Any]:
     return {"template": change}
 
 
-def _number(world: World, step: Done) -> dict[str, Any]:
+def _number(world: World, step: ActStep) -> dict[str, Any]:
     """A change of a number."""
     detail = step.detail
     number = Partner.of(world).numbers.get(detail["number"]) or Partner.of(world).number_of(detail["number"])

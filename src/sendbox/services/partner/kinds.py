@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final
 
-from sendbox.engine.kinds.narration import WORLD, Entry, Teller, Told, cut, fields_of, flat
-from sendbox.engine.kinds.rows import Event, Kind, Lapse, Line, Observed, Observer, View
+from sendbox.engine.kinds.narration import WORLD, Entry, Narration, Narrator, cut, fields_of, flat
+from sendbox.engine.kinds.rows import Event, Kind, Lapse, Line, ObservationRows, Observer, View
 from sendbox.services.partner.records import Onboarding
 
 if TYPE_CHECKING:
@@ -32,9 +32,11 @@ def _count_signup(collector: Collector, onboarding: Onboarding) -> None:
     collector.count("states", f"signup {onboarding.fields['status']}")
 
 
-def _tell_signup(_teller: Teller, entry: Entry) -> Told:
+def _tell_signup(_narrator: Narrator, entry: Entry) -> Narration:
     reason = f": {entry['reason']}" if entry.get("reason") else ""
-    return Told(WORLD, f"signup of {entry.get('partner_client_id') or entry['mode']} {entry.get('status')}{reason}")
+    return Narration(
+        WORLD, f"signup of {entry.get('partner_client_id') or entry['mode']} {entry.get('status')}{reason}"
+    )
 
 
 def _plain(_on: Observer, state: View) -> View:
@@ -52,13 +54,13 @@ def _changed(word: str) -> Kind:
         if "status" in state:
             collector.count("states", f"{word} {state['status']}")
 
-    def tell(_teller: Teller, entry: Entry) -> Told:
-        return Told(WORLD, f"{word} {flat(fields_of(entry))}")
+    def narrate(_narrator: Narrator, entry: Entry) -> Narration:
+        return Narration(WORLD, f"{word} {flat(fields_of(entry))}")
 
-    return Kind(word, _plain, _changed_lines, count, tell)
+    return Kind(word, _plain, _changed_lines, count, narrate)
 
 
-OBSERVED: Final = Observed(
+OBSERVED: Final = ObservationRows(
     kinds=(
         Kind("signup", _signup, _signup_lines, _count_signup, _tell_signup),
         _changed("template"),
@@ -67,7 +69,9 @@ OBSERVED: Final = Observed(
             "notice",
             lambda _on, notice: {"phone": notice.phone, "from": notice.sender, "body": notice.body},
             lambda _canon, notice: ({"phone": notice.phone, "body": notice.body},),
-            tell=lambda _teller, entry: Told(entry["phone"], f'gets "{cut(entry["body"])}"', to=entry["phone"]),
+            narrate=lambda _narrator, entry: Narration(
+                entry["phone"], f'gets "{cut(entry["body"])}"', to=entry["phone"]
+            ),
         ),
     ),
     events={

@@ -125,7 +125,7 @@ def _accounts(nodes: list[Node], reader: Reader) -> tuple[BusinessSpec, ...]:
 
     def once(node: Node, kind: str, value: str) -> str:
         if not node.cut and (kind, value) in taken:
-            reader.complain(node, "taken", f"{show(value)} is {kind} of this scenario already")
+            reader.add_problem(node, "taken", f"{show(value)} is {kind} of this scenario already")
         taken.add((kind, value))
         return value
 
@@ -160,7 +160,7 @@ def _with(record: T, nodes: dict[str, Node | None]) -> T:
 def _number(node: Node, change: dict[str, Any], reader: Reader) -> None:
     change["phone_number"] = reader.phones(node.entries()["phone_number"]).text
     if change.keys() == {"phone_number"} and not node.cut:
-        reader.complain(node, "number", f"{show(change)} changes nothing; give it a status or a quality")
+        reader.add_problem(node, "number", f"{show(change)} changes nothing; give it a status or a quality")
 
 
 def _template_lint(change: Node, linter: Linter) -> None:

@@ -20,7 +20,7 @@ from sendbox.engine.lifecycle import IllegalMove
 from sendbox.engine.part import Part
 from sendbox.engine.texts import Pattern
 from sendbox.services import limits
-from sendbox.services.numbers import written
+from sendbox.services.numbers import notation
 from sendbox.services.numbers.normal import normalize
 from sendbox.services.partner.pool import assigned, calling_code, iso_of, pooled
 from sendbox.services.partner.records import (
@@ -36,7 +36,7 @@ from sendbox.services.partner.records import (
 )
 from sendbox.services.partner.rules import Signups
 from sendbox.services.partner.templates import Templates, digits
-from sendbox.services.ports import PhoneText, Share, account_of
+from sendbox.services.ports import PhoneContent, PhoneText, account_of
 
 if TYPE_CHECKING:
     from sendbox.engine.blueprint import TimelineEntry
@@ -142,7 +142,7 @@ class Partner(Part):
         if signup.mode == "manual":
             text = phone_number or ""
             try:
-                number = written.number(text, self._account.country)
+                number = notation.number(text, self._account.country)
             except ValueError as error:
                 raise Failure(f'"{text}" {error}', "$.phone_number", "phone-number", "§7.3") from None
             self._free(number)
@@ -304,9 +304,9 @@ class Partner(Part):
         """The numbers to which the provider sent a code."""
         return (notice.phone for notice in self.notices)
 
-    def on_phone(self, number: str) -> Share:
+    def phone_content(self, number: str) -> PhoneContent:
         """The codes of the provider that came to a phone, as texts."""
-        return Share(
+        return PhoneContent(
             texts=[
                 PhoneText(notice.at, notice.sender, notice.body) for notice in self.notices if notice.phone == number
             ]

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, Final
 from sendbox.control.arguments import Duration, Size
 from sendbox.control.export.rows import Exported, Look
 from sendbox.control.operation import Call, ControlError, operation
-from sendbox.control.reading import chosen, each, newest, wait_for
+from sendbox.control.reading import map_in_slices, newest, select, wait_for
 from sendbox.engine.answer import Answer
-from sendbox.services.numbers import written
+from sendbox.services.numbers import notation
 from sendbox.services.numbers.normal import normalize
 from sendbox.services.ports import Code, account_of
 from sendbox.services.verify.session import CODE_SENT, PENDING, Session, code_view
@@ -29,7 +29,7 @@ class Codes(Answer):
 @operation("GET", "/worlds/{id}/codes", answers=Codes)
 async def codes(call: Call, phone: str | None = None, wait: Duration | None = None, last: Size | None = None) -> Codes:
     """Verify codes with state, attempts and expiry, newest first; `wait` is a long poll until there is one."""
-    hosted = call.here
+    hosted = call.hosted
 
     async def look() -> tuple[World, list[Session]] | None:
         world = hosted.world
@@ -40,7 +40,7 @@ async def codes(call: Call, phone: str | None = None, wait: Duration | None = No
     if answer is None:
         return Codes(codes=[])
     world, sessions = answer
-    return Codes(codes=await each(sessions, lambda session: code_view(session, world.now)))
+    return Codes(codes=await map_in_slices(sessions, lambda session: code_view(session, world.now)))
 
 
 def _sessions(world: World, phone: str | None) -> list[Session]:
@@ -52,7 +52,7 @@ def _sessions(world: World, phone: str | None) -> list[Session]:
         return list(Verify.of(world).sessions.values())
     verify = Verify.of(world)
     sessions = verify.sessions_of(phone)
-    if not sessions and (wrong := written.misfit(phone)) is not None:
+    if not sessions and (wrong := notation.number_problem(phone)) is not None:
         raise ControlError(400, "bad_argument", f'"{phone}" {wrong}')
     return list(sessions or verify.sessions_of(normalize(phone, account_of(world).country) or phone))
 
@@ -60,8 +60,8 @@ def _sessions(world: World, phone: str | None) -> list[Session]:
 async def open_codes(world: World, most: int) -> list[Any]:
     """The codes that can still be entered, at most `most`."""
     sessions = list(Verify.of(world).sessions.values())
-    open_sessions = await chosen(sessions, lambda session: session.state_at(world.now) in (PENDING, CODE_SENT), most)
-    return await each(open_sessions, lambda session: code_view(session, world.now))
+    open_sessions = await select(sessions, lambda session: session.state_at(world.now) in (PENDING, CODE_SENT), most)
+    return await map_in_slices(open_sessions, lambda session: code_view(session, world.now))
 
 
 def _newest(world: World, name: str) -> str | None:

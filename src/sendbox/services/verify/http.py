@@ -18,7 +18,7 @@ from sendbox.engine.remarks import Finding
 from sendbox.services import limits
 from sendbox.services.advice import NATIONAL_NUMBER, NUMBER_INVALID, PROOF_CANNOT_HOLD, advise
 from sendbox.services.assume import Assume
-from sendbox.services.http.exchange import Answer, Auth, Handler, Interface, Refused, Route, Whose
+from sendbox.services.http.exchange import Answer, Auth, Handler, Interface, Refused, Route, WorldLookup
 from sendbox.services.http.numbers import remark_number as remark_sms_number
 from sendbox.services.http.requests import (
     beside,
@@ -29,7 +29,7 @@ from sendbox.services.http.requests import (
     unknown_fields,
     without_nulls,
 )
-from sendbox.services.http.routing import route
+from sendbox.services.http.routing import make_route
 from sendbox.services.numbers.normal import normalize
 from sendbox.services.ports import account_of
 from sendbox.services.verify.session import VERIFIED
@@ -149,7 +149,7 @@ def check_proof(exchange: Exchange) -> Answer:
     session, body = _session(exchange, b"{}")  # a proof is a name of the world: it must not tell two digests apart
     verify = Verify.of(exchange.world)
     _remark_proof(exchange, session)
-    holds = verify.confirms(session, body["proof"])
+    holds = verify.verifies(session, body["proof"])
     exchange.content = canonical({"valid": holds})
     return _confirmed(session if holds else None)
 
@@ -258,7 +258,7 @@ def parse(exchange: Exchange, remaining: int) -> Any:
 
 
 def legal(exchange: Exchange, body: Any, remaining: int) -> dict[str, Any]:
-    """The known fields of a body, legal by the route's schema. Raises `Refused`.
+    """The known fields of a body, legal by the make_route's schema. Raises `Refused`.
 
     A required field that is absent or null is missing, and so is one of a wrong form (A72), except the phone number of
     a new session, which is invalid (§7.2).
@@ -306,7 +306,7 @@ _ERROR: Final = "verify.json#/$defs/VerifyError"
 _ASSUMED: Final = ("A49", "A54", "A56", "A57", "A75")
 
 
-_WHOSE: Final = Whose(
+_WHOSE: Final = WorldLookup(
     lambda body: token_in(body) or "",
     ("the token in its body is of no open world", "check proofs while the world is open that gave them out"),
 )
@@ -327,10 +327,10 @@ def _route(
     auth: Auth = "header",
     error: Callable[[int, str], Answer] = error,
     deny: Callable[[bool], Answer] = deny,
-    whose: Whose | None = None,
+    world_lookup: WorldLookup | None = None,
     refused: str | None = None,
 ) -> Route:
-    return route(
+    return make_route(
         operation,
         summary,
         handler,
@@ -341,7 +341,7 @@ def _route(
         assumed=(*_ASSUMED, *assumed),
         auth=auth,
         deny=deny,
-        whose=whose,
+        world_lookup=world_lookup,
         about=_phone,
         refused=refused,
     )
@@ -362,6 +362,6 @@ ROUTES: Final = (
     ),
     _route(
         "verifyProof", "Check a proof by itself", verify_proof, "OfflineProof", (400, 500), "A51", "A52",
-        auth="none", whose=_WHOSE, refused='POST /v1/verify-proof {"token": "TOKEN"}',
+        auth="none", world_lookup=_WHOSE, refused='POST /v1/verify-proof {"token": "TOKEN"}',
     ),
 )  # fmt: skip

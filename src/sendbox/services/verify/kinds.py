@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
-from sendbox.engine.kinds.narration import Entry, Teller, Told
-from sendbox.engine.kinds.rows import Kind, Lapse, Line, Observed, Observer, View
+from sendbox.engine.kinds.narration import Entry, Narration, Narrator
+from sendbox.engine.kinds.rows import Kind, Lapse, Line, ObservationRows, Observer, View
 from sendbox.services.verify.session import EXPIRED, LAPSE
 from sendbox.services.verify.verify import Verify
 
@@ -44,8 +44,8 @@ def _count_limited(collector: Collector, refused: tuple[str, str]) -> None:
     collector.count("limits", f"Verify sessions of {'the account' if refused[0] == 'account' else 'a number'}")
 
 
-def _tell_limited(_teller: Teller, entry: Entry) -> Told:
-    return Told(entry["phone"], f"one session too many for the {entry['limit']}", "bad", None)
+def _tell_limited(_narrator: Narrator, entry: Entry) -> Narration:
+    return Narration(entry["phone"], f"one session too many for the {entry['limit']}", "bad", None)
 
 
 def _count_expired(collector: Collector, _session: Session) -> None:
@@ -68,14 +68,14 @@ def _path(canon: Canon, path: str) -> str:
 #: A limit that has ended.
 _FREE: Final = Lapse(lambda subject: {"phone": subject[0]}, lambda _canon, subject: {"phone": subject[0]})
 
-OBSERVED: Final = Observed(
+OBSERVED: Final = ObservationRows(
     kinds=(
         Kind(
             "validation",
             _validation,
             _validation_lines,
             _count_validation,
-            lambda _teller, entry: Told(entry["phone"], f"session: {entry['event']}, {entry['state']}", to=None),
+            lambda _narrator, entry: Narration(entry["phone"], f"session: {entry['event']}, {entry['state']}", to=None),
         ),
         Kind(
             "limited",

@@ -1,7 +1,7 @@
-"""Verify: validation sessions, the codes they send, their limits and proofs (§3.2, §4.5, §8; A47 to A54, A72 to A74).
+"""The validation service: sessions, their codes, limits and proofs (§3.2, §4.5, §8; A47 to A54, A72 to A74).
 
-The code travels as an SMS through the simulator like any message, so it can be late, undelivered or refused; but it is
-not a message of the client: nothing is reported about it, and answers of its phone are not delivered (A73).
+The code is sent as an SMS through the simulator like any message, so it can be late, undelivered or refused. But it is
+not a message of the client: it causes no reports, and replies of the phone are not delivered (A73).
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from sendbox.engine.commands.record import compact
 from sendbox.engine.durations import DAY, instant, iso, show
 from sendbox.engine.journal import CODE
 from sendbox.engine.part import Part
-from sendbox.engine.rules.book import tried
+from sendbox.engine.rules.book import explain_rules
 from sendbox.services.assume import Assume
 from sendbox.services.numbers.normal import normalize
-from sendbox.services.ports import Share, account_of, sending_of
+from sendbox.services.ports import PhoneContent, account_of, sending_of
 from sendbox.services.verify import proof
 from sendbox.services.verify.rules import Codes
 from sendbox.services.verify.session import EXPIRED, FAILED, LAPSE, PENDING, VERIFIED, Session, code_view
@@ -33,15 +33,15 @@ if TYPE_CHECKING:
     from sendbox.engine.world import World
     from sendbox.services.ports import Key
 
-#: The operation that sends the SMS, for rules that ask it.
+#: The operation that sends the SMS, for conditions of rules.
 OPERATION: Final = "createValidation"
 #: Sender and text of the SMS (A73).
 SENDER: Final = "Verify"
 TEXT: Final = "Your verification code is {}"
 #: The offline check does not accept a proof that is older than this (A51).
 PROOF_VALID_MS: Final = DAY
-#: So many sessions are forgotten between two pauses.
-_FORGOTTEN: Final = 500
+#: The number of sessions that are forgotten between two pauses.
+_FORGET_BATCH: Final = 500
 
 
 Scope = Literal["account", "number"]
@@ -50,18 +50,18 @@ ProofOutcome = Literal["valid", "invalid", "expired"]
 
 
 class LimitReached(Exception):
-    """A session above a limit (§8): `scope` says which limit."""
+    """A session above a limit (§8); `scope` names the limit."""
 
     def __init__(self, scope: Scope, rate: Rate, phone: str) -> None:
         self.scope = scope
-        whose = "the account" if scope == "account" else phone
+        owner = "the account" if scope == "account" else phone
         super().__init__(
-            f"{whose} began {rate.count} validations within {show(rate.within)}, the most that are allowed (A53)"
+            f"{owner} began {rate.count} validations within {show(rate.within)}, the most that are allowed (A53)"
         )
 
 
-class Code(msgspec.Struct, eq=False):
-    """An SMS with a code, as messaging carries it: not a message of the client. `token` is its session's."""
+class CodeSms(msgspec.Struct, eq=False):
+    """An SMS with a code, which is not a message of the client. `token` is that of its session."""
 
     verify: Verify
     goal: str | None
@@ -69,7 +69,7 @@ class Code(msgspec.Struct, eq=False):
     token: str = ""
 
     def arrived(self) -> None:
-        """The code is on its phone."""
+        """Called when the code has arrived on its phone."""
         self.verify.arrived(self.token)
 
 
@@ -87,11 +87,11 @@ class Verify(Part):
         #: by token, oldest first
         self.sessions: dict[str, Session] = {}
         self._by_phone: dict[str, list[Session]] = {}
-        #: how many of them were forgotten
+        #: the number of sessions that were forgotten
         self._lost = 0
         #: instants of sessions that a limit counts: of the account (""), and of each number
         self._counted: dict[str, deque[int]] = {}
-        #: when each limit that was reached ends
+        #: the instant at which each reached limit ends
         self._free_at: dict[str, int] = {}
 
     @property
@@ -100,7 +100,7 @@ class Verify(Part):
         return {"verify": self.book}
 
     def lapses(self, at: int, kind: str, session: Session) -> bool:
-        """True if a session really expires now; it may have reached another end in the meantime (A72)."""
+        """True if a session expires now; False if it has ended in another way before (A72)."""
         return session.lapse()
 
     @property
@@ -109,18 +109,18 @@ class Verify(Part):
         return self._lost + len(self.sessions)
 
     def forget(self, until: int, bound: str, most: int) -> Generator[None, None, int]:
-        """Forgets the sessions before a number whose time is over."""
+        """Forgets the expired sessions before the number `until`, and returns that number."""
         first = list(islice(self.sessions.values(), until - self._lost))
         for number, session in enumerate(first, 1):
             if session.expires_at > self._world.now:
                 continue
             del self.sessions[session.token]
-            same = self._by_phone[session.phone]
-            same.remove(session)
-            if not same:
+            sessions_of_phone = self._by_phone[session.phone]
+            sessions_of_phone.remove(session)
+            if not sessions_of_phone:
                 del self._by_phone[session.phone]
             self._lost += 1
-            if number % _FORGOTTEN == 0:
+            if number % _FORGET_BATCH == 0:
                 yield
         return until
 
@@ -135,21 +135,21 @@ class Verify(Part):
         origin: str,
         record: RequestRecord | None = None,
     ) -> Session:
-        """Begins a session and sends its code. `phone` as given, international. Raises `LimitReached`."""
+        """Begins a session and sends its code. `phone` is international, as in the request. Raises `LimitReached`."""
         world = self._world
         now = world.clock.now
-        decided = self.book.begin(phone, key.id, now)
-        if decided.limited:
-            self._count(phone, now)
-        code, order_sensitive = self.book.code(decided)
-        sms = decided.sms
-        carrier = Code(self, None, "") if sms is None else Code(self, sms.sms, sms.title)
+        session_rules = self.book.begin(phone, key.id, now)
+        if session_rules.limited:
+            self._count_session(phone, now)
+        code, order_sensitive = self.book.code(session_rules)
+        sms = session_rules.sms
+        code_sms = CodeSms(self, None, "") if sms is None else CodeSms(self, sms.sms, sms.title)
         message, request_id = sending_of(world).send_own(
-            carrier,
+            code_sms,
             OPERATION,
             phone,
             TEXT.format(code),
-            # taken as given: §4.5 wants the country code in it (A14 would read a national number into some)
+            # not normalized: §4.5 requires the country code (A14 would accept a national number)
             valid=normalize(phone, "") == phone,
             sender=SENDER,
             payload=compact(orjson.dumps(payload)),
@@ -158,8 +158,10 @@ class Verify(Part):
             origin=origin,
             record=record,
         )
-        carrier.token = token = world.tag + world.name("validation", request_id.encode()).hex()[:48]
-        session = Session(token, phone, code, key.id, message, payload, decided.rules, now, decided.case.ordinal)
+        code_sms.token = token = world.tag + world.name("validation", request_id.encode()).hex()[:48]
+        session = Session(
+            token, phone, code, key.id, message, payload, session_rules.rules, now, session_rules.case.ordinal
+        )
         self.sessions[token] = session
         self._by_phone.setdefault(phone, []).append(session)
         world.timeline.lapse(session.expires_at, LAPSE, session)
@@ -174,13 +176,13 @@ class Verify(Part):
         return session if session is not None and session.key == key.id else None
 
     def phones(self) -> tuple[str, ...]:
-        """None: a code comes as a message."""
+        """No numbers, since messaging already lists the phones of codes."""
         return ()
 
-    def on_phone(self, number: str) -> Share:
+    def phone_content(self, number: str) -> PhoneContent:
         """The codes that went to a phone, newest first."""
         now = self._world.now
-        return Share(codes=[code_view(session, now) for session in reversed(self.sessions_of(number))])
+        return PhoneContent(codes=[code_view(session, now) for session in reversed(self.sessions_of(number))])
 
     def phone_of(self, token: str) -> str:
         """The phone that the code of a session was sent to, "" if there is no such session."""
@@ -192,9 +194,9 @@ class Verify(Part):
         return self._by_phone.get(phone, ())
 
     def submit(self, session: Session, code: str) -> Outcome:
-        """The user's code (§3.2, A49, A72). A wrong one uses an attempt up; an ended session does not change.
+        """The outcome of a code that the user entered (§3.2, A49, A72). A wrong code uses up an attempt.
 
-        No code is right for the test number, since none is sent to it (A89).
+        A session that has ended does not change. No code is right for the test number, since none is sent to it (A89).
         """
         now = self._world.clock.now
         state = session.state_at(now)
@@ -205,51 +207,51 @@ class Verify(Part):
         if code == session.code and not sending_of(self._world).is_test(session.phone):
             if state != VERIFIED:
                 session.verified_at = now
-                self._move(session, "code_confirmed")
+                self._follow_event(session, "code_confirmed")
             return "verified"
         if state != VERIFIED:
             session.attempts += 1
-            self._note(session, "code_wrong")
+            self._record_event(session, "code_wrong")
             if not session.remaining:
-                self._move(session, "attempts_used_up")
+                self._follow_event(session, "attempts_used_up")
         return "wrong"
 
     def arrived(self, token: str) -> None:
-        """The SMS of a session is on its phone."""
+        """Notes that the SMS of a session has arrived."""
         session = self.sessions.get(token)  # it may have ended long ago, and be forgotten
         if session is not None and session.state_at(self._world.clock.now) == PENDING:
-            self._move(session, "code_arrived")
+            self._follow_event(session, "code_arrived")
 
-    def _move(self, session: Session, event: str) -> None:
+    def _follow_event(self, session: Session, event: str) -> None:
         session.follow(event)
-        self._note(session, event)
+        self._record_event(session, event)
 
-    def _note(self, session: Session, event: str) -> None:
+    def _record_event(self, session: Session, event: str) -> None:
         world = self._world
         world.journal.add(world.clock.now, CODE["validation"], (session, event, session.recorded))
 
     # -- limits
 
-    def _count(self, phone: str, now: int) -> None:
+    def _count_session(self, phone: str, now: int) -> None:
         """Counts a new session for both limits. Raises `LimitReached` without counting it (§8, A53)."""
         limits = self._assume.verify_limits
         scopes: tuple[tuple[Scope, str, Rate | None], ...] = (
             ("account", "", limits.account),
             ("number", phone, limits.number),
         )
-        reached = []
+        counters = []
         for scope, holder, rate in scopes:
             if rate is None:
                 continue
             instants = self._counted.setdefault(holder, deque())
             if wait := rate.wait(instants, now):
-                self._refuse(scope, holder, phone, now + wait)
+                self._record_refusal(scope, holder, phone, now + wait)
                 raise LimitReached(scope, rate, phone)
-            reached.append(instants)
-        for instants in reached:
+            counters.append(instants)
+        for instants in counters:
             instants.append(now)
 
-    def _refuse(self, scope: Scope, holder: str, phone: str, free_at: int) -> None:
+    def _record_refusal(self, scope: Scope, holder: str, phone: str, free_at: int) -> None:
         world = self._world
         world.journal.mark(world.journal.add(world.clock.now, CODE["limited"], (scope, phone)))
         if self._free_at.get(holder) != free_at:
@@ -263,14 +265,14 @@ class Verify(Part):
             "phone": session.phone,
             "code": session.code,
             "state": session.state_at(self._world.now),
-            "rules": tried(self.book, self.book.rules, case),
+            "rules": explain_rules(self.book, self.book.rules, case),
             "decided_by": list(session.rules),
         }
 
     # -- proofs
 
     def values(self, session: Session) -> dict[str, str]:
-        """The values that a session's proof signs, as answers show them."""
+        """The values that the proof of a session signs, in the form of answers."""
         return {
             "phoneNumber": session.phone,
             "token": session.token,
@@ -283,13 +285,13 @@ class Verify(Part):
         secret = self._account.verification_secret
         return proof.sign(secret, self.values(session), self._assume.proof) if secret else None
 
-    def confirms(self, session: Session, text: str) -> bool:
-        """True if a proof is that of the session, and the session was verified (§4.5, A50)."""
-        return session.recorded == VERIFIED and self._holds(text, self.values(session))
+    def verifies(self, session: Session, text: str) -> bool:
+        """True if the proof belongs to the session, and the session was verified (§4.5, A50)."""
+        return session.recorded == VERIFIED and self._is_signed(text, self.values(session))
 
     def check(self, values: Mapping[str, str], text: str) -> ProofOutcome:
-        """A proof, checked against the values that came with it, without a session (§4.5, A51)."""
-        if not self._holds(text, values):
+        """The outcome of checking a proof against the values sent with it, without a session (§4.5, A51)."""
+        if not self._is_signed(text, values):
             return "invalid"
         try:
             age = self._world.clock.now - instant(values["timestamp"])
@@ -297,5 +299,5 @@ class Verify(Part):
             return "invalid"
         return "expired" if age > PROOF_VALID_MS else "valid"
 
-    def _holds(self, text: str, values: Mapping[str, str]) -> bool:
+    def _is_signed(self, text: str, values: Mapping[str, str]) -> bool:
         return proof.holds(text, self._account.verification_secret, values, self._assume.proof)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from sendbox.control.export.rows import Done, Exported, Look, NoEntry, before, done
+from sendbox.control.export.rows import ActStep, Exported, Look, NoEntry, before, done
 from sendbox.services.messaging.channels import FAMILY, LEGAL
 from sendbox.services.messaging.control.messages import number_of
 from sendbox.services.messaging.messaging import Messaging
@@ -27,11 +27,11 @@ _LOST: Final = frozenset({"undelivered", "rejected", "failed"})
 _NEWEST: Final = "it was not about the newest message of that kind, and a timeline cannot name one"
 
 
-def _number(world: World, step: Done) -> str:
+def _number(world: World, step: ActStep) -> str:
     return number_of(world, str(step.detail["number"]))
 
 
-def _held(world: World, number: str, step: Done) -> Iterator[tuple[Attempt, int]]:
+def _held(world: World, number: str, step: ActStep) -> Iterator[tuple[Attempt, int]]:
     """The attempts that a phone had before this act as far as was known, newest first, with their states."""
     now: set[tuple[int, int]] = set()  # what had been reached at this very instant
     for at, code, record in before(world, step):
@@ -56,13 +56,13 @@ def _held(world: World, number: str, step: Done) -> Iterator[tuple[Attempt, int]
         yield attempt, state
 
 
-def _opened(world: World, step: Done) -> Attempt:
+def _opened(world: World, step: ActStep) -> Attempt:
     """The attempt that a phone opened by an act, which stands behind it."""
     opened: Attempt = done(world, step, STATES[SEEN])
     return opened
 
 
-def _written(world: World, step: Done) -> dict[str, Any]:
+def _written(world: World, step: ActStep) -> dict[str, Any]:
     """The entry that repeats a message which a phone wrote by an act; the act follows it in the journal."""
     inbound: Inbound = done(world, step, "inbound")
     if "{{" in inbound.body:
@@ -80,7 +80,7 @@ def _written(world: World, step: Done) -> dict[str, Any]:
     return {"inbound": {"channel": family, "from": phone, **text} | ({} if to is None else {"to": to})}
 
 
-def _seen(world: World, step: Done) -> dict[str, Any]:
+def _seen(world: World, step: ActStep) -> dict[str, Any]:
     """A phone opened a message."""
     phone = _number(world, step)
     opened = _opened(world, step)
@@ -90,7 +90,7 @@ def _seen(world: World, step: Done) -> dict[str, Any]:
     return {"phone": {"number": phone, "act": "seen"}}
 
 
-def _click(world: World, step: Done) -> dict[str, Any]:
+def _click(world: World, step: ActStep) -> dict[str, Any]:
     """A link was followed, by a phone or by anyone else who has its address."""
     link: Link = done(world, step, "click")
     message = link.message
@@ -107,7 +107,7 @@ def _click(world: World, step: Done) -> dict[str, Any]:
     return {"phone": act | {"link": links.index(link) + 1}}
 
 
-def _alone(act: str) -> Callable[[World, Done], dict[str, Any]]:
+def _alone(act: str) -> Callable[[World, ActStep], dict[str, Any]]:
     """An act of a phone that is about no message."""
     return lambda world, step: {"phone": {"number": _number(world, step), "act": act}}
 

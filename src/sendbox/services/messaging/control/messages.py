@@ -14,15 +14,15 @@ from sendbox.control.reading import (
     FORM,
     ORDER,
     Page,
-    each,
+    map_in_slices,
     newest,
     page,
-    past,
     remembered,
-    through,
+    replay_past,
+    run_in_slices,
     wait_for,
 )
-from sendbox.control.searching import TEXT, Key, among, patterns, searched, texts, times, words
+from sendbox.control.searching import TEXT, SearchKey, match_texts, patterns, search_filter, texts, times, words
 from sendbox.engine.answer import enum, read
 from sendbox.services.messaging.answers import Explanation, Messages
 from sendbox.services.messaging.answers import Message as MessageShown
@@ -34,7 +34,7 @@ from sendbox.services.messaging.rules.explain import Witness
 from sendbox.services.messaging.rules.explain import explain as explain_message
 from sendbox.services.messaging.rules.explained import explained
 from sendbox.services.messaging.views import body_of, channel_of, message_short, message_view, sender_of
-from sendbox.services.numbers import written
+from sendbox.services.numbers import notation
 from sendbox.services.numbers.normal import normalize
 from sendbox.services.ports import account_of
 
@@ -73,11 +73,11 @@ async def messages(
     `unsettled` says whether anything may still happen to it by itself. `request` asks for those that one call sent, by
     the number of its entry.
     """
-    hosted = call.here
+    hosted = call.hosted
 
     async def look() -> tuple[World, Page[Message]] | None:
         world = hosted.world
-        finds = searched(search, found_by(world))
+        finds = search_filter(search, search_keys(world))
         source = None if request is None else remembered(world, request)[2]
 
         def fits(message: Message) -> bool:
@@ -87,7 +87,7 @@ async def messages(
 
         messaging = Messaging.of(world)
         if phone is not None:
-            await through(messaging.phones.messages.read())
+            await run_in_slices(messaging.phones.messages.read())
         every = messaging.messages if phone is None else messaging.phones.messages_of(number_of(world, phone))
         if last is None:
             listed = await page(every, attrgetter("ordinal"), fits, limit, cursor, order)
@@ -100,15 +100,15 @@ async def messages(
         return Messages(messages=[], next_cursor=UNSET if limit is None else None)
     world, listed = matches
     view: Callable[[World, Message], Any] = message_short if form == "short" else message_view
-    views = await each(listed.items, lambda message: view(world, message))
+    views = await map_in_slices(listed.items, lambda message: view(world, message))
     return Messages(messages=views, next_cursor=listed.cursor)
 
 
-def found_by(world: World) -> dict[str, Key[Message]]:
-    """The keys of a search, each with the way in which it finds messages."""
+def search_keys(world: World) -> dict[str, SearchKey[Message]]:
+    """The keys of a search for messages, each with a function that makes its filter."""
     country = account_of(world).country
     return {
-        "to": lambda value: among(written.pattern(value, country).matches, attrgetter("phone")),
+        "to": lambda value: match_texts(notation.pattern(value, country).matches, attrgetter("phone")),
         "tag": patterns(lambda message: message.submission.send.tags),
         "channel": words(CHANNELS, lambda message: channel_of(message, message.shown)),
         "result": words(STATES, attrgetter("result")),
@@ -134,7 +134,7 @@ def number_of(world: World, text: str) -> str:
 
     Raises `ControlError` for a pattern, and for what is not written like a number.
     """
-    wrong = written.misfit(text)
+    wrong = notation.number_problem(text)
     if wrong is None:
         return normalize(text, account_of(world).country) or text
     if Messaging.of(world).phones.messages_of(text):
@@ -144,18 +144,18 @@ def number_of(world: World, text: str) -> str:
 
 async def message_of(world: World, message_id: str) -> Message:
     """The message of an id. Raises `ControlError`."""
-    await through(Messaging.of(world).by_id.read())
-    return message_named(world, message_id)
+    await run_in_slices(Messaging.of(world).by_id.read())
+    return find_message(world, message_id)
 
 
-async def named(call: Call, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The ids of all messages are made before an act that names one, which takes long for many."""
+async def make_ids(call: Call, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Makes the ids of all messages before an act that names one, since many ids take long; returns the arguments."""
     if arguments.get("message_id") is not None:
-        await through(Messaging.of(call.here.world).by_id.read())
+        await run_in_slices(Messaging.of(call.hosted.world).by_id.read())
     return arguments
 
 
-def message_named(world: World, message_id: str) -> Message:
+def find_message(world: World, message_id: str) -> Message:
     """The message of an id, at once. Raises `ControlError`."""
     messaging = Messaging.of(world)
     message = messaging.by_id.get(message_id)
@@ -171,7 +171,7 @@ def message_named(world: World, message_id: str) -> Message:
 @operation("GET", "/worlds/{id}/messages/{message_id}", answers=MessageShown)
 async def message(call: Call, message_id: str) -> MessageShown:
     """One message."""
-    return message_view(call.here.world, await message_of(call.here.world, message_id))
+    return message_view(call.hosted.world, await message_of(call.hosted.world, message_id))
 
 
 @operation("GET", "/worlds/{id}/explain", words=explained, answers=Explanation)
@@ -180,7 +180,7 @@ async def explain(call: Call, message_id: str) -> Explanation:
 
     Checks and rules are shown as they were when the attempt began, unless the record of the world was cut.
     """
-    world = call.here.world
+    world = call.hosted.world
     message = await message_of(world, message_id)
     if message.last is None:
         return read(explain_message(world, message), Explanation)
@@ -190,25 +190,25 @@ async def explain(call: Call, message_id: str) -> Explanation:
         witness.watch(again)
         return lambda: last in witness.seen
 
-    await past(call, watch)
+    await replay_past(call, watch)
     return read(explain_message(world, message, witness.seen), Explanation)
 
 
 @operation(
-    "POST", "/worlds/{id}/messages/{message_id}/events", act=True, journals=True, prepare=named, answers=MessageShown
+    "POST", "/worlds/{id}/messages/{message_id}/events", act=True, journals=True, prepare=make_ids, answers=MessageShown
 )
 async def move_message(
     call: Call, message_id: str, result: Annotated[str, MOVED], info: str | None = None
 ) -> MessageShown:
     """Moves a message's current attempt by hand; the rest of its plan is dropped."""
-    world = call.here.world
-    message = message_named(world, message_id)
-    tried(lambda: Messaging.of(world).simulator.move_by_hand(message, result, info))
+    world = call.hosted.world
+    message = find_message(world, message_id)
+    translate_errors(lambda: Messaging.of(world).simulator.move_by_hand(message, result, info))
     world.control("event", {"message_id": message_id, "result": result, **({} if info is None else {"info": info})})
     return message_view(world, message)
 
 
-def tried(act: Callable[[], Any]) -> Any:
+def translate_errors(act: Callable[[], Any]) -> Any:
     """The answer of an act. Raises `ControlError` if the act cannot be done."""
     try:
         return act()

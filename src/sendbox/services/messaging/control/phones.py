@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from sendbox.control.arguments import Count
 from sendbox.control.operation import Call, ControlError, operation
-from sendbox.control.reading import FORM, ORDER, chosen, each, page, through
-from sendbox.control.searching import TEXT, Key, fits_of, holding, terms_of
+from sendbox.control.reading import FORM, ORDER, map_in_slices, page, run_in_slices, select
+from sendbox.control.searching import TEXT, SearchKey, make_filter, parse_terms, text_filter
 from sendbox.engine.answer import enum, reference
 from sendbox.services.messaging.answers import Handset, Link, NewestHandset, PhoneList, Text
 from sendbox.services.messaging.answers import Message as MessageShown
 from sendbox.services.messaging.channels import FAMILIES, USUAL
 from sendbox.services.messaging.control.handset import newest_view
-from sendbox.services.messaging.control.messages import message_named, named, number_of, tried
+from sendbox.services.messaging.control.messages import find_message, make_ids, number_of, translate_errors
 from sendbox.services.messaging.messaging import Messaging
 from sendbox.services.messaging.views import body_of, inbound_view, link_view, message_view, phone_short, phone_view
-from sendbox.services.numbers import written
+from sendbox.services.numbers import notation
 from sendbox.services.ports import Phoning, account_of
 
 if TYPE_CHECKING:
@@ -41,18 +41,20 @@ async def inbound(
     message_id: str | None = None,
 ) -> Text:
     """A phone writes, or replies."""
-    world = call.here.world
-    number = _handset(world, from_)
-    if to is not None and not any(map(str.isalpha, to)) and (wrong := written.misfit(to)) is not None:
-        raise ControlError(400, "bad_argument", f'to: "{to}" {wrong}')
-    wrote = tried(lambda: Messaging.of(world).phones.write(channel, number, to, body, message_id=message_id))
-    return inbound_view(wrote)
+    world = call.hosted.world
+    number = _phone_number(world, from_)
+    if to is not None and not any(map(str.isalpha, to)) and (problem := notation.number_problem(to)) is not None:
+        raise ControlError(400, "bad_argument", f'to: "{to}" {problem}')
+    inbound_message = translate_errors(
+        lambda: Messaging.of(world).phones.write(channel, number, to, body, message_id=message_id)
+    )
+    return inbound_view(inbound_message)
 
 
-def _handset(world: World, text: str) -> str:
-    """The number of a phone that does something. 400 for a text that is not a number: no phone could have it (A14)."""
+def _phone_number(world: World, text: str) -> str:
+    """The number of the phone that acts. Raises `ControlError` for a text that is not a number (A14)."""
     try:
-        return written.number(text, account_of(world).country)
+        return notation.number(text, account_of(world).country)
     except ValueError as error:
         raise ControlError(400, "bad_argument", f'"{text}" {error}') from None
 
@@ -73,64 +75,64 @@ async def phones(
     by the texts to and from them. With `form=short` each has how many texts it `received` and `sent`, and the `last` of
     its conversation.
     """
-    world = call.here.world
-    numbers, places = await _appeared(world)
-    at = None
+    world = call.hosted.world
+    numbers, places = await _list_numbers(world)
+    cursor_place = None
     if cursor is not None:
-        at = places.get(cursor, None if Messaging.of(world).messages.lost else -1)
-        if at == -1:
+        cursor_place = places.get(cursor, None if Messaging.of(world).messages.lost else -1)
+        if cursor_place == -1:
             raise ControlError(400, "bad_argument", f'cursor: "{cursor}" is not a phone of this world')
-        if at is None:  # it was forgotten, as were those before it
+        if cursor_place is None:  # it was forgotten, as were those before it
             numbers = [] if order == "newest" else numbers
-    fits = await _finding(world, search)
-    listed = await page(numbers, places.__getitem__, fits, limit, at, order)
-    following = listed.items[-1] if listed.cursor else listed.cursor
+    fits = await _search_filter(world, search)
+    listed = await page(numbers, places.__getitem__, fits, limit, cursor_place, order)
+    next_cursor = listed.items[-1] if listed.cursor else listed.cursor
     views: list[Any]
     if form == "short":
-        views = [await through(phone_short(world, number)) for number in listed.items]
+        views = [await run_in_slices(phone_short(world, number)) for number in listed.items]
     else:
-        views = await each(listed.items, lambda number: phone_view(world, number))
-    return PhoneList(phones=views, next_cursor=following)
+        views = await map_in_slices(listed.items, lambda number: phone_view(world, number))
+    return PhoneList(phones=views, next_cursor=next_cursor)
 
 
-async def _appeared(world: World) -> tuple[Sequence[str], Mapping[str, int]]:
-    """The numbers of all phones in order of first appearance, and their places; last those of other services alone."""
+async def _list_numbers(world: World) -> tuple[Sequence[str], Mapping[str, int]]:
+    """The numbers of all phones in order of first appearance, and their places; those of other services come last."""
     phones = Messaging.of(world).phones
     for reading in (phones.appearances.read(), phones.messages.read(), phones.written.read()):
-        await through(reading)
+        await run_in_slices(reading)
     numbers, places = phones.appearances.names, phones.appearances.places
     parts = (part for part in world.parts.values() if isinstance(part, Phoning))
-    others = list(dict.fromkeys(chain.from_iterable(part.phones() for part in parts)))
-    alone = [number for number in others if number not in places]
-    if alone:
-        numbers = [*numbers, *alone]
-        places = {**places, **{number: len(places) + place for place, number in enumerate(alone)}}
+    part_numbers = list(dict.fromkeys(chain.from_iterable(part.phones() for part in parts)))
+    other_numbers = [number for number in part_numbers if number not in places]
+    if other_numbers:
+        numbers = [*numbers, *other_numbers]
+        places = {**places, **{number: len(places) + place for place, number in enumerate(other_numbers)}}
     return numbers, places
 
 
-async def _finding(world: World, search: str | None) -> Callable[[str], bool]:
-    """The test that a search makes of numbers. What stands in texts is looked for in all of them, once."""
+async def _search_filter(world: World, search: str | None) -> Callable[[str], bool]:
+    """A filter of numbers for a search. Texts of messages are searched once for all numbers."""
     country = account_of(world).country
-    keys: dict[str, Key[str]] = {
-        "to": lambda value: written.pattern(value, country).matches,
+    keys: dict[str, SearchKey[str]] = {
+        "to": lambda value: notation.pattern(value, country).matches,
         TEXT: lambda value: lambda number: value in number,
     }
     tests = []
-    for term in terms_of(search, keys):
-        fits = fits_of(term, keys)
-        writing = await _writing(world, term.value) if term.key == TEXT else frozenset()
-        tests.append((fits, writing, term.excludes))
+    for term in parse_terms(search, keys):
+        fits = make_filter(term, keys)
+        numbers_with_text = await _numbers_with_text(world, term.value) if term.key == TEXT else frozenset()
+        tests.append((fits, numbers_with_text, term.excludes))
     return lambda number: all(
-        bool(number in writing or fits(number)) is not excludes for fits, writing, excludes in tests
+        bool(number in numbers_with_text or fits(number)) is not excludes for fits, numbers_with_text, excludes in tests
     )
 
 
-async def _writing(world: World, value: str) -> Collection[str]:
-    """The numbers of the phones that have a word in a text to them, or from them."""
-    messaging, holds = Messaging.of(world), holding(value)
-    sent = await chosen(messaging.messages[:], lambda message: bool(holds(body_of(world, message, message.shown))))
-    heard = await chosen(messaging.phones.inbound[:], lambda inbound: bool(holds(inbound.body)))
-    return {*(message.phone for message in sent), *(inbound.sender for inbound in heard)}
+async def _numbers_with_text(world: World, value: str) -> Collection[str]:
+    """The numbers of the phones to which, or from which, a text with a word was sent."""
+    messaging, holds = Messaging.of(world), text_filter(value)
+    sent = await select(messaging.messages[:], lambda message: bool(holds(body_of(world, message, message.shown))))
+    received = await select(messaging.phones.inbound[:], lambda inbound: bool(holds(inbound.body)))
+    return {*(message.phone for message in sent), *(inbound.sender for inbound in received)}
 
 
 @operation(
@@ -144,25 +146,25 @@ async def phone(call: Call, number: str, last: Count | None = None) -> Any:
     and why it was `refused`; what is still `planned`; the `acts` that its owner can do with it; and what stands beside
     its text: `header`, `footer`, `buttons`, `cards`.
     """
-    world = call.here.world
+    world = call.hosted.world
     if last is None:
         return phone_view(world, number_of(world, number))
     phones = Messaging.of(world).phones
     for reading in (phones.messages.read(), phones.written.read()):
-        await through(reading)
-    return await through(newest_view(world, number_of(world, number), last))
+        await run_in_slices(reading)
+    return await run_in_slices(newest_view(world, number_of(world, number), last))
 
 
 @contextmanager
-def _latest(call: Call, text: str, message_id: str | None) -> Iterator[tuple[Phones, Message]]:
+def _selected_message(call: Call, text: str, message_id: str | None) -> Iterator[tuple[Phones, Message]]:
     """The phones of a world, and the message an act is about: the one named, else the newest that arrived.
 
-    The entry of the act is marked where the order of requests decides which one that is. Raises `ControlError`.
+    The entry of the act is marked if the message depends on the order of requests. Raises `ControlError`.
     """
-    world = call.here.world
-    number, phones = _handset(world, text), Messaging.of(world).phones
+    world = call.hosted.world
+    number, phones = _phone_number(world, text), Messaging.of(world).phones
     if message_id is not None:
-        yield phones, message_named(world, message_id)
+        yield phones, find_message(world, message_id)
         return
     arrived, tied = phones.newest_arrival(number)
     past = Messaging.of(world).past
@@ -177,11 +179,11 @@ def _latest(call: Call, text: str, message_id: str | None) -> Iterator[tuple[Pho
         world.journal.mark(entry)
 
 
-@operation("POST", "/worlds/{id}/phones/{number}/reply", status=201, act=True, prepare=named, answers=Text)
+@operation("POST", "/worlds/{id}/phones/{number}/reply", status=201, act=True, prepare=make_ids, answers=Text)
 async def phone_reply(call: Call, number: str, body: str, message_id: str | None = None) -> Text:
     """The phone answers the newest message that it received, or `message_id`."""
-    with _latest(call, number, message_id) as (phones, message):
-        return inbound_view(tried(lambda: phones.reply(message, body)))
+    with _selected_message(call, number, message_id) as (phones, message):
+        return inbound_view(translate_errors(lambda: phones.reply(message, body)))
 
 
 @operation("POST", "/worlds/{id}/phones/{number}/write", status=201, act=True, answers=Text)
@@ -193,37 +195,37 @@ async def phone_write(
     return text
 
 
-@operation("POST", "/worlds/{id}/phones/{number}/click", act=True, prepare=named, answers=Link)
+@operation("POST", "/worlds/{id}/phones/{number}/click", act=True, prepare=make_ids, answers=Link)
 async def phone_click(call: Call, number: str, message_id: str | None = None, link: Count | None = None) -> Link:
     """The phone follows a link of the newest message that it received, or of `message_id`.
 
     `link` is its number among the links of the message, from 1; else it is the first one that works.
     """
-    with _latest(call, number, message_id) as (phones, message):
-        return link_view(tried(lambda: phones.click(message, link)))
+    with _selected_message(call, number, message_id) as (phones, message):
+        return link_view(translate_errors(lambda: phones.click(message, link)))
 
 
-@operation("POST", "/worlds/{id}/phones/{number}/press", status=201, act=True, prepare=named, answers=Text)
+@operation("POST", "/worlds/{id}/phones/{number}/press", status=201, act=True, prepare=make_ids, answers=Text)
 async def phone_press(call: Call, number: str, button: int | str = 0, message_id: str | None = None) -> Text:
     """The phone presses a quick-reply button, by position or title; the service gets its payload, else its title."""
-    with _latest(call, number, message_id) as (phones, message):
-        body = tried(lambda: phones.pressed(message, button))
-        return inbound_view(tried(lambda: phones.reply(message, body)))
+    with _selected_message(call, number, message_id) as (phones, message):
+        body = translate_errors(lambda: phones.pressed(message, button))
+        return inbound_view(translate_errors(lambda: phones.reply(message, body)))
 
 
-@operation("POST", "/worlds/{id}/phones/{number}/seen", act=True, prepare=named, answers=MessageShown)
+@operation("POST", "/worlds/{id}/phones/{number}/seen", act=True, prepare=make_ids, answers=MessageShown)
 async def phone_seen(call: Call, number: str, message_id: str | None = None) -> MessageShown:
     """The phone's owner opens a message (not on sms)."""
-    with _latest(call, number, message_id) as (phones, message):
-        tried(lambda: phones.see(message))
-        return message_view(call.here.world, message)
+    with _selected_message(call, number, message_id) as (phones, message):
+        translate_errors(lambda: phones.see(message))
+        return message_view(call.hosted.world, message)
 
 
 @operation("POST", "/worlds/{id}/phones/{number}/opt-out", act=True, answers=Handset)
 async def phone_opt_out(call: Call, number: str) -> Handset:
     """The phone's owner opts out of promotional messages."""
-    world = call.here.world
-    normal = _handset(world, number)
+    world = call.hosted.world
+    normal = _phone_number(world, number)
     phones, entry = Messaging.of(world).phones, len(world.journal)
     arrived, tied = phones.newest_arrival(normal)
     phones.opt_out(normal, None if arrived is None else arrived.message)
@@ -235,8 +237,8 @@ async def phone_opt_out(call: Call, number: str) -> Handset:
 @operation("POST", "/worlds/{id}/phones/{number}/offline", act=True, answers=Handset)
 async def phone_offline(call: Call, number: str) -> Handset:
     """Switches the phone off."""
-    world = call.here.world
-    normal = _handset(world, number)
+    world = call.hosted.world
+    normal = _phone_number(world, number)
     Messaging.of(world).phones.go_offline(normal)
     return phone_view(world, normal)
 
@@ -244,7 +246,7 @@ async def phone_offline(call: Call, number: str) -> Handset:
 @operation("POST", "/worlds/{id}/phones/{number}/online", act=True, answers=Handset)
 async def phone_online(call: Call, number: str) -> Handset:
     """Switches the phone on; what waited for it arrives when the clock is next moved."""
-    world = call.here.world
-    normal = _handset(world, number)
+    world = call.hosted.world
+    normal = _phone_number(world, number)
     Messaging.of(world).phones.go_online(normal)
     return phone_view(world, normal)

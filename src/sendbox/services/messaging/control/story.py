@@ -10,11 +10,11 @@ from msgspec.structs import asdict
 
 from sendbox.control.catalog import loaded
 from sendbox.control.operation import Call, operation
-from sendbox.control.reading import chosen, each
+from sendbox.control.reading import map_in_slices, select
 from sendbox.engine.coverage import Collector
 from sendbox.engine.delivery.batches import Delivery
 from sendbox.engine.delivery.injection import InjectedFault
-from sendbox.engine.kinds.narration import Names, Teller
+from sendbox.engine.kinds.narration import Names, Narrator
 from sendbox.engine.kinds.own import head_of, tries_of
 from sendbox.engine.kinds.rows import Observer
 from sendbox.services.assumptions import registry
@@ -49,12 +49,12 @@ async def story(call: Call, message_id: str, explain: bool = True) -> Story:
     `section` of the specification, and what was `assumed` where that is silent. The message has its `legal` results,
     and each attempt what the phone shows of it: `from`, `body`, and the parts of a template.
     """
-    world = call.here.world
+    world = call.hosted.world
     message = await message_of(world, message_id)
     journal, on = world.journal, Observer(world, call.served.kinds)
     first = bisect_left(journal.at, message.accepted_at) + journal.first
     until = min(len(journal), first + LOOKED_AT)
-    numbers = await chosen(range(first, until), lambda number: concerns(journal.entry(number)[2], message))
+    numbers = await select(range(first, until), lambda number: concerns(journal.entry(number)[2], message))
     subjects = [journal.entry(number)[2] for number in numbers]
     source = message.call
     calls = [number for number, subject in zip(numbers, subjects, strict=True) if subject is source]
@@ -62,8 +62,8 @@ async def story(call: Call, message_id: str, explain: bool = True) -> Story:
     return Story(
         message=whole(world, message),
         request=on.entry(calls[0]) if calls else None,
-        entries=await told(call, message, numbers),
-        deliveries=await each(sent, lambda delivery: _delivery(on, delivery, message)),
+        entries=await narrated_entries(call, message, numbers),
+        deliveries=await map_in_slices(sent, lambda delivery: _delivery(on, delivery, message)),
         inbound=[inbound_view(subject) for subject in subjects if isinstance(subject, Inbound)],
         explain=await messages.explain(call, message_id) if explain else None,
         whole=until == len(journal),
@@ -91,23 +91,23 @@ def _delivery(on: Observer, delivery: Delivery, message: Message) -> StoryDelive
     return StoryDelivery(**head_of(on, delivery), tries=tries_of(delivery), events=own, others=len(events) - len(own))
 
 
-async def told(call: Call, message: Message, numbers: Sequence[int]) -> list[dict[str, Any]]:
+async def narrated_entries(call: Call, message: Message, numbers: Sequence[int]) -> list[dict[str, Any]]:
     """The entries of these numbers, which are about one message, as their views.
 
     Beside it `told` is `{who, text, tone}`, null where other entries tell it; `section` is the place in the
     specification, "" where there is none; `assumed` has the assumptions that it rests on where that is silent:
     `{id, section, title, default}`.
     """
-    world, kinds = call.here.world, call.served.kinds
+    world, kinds = call.hosted.world, call.served.kinds
     reasons = Collector(world, await loaded(call.served))
     rows = {row.id: row for row in registry()}
-    views = await each(numbers, reasons.entry)
-    teller = Teller(kinds.told, Names({message.id: "the message"}), views)
+    views = await map_in_slices(numbers, reasons.entry)
+    narrator = Narrator(kinds.narrators, Names({message.id: "the message"}), views)
 
     def entry(view: dict[str, Any]) -> dict[str, Any]:
         reasons.leaned.clear()
         reasons.look(view["n"], counting=True)
-        words = teller.tell(view)
+        words = narrator.narrate(view)
         _, code, _ = world.journal.entry(view["n"])
         return {
             **view,
@@ -119,7 +119,7 @@ async def told(call: Call, message: Message, numbers: Sequence[int]) -> list[dic
             ],
         }
 
-    return await each(views, entry)
+    return await map_in_slices(views, entry)
 
 
 def whole(world: World, message: Message) -> ToldMessage:

@@ -19,7 +19,7 @@ from sendbox.services.http.exchange import Answer, Exchange, Refused, Route
 from sendbox.services.http.forms import FORM, Unreadable, media_type, read_form, unknown_parameters
 from sendbox.services.http.numbers import remark_recipient
 from sendbox.services.http.requests import canonical, refused_fields
-from sendbox.services.http.routing import route
+from sendbox.services.http.routing import make_route
 from sendbox.services.messaging.http.accepting import accept, unpaid
 from sendbox.services.messaging.http.sending.parameters import message_of, read_message
 from sendbox.services.messaging.http.sending.routes import without_callback
@@ -205,7 +205,7 @@ def answer(ids: Sequence[str | None], phone_numbers: Sequence[str], assume: Assu
 
 def _route(operation: str, name: str, schema: str, summary: str) -> Route:
     reference = f"legacy.json#/$defs/{schema}"
-    return route(
+    return make_route(
         operation,
         summary,
         _handler(name, reference, form=CALLS[operation].part == "form"),

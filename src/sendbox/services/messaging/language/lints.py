@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from sendbox.engine import durations
 from sendbox.engine.rules.conditions import several
-from sendbox.engine.traffic import reference
+from sendbox.engine.traffic import parse_reference
 from sendbox.scenario.lint import globs
 from sendbox.scenario.lint.linter import Linter, asked
 from sendbox.scenario.lint.values import LEGAL, REACH
@@ -14,7 +14,7 @@ from sendbox.scenario.model import Node, listed, nearest, plain, show
 from sendbox.services import limits
 from sendbox.services.http.numbers import FIELDS
 from sendbox.services.messaging.channels import FAMILY, MEANT, ROWS, SENDERS, USUAL
-from sendbox.services.numbers import written
+from sendbox.services.numbers import notation
 from sendbox.services.numbers.normal import normalize
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def _traffic(linter: Linter) -> None:
                 node = mapping.get(key)
                 for recipient in () if node is None else node.items() or [node]:
                     text = recipient.value
-                    if isinstance(text, str) and written.wild(text) and reference(text) is None:
+                    if isinstance(text, str) and notation.is_pattern(text) and parse_reference(text) is None:
                         message = f"{show(text)} is a pattern where one number is wanted; it is sent as it is written"
                         linter.warn(recipient, "no-number", message)
 

@@ -12,7 +12,7 @@ from sendbox.scenario.keys.rules import RuleForm
 from sendbox.scenario.keys.texts import compile_text
 from sendbox.scenario.keys.when import Conditions, asked, key, one_of, one_or_more, pattern, recipient, values_at
 from sendbox.scenario.model import Node, listed, plain, show
-from sendbox.scenario.values import Reader, canonical, whole
+from sendbox.scenario.values import Reader, canonical, whole_number
 from sendbox.services.messaging.channels import CHANNELS, ROWS, legal_next
 from sendbox.services.messaging.content.text import GAPS
 from sendbox.services.messaging.model import ASKED, MessageField
@@ -43,10 +43,10 @@ def _make(values: dict[str, Any], when: When, node: Node, reader: Reader) -> tup
         mix, decides["mix"] = _mix(values["mix"], mixed, channels, reader, illegal=illegal)
         leading = [path.leads for path, _ in mix]
         if any(leading) and way.leads:
-            reader.complain(node, "mix", '"mix" stands beside "then"; a rule decides the way once', key="mix")
+            reader.add_problem(node, "mix", '"mix" stands beside "then"; a rule decides the way once', key="mix")
         elif any(leading) and not all(leading) and not mixed.cut:
             message = "some ways of the mix have a then, and others have none; give each one, or none"
-            reader.complain(node, "mix", message, key="mix")
+            reader.add_problem(node, "mix", message, key="mix")
     # equal rules without a name have equal texts, wherever they stand and however their times are written
     return canonical({"when": asked(when), **decides}), {
         "path": replace(way, replies=None, click=None) if way.leads else None,
@@ -136,7 +136,7 @@ def channels_of(node: Node | None, reader: Reader) -> tuple[str, ...] | None:
         return None
     names = [str(item.value) for item in node.items() or [node]]
     if len(set(names)) < len(names):
-        reader.complain(node, "uniqueItems", f"{show(names)} names a channel twice")
+        reader.add_problem(node, "uniqueItems", f"{show(names)} names a channel twice")
     meant = [channel for word in names for channel in reader.families.get(word, (word,))]
     return tuple(dict.fromkeys(meant))
 
@@ -148,7 +148,7 @@ def _check(conditions: dict[str, Any], node: Node, reader: Reader) -> None:
     if asks_attempt and conditions.get("attempt") == 1 and not node.entries()["after"].cut:
         asks = show(plain(node.entries()["after"]))
         message = f"{asks} asks about an earlier attempt, and attempt 1 has none; legal: attempt 2 and more"
-        reader.complain(node, "after", message, key="after")
+        reader.add_problem(node, "after", message, key="after")
 
 
 def _channel(description: str) -> Value:
@@ -305,7 +305,7 @@ _SPECIAL: Final = {
         "attempt": reference(
             "positives",
             "Which attempt of the message: 1 is the first step that was tried.",
-            lambda node, _: one_or_more(node, whole),
+            lambda node, _: one_or_more(node, whole_number),
         )
     },
     "key": {"key": key("The API key that sent it.")},
@@ -405,7 +405,7 @@ def _illegal(node: Node, state: str, result: str, channel: str | None, reader: R
     )
     message = f'"{result}" does not follow "{state}"{where}; legal: {legal} (§3.1, A25); {way_out}'
     key = result if isinstance(node.value, dict) else None
-    reader.complain(node, "transition", message, key=key)
+    reader.add_problem(node, "transition", message, key=key)
 
 
 def _goal_is_reachable(
@@ -415,4 +415,4 @@ def _goal_is_reachable(
     if goal == "seen" and channels and not any(ROWS[channel].shows_seen for channel in channels):
         where = f"{listed(channels)}, the only channel of this rule"
         message = f'"seen" does not exist on {where} (§3.1); legal: delivered or a bad end'
-        reader.complain(node, "transition", message, key=key)
+        reader.add_problem(node, "transition", message, key=key)

@@ -9,7 +9,7 @@ from sendbox.scenario.keys.texts import compile_text
 from sendbox.scenario.keys.timeline import Happening
 from sendbox.scenario.keys.when import one_or_more
 from sendbox.scenario.model import Node, show
-from sendbox.scenario.values import Reader, canonical, entries, whole
+from sendbox.scenario.values import Reader, canonical, entries, whole_number
 from sendbox.scenario.vocabulary import Key, RuleList, Vocabulary
 from sendbox.services.language import compile_sender
 from sendbox.services.messaging.channels import CHANNELS, FAMILIES, MEANT, SENDERS
@@ -45,21 +45,21 @@ def _phone(node: Node, entry: dict[str, Any], reader: Reader) -> None:
     for key, act in _ONLY_WITH.items():
         if key in parts and entry["act"] != act and not parts["act"].cut and not node.cut:
             message = f'{show(key)} stands beside the act "{entry["act"]}"; it belongs to "{act}"'
-            reader.complain(node, "act", message, key=key)
+            reader.add_problem(node, "act", message, key=key)
 
 
 def _outage(node: Node, entry: dict[str, Any], reader: Reader) -> Outage:
     parts = node.entries()
     lasts = reader.duration(parts["for"])
     if lasts == 0 and not any(problem.path == parts["for"].path for problem in reader.problems):
-        reader.complain(
+        reader.add_problem(
             parts["for"], "outage", f"{show(entry['for'])} is not the length of an outage, which is more than 0"
         )
     if "info" in parts and not node.cut and {entry.get("in_flight", "wait"), entry.get("new", "wait")} == {"wait"}:
         message = (
             f'{show(entry["info"])} is never used, since all wait; it belongs to a bad end of "in_flight" or "new"'
         )
-        reader.complain(parts["info"], "outage", message)
+        reader.add_problem(parts["info"], "outage", message)
     country = node.get("country")
     operator, share = node.get("operator"), node.get("share")
     if operator is not None:
@@ -69,7 +69,7 @@ def _outage(node: Node, entry: dict[str, Any], reader: Reader) -> Outage:
         lasts,
         channels_of(node.get("channel"), reader),
         None if places is None else frozenset(place.iso for place in places),
-        None if operator is None else whole(operator),
+        None if operator is None else whole_number(operator),
         str(entry.get("in_flight", "wait")),
         str(entry.get("new", "wait")),
         entry.get("info"),

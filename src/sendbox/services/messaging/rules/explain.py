@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from sendbox.engine.durations import iso
-from sendbox.engine.rules.book import tried
+from sendbox.engine.rules.book import explain_rules
 from sendbox.services.messaging.checks import CHECKS, refusal_line
 from sendbox.services.messaging.events import timeline_of
 from sendbox.services.messaging.messaging import Messaging
@@ -49,7 +49,7 @@ def _rules(world: World, attempt: Attempt, *, then: bool) -> list[Any]:
     moves = attempt.transitions()
     case = simulator.case(attempt, moves[0][1] if moves else world.now)
     decided = () if attempt.fate is None else attempt.fate.rules
-    return tried(Messaging.of(world).attempts, simulator.rules_for(attempt.message), case, decided, then=then)
+    return explain_rules(Messaging.of(world).attempts, simulator.rules_for(attempt.message), case, decided, then=then)
 
 
 class Seen(NamedTuple):

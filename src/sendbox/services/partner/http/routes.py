@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from sendbox.engine.remarks import Finding
 from sendbox.services.http.rest import error
-from sendbox.services.http.routing import route
+from sendbox.services.http.routing import make_route
 from sendbox.services.partner.http import analytics, signups, templates
 from sendbox.services.partner.http.decode import Request, denied, failed, read
 from sendbox.services.partner.http.tokens import TOKENS
@@ -56,7 +56,7 @@ def _row(
     tokens: Tokens | None = TOKENS,
     missing: int = 400,
 ) -> Route:
-    return route(
+    return make_route(
         operation,
         summary,
         _guarded(handler, missing),

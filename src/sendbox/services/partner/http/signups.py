@@ -1,11 +1,11 @@
-"""Signup, registration, accounts and numbers (§4.3, A38 to A41)."""
+"""Handlers of signup, registration, accounts and numbers (§4.3, A38 to A41)."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
 from sendbox.services.assume import Assume
-from sendbox.services.http.requests import spelled
+from sendbox.services.http.requests import choose_name
 from sendbox.services.http.rest import success
 from sendbox.services.numbers.countries import country
 from sendbox.services.partner.http import tokens
@@ -16,19 +16,21 @@ from sendbox.services.partner.records import MODES, BusinessAccount, BusinessNum
 if TYPE_CHECKING:
     from sendbox.services.http.exchange import Answer, Exchange
 
-#: Texts of a signup that the hosted page shows and the account is made from (A38).
-DETAILS: Final = ("partner_name", "partner_logo", "partner_finish_url", "country")
-#: What a signup says of the client itself, and its other name, which details have (A38).
-OWN: Final = {"ca_name": "name", "ca_email": "email", "ca_website": "website"}
-#: What a registration says of the client (A39).
-REGISTERED: Final = ("description", "logo", "email", "website", "country")
+#: Fields of a signup that the hosted page shows, and from which the account is made (A38).
+PAGE_DETAILS: Final = ("partner_name", "partner_logo", "partner_finish_url", "country")
+#: Fields of a signup about the client, with the names that they have in the details (A38).
+CLIENT_DETAILS: Final = {"ca_name": "name", "ca_email": "email", "ca_website": "website"}
+#: Fields of a registration about the client (A39).
+REGISTRATION_DETAILS: Final = ("description", "logo", "email", "website", "country")
 
 
 def sign_up(exchange: Exchange, request: Request) -> Answer:
-    """`POST /chatapp/signup`: begins a signup; answers its token and the address of its hosted page (A38)."""
-    tokens.loaded(deferred=True)  # before anything changes: what follows cannot be repeated
-    names = {detail: spelled(request, own, detail, "§4.3", exchange.advice) for own, detail in OWN.items()}
-    names |= {detail: detail for detail in DETAILS}
+    """`POST /chatapp/signup`: begins a signup; the answer has its token and the address of its hosted page (A38)."""
+    tokens.load_jwt(deferred=True)  # before anything changes, since a change cannot be made twice
+    names = {
+        detail: choose_name(request, own, detail, "§4.3", exchange.advice) for own, detail in CLIENT_DETAILS.items()
+    }
+    names |= {detail: detail for detail in PAGE_DETAILS}
     signup = Partner.of(exchange.world).sign_up(
         request.get("phone_number", MODES[0]),
         request.get("partner_client_id"),
@@ -45,12 +47,12 @@ def register(exchange: Exchange, request: Request) -> Answer:
     """`POST /chatapp/registration`: completes a signup without the page (A39)."""
     if "phone_number_id" not in request and "country" not in request:
         raise missing("phone_number_id' or 'country")
-    tokens.loaded(deferred=True)
+    tokens.load_jwt(deferred=True)
     signup = tokens.check(exchange.world, request["token"])
     if isinstance(signup, str):
         text = f"the token is {signup}: it must be one that a signup of this key returned less than an hour ago (§8)"
         raise Failure(text, "$.token", "token", "§5")
-    details = {name: request[name] for name in REGISTERED if request.get(name)}
+    details = {name: request[name] for name in REGISTRATION_DETAILS if request.get(name)}
     signup.details = {**signup.details, **details}
     if request.get("client_id") and signup.client_id is None:
         signup.client_id = request["client_id"]
@@ -61,7 +63,7 @@ def register(exchange: Exchange, request: Request) -> Answer:
 
 
 def list_accounts(exchange: Exchange, request: Request) -> Answer:
-    """`POST /chatapp/accounts/list`: the connected accounts, those of one client or the one of an id (A40)."""
+    """`POST /chatapp/accounts/list`: the connected accounts: all, those of one client, or the one with an id (A40)."""
     accounts = [
         account
         for account in Partner.of(exchange.world).accounts.values()
@@ -82,7 +84,7 @@ def verify_number(exchange: Exchange, request: Request) -> Answer:
 
 
 def check_number(exchange: Exchange, request: Request) -> Answer:
-    """`POST /chatapp/phone_numbers/check`: whether a number is there and can be used (A41)."""
+    """`POST /chatapp/phone_numbers/check`: fails if a number does not exist or cannot be used (A41)."""
     Partner.of(exchange.world).check(request["phone_number"], exchange.bearer)
     return success()
 
@@ -94,7 +96,7 @@ def list_numbers(exchange: Exchange, _request: Request, account: BusinessAccount
 
 
 def _account_record(account: BusinessAccount) -> dict[str, Any]:
-    """A connected business account (A40)."""
+    """The object for a connected business account in an answer (A40)."""
     return {
         "client_id": account.client_id,
         "chatapp_name": account.name,
@@ -107,23 +109,23 @@ def _account_record(account: BusinessAccount) -> dict[str, Any]:
 
 
 def _number_record(number: BusinessNumber) -> dict[str, str]:
-    """A number of a business account (§2.5); `phone_number_formated` is spelled as the service spells it."""
+    """The object for a number in an answer (§2.5); the service itself spells `phone_number_formated` so."""
     return {
         "name": number.name,
         "phone_number_id": number.id,
         "phone_number": number.phone_number,
-        "phone_number_formated": formatted(number.phone_number),
+        "phone_number_formated": format_number(number.phone_number),
         "phone_number_status": number.status,
         "phone_number_quality": number.quality,
     }
 
 
-def formatted(number: str) -> str:
+def format_number(number: str) -> str:
     """A number as people write it: `+`, calling code, the rest in groups of three."""
     place = country(number)
     code = number[:3] if place is None else place.code
     rest = number[len(code) :]
     groups = [rest[at : at + 3] for at in range(0, len(rest), 3)]
-    if len(groups) > 1 and len(groups[-1]) == 1:  # no digit stands alone
+    if len(groups) > 1 and len(groups[-1]) == 1:  # no group has only one digit
         groups[-2:] = [groups[-2] + groups[-1]]
     return " ".join([f"+{code}", *groups])

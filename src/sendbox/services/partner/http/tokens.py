@@ -33,8 +33,8 @@ def preload() -> None:
     import_module("jwt")
 
 
-def loaded(*, deferred: bool = False) -> Any:
-    """PyJWT. With `deferred` it raises `NotLoaded` instead of importing it here."""
+def load_jwt(*, deferred: bool = False) -> Any:
+    """The module of PyJWT. With `deferred`, raises `NotLoaded` instead of importing it here."""
     if deferred and "jwt" not in sys.modules:
         raise NotLoaded(preload)
     return import_module("jwt")
@@ -43,12 +43,12 @@ def loaded(*, deferred: bool = False) -> Any:
 def issue(world: World, signup: Signup) -> str:
     """The token of a signup."""
     claims = {"sub": signup.id, "iat": signup.created_at // 1000, "exp": signup.expires_at // 1000}
-    return str(loaded().encode(claims, _secret(world), algorithm=ALGORITHM))
+    return str(load_jwt().encode(claims, _secret(world), algorithm=ALGORITHM))
 
 
 def subject(token: str) -> str | None:
     """The signup that a token names, unchecked: only to find its world. None for other texts."""
-    jwt = loaded()
+    jwt = load_jwt()
     try:
         claims = jwt.decode(token, options={"verify_signature": False, **_TIMELESS})
     except jwt.PyJWTError:
@@ -62,7 +62,7 @@ Fault = Literal["unknown", "expired"]
 
 def check(world: World, token: str) -> Signup | Fault:
     """The signup whose token this is, or the fault of the token."""
-    jwt = loaded()
+    jwt = load_jwt()
     try:
         claims = jwt.decode(token, _secret(world), algorithms=[ALGORITHM], options=_TIMELESS)
     except jwt.PyJWTError:

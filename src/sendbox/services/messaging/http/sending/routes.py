@@ -20,7 +20,7 @@ from sendbox.services.advice import UNKNOWN_FIELD
 from sendbox.services.assume import Assume
 from sendbox.services.http.exchange import Answer, Exchange, Refused
 from sendbox.services.http.requests import Step, canonical, parsed, steps_of
-from sendbox.services.http.routing import route
+from sendbox.services.http.routing import make_route
 from sendbox.services.messaging.channels import USUAL
 from sendbox.services.messaging.http.accepting import Remade, accept
 from sendbox.services.messaging.http.sending.decode import decode_message
@@ -246,7 +246,7 @@ def _response(request_id: str, rows: Sequence[tuple[object, str | None]]) -> byt
 
 
 def _route(operation: str, summary: str, handler: Handler, request: str, *assumed: str) -> Route:
-    return route(
+    return make_route(
         operation,
         summary,
         handler,

@@ -14,8 +14,8 @@ from sendbox.engine.draws import uuid_text
 from sendbox.engine.remarks import Finding
 from sendbox.services.http.exchange import Answer, Exchange, Refused
 from sendbox.services.http.forms import FORM, Unreadable, media_type, read_form, unknown_parameters
-from sendbox.services.http.requests import canonical, refused_fields, spelled
-from sendbox.services.http.routing import route
+from sendbox.services.http.requests import canonical, choose_name, refused_fields
+from sendbox.services.http.routing import make_route
 from sendbox.services.messaging.http.accepting import accept, unpaid
 from sendbox.services.messaging.http.sending.errors import deny, error, guarded, line, show
 from sendbox.services.messaging.http.sending.parameters import message_of, read_message
@@ -60,7 +60,7 @@ def _send(exchange: Exchange, raw: bytes, schema: str, known: frozenset[str]) ->
     problems = [] if checker.is_valid(fields) else list(checker.findings(fields))
     unknown_parameters(fields, known, exchange.advice)
     problems += refused_fields(exchange, exchange.advice)
-    names = {name: spelled(fields, name, alias, "§4.1", exchange.advice) for name, alias in ALIASES.items()}
+    names = {name: choose_name(fields, name, alias, "§4.1", exchange.advice) for name, alias in ALIASES.items()}
     problems += [_missing(name) for name in ("phone_number", "message") if names[name] not in fields]
     numbers = [fields[names["phone_number"]]] if names["phone_number"] in fields else []
     message = message_of(fields, names, numbers, exchange, problems)
@@ -103,7 +103,7 @@ ASSUMED: Final = ("A01", "A11", "A12", "A14", "A57", "A58", "A59", "A75", "A80",
 _RESPONSES: Final = {200: "sending.json#/$defs/SimpleResponse", 400: "sending.json#/$defs/SimpleError"}
 
 ROUTES: Final = (
-    route(
+    make_route(
         "sendSimpleMessageByQuery",
         "Send one SMS with query parameters",
         send_by_query,
@@ -116,7 +116,7 @@ ROUTES: Final = (
         auth="header-or-query",
         refused="",  # it is answered with 200
     ),
-    route(
+    make_route(
         "sendSimpleMessage",
         "Send one SMS with a form",
         send_by_form,

@@ -28,7 +28,7 @@ from sendbox.services.advice import (
     advise,
 )
 from sendbox.services.assume import Assume
-from sendbox.services.http.requests import Remembered, nearest, renamed, unknown_fields
+from sendbox.services.http.requests import BoundedCache, nearest, renamed, unknown_fields
 from sendbox.services.messaging.channels import CHANNELS, OLD_TEMPLATE_NAMES, ROWS, USUAL, Channel, channels_on
 from sendbox.services.messaging.http.accepting import remark_ttl
 from sendbox.services.messaging.http.sending.errors import show
@@ -68,7 +68,7 @@ class Root(msgspec.Struct, eq=False):
 
 #: Flows that were read without a remark, by what they and the root say; each with the settings that it was read under.
 #: Clients send the same ones again and again: without them the row `call` of the benchmark takes 9 % longer.
-_FLOWS: Final[Remembered[tuple[Any, ...], tuple[Assume, tuple[Step, ...]]]] = Remembered()
+_FLOWS: Final[BoundedCache[tuple[Any, ...], tuple[Assume, tuple[Step, ...]]]] = BoundedCache()
 
 
 def default_flow(root: Root) -> Sequence[Step]:
@@ -96,7 +96,7 @@ def read_flow(flow: list[dict[str, Any]], root: Root) -> Sequence[Step]:
     # the numbers of the account may change, which the gateways that send from them ask for
     plain = all(step.gateway not in NUMBER_GATEWAYS for step in steps)
     if plain and len(root.problems) + len(root.advice) == remarks and len(flow_key[1]) <= _LONGEST:
-        _FLOWS.keep(flow_key, (assume, steps))
+        _FLOWS.store(flow_key, (assume, steps))
     return steps
 
 

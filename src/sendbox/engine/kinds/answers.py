@@ -1,4 +1,4 @@
-"""The types of the engine's views: remarks on requests, webhooks, and entries of the journal.
+"""The types of the answers about the engine: remarks on requests, webhooks, and entries of the journal.
 
 An entry also has `n`, `at` and `kind`, which are not listed here.
 """
@@ -11,7 +11,7 @@ from msgspec import UNSET, UnsetType
 
 from sendbox.engine.answer import Answer, Instant, keywords, reference
 
-#: An entry of the journal: `n`, `at`, `kind`, and what its kind shows.
+#: An entry of the journal: `n`, `at`, `kind`, and the fields of its kind.
 Entry = Annotated[Any, reference("Entry")]
 #: The entry of a call of an emulated interface.
 RequestEntry = Annotated[Any, reference("RequestEntry")]
@@ -25,7 +25,7 @@ Value = Annotated[Any, keywords(description="Any JSON value, of the type that th
 Fault = Annotated[
     str | dict[str, Any], keywords(description="The fault as a scenario writes it: a word, or an object with one key.")
 ]
-#: What a remark that belongs to no request is about.
+#: The subject of a remark that belongs to no request.
 About = Annotated[Any, keywords(description="Any JSON value that the remark is about, null where there is none.")]
 
 
@@ -71,7 +71,7 @@ class ShortEvent(Answer):
     from_: str | None = None
 
 
-#: What a webhook carries, in short.
+#: A short form of an event of a webhook.
 Event = Annotated[dict[str, Any], reference("ShortEvent", ShortEvent)]
 
 

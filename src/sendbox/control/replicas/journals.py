@@ -68,8 +68,8 @@ class Journal(msgspec.Struct):
     more: bool = False
 
 
-def left(a: Journal, b: Journal) -> tuple[list[Entry], list[Entry]]:
-    """The entries of those instants that both have whole. Entries at the edge of what is left may not be all.
+def comparable_entries(a: Journal, b: Journal) -> tuple[list[Entry], list[Entry]]:
+    """The entries of the instants that are complete in both journals; the first or last instant may be incomplete.
 
     Equal requests are numbered again if a journal has forgotten some: each journal counts those that it has.
     """
@@ -193,7 +193,7 @@ def _fields(a: Entry, b: Entry) -> Iterator[tuple[str, Any, Any]]:
 
 
 def as_text(a: Journal, b: Journal, difference: Difference | None) -> Iterator[str]:
-    """The lines."""
+    """The lines of the comparison for people."""
     yield from notes(a, b)
     if difference is None:
         yield f"equal: {len(a.entries)} entries"

@@ -1,12 +1,14 @@
-"""Judges an expectation: whether it holds, and for which subjects not; `explaining` puts that into words.
+"""The judge of expectations, which finds the subjects that fail; `explainer` makes the texts.
 
-An expectation counts the things (rows of `subjects`) for which all its conditions hold, for each subject if it says
-so. Its `then` is a chain: after the first thing that counted, in time, the next must follow. Where none had to count
-and none did, nothing has to follow. Times count from the world's start, in a chain from the thing before. What follows
-a thing came to be with a later entry of the journal than it, or than all that its call brought about with it (`row`).
+An expectation counts the things (rows of `subjects`) for which all its conditions hold, separately for each subject if
+it has `each`. Its `then` is a chain: after the first thing that counted, in time, the next must follow. If none had to
+count and none did, nothing has to follow. Times count from the start of the world, in a chain from the thing before. A
+thing follows another one if its journal entry is later than that of the other, and later than all entries that the
+call of the other caused (`row`).
 
-Each kind of thing is read once for each entry, into rows by what the things belong to (`row`), in which what follows a
-thing is found without reading on. So a verdict takes as long as the journal is, however many subjects there are.
+Each kind of thing is read once for each entry of the chain, into rows by subject (`row`), in which the things that
+follow are found by a binary search. So the time of a verdict depends on the length of the journal, not on the number of
+subjects.
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ from msgspec.structs import replace
 from sendbox.engine.durations import iso, show
 from sendbox.engine.expect.conditions import holds
 from sendbox.engine.expect.expectation import RULE_UNKNOWN, Share
-from sendbox.engine.expect.explaining import (
+from sendbox.engine.expect.explainer import (
     FAILED,
     NAMED,
     NEAREST,
@@ -28,11 +30,11 @@ from sendbox.engine.expect.explaining import (
     Explainer,
     Key,
     Miss,
-    Missed,
-    outside,
+    SubjectMiss,
+    limit_problems,
     plural,
-    state,
-    untimely,
+    state_view,
+    time_problems,
 )
 from sendbox.engine.expect.row import Row, place_of
 from sendbox.engine.expect.subjects import occurrences_of
@@ -48,7 +50,7 @@ Rows = dict[Key, Row]
 
 
 class Judge:
-    """One expectation over a world. With `ended` nothing more can come."""
+    """The judge of one expectation about a world; `ended` says that nothing more can happen in it."""
 
     def __init__(self, world: World, subjects: Mapping[str, Subject], expectation: Expectation, *, ended: bool) -> None:
         self._world = world
@@ -57,22 +59,22 @@ class Judge:
         self._chain = expectation.chain
         self._explainer = Explainer(world, subjects, expectation)
         self._ended = ended
-        #: the things that count for each entry of the chain, by what they belong to
+        #: for each entry of the chain, the things that count for it, by subject
         self._rows: list[Rows] = []
 
     def view(self) -> Generator[None, None, dict[str, Any]]:
-        """The view of it in the verdict; one with a condition that nothing can meet has failed."""
-        view = yield from self._judged()
+        """The view of the expectation in the verdict; one with a condition that nothing can meet has failed."""
+        view = yield from self._evaluate()
         if view["never"] and view["state"] != FAILED:
             why = f"a condition that nothing can meet: {view['never'][0]['message']}"
-            view |= {**state(None), "why": why, "nearest": [], "failed": []}
+            view |= {**state_view(None), "why": why, "nearest": [], "failed": []}
         return view
 
-    def _judged(self) -> Generator[None, None, dict[str, Any]]:
-        """The view of it, as if all its conditions could be met."""
+    def _evaluate(self) -> Generator[None, None, dict[str, Any]]:
+        """The view of the expectation, as if all its conditions could be met."""
         expectation = self._expectation
         for step in range(len(self._chain)):
-            self._rows.append((yield from self._gathered(step)))
+            self._rows.append((yield from self._gather(step)))
         view: dict[str, Any] = {
             "name": expectation.name or expectation.text,
             "passed": True,
@@ -94,35 +96,35 @@ class Judge:
             "failed": [],
         }
         if expectation.each:
-            return view | (yield from self._of_each())
+            return view | (yield from self._judge_subjects())
         if expectation.share:
-            return view | (yield from self._of_things())
-        view["found"] = len(self._row(0, [()]).things)
-        miss = yield from self._missed((), expectation.low)
-        return view if miss is None else view | (yield from self._explainer.shown(miss))
+            return view | (yield from self._judge_share())
+        view["found"] = len(self._merge_rows(0, [()]).things)
+        miss = yield from self._find_miss((), expectation.low)
+        return view if miss is None else view | (yield from self._explainer.miss_view(miss))
 
     # --- reading
 
-    def _gathered(self, step: int) -> Generator[None, None, Rows]:
-        """The things that count for an entry, by what they belong to; what must follow something is not yet timed."""
+    def _gather(self, step: int) -> Generator[None, None, Rows]:
+        """The things that count for an entry of the chain, by subject; only the first entry checks times here."""
         world, entry = self._world, self._chain[step]
         subject = self._subjects[entry.that]
         belongs = subject.belonging(self._expectation.names(step))
         rows: Rows = {}
         for thing in occurrences_of(world, subject):
             yield  # each time: a delivery with a thousand events takes long
-            if thing is None or not self._holds(entry.where, subject, thing):
+            if thing is None or not self._matches(entry.where, subject, thing):
                 continue
-            wrong = outside(entry, thing, None) if step else untimely(entry, thing, world.start, None)
-            if not any(wrong):
+            problems = limit_problems(entry, thing, None) if step else time_problems(entry, thing, world.start, None)
+            if not any(problems):
                 for key in belongs(world, thing.what):
                     rows.setdefault(key, Row()).things.append(thing)
         for row in rows.values():
             yield from row.sort()
         return rows
 
-    def _known(self, among: Iterable[tuple[str, tuple[Where, ...]]]) -> Generator[None, None, dict[Key, None]]:
-        """Every subject that one of these kinds of things, with these conditions, is about."""
+    def _subject_keys(self, among: Iterable[tuple[str, tuple[Where, ...]]]) -> Generator[None, None, dict[Key, None]]:
+        """The keys of all subjects that have a thing of one of these kinds that meets its conditions."""
         world = self._world
         known: dict[Key, None] = {}
         for kind, where in among:
@@ -130,14 +132,14 @@ class Judge:
             belongs = subject.belonging(self._expectation.each)
             for thing in occurrences_of(world, subject):
                 yield
-                if thing is not None and self._holds(where, subject, thing):
+                if thing is not None and self._matches(where, subject, thing):
                     known |= dict.fromkeys(belongs(world, thing.what))
         return known
 
-    def _holds(self, where: tuple[Where, ...], subject: Subject, thing: Occurrence) -> bool:
+    def _matches(self, where: tuple[Where, ...], subject: Subject, thing: Occurrence) -> bool:
         return not where or holds(where, subject.readings(self._world, thing))
 
-    def _row(self, step: int, keys: Iterable[Key]) -> Row:
+    def _merge_rows(self, step: int, keys: Iterable[Key]) -> Row:
         rows = [row for key in keys if (row := self._rows[step].get(key)) is not None]
         if len(rows) == 1:
             return rows[0]
@@ -149,44 +151,44 @@ class Judge:
 
     # --- judging
 
-    def _missed(self, key: Key, low: int | None) -> Generator[None, None, Miss | None]:
+    def _find_miss(self, key: Key, low: int | None) -> Generator[None, None, Miss | None]:
         """The miss of the chain for a subject; None if the chain holds."""
         before: Occurrence | None = None
         kind = ""
-        open_: Miss | None = None
+        open_miss: Miss | None = None
         for step, entry in enumerate(self._chain):
             yield
             keys = [key]
             if before is not None and entry.same != self._expectation.each:
-                keys = self._agreeing(kind, entry.same, before, key)
-            row = self._row(step, keys)
+                keys = self._matching_keys(kind, entry.same, before, key)
+            row = self._merge_rows(step, keys)
             span = range(len(row.things))
             if before is not None:
                 span = row.follow(before, alike=kind == entry.that, after=entry.soonest, until=entry.latest)
-            miss = self._miss(step, row, span, before, keys, entry.low if step else low)
+            miss = self._entry_miss(step, row, span, before, keys, entry.low if step else low)
             if miss is not None:
                 miss = miss._replace(alike=kind == entry.that)
                 if not miss.holds:
                     return miss
-            open_ = open_ or miss
+            open_miss = open_miss or miss
             if span:
                 before, kind = row.things[span.start], entry.that
             if before is None:
-                break  # nothing that anything could follow, and that was legal
-        return open_
+                break  # no thing had to count and none did, so nothing has to follow
+        return open_miss
 
-    def _agreeing(self, kind: str, same: tuple[str, ...], before: Occurrence, key: Key) -> list[Key]:
-        """The keys of a thing for these names; if a name of `each` has several values, only that of the subject."""
+    def _matching_keys(self, kind: str, same: tuple[str, ...], before: Occurrence, key: Key) -> list[Key]:
+        """The keys of a thing for some names; if a name of `each` has several values, only the value of the subject."""
         subject = dict(zip(self._expectation.each, key, strict=True))
         keys = self._subjects[kind].belonging(same)(self._world, before.what)
-        own = [
+        own_rows = [
             values
             for values in keys
             if all(subject.get(name, value) == value for name, value in zip(same, values, strict=True))
         ]
-        return own or keys
+        return own_rows or keys
 
-    def _miss(
+    def _entry_miss(
         self, step: int, row: Row, span: range, before: Occurrence | None, keys: list[Key], low: int | None
     ) -> Miss | None:
         """The miss of an entry, judged by the things that count for it; None if the entry holds."""
@@ -196,29 +198,29 @@ class Judge:
             return Miss(step, before, number, why, surplus, due, keys, wrong)
 
         if entry.high is not None and number > entry.high:
-            many = row.things[span.start + entry.high : span.stop]
-            return missed(self._explainer.counted(entry, number, before), many[:NEAREST])
-        if entry.rate is not None and (crowd := row.crowd(entry.rate, span)) is not None:
+            surplus_things = row.things[span.start + entry.high : span.stop]
+            return missed(self._explainer.count_text(entry, number, before), surplus_things[:NEAREST])
+        if entry.rate is not None and (crowd := row.find_crowd(entry.rate, span)) is not None:
             first, *_, last = [row.things[place] for place in crowd]
             took = f"from {iso(first.at)} to {iso(last.at)}"
             return missed(f"{len(crowd)} {entry.text} {took}, wanted {entry.wanted}", [last])
-        if entry.pauses and (hurry := row.hurry(entry.pauses, span, before)) is not None:
+        if entry.pauses and (hurry := row.find_short_pause(entry.pauses, span, before)) is not None:
             thing, pause, minimum = hurry
             after = f"came {show(pause)} after the one before, wanted a pause of at least {show(minimum)}"
             return missed(f"one of {number} {entry.text} {after}", [thing], wrong="came too soon")
         if low is not None and number < low:
-            due, ended = self._late(entry, before)
-            return missed(self._explainer.counted(entry, number, before) + ended, [], due)
+            due, ended = self._due(entry, before)
+            return missed(self._explainer.count_text(entry, number, before) + ended, [], due)
         if not self._ended and (entry.high is not None or entry.rate is not None or entry.pauses):
-            due, _ = self._late(entry, before)
+            due, _ = self._due(entry, before)
             if due is not None:  # what must not come has time until then
-                return missed(self._explainer.counted(entry, number, before), [], due)._replace(holds=True)
+                return missed(self._explainer.count_text(entry, number, before), [], due)._replace(holds=True)
         return None
 
-    def _late(self, entry: Expectation, before: Occurrence | None) -> tuple[int | None, str]:
-        """The instant until which more may come, None if it is too late or the time has no bound; and a text.
+    def _due(self, entry: Expectation, before: Occurrence | None) -> tuple[int | None, str]:
+        """The instant until which more things may come, None if it has passed or there is none; and a text.
 
-        The text says that the world ended before that instant, else it is empty.
+        The text says that the world ended before that instant; else it is empty.
         """
         start, now = self._world.start if before is None else before.at, self._world.now
         ends = [] if entry.within is None else [start + entry.within]
@@ -228,63 +230,63 @@ class Judge:
             return None, ""
         return (None, f"; the world ended before that, at {iso(now)}") if self._ended else (due, "")
 
-    def _of_each(self) -> Generator[None, None, dict[str, Any]]:
-        """The fields of the view that differ for an expectation that is judged for each subject."""
+    def _judge_subjects(self) -> Generator[None, None, dict[str, Any]]:
+        """The view of an expectation that is judged for each subject, without the fields that all views share."""
         expectation = self._expectation
-        own = self._rows[0]
-        known: Iterable[Key] = own if expectation.then else (yield from self._known(expectation.among))
+        own_rows = self._rows[0]
+        known: Iterable[Key] = own_rows if expectation.then else (yield from self._subject_keys(expectation.among))
         total, missed = 0, []
         for key in known:
             total += 1
-            miss = yield from self._missed(key, expectation.low)
+            miss = yield from self._find_miss(key, expectation.low)
             if miss is not None:
-                missed.append(Missed(key, own[key].things[0] if key in own else None, miss))
+                missed.append(SubjectMiss(key, own_rows[key].things[0] if key in own_rows else None, miss))
         late = [subject for subject in missed if subject.miss.due is None]
-        open_ = [subject for subject in missed if subject.miss.due is not None]
+        open_miss = [subject for subject in missed if subject.miss.due is not None]
         held = total - len(missed)
         who = plural(expectation.each)
         expected = f"{expectation.share or 'each'} of {total} {who}"
         view = {
             "found": held,
             "wanted": expected if expectation.then else f"{expectation.wanted} for {expected}",
-            "subjects": {"found": total, "passed": held, "failed": len(late), "open": len(open_)},
-            "failed": [self._explainer.named(subject) for subject in (*late, *open_)[:NAMED]],
+            "subjects": {"found": total, "passed": held, "failed": len(late), "open": len(open_miss)},
+            "failed": [self._explainer.subject_view(subject) for subject in (*late, *open_miss)[:NAMED]],
         }
         low = expectation.share_low or (None if expectation.share_high else _ALL)
         high = expectation.share_high
         if not expectation.subjects.has(total):
-            few = f"{total or 'no'} {who} of {expectation.text}, wanted {expectation.subjects.text}"
-            due, ended = self._late(expectation, None) if total < (expectation.subjects.low or 0) else (None, "")
-            return view | state(due) | {"why": few + ended}
+            too_few = f"{total or 'no'} {who} of {expectation.text}, wanted {expectation.subjects.text}"
+            due, ended = self._due(expectation, None) if total < (expectation.subjects.low or 0) else (None, "")
+            return view | state_view(due) | {"why": too_few + ended}
         if high is not None and held > high.of * total:
-            return view | state(None) | {"why": f"{held} of {total} {who}, wanted {expectation.share}"}
-        if high is not None and held + len(open_) > high.of * total:
-            due = max(subject.miss.due or 0 for subject in open_)
-            return view | state(due) | {"why": f"{held} of {total} {who} so far, wanted {expectation.share}"}
+            return view | state_view(None) | {"why": f"{held} of {total} {who}, wanted {expectation.share}"}
+        if high is not None and held + len(open_miss) > high.of * total:
+            due = max(subject.miss.due or 0 for subject in open_miss)
+            return view | state_view(due) | {"why": f"{held} of {total} {who} so far, wanted {expectation.share}"}
         if low is None or held >= low.of * total:
             return view
         first = (late or missed)[0]
         details = {
             key: value
-            for key, value in (yield from self._explainer.shown(first.miss)).items()
+            for key, value in (yield from self._explainer.miss_view(first.miss)).items()
             if key in ("step", "nearest")
         }
-        if held + len(open_) >= low.of * total:
-            due = max(subject.miss.due or 0 for subject in open_)
-            return view | details | state(due) | {"why": self._explainer.why(missed, total, who)}
-        return view | details | state(None) | {"why": self._explainer.why(late, total, who)}
+        if held + len(open_miss) >= low.of * total:
+            due = max(subject.miss.due or 0 for subject in open_miss)
+            return view | details | state_view(due) | {"why": self._explainer.why(missed, total, who)}
+        return view | details | state_view(None) | {"why": self._explainer.why(late, total, who)}
 
-    def _of_things(self) -> Generator[None, None, dict[str, Any]]:
-        """The fields of the view that differ for an expectation that must hold for a share of the things."""
+    def _judge_share(self) -> Generator[None, None, dict[str, Any]]:
+        """The view of an expectation about a share of the things, without the fields that all views share."""
         expectation = self._expectation
-        things = self._row(0, [()]).things
+        things = self._merge_rows(0, [()]).things
         total, counted = 0, {place_of(thing) for thing in things}
         others: list[Occurrence] = []
         for kind, where in expectation.among:
             subject = self._subjects[kind]
             for thing in occurrences_of(self._world, subject):
                 yield
-                if thing is not None and self._holds(where, subject, thing):
+                if thing is not None and self._matches(where, subject, thing):
                     total += 1
                     if len(others) < NEAREST and place_of(thing) not in counted:
                         others.append(thing)
@@ -292,21 +294,21 @@ class Judge:
         expected = f"{expectation.share} of {total} {expectation.that}"
         view = {"found": number, "wanted": expected}
         low, high = expectation.share_low, expectation.share_high
-        few = not total or (low is not None and number < low.of * total)
-        if few or (high is not None and number > high.of * total):
-            due, ended = self._late(expectation, None) if few else (None, "")
+        too_few = not total or (low is not None and number < low.of * total)
+        if too_few or (high is not None and number > high.of * total):
+            due, ended = self._due(expectation, None) if too_few else (None, "")
             why = f"{number or 'no'} {expectation.text}, wanted {expected}{ended}"
             if not total:
                 where = next((where for _, where in expectation.among), ())
                 population = replace(expectation, where=where).text
                 why = f"nothing was among it: no {population}, wanted {expectation.share} of them{ended}"
-            examples = others if few else things[:NEAREST]
+            examples = others if too_few else things[:NEAREST]
             wrong = Miss(0, None, number, why, examples, due, [()], "is one of too many")
-            return view | (yield from self._explainer.shown(wrong)) | view
-        miss = yield from self._missed((), expectation.low)
+            return view | (yield from self._explainer.miss_view(wrong)) | view
+        miss = yield from self._find_miss((), expectation.low)
         if miss is not None:
-            return view | (yield from self._explainer.shown(miss))
-        due, _ = self._late(expectation, None)
+            return view | (yield from self._explainer.miss_view(miss))
+        due, _ = self._due(expectation, None)
         if high is None or due is None or self._ended:
             return view
-        return view | state(due) | {"why": f"{number or 'no'} {expectation.text} so far, wanted {expected}"}
+        return view | state_view(due) | {"why": f"{number or 'no'} {expectation.text} so far, wanted {expected}"}

@@ -1,6 +1,6 @@
-"""Phone numbers as testers write them, in scenarios and to control: no character is dropped silently.
+"""The notation of phone numbers for testers, in scenarios and in control: no character is dropped silently.
 
-What the emulated interfaces do with the numbers of clients is another matter (`normal.py`).
+The emulated interfaces read the numbers of clients in another way (`normal.py`).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ FORMS: Final = {
 
 def number(text: str, prefix: str) -> str:
     """The number in international form. Raises `ValueError`, whose text follows the value, if it is not one number."""
-    wrong = misfit(text)
+    wrong = number_problem(text)
     if wrong is not None:
         raise ValueError(wrong)
     normal = normalize(text, prefix)
@@ -33,9 +33,9 @@ def number(text: str, prefix: str) -> str:
     return normal
 
 
-def misfit(text: str) -> str | None:
+def number_problem(text: str) -> str | None:
     """The reason why a text of any length cannot be a number, in words that follow the text; None if it can be one."""
-    if wild(text):
+    if is_pattern(text):
         return f"is a pattern where one number is wanted: {LEGAL}"
     start = len(text) - len(text.lstrip(" \t"))
     end = _PLAIN.match(text, start + text.startswith("+", start)).end()  # type: ignore[union-attr] # it may be empty
@@ -49,18 +49,18 @@ def pattern(text: str, prefix: str) -> Pattern:
 
     A text that has the length of no number stands for itself: a client may write to it so.
     """
-    wrong = pattern_misfit(text) if wild(text) else misfit(text)
+    wrong = pattern_problem(text) if is_pattern(text) else number_problem(text)
     if wrong is not None:
         raise ValueError(f'"{text}" {wrong}')
-    return Pattern(text if wild(text) else normalize(text, prefix) or text, digits=True)
+    return Pattern(text if is_pattern(text) else normalize(text, prefix) or text, digits=True)
 
 
-def wild(text: str) -> bool:
+def is_pattern(text: str) -> bool:
     """True if a text is a pattern."""
     return "*" in text or "?" in text
 
 
-def pattern_misfit(text: str) -> str | None:
+def pattern_problem(text: str) -> str | None:
     """The reason why a text with wildcards is no pattern, in words to follow it: with + or blanks it cannot match."""
     end = _PATTERN.match(text).end()  # type: ignore[union-attr] # it may be empty
     if end == len(text):

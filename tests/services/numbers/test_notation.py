@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from sendbox.services.numbers import written
+from sendbox.services.numbers import notation
 
 
 @pytest.mark.parametrize(
@@ -14,7 +14,7 @@ from sendbox.services.numbers import written
 )
 def test_what_people_write_between_digits_is_legal(text: str) -> None:
     """Blanks, brackets, dashes, dots and slashes separate; a plus or 00 comes first."""
-    assert written.number(text, "420") == "420601000001"
+    assert notation.number(text, "420") == "420601000001"
 
 
 @pytest.mark.parametrize(
@@ -37,10 +37,10 @@ def test_what_people_write_between_digits_is_legal(text: str) -> None:
 def test_what_is_not_one_number_is_named(text: str, why: str) -> None:
     """The error names the character, its code point and its place."""
     with pytest.raises(ValueError, match=re.escape(why)):
-        written.number(text, "420")
+        notation.number(text, "420")
 
 
 def test_a_pattern_has_digits_and_wildcards() -> None:
     """The error names the characters that a pattern could never match."""
-    assert written.pattern_misfit("4206*0?") is None
-    assert "U+FF11, FULLWIDTH DIGIT ONE" in (written.pattern_misfit("42*\uff11") or "")
+    assert notation.pattern_problem("4206*0?") is None
+    assert "U+FF11, FULLWIDTH DIGIT ONE" in (notation.pattern_problem("42*\uff11") or "")

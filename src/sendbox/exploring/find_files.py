@@ -1,7 +1,7 @@
-"""Finds on disk: a scenario for each world of a plan, in `.sendbox/found`, each of which names its test.
+"""Files of finds in `.sendbox/found`: one scenario for each world of a plan, with the name of the test.
 
-A find is a scenario like any other: `sendbox check` and `sendbox play` take it. Its rules are the plan; what the client
-sent in the run that broke is its traffic.
+A find is an ordinary scenario, which `sendbox check` and `sendbox play` accept. Its rules are the plan; its traffic are
+the requests of the client in the run that failed.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from sendbox.exploring.explore import KINDS
+from sendbox.exploring.exploration import FIND_KINDS
 from sendbox.exploring.misfortune import scenarios
 from sendbox.language import LANGUAGE
 from sendbox.scenario.model import ScenarioError, Source, plain
@@ -21,22 +21,22 @@ from sendbox.scenario.parse import parse
 from sendbox.scenario.write import dump
 
 if TYPE_CHECKING:
-    from sendbox.exploring.explore import Find, FindKind
+    from sendbox.exploring.exploration import Find, FindKind
 
 #: Where finds are kept, below the folder from which the tests are run.
 FOLDER: Final = Path(".sendbox") / "found"
-#: What a find takes of the run, so that it can be played by itself.
-_OF_THE_RUN: Final = ("extends", "include", "traffic", "receiver")
-_UNFIT: Final = re.compile(r"[^A-Za-z0-9]+")
+#: The keys that a find takes from the run, so that it can be played by itself.
+_RUN_KEYS: Final = ("extends", "include", "traffic", "receiver")
+_NOT_ALPHANUMERIC: Final = re.compile(r"[^A-Za-z0-9]+")
 #: The longest readable part of a name.
-_LONGEST: Final = 60
+_LONGEST_NAME: Final = 60
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class StoredFind:
     """A find: its files by the ordinals of their worlds, the test that it breaks, and the plan as scenarios.
 
-    `kind` says whether it is a bug or a question; `command` runs the test, where `sendbox explore` found it.
+    `kind` is `bug` or `question`; `command` runs the test, if `sendbox explore` found it.
     """
 
     files: Mapping[int, Path]
@@ -60,16 +60,14 @@ def write(
     """Writes a find; the same test, plan and assertion have the same files. Raises OSError."""
     folder.mkdir(parents=True, exist_ok=True)
     broken = find.run.worlds
-    readable = _UNFIT.sub("-", test.partition("::")[2] or test).strip("-")[:_LONGEST].strip("-")
-    name = f"{test}\0{find.says}\0{find.run.assertion}".encode()
+    readable = _NOT_ALPHANUMERIC.sub("-", test.partition("::")[2] or test).strip("-")[:_LONGEST_NAME].strip("-")
+    name = f"{test}\0{find.summary}\0{find.run.assertion}".encode()
     stem = f"{readable}-{blake2b(name, digest_size=4).hexdigest()}"
     by_world = scenarios(find.plan)
     files = []
     for world, rules in by_world.items():
         observed = next((item for item in broken if item.census.ordinal == world), None)
-        run = (
-            {} if observed is None else {key: observed.scenario[key] for key in _OF_THE_RUN if key in observed.scenario}
-        )
+        run = {} if observed is None else {key: observed.scenario[key] for key in _RUN_KEYS if key in observed.scenario}
         clock = {} if observed is None else {"clock": {"mode": "manual", "start": observed.start}}
         content = {
             "sendbox": 1,
@@ -99,7 +97,7 @@ def _start(rules: Mapping[str, Any]) -> dict[str, bool]:
     return {"start": True} if "start" in rules.get("clock", {}) else {}
 
 
-def read(folder: Path) -> list[Found]:
+def read(folder: Path) -> list[StoredFind]:
     """The finds of a folder. Raises ValueError for a file that is not a find, or has a problem."""
     grouped: dict[str, dict[int, tuple[Path, dict[str, Any]]]] = {}
     for file in sorted(folder.glob("*.yaml")):
@@ -113,23 +111,23 @@ def read(folder: Path) -> list[Found]:
         except ScenarioError as error:
             raise ValueError(str(error)) from None
         grouped.setdefault(file.stem.partition(".world-")[0], {})[about.get("world", 1)] = (file, content)
-    return [_found(worlds) for worlds in grouped.values()]
+    return [_stored_find(worlds) for worlds in grouped.values()]
 
 
-def _found(worlds: Mapping[int, tuple[Path, dict[str, Any]]]) -> Found:
+def _stored_find(worlds: Mapping[int, tuple[Path, dict[str, Any]]]) -> StoredFind:
     about = next(iter(worlds.values()))[1]["found"]
-    return Found(
+    return StoredFind(
         {world: file for world, (file, _) in worlds.items()},
         str(about["test"]),
         {world: _plan(content) for world, (_, content) in worlds.items()},
         tuple(map(str, about.get("command", ()))),
-        about.get("kind", KINDS[0]),
+        about.get("kind", FIND_KINDS[0]),
     )
 
 
 def _plan(content: Mapping[str, Any]) -> dict[str, Any]:
-    """The scenario without what it took of its run."""
-    plan = {key: value for key, value in content.items() if key not in (*_OF_THE_RUN, "name", "found")}
+    """The scenario without the keys that it took from its run."""
+    plan = {key: value for key, value in content.items() if key not in (*_RUN_KEYS, "name", "found")}
     clock = {key: value for key, value in plan.pop("clock", {}).items() if key not in ("mode", "start")}
     if content["found"].get("start"):
         clock["start"] = content["clock"]["start"]

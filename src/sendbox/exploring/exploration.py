@@ -1,10 +1,11 @@
-"""The exploration of one test, whichever way it is run: what must hold before, the search, the proof of finds.
+"""The exploration of one test: the conditions for it, the search for misfortunes that break the test, and their proof.
 
 A find is a *bug* where the service may do at any time what breaks the test, and a *question* where it changes what is
 true: a correct client may rightly do something else then. Neither ends the search; there is one find for each pair of
 kinds of misfortune and assertion.
 
-Its story: the plan in words, and the run that broke beside the run that passed. And its progress in a pytest session.
+The story of a find has its plan in words, and compares the run that failed with the run that passed. The module also
+shows the progress in a pytest session.
 """
 
 from __future__ import annotations
@@ -23,51 +24,51 @@ from sendbox.exploring.search import RUNS, Search, Tried
 from sendbox.runtime import wall
 
 if TYPE_CHECKING:
-    from sendbox.exploring.watcher import Line, Observed
+    from sendbox.exploring.watcher import Line, ObservedWorld
 
-#: A run may take so many times as long as the first, and at least so many real seconds.
-TIMES: Final = 10
-LEAST: Final = 5.0
-#: So often a find is run again before it is reported.
-AGAIN: Final = 2
-#: So often progress is told where there is no terminal, in real milliseconds.
-EVERY: Final = 10_000
-#: So many finds a test has at most; of more, bugs are kept.
-FINDS: Final = 5
-#: What a find may be, the worse one first.
+#: The time limit of a run, as a multiple of the time of the first run; and its minimum in real seconds.
+TIME_FACTOR: Final = 10
+MIN_SECONDS: Final = 5.0
+#: The number of runs that must fail again before a find is reported.
+PROOF_RUNS: Final = 2
+#: Real milliseconds between two lines of progress without a terminal.
+PROGRESS_INTERVAL: Final = 10_000
+#: The highest number of finds of a test; bugs take the place of questions.
+MAX_FINDS: Final = 5
+#: The kinds of finds, the worse one first.
 FindKind = Literal["bug", "question"]
-KINDS: Final[tuple[FindKind, ...]] = ("bug", "question")
-#: Why a find is a question.
-CHANGES: Final = "this changes what is true"
-COPED: Final = "the client coped with it or gave the call up, and the test looked for something else"
-#: What is said where nothing was found.
-NOTHING: Final = "nothing found"
+FIND_KINDS: Final[tuple[FindKind, ...]] = ("bug", "question")
+#: The reasons why a find is a question.
+REASON_CHANGING: Final = "this changes what is true"
+REASON_SURVIVED: Final = "the client coped with it or gave the call up, and the test looked for something else"
+#: The text for a result without finds.
+NOTHING_FOUND: Final = "nothing found"
 
 
 @dataclass(slots=True)
 class Run:
-    """A run of the test: whether it broke (None: it said nothing), its worlds if they were observed, what it showed.
+    """A run of the test: its result (`failed`, None = it had none), its worlds if they were observed, and its output.
 
-    `assertion` is what failed, in words that are the same whenever the same fails.
+    `assertion` is a text for the assertion that failed, the same text in every run in which it fails.
     """
 
-    broke: bool | None
-    worlds: list[Observed] = field(default_factory=list)
-    shown: Any = None
-    #: whether nothing of its plan happened
+    failed: bool | None
+    worlds: list[ObservedWorld] = field(default_factory=list)
+    output: Any = None
+    #: True if nothing of its plan happened
     idle: bool = False
     assertion: str = ""
 
 
-#: Runs the test under a plan; with True its worlds are observed.
+#: Runs the test under a plan; the second argument is True if its worlds shall be observed.
 RunTest = Callable[[Plan, bool], Run]
-#: Runs the test under plans, in their order; so many at once as it may.
+#: Runs the test under plans, in their order, possibly several at once.
 RunAll = Callable[[Iterable[Plan]], Iterator[tuple[Plan, Run]]]
 
 
 @dataclass(frozen=True, slots=True)
 class Find:
-    """A plan that breaks the test each time, its last run, and its story. `effort` says how many runs it took."""
+    """A plan that breaks the test each time, its last run, and its story. `effort` is a text about its runs."""
 
     kind: FindKind
     plan: Plan
@@ -76,41 +77,41 @@ class Find:
     effort: str = ""
 
     @property
-    def says(self) -> str:
+    def summary(self) -> str:
         """Its misfortunes in one line."""
         return "; ".join(map(str, self.plan))
 
 
 @dataclass(slots=True)
 class Result:
-    """The result of an exploration: its finds, bugs first; `words` say what was tried, or why not.
+    """The result of an exploration: its finds, bugs first; `words` are lines about the runs, or about their absence.
 
-    `left` is the number of runs that were not made because the time was over, `unproved` a plan that broke the test
-    when the exploration was interrupted.
+    `runs_left` is the number of runs that were not made because the time was over, `unproved_plan` a plan that broke
+    the test when the exploration was interrupted.
     """
 
     words: list[str]
     finds: list[Find] = field(default_factory=list)
     tried: Tried | None = None
-    left: int = 0
-    unproved: Plan = ()
+    runs_left: int = 0
+    unproved_plan: Plan = ()
 
 
-def longest(took: float) -> float:
-    """The real seconds that a run may take where the first took so many."""
-    return max(LEAST, TIMES * took)
+def time_limit(took: float) -> float:
+    """The real seconds that a run may take, if the first run took `took` seconds."""
+    return max(MIN_SECONDS, TIME_FACTOR * took)
 
 
 def deadline(milliseconds: int | None) -> Callable[[], bool]:
-    """Says whether so much real time has passed since now; None: it never says so."""
+    """A function that is true once `milliseconds` of real time have passed from now on; None: never."""
     if milliseconds is None:
         return lambda: False
     end = wall.monotonic_ns() + milliseconds * 1_000_000
     return lambda: wall.monotonic_ns() >= end
 
 
-class Shares:
-    """The real time of a session, which so many tests share: each gets an equal part of what is left."""
+class TimeBudget:
+    """The real time of a session, divided among its tests: each gets an equal part of the rest."""
 
     def __init__(self, milliseconds: int, tests: int) -> None:
         self._left = milliseconds
@@ -118,7 +119,7 @@ class Shares:
 
     @contextmanager
     def share(self) -> Iterator[Callable[[], bool]]:
-        """The part of the next test: says whether it is over. What the test does not need is left to the others."""
+        """A function that is true once the part of the next test is over. The other tests get the time that is left."""
         began = wall.monotonic_ns()
         part = max(0, self._left // max(1, self._tests))
         self._tests -= 1
@@ -128,8 +129,8 @@ class Shares:
             self._left -= (wall.monotonic_ns() - began) // 1_000_000
 
 
-def runs_of(value: object) -> int:
-    """A number of runs. Raises ValueError."""
+def parse_runs(value: object) -> int:
+    """The number of runs in a value of a setting. Raises ValueError."""
     number = int(value) if isinstance(value, str) and value.isdecimal() else value
     if not isinstance(number, int) or isinstance(number, bool) or number < 1:
         raise ValueError(f"{value!r} is not a number of runs; legal: a whole number from 1")
@@ -137,7 +138,7 @@ def runs_of(value: object) -> int:
 
 
 class Interrupted(KeyboardInterrupt):
-    """The search was interrupted. `result` is what had come of it."""
+    """The search was interrupted. `result` is its result so far."""
 
     def __init__(self, result: Result) -> None:
         super().__init__("; ".join(result.words))
@@ -159,41 +160,43 @@ def explore(
 ) -> Result:
     """Explores a test that passed.
 
-    Kinds of misfortune to `keep` are left out; `runs` is how many plans are drawn, unless given `Search` decides;
-    `over` says that the time is over; `progress` is given how many runs the search has made, of how many, and in words
-    what it has found, before the first and after each of them. Raises `Interrupted`.
+    `keep` are kinds of misfortune that are left out; `runs` is the number of plans, by default `Search` decides; `over`
+    is true if the time is over; `progress` is called before the first run and after each run with the number of runs
+    made, the number of all runs, and the finds in words. Raises `Interrupted`.
     """
     if over():
-        return Result(["not explored: the time of the session was over"], left=runs or RUNS)
-    second = run((), True)
-    if second.broke is not False:
+        return Result(["not explored: the time of the session was over"], runs_left=runs or RUNS)
+    repeated = run((), True)
+    if repeated.failed is not False:
         return Result(["not repeatable, so not explored: the second run without misfortune did not pass"])
-    differs = census.difference(*([item.census for item in passing.worlds] for passing in (passed, second)))
+    differs = census.difference(*([item.census for item in compared_run.worlds] for compared_run in (passed, repeated)))
     if differs is not None:
         return Result([f"not repeatable, so not explored: {differs}"])
     censuses = [item.census for item in passed.worlds]
-    missing = table.untried(censuses, families, keep)
+    untried = table.untried(censuses, families, keep)
     search = Search(table.spots(censuses, families, keep), seed=seed, name=name, runs=runs)
     exploration = _Exploration(search, passed, run, over, progress)
-    every = run_all or (lambda plans: ((plan, run(plan, False)) for plan in plans))
+    run_plans = run_all or (lambda plans: ((plan, run(plan, False)) for plan in plans))
     plans = search.plans()
     try:
-        exploration.search(every(_until(plans, over)))
+        exploration.search(run_plans(_take_until(plans, over)))
     except KeyboardInterrupt:
-        stopped = Result([search.tried.words()], exploration.ordered(), search.tried, unproved=exploration.examined)
-        raise Interrupted(stopped) from None
+        partial = Result(
+            [search.tried.words()], exploration.ordered(), search.tried, unproved_plan=exploration.examined
+        )
+        raise Interrupted(partial) from None
     finds = exploration.ordered()
-    words = [search.tried.words()] if search.singles or not missing else []
+    words = [search.tried.words()] if search.singles or not untried else []
     if words and not finds:
-        words = [f"{NOTHING}: {words[0]}"]
+        words = [f"{NOTHING_FOUND}: {words[0]}"]
     words += [f"it broke only now and then: {'; '.join(map(str, plan))}" for plan in search.tried.unsteady]
     left = sum(1 for _ in plans) if over() and not exploration.full else 0
-    ended = ["the time of the session was over before all was tried"] if left else []
-    return Result([*words, *missing, *ended], finds, search.tried, left)
+    time_over = ["the time of the session was over before all was tried"] if left else []
+    return Result([*words, *untried, *time_over], finds, search.tried, left)
 
 
 class _Exploration:
-    """The search of one test, and what it has found."""
+    """The search for one test, with its finds."""
 
     def __init__(
         self,
@@ -211,103 +214,103 @@ class _Exploration:
         self._finds: list[Find] = []
         #: a plan that broke the test, while it is made small and proved
         self.examined: Plan = ()
-        #: the kinds of misfortune of which it is known that they break an assertion
+        #: the sets of kinds of misfortune that are known to break an assertion, by assertion
         self._known: dict[str, list[frozenset[tuple[str, str, bool]]]] = {}
 
     @property
     def full(self) -> bool:
         """True if no further find would be kept."""
-        return len(self._finds) >= FINDS and all(find.kind == "bug" for find in self._finds)
+        return len(self._finds) >= MAX_FINDS and all(find.kind == "bug" for find in self._finds)
 
     def ordered(self) -> list[Find]:
         """The finds, bugs first."""
-        return sorted(self._finds, key=lambda find: KINDS.index(find.kind))
+        return sorted(self._finds, key=lambda find: FIND_KINDS.index(find.kind))
 
     def search(self, outcomes: Iterator[tuple[Plan, Run]]) -> None:
-        """Looks at all plans that the test ran under, until no further find would be kept."""
+        """Examines the runs in order, until no further find would be kept."""
         tried = self._search.tried
-        self._progress(0, self._search.runs, NOTHING)
+        self._progress(0, self._search.runs, NOTHING_FOUND)
         for plan, outcome in outcomes:
             if self._search.leave_out(plan):  # it was begun before that was known
                 continue
             self._search.count(plan)
             tried.idle += outcome.idle
-            if outcome.broke is None:
+            if outcome.failed is None:
                 tried.silent += 1
                 tried.mute = tried.mute or plan
-            elif outcome.broke:
+            elif outcome.failed:
                 self.examined = plan
                 self._examine(plan, outcome)
                 self.examined = ()
-            self._progress(tried.runs, self._search.runs, self._count())
+            self._progress(tried.runs, self._search.runs, self._count_text())
             if self.full:
                 tried.known = 0  # depends on how many runs were begun at once
                 return
 
-    def _count(self) -> str:
-        counts = {kind: sum(find.kind == kind for find in self._finds) for kind in KINDS}
+    def _count_text(self) -> str:
+        counts = {kind: sum(find.kind == kind for find in self._finds) for kind in FIND_KINDS}
         words = ", ".join(f"{number} {kind}{'s' * (number > 1)}" for kind, number in counts.items() if number)
-        return words or NOTHING
+        return words or NOTHING_FOUND
 
     def _examine(self, plan: Plan, outcome: Run) -> None:
         """Makes a plan that broke the test small, and keeps it where it is not known."""
         tried = self._search.tried
         before = tried.shrinking
         while True:
-            rest = self._unknown(plan, outcome.assertion)
-            if rest == plan:
+            unknown = self._without_known(plan, outcome.assertion)
+            if unknown == plan:
                 break
-            if not rest:
-                self._search.broke(plan, new=False)
+            if not unknown:
+                self._search.record_failure(plan, new=False)
                 return
-            plan = rest
-            outcome = self._smaller(plan)
+            plan = unknown
+            outcome = self._run_smaller(plan)
             tried.shrinking += 1
-            if not outcome.broke:
+            if not outcome.failed:
                 return
         assertion = outcome.assertion
 
         def breaks(smaller: Plan) -> bool:
-            ran = self._smaller(smaller)
-            return ran.broke is True and ran.assertion == assertion
+            smaller_run = self._run_smaller(smaller)
+            return smaller_run.failed is True and smaller_run.assertion == assertion
 
-        small = self._search.shrunk(plan, breaks)
-        kinds = kinds_of(small)
+        minimal = self._search.shrunk(plan, breaks)
+        kinds = kinds_of(minimal)
         if any(known <= kinds for known in self._known.get(assertion, ())):
-            self._search.broke(small, new=False)
+            self._search.record_failure(minimal, new=False)
             return
-        again = [self._run(small, True) for _ in range(AGAIN)]
-        if not all(result.broke and result.assertion == assertion for result in again):
-            tried.unsteady.append(small)
+        proof_runs = [self._run(minimal, True) for _ in range(PROOF_RUNS)]
+        if not all(result.failed and result.assertion == assertion for result in proof_runs):
+            tried.unsteady.append(minimal)
             return
         self._known.setdefault(assertion, []).append(kinds)
-        self._search.broke(small, new=True)
-        question = self._question(small, again[-1])
-        lines = story(small, self._passed.worlds, again[-1].worlds, question)
+        self._search.record_failure(minimal, new=True)
+        question = self._question_reason(minimal, proof_runs[-1])
+        lines = story(minimal, self._passed.worlds, proof_runs[-1].worlds, question)
         kind: FindKind = "question" if question else "bug"
         effort = f"found by run {tried.runs}, made small by {tried.shrinking - before} more"
-        self._keep(Find(kind, small, again[-1], lines, effort))
+        self._keep_find(Find(kind, minimal, proof_runs[-1], lines, effort))
 
-    def _smaller(self, plan: Plan) -> Run:
-        """A run under a part of a plan that broke the test; where the time is over it says nothing."""
+    def _run_smaller(self, plan: Plan) -> Run:
+        """A run under a part of a plan that broke the test; without a result if the time is over."""
         return Run(None) if self._over() else self._run(plan, False)
 
-    def _unknown(self, plan: Plan, assertion: str) -> Plan:
-        """A plan without those of its misfortunes of which it is known that they break the assertion.
+    def _without_known(self, plan: Plan, assertion: str) -> Plan:
+        """A plan without the misfortunes that are known to break the assertion.
 
-        Where so many finds are kept as may be, another question would not be: only bugs are looked for.
+        If the number of finds has reached its maximum, also without those that could only make another question.
         """
         for known in self._known.get(assertion, ()):
             if known <= kinds_of(plan):
                 plan = tuple(item for item in plan if not kinds_of((item,)) <= known)
-        if len(self._finds) >= FINDS:
+        if len(self._finds) >= MAX_FINDS:
             plan = tuple(item for item in plan if not item.changing)
         return plan
 
-    def _question(self, plan: Plan, broken: Run) -> str:
-        """Why a find is a question, "" where it is a bug."""
+    def _question_reason(self, plan: Plan, broken: Run) -> str:
+        """The reason why a find is a question, "" if it is a bug."""
         if any(item.changing for item in plan):
-            return CHANGES
+            return REASON_CHANGING
         worlds = [(world.census for world in run.worlds) for run in (self._passed, broken)]
         pairs = {passed.ordinal: (passed, other) for passed, other in zip(*worlds, strict=False)}
 
@@ -315,20 +318,20 @@ class _Exploration:
             pair = pairs.get(item.spot.world)
             return pair is not None and item.spot.kind.survived(item, *pair)
 
-        return COPED if all(map(survived, plan)) else ""
+        return REASON_SURVIVED if all(map(survived, plan)) else ""
 
-    def _keep(self, find: Find) -> None:
-        """Keeps a find; of too many, a bug takes the place of the last question."""
-        if len(self._finds) >= FINDS:
+    def _keep_find(self, find: Find) -> None:
+        """Adds a find; if there are too many, a bug takes the place of the last question."""
+        if len(self._finds) >= MAX_FINDS:
             questions = [place for place, kept in enumerate(self._finds) if kept.kind == "question"]
             if find.kind == "question" or not questions:
                 return
             del self._finds[questions[-1]]
         self._finds.append(find)
-        self._search.bugs_only = len(self._finds) >= FINDS
+        self._search.bugs_only = len(self._finds) >= MAX_FINDS
 
 
-def _until(plans: Iterator[Plan], over: Callable[[], bool]) -> Iterator[Plan]:
+def _take_until(plans: Iterator[Plan], over: Callable[[], bool]) -> Iterator[Plan]:
     while not over():
         plan = next(plans, None)
         if plan is None:
@@ -338,16 +341,18 @@ def _until(plans: Iterator[Plan], over: Callable[[], bool]) -> Iterator[Plan]:
 
 # --- the story of a find
 
-#: So many lines stand before the first difference, and so many from it on.
-_BEFORE: Final = 3
-_FROM: Final = 8
-#: What is said where the entries of both runs are the same.
-SAME: Final = "the same happens in both runs; only the instants differ at which the client and the test look"
-#: What may differ in runs that are the same: ids, which come from the key of a world, and the ports of receivers.
+#: The number of lines before the first difference, and from it on.
+_LINES_BEFORE: Final = 3
+_LINES_AFTER: Final = 8
+#: The text for two runs with the same entries.
+SAME_ENTRIES: Final = "the same happens in both runs; only the instants differ at which the client and the test look"
+#: Texts that may differ between equal runs: ids, which come from the key of a world, and the ports of receivers.
 _VARIES: Final = re.compile(r"\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b|(?<=://)[^/\s]+:\d+")
 
 
-def story(plan: Plan, passed: Sequence[Observed], broken: Sequence[Observed], question: str = "") -> list[str]:
+def story(
+    plan: Plan, passed: Sequence[ObservedWorld], broken: Sequence[ObservedWorld], question: str = ""
+) -> list[str]:
     """The story of a failure: its cause, the rules that allow it, and the place where the two runs part.
 
     If it is a question, the story begins with the reason, which is `question`.
@@ -360,14 +365,16 @@ def story(plan: Plan, passed: Sequence[Observed], broken: Sequence[Observed], qu
     if question:
         lines.append(f"a question, not a bug: {question}. Would a correct client pass?")
     parting: list[str] = []
-    for first, second in zip(passed, broken, strict=False):
-        parting += _parting(first.lines, second.lines, f" in world {first.census.ordinal}" if len(passed) > 1 else "")
-    return [*lines, *(parting or [SAME])]
+    for first, repeated in zip(passed, broken, strict=False):
+        parting += _divergence(
+            first.lines, repeated.lines, f" in world {first.census.ordinal}" if len(passed) > 1 else ""
+        )
+    return [*lines, *(parting or [SAME_ENTRIES])]
 
 
-def _parting(passed: Sequence[Line], broken: Sequence[Line], where: str) -> list[str]:
-    """The last lines that both have, then those of each."""
-    pairs = zip(map(_alike, passed), map(_alike, broken), strict=False)
+def _divergence(passed: Sequence[Line], broken: Sequence[Line], where: str) -> list[str]:
+    """The last lines that both runs have in common, then the lines of each."""
+    pairs = zip(map(_normalized, passed), map(_normalized, broken), strict=False)
     same = next(
         (place for place, (one, other) in enumerate(pairs) if one != other),
         min(len(passed), len(broken)),
@@ -376,30 +383,30 @@ def _parting(passed: Sequence[Line], broken: Sequence[Line], where: str) -> list
         return []
     return [
         f"both runs{where}, until they part:",
-        *_told(passed[max(0, same - _BEFORE) : same]),
+        *_format_lines(passed[max(0, same - _LINES_BEFORE) : same]),
         "the run that passed:",
-        *_told(passed[same : same + _FROM], len(passed) - same),
+        *_format_lines(passed[same : same + _LINES_AFTER], len(passed) - same),
         "the run that broke:",
-        *_told(broken[same : same + _FROM], len(broken) - same),
+        *_format_lines(broken[same : same + _LINES_AFTER], len(broken) - same),
     ]
 
 
-def _alike(line: Line) -> Line:
+def _normalized(line: Line) -> Line:
     return line[0], _VARIES.sub("", line[1])
 
 
-def _told(lines: Sequence[Line], all_of_them: int = 0) -> list[str]:
+def _format_lines(lines: Sequence[Line], all_of_them: int = 0) -> list[str]:
     texts = [f"  {show(at):>10}  {line}" for at, line in lines] or ["  (nothing more)"]
     return texts + ([f"  and {all_of_them - len(lines)} more"] if all_of_them > len(lines) else [])
 
 
 # --- progress in a pytest session: a bar on a terminal, elsewhere a line every ten seconds of real time
 
-#: How wide the bar is, and the line that it is in.
-_BAR: Final = 20
-_WIDTH: Final = 79
-#: Between two bars on a terminal, in real milliseconds.
-_OFTEN: Final = 100
+#: The width of the bar, and of its line.
+_BAR_WIDTH: Final = 20
+_LINE_WIDTH: Final = 79
+#: Real milliseconds between two bars on a terminal.
+_BAR_INTERVAL: Final = 100
 
 
 class Progress:
@@ -409,33 +416,33 @@ class Progress:
         self.tests = 0
         self._config = config
         self._begun = 0
-        self._over = deadline(EVERY)
+        self._over = deadline(PROGRESS_INTERVAL)
 
     @contextmanager
     def next(self) -> Iterator[Callable[[int, int, str], object]]:
-        """The progress of the next test: takes how many runs were made, of how many, and what was found."""
+        """A function that shows the progress of the next test: runs made, all runs, and the finds in words."""
         self._begun += 1
         reporter: Any = self._config.pluginmanager.getplugin("terminalreporter")
         if reporter is None:  # a worker of xdist
             yield lambda done, runs, finds: None
             return
-        terminal, written = bool(reporter.isatty), False
-        every = _OFTEN if terminal else EVERY
+        terminal, line_written = bool(reporter.isatty), False
+        run_plans = _BAR_INTERVAL if terminal else PROGRESS_INTERVAL
         if terminal:
-            self._over = deadline(every)
+            self._over = deadline(run_plans)
 
         def show(done: int, runs: int, finds: str) -> None:
-            nonlocal written
+            nonlocal line_written
             if not self._over():
                 return
-            self._over = deadline(every)
+            self._over = deadline(run_plans)
             text = f"{done} of {runs} runs, {finds}"
-            if not written:
+            if not line_written:
                 reporter.ensure_newline()
-            written = True
+            line_written = True
             if terminal:
-                bar = ("#" * (_BAR * done // runs)).ljust(_BAR, ".")
-                reporter.rewrite(f"exploring {self._begun} of {self.tests} [{bar}] {text}"[:_WIDTH], erase=True)
+                bar = ("#" * (_BAR_WIDTH * done // runs)).ljust(_BAR_WIDTH, ".")
+                reporter.rewrite(f"exploring {self._begun} of {self.tests} [{bar}] {text}"[:_LINE_WIDTH], erase=True)
                 reporter.flush()
             else:
                 reporter.write_line(f"exploring test {self._begun} of {self.tests}: {text}", flush=True)
@@ -443,6 +450,6 @@ class Progress:
         try:
             yield show
         finally:
-            if written and terminal:
+            if line_written and terminal:
                 reporter.rewrite("", erase=True)
                 reporter.write("\r", flush=True)

@@ -25,9 +25,9 @@ from sendbox.engine.answer import Answer, Instant, moment
 from sendbox.engine.blueprint import Blueprint
 from sendbox.engine.commands.command import Act, Open, Outcome, Stamp
 from sendbox.engine.durations import iso
+from sendbox.engine.kinds.answers import Value
 from sendbox.engine.kinds.own import json_of
 from sendbox.engine.kinds.rows import Observer
-from sendbox.engine.kinds.shapes import Value
 from sendbox.runtime.slot import Slice, spread
 from sendbox.scenario.model import ScenarioError
 from sendbox.services.assume import SETTINGS
@@ -35,19 +35,19 @@ from sendbox.services.assumptions import registry
 
 if TYPE_CHECKING:
     from sendbox.engine.commands.command import Command
-    from sendbox.engine.kinds.rows import Kinds
+    from sendbox.engine.kinds.rows import KindTable
     from sendbox.engine.world import World
     from sendbox.scenario.language import Language
 
 #: Ticks that a replay goes on, at most, after it left the way of the record.
 _BEYOND: Final = 10_000
-_SEEN: Final = frozenset({"request", "try"})
+_OBSERVED_KINDS: Final = frozenset({"request", "try"})
 
 
 # -- other values
 
 
-class Other(NamedTuple):
+class Alternative(NamedTuple):
     """Another value of a setting, as a scenario has it; None = the scenario leaves the setting out."""
 
     assumption: str
@@ -57,21 +57,21 @@ class Other(NamedTuple):
     @property
     def text(self) -> str:
         """The setting with the value."""
-        return f"{self.setting}: {_said(self.setting, self.value)}"
+        return f"{self.setting}: {_setting_text(self.setting, self.value)}"
 
 
-def others(settings: Any, ids: Iterable[str]) -> list[Other]:
+def alternatives(settings: Any, ids: Iterable[str]) -> list[Alternative]:
     """Every other value of the settings of some assumptions, in the order of the settings."""
     assumption_ids = frozenset(ids)
     return [
-        Other(row.assumption, name, value)
+        Alternative(row.assumption, name, value)
         for name, row in SETTINGS.items()
         if row.assumption in assumption_ids
         for value in row.others(getattr(settings, name))
     ]
 
 
-def under(language: Language, blueprint: Blueprint, other: Other) -> Blueprint:
+def with_setting(language: Language, blueprint: Blueprint, other: Alternative) -> Blueprint:
     """A scenario with another value of a setting. Raises `ScenarioError` where the scenario is not legal with it."""
     source = source_of(blueprint)
     assume = {name: value for name, value in (source.get("assume") or {}).items() if name != other.setting}
@@ -82,7 +82,7 @@ def under(language: Language, blueprint: Blueprint, other: Other) -> Blueprint:
     return replace(changed, **opened)
 
 
-def _said(setting: str, value: Any) -> str:
+def _setting_text(setting: str, value: Any) -> str:
     if value is None:
         return SETTINGS[setting].unset or "null"
     return value if isinstance(value, str) else orjson.dumps(value).decode()
@@ -91,7 +91,7 @@ def _said(setting: str, value: Any) -> str:
 # -- what a client saw
 
 
-class Seen(NamedTuple):
+class Observation(NamedTuple):
     """An answer or a webhook: its entry in the journal, how many of its kind came up to it, and what the client saw.
 
     `delivery` is the number of the webhook's delivery, None of a call.
@@ -111,10 +111,10 @@ class Seen(NamedTuple):
         return f"webhook {self.number} to {self.view['target']}"
 
 
-def seen(world: World) -> Iterator[Seen]:
+def observations(world: World) -> Iterator[Observation]:
     """The answers and webhooks that the client of a world saw, in order."""
     numbers = {"call": 0, "webhook": 0}
-    for entry in world.journal.numbers(_SEEN):
+    for entry in world.journal.numbers(_OBSERVED_KINDS):
         at, _, subject = world.journal.entry(entry)
         delivery = None
         if isinstance(subject, tuple):
@@ -129,7 +129,7 @@ def seen(world: World) -> Iterator[Seen]:
                 "answer": subject.answer.decode("utf-8", "replace") if answer is None else answer,
             }
         numbers[kind] += 1
-        yield Seen(entry, kind, numbers[kind], view, delivery)
+        yield Observation(entry, kind, numbers[kind], view, delivery)
 
 
 def _webhook(world: World, at: int, delivery: Any) -> dict[str, Any]:
@@ -137,7 +137,7 @@ def _webhook(world: World, at: int, delivery: Any) -> dict[str, Any]:
     return {"at": iso(at), "target": delivery.address, "body": orjson.loads(orjson.dumps(list(bodies)))}
 
 
-class First(NamedTuple):
+class ObservedDifference(NamedTuple):
     """The first difference: where it is, the path in it, and both values. `text` is a part of a sentence."""
 
     entry: int | None
@@ -148,13 +148,12 @@ class First(NamedTuple):
     text: str
 
 
-def first_of(
-    before: Sequence[Seen], after: Iterable[Seen], claims: Callable[[Seen], bool]
-) -> Generator[None, None, First | None]:
+def find_first_difference(
+    before: Sequence[Observation], after: Iterable[Observation], claims: Callable[[Observation], bool]
+) -> Generator[None, None, ObservedDifference | None]:
     """Finds the first difference, None where there is none; pauses now and then.
 
-    `claims` says of something that `after` does not have whether it would really not have come: a replay may have
-    ended before it.
+    `claims` is false for an observation that is missing from `after` only because the replay may have ended before it.
     """
     for was, would in zip_longest(before, after):
         if was is not None and would is not None and was.kind == would.kind:
@@ -162,17 +161,17 @@ def first_of(
                 return _differs(was, path, a, b)
         elif would is not None and would.kind == "webhook":
             text = f"a webhook to {would.view['target']} would have come at {would.view['at']}"
-            return First(None, would.place, "$", None, would.view, text)
+            return ObservedDifference(None, would.place, "$", None, would.view, text)
         elif was is not None and claims(was):
             text = f"{was.place} would not have come at {was.view['at']}"
-            return First(was.entry, was.place, "$", was.view, None, text)
+            return ObservedDifference(was.entry, was.place, "$", was.view, None, text)
         else:
             return None
         yield
     return None
 
 
-def _differs(was: Seen, path: tuple[str | int, ...], a: Any, b: Any) -> First:
+def _differs(was: Observation, path: tuple[str | int, ...], a: Any, b: Any) -> ObservedDifference:
     part, *rest = path
     place = json_path(rest)
     if isinstance(a, list) and isinstance(b, list):
@@ -189,13 +188,13 @@ def _differs(was: Seen, path: tuple[str | int, ...], a: Any, b: Any) -> First:
         case _:
             text = f"{was.place} would have had the {part} {b}, not {a}"
     earlier, later = (None if value is MISSING else value for value in (a, b))
-    return First(was.entry, was.place, json_path(path), earlier, later, text)
+    return ObservedDifference(was.entry, was.place, json_path(path), earlier, later, text)
 
 
 # -- replays
 
 
-class Again(NamedTuple):
+class ReplayResult(NamedTuple):
     """The outcome of a replay: `differs`, `equal`, or `ended`.
 
     `ended` means that the replay ended at another place than the record, without a visible difference.
@@ -203,13 +202,13 @@ class Again(NamedTuple):
 
     outcome: str
     text: str
-    first: First | None = None
+    first: ObservedDifference | None = None
 
 
-def again(
-    call: Call, commands: Sequence[tuple[Stamp, Command]], ends: Stamp, before: Sequence[Seen]
-) -> Generator[Callable[[], None] | None, None, Again]:
-    """Makes a world again from commands with another setting, and says what its client would have seen first."""
+def replay_with(
+    call: Call, commands: Sequence[tuple[Stamp, Command]], ends: Stamp, before: Sequence[Observation]
+) -> Generator[Callable[[], None] | None, None, ReplayResult]:
+    """Replays commands with another setting, and returns the first difference that the client would have seen."""
     replay = Replay(call.control, commands, ends)
     world = replay.world
     stopped = False
@@ -220,17 +219,17 @@ def again(
             stopped = True
         goal, command = replay.goal
         if stopped and goal is not None:
-            yield from _beyond(world, goal)
+            yield from _run_past_record(world, goal)
         lost = command.delivery if isinstance(command, Outcome) else None
 
-        def claims(was: Seen) -> bool:
+        def claims(was: Observation) -> bool:
             if was.kind == "call":
                 return False
             if not stopped or goal is None:
                 return True
             return was.delivery == lost or was.view["at"] < iso(min(goal.at, world.now))
 
-        first = yield from first_of(before, seen(world), claims)
+        first = yield from find_first_difference(before, observations(world), claims)
     except GeneratorExit:  # nobody waits for it any more
         spread(world.dispose())
         raise
@@ -239,14 +238,16 @@ def again(
         raise
     yield from world.dispose()
     if first is not None:
-        return Again("differs", first.text, first)
+        return ReplayResult("differs", first.text, first)
     if not stopped:
-        return Again("equal", "no answer and no webhook would have been different")
+        return ReplayResult("equal", "no answer and no webhook would have been different")
     until = iso(world.now if goal is None else goal.at)
-    return Again("ended", f"no answer and no webhook would have been different until {until}; then the run differs")
+    return ReplayResult(
+        "ended", f"no answer and no webhook would have been different until {until}; then the run differs"
+    )
 
 
-def _beyond(world: World, goal: Stamp) -> Generator[None, None, None]:
+def _run_past_record(world: World, goal: Stamp) -> Generator[None, None, None]:
     """Brings a world that left the way of its record to the instant of the next command, as far as it goes alone."""
     left = _BEYOND
     while left > 0 and (done := world.run(goal.at, CHUNK, settle=False)):
@@ -255,17 +256,19 @@ def _beyond(world: World, goal: Stamp) -> Generator[None, None, None]:
         yield
 
 
-def _with(language: Language, commands: Sequence[tuple[Stamp, Command]], other: Other) -> list[tuple[Stamp, Command]]:
+def _with_alternative(
+    language: Language, commands: Sequence[tuple[Stamp, Command]], other: Alternative
+) -> list[tuple[Stamp, Command]]:
     """The commands, with another setting in each scenario that they bring. Raises `ScenarioError`."""
     changed: list[tuple[Stamp, Command]] = []
     for stamp, command in commands:
         match command:
             case Open():
-                command = command._replace(blueprint=under(language, command.blueprint, other))
+                command = command._replace(blueprint=with_setting(language, command.blueprint, other))
             case Act(arguments=arguments) if any(isinstance(value, Blueprint) for value in arguments.values()):
                 command = command._replace(
                     arguments={
-                        name: under(language, value, other) if isinstance(value, Blueprint) else value
+                        name: with_setting(language, value, other) if isinstance(value, Blueprint) else value
                         for name, value in arguments.items()
                     }
                 )
@@ -340,10 +343,10 @@ async def leaning(call: Call, longest: Size | None = None, most: Count | None = 
     A world whose journal has more than `longest` entries is not replayed; after `most` differences no further one is
     looked for.
     """
-    hosted = call.here
+    hosted = call.hosted
     collected = await call.runtime.tried.present(hosted, await loaded(call.served))
     await hosted.free()
-    call.runtime.not_advancing(hosted)
+    call.runtime.check_not_advancing(hosted)
     world = hosted.world
     _ = world.record.opening  # `Cut` where it does not reach back
     rows = {row.id: row for row in registry() if row.id in collected.leaned}
@@ -353,9 +356,9 @@ async def leaning(call: Call, longest: Size | None = None, most: Count | None = 
     if why is None:
         before, commands, ends = await hosted.whole(_present(world))
         differences = 0
-        for other in others(world.assume, rows):
-            outcome = await _otherwise(call, other, commands, ends, before)
-            outcomes[other.assumption].append(_shown(other, outcome))
+        for other in alternatives(world.assume, rows):
+            outcome = await _replay_alternative(call, other, commands, ends, before)
+            outcomes[other.assumption].append(_other_value(other, outcome))
             differences += outcome.outcome == "differs"
             if differences == most:
                 break
@@ -367,7 +370,7 @@ async def leaning(call: Call, longest: Size | None = None, most: Count | None = 
                 title=row.title,
                 confidence=row.confidence,
                 count=collected.leaned[id_].count,
-                used=_used(on, call.served.kinds, collected.leaned[id_].entries[0]),
+                used=_first_use(on, call.served.kinds, collected.leaned[id_].entries[0]),
                 others=outcomes[id_],
             )
             for id_, row in rows.items()
@@ -376,10 +379,10 @@ async def leaning(call: Call, longest: Size | None = None, most: Count | None = 
     )
 
 
-def _present(world: World) -> Generator[None, None, tuple[list[Seen], list[tuple[Stamp, Command]], Stamp]]:
+def _present(world: World) -> Generator[None, None, tuple[list[Observation], list[tuple[Stamp, Command]], Stamp]]:
     """The observations of the client, the commands, and the place of the world, all at one moment."""
     before, commands = [], []
-    for item in seen(world):
+    for item in observations(world):
         before.append(item)
         yield
     for command in world.record.commands():
@@ -388,32 +391,36 @@ def _present(world: World) -> Generator[None, None, tuple[list[Seen], list[tuple
     return before, commands, Stamp(world.epoch, world.now, world.ticks)
 
 
-async def _otherwise(
-    call: Call, other: Other, commands: Sequence[tuple[Stamp, Command]], ends: Stamp, before: Sequence[Seen]
-) -> Again:
+async def _replay_alternative(
+    call: Call,
+    other: Alternative,
+    commands: Sequence[tuple[Stamp, Command]],
+    ends: Stamp,
+    before: Sequence[Observation],
+) -> ReplayResult:
     loop = asyncio.get_running_loop()
     try:
-        changed = await loop.run_in_executor(None, _with, call.served.language, commands, other)
+        changed = await loop.run_in_executor(None, _with_alternative, call.served.language, commands, other)
     except ScenarioError as error:
-        return Again("illegal", f"the scenario is not legal: {error.problems[0].message}")
-    return await Slice().through(again(call, changed, ends, before))
+        return ReplayResult("illegal", f"the scenario is not legal: {error.problems[0].message}")
+    return await Slice().through(replay_with(call, changed, ends, before))
 
 
-def _shown(other: Other, again: Again) -> OtherValue:
-    first = again.first
+def _other_value(other: Alternative, replay_with: ReplayResult) -> OtherValue:
+    first = replay_with.first
     return OtherValue(
         setting=other.setting,
         value=other.value,
-        said=_said(other.setting, other.value),
-        outcome=again.outcome,
-        text=again.text,
+        said=_setting_text(other.setting, other.value),
+        outcome=replay_with.outcome,
+        text=replay_with.text,
         first=None
         if first is None
         else FirstDifference(entry=first.entry, place=first.place, path=first.path, was=first.was, would=first.would),
     )
 
 
-def _used(on: Observer, kinds: Kinds, entry: int) -> Used:
+def _first_use(on: Observer, kinds: KindTable, entry: int) -> Used:
     """The first entry of the journal that depended on an assumption, in words."""
     view = on.entry(entry)
     journal = on.world.journal
@@ -424,5 +431,5 @@ def _used(on: Observer, kinds: Kinds, entry: int) -> Used:
         case "try":
             text = f"webhook {number} to {view['target']}"
         case kind:
-            text = f"entry {entry}, {kinds.words(view) or kind}"
+            text = f"entry {entry}, {kinds.describe(view) or kind}"
     return Used(entry=entry, at=moment(journal.entry(entry)[0]), text=text)

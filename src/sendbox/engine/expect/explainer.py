@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 PASSED: Final = "passed"
 FAILED: Final = "failed"
 OPEN: Final = "open"
-#: So many things that nearly counted, or counted and should not, are shown.
+#: The number of shown things that nearly counted, or counted and should not.
 NEAREST: Final = 3
-#: So many subjects that failed are named.
+#: The number of failed subjects that are named.
 NAMED: Final = 20
 
-#: What a thing belongs to: a value for each name.
+#: The subject of a thing: a value for each name.
 Key = tuple[Any, ...]
 
 
@@ -39,18 +39,18 @@ class Miss(NamedTuple):
     why: str
     surplus: list[Occurrence]
     due: int | None
-    #: to what the things had to belong
+    #: the subjects to which the things had to belong
     keys: list[Key]
-    #: what is wrong with the surplus
+    #: the problem of the surplus, in words
     wrong: str
     #: the thing before is of the same kind
     alike: bool = False
-    #: nothing is wrong so far: it may still come to that
+    #: True if the entry holds so far, and can still fail
     holds: bool = False
 
 
-class Missed(NamedTuple):
-    """A subject that an expectation is missed for, and the first thing of it that counted."""
+class SubjectMiss(NamedTuple):
+    """A subject for which an expectation does not hold, and its first thing that counted."""
 
     key: Key
     first: Occurrence | None
@@ -58,14 +58,14 @@ class Missed(NamedTuple):
 
 
 class Explainer:
-    """Puts into words what one expectation is missed by."""
+    """The texts that explain why one expectation does not hold."""
 
     def __init__(self, world: World, subjects: Mapping[str, Subject], expectation: Expectation) -> None:
         self._world = world
         self._subjects = subjects
         self._expectation = expectation
 
-    def shown(self, miss: Miss) -> Generator[None, None, dict[str, Any]]:
+    def miss_view(self, miss: Miss) -> Generator[None, None, dict[str, Any]]:
         """The fields of the view that this miss changes."""
         entry = self._expectation.chain[miss.step]
         nearest = miss.surplus
@@ -79,7 +79,7 @@ class Explainer:
                 expected = entry.wanted or entry.share
                 reason = f"it counts{self._part(entry, thing)}, and {miss.wrong}: wanted {expected}"
             explained.append({**self._thing(entry.that, thing), "why_not": reason})
-        return state(miss.due) | {
+        return state_view(miss.due) | {
             "that": entry.that,
             "step": miss.step,
             "found": miss.number,
@@ -115,14 +115,14 @@ class Explainer:
             if name not in differing and expected.keys().isdisjoint(values):
                 is_ = said(name, tuple(values)) if all(map(_is_plain, values)) else f"{name} is another one"
                 where.append((name, f"{is_}, wanted {' or '.join(map(_word, expected))}"))
-        return Unmet(where, [*untimely(entry, thing, self._world.start, miss.before, alike=miss.alike)])
+        return Unmet(where, [*time_problems(entry, thing, self._world.start, miss.before, alike=miss.alike)])
 
     def _part(self, entry: Expectation, thing: Occurrence) -> str:
         """The part by which a thing counts, in words; "" if it has no other."""
         readings = self._subjects[entry.that].readings(self._world, thing)
         return f" by {differences(entry.where, readings)[1].line}" if len(readings) > 1 else ""
 
-    def named(self, missed: Missed) -> dict[str, Any]:
+    def subject_view(self, missed: SubjectMiss) -> dict[str, Any]:
         """A subject that failed, or is open."""
         key, first, miss = missed
         return {
@@ -138,7 +138,7 @@ class Explainer:
         line = self._subjects[that].line(self._world, thing.what)
         return {"entry": thing.entry, "at": iso(thing.at), "what": line}
 
-    def _sentence(self, missed: Missed) -> str:
+    def _sentence(self, missed: SubjectMiss) -> str:
         """The reason why a subject failed, with its first thing unless its name says enough."""
         key, first, miss = missed
         name = ", ".join(map(str, key)) if all(map(_is_plain, key)) else ""
@@ -149,13 +149,13 @@ class Explainer:
         is_named = not name or not fields.keys() >= set(self._expectation.each) or name in thing["what"]
         return f"{'' if is_named else f'{name}: '}{thing['what']} at {thing['at']}: {miss.why}"
 
-    def why(self, missed: list[Missed], total: int, who: str) -> str:
+    def why(self, missed: list[SubjectMiss], total: int, who: str) -> str:
         sentences = [self._sentence(subject) for subject in missed[:NEAREST]]
         more = [f"and {len(missed) - NEAREST} more"] if len(missed) > NEAREST else []
         share = f" ({self._expectation.share} of them must hold)" if self._expectation.share else ""
         return f"{len(missed)} of {total} {who}: {'; '.join([*sentences, *more])}{share}"
 
-    def counted(self, entry: Expectation, number: int, before: Occurrence | None) -> str:
+    def count_text(self, entry: Expectation, number: int, before: Occurrence | None) -> str:
         """The number of things that counted, the times they had, and the number that is wanted, in words."""
         start = self._world.start if before is None else before.at
         conditions = [] if entry.within is None else [f"within {show(entry.within)}"]
@@ -187,7 +187,7 @@ class Unmet(NamedTuple):
         return [*(why for _, why in self.where), *self.times]
 
 
-def outside(entry: Expectation, thing: Occurrence, start: int | None) -> Iterator[str]:
+def limit_problems(entry: Expectation, thing: Occurrence, start: int | None) -> Iterator[str]:
     """The reasons why an instant is wrong; durations count from `start`, None = they are ignored."""
     for word, moment, wrong in (("after", entry.after, -1), ("before", entry.before, 1)):
         if moment is None or (moment.relative and start is None):
@@ -196,14 +196,14 @@ def outside(entry: Expectation, thing: Occurrence, start: int | None) -> Iterato
             yield f"came at {iso(thing.at)}, wanted {word} {iso(moment.instant(start or 0))}"
 
 
-def untimely(
+def time_problems(
     entry: Expectation, thing: Occurrence, start: int, before: Occurrence | None, *, alike: bool = False
 ) -> Iterator[str]:
     """The reasons why a time is wrong, from the start or from the thing before; `alike`: both are of the same kind."""
     if before is None:
         if entry.within is not None and thing.at - start > entry.within:
             yield f"came {show(thing.at - start)} after the start, wanted within {show(entry.within)}"
-        yield from outside(entry, thing, start)
+        yield from limit_problems(entry, thing, start)
         return
     passed = thing.at - before.at
     if place_of(thing) <= end_of(before, alike=alike):
@@ -212,7 +212,7 @@ def untimely(
         for word, bound, wrong in (("not before", entry.soonest, -1), ("within", entry.latest, 1)):
             if bound is not None and (passed - bound) * wrong > 0:
                 yield f"came {show(passed)} after it, wanted {word} {show(bound)}"
-    yield from outside(entry, thing, None)
+    yield from limit_problems(entry, thing, None)
 
 
 def _early(thing: Occurrence, before: Occurrence) -> str:
@@ -229,7 +229,7 @@ def _bound(moment: Moment, start: int, before: Occurrence | None) -> str:
     return iso(moment.instant(start)) if before is None or not moment.relative else show(moment.at)
 
 
-def state(due: int | None) -> dict[str, Any]:
+def state_view(due: int | None) -> dict[str, Any]:
     """The state of an expectation that does not hold: open until an instant, or failed."""
     return {
         "passed": False,

@@ -1,4 +1,4 @@
-"""The operation that compares two open worlds, as `sendbox diff` does."""
+"""The operation `compare`, which compares two open worlds as `sendbox diff` does."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from sendbox.control.answers import CanonicalEntry
 from sendbox.control.arguments import Size
-from sendbox.control.beside import journals
-from sendbox.control.beside.journals import Difference, Entry, Journal
 from sendbox.control.operation import Call, ControlError, operation
-from sendbox.control.reading import each
+from sendbox.control.reading import map_in_slices
+from sendbox.control.replicas import journals
+from sendbox.control.replicas.journals import Difference, Entry, Journal
 from sendbox.engine.answer import Answer, Instant, moment, reference
 from sendbox.engine.digest import canonical_in_slices, digest_in_slices
+from sendbox.engine.kinds.answers import Value
 from sendbox.engine.kinds.rows import Observer
-from sendbox.engine.kinds.shapes import Value
 from sendbox.runtime.worlds import Slice
 
 if TYPE_CHECKING:
-    from sendbox.engine.kinds.rows import Kinds
+    from sendbox.engine.kinds.rows import KindTable
     from sendbox.engine.world import World
 
 
@@ -85,7 +85,7 @@ async def compare(call: Call, with_: str, around: Size = 5) -> Compared:
     `equal` counts the canonical entries before it. `here` and `there` have so many entries before and after it as
     `around` says.
     """
-    here = call.here.world
+    here = call.hosted.world
     if with_ == here.id:
         raise ControlError(400, "bad_argument", f'with: "{with_}" is this world; legal: another open world')
     other = call.control.world(with_, reads=True)
@@ -96,20 +96,22 @@ async def compare(call: Call, with_: str, around: Size = 5) -> Compared:
             here=await Slice().through(digest_in_slices(here, kinds)),
             there=await Slice().through(digest_in_slices(there, kinds)),
         )
-        a, b = await _read(here, kinds), await _read(there, kinds)
+        a, b = await _read_journal(here, kinds), await _read_journal(there, kinds)
         difference = await asyncio.get_running_loop().run_in_executor(None, _difference, a, b)
         views: dict[str, list[AroundIt]] = {"here": [], "there": []}
         if difference is not None:
-            near = (
+            sides = (
                 ("here", here, a, difference.a, difference.only_a),
                 ("there", there, b, difference.b, difference.only_b),
             )
-            for name, world, entries, differs, only in near:
-                views[name] = await _around(Observer(world, kinds), entries, differs, only, difference.at, around)
+            for name, world, entries, differs, only in sides:
+                views[name] = await _nearby_entries(
+                    Observer(world, kinds), entries, differs, only, difference.at, around
+                )
         return Compared(
             same=difference is None,
             equal=len(a.entries if difference is None else difference.before),
-            first=None if difference is None else _first(a, b, difference),
+            first=None if difference is None else _first_difference(a, b, difference),
             left_out=journals.notes(a, b),
             lines=list(journals.as_text(a, b, difference)),
             digest=digests,
@@ -120,16 +122,16 @@ async def compare(call: Call, with_: str, around: Size = 5) -> Compared:
         call.runtime.kick(other)
 
 
-async def _read(world: World, kinds: Kinds) -> Journal:
+async def _read_journal(world: World, kinds: KindTable) -> Journal:
     entries = await Slice().through(canonical_in_slices(world, kinds))
     return Journal(world.id, entries, lost=world.journal.first, bound=world.record.cut or "")
 
 
 def _difference(a: Journal, b: Journal) -> Difference | None:
-    return journals.compare(*journals.left(a, b))
+    return journals.compare(*journals.comparable_entries(a, b))
 
 
-def _first(a: Journal, b: Journal, difference: Difference) -> DifferentEntry:
+def _first_difference(a: Journal, b: Journal, difference: Difference) -> DifferentEntry:
     return DifferentEntry(
         n=(difference.a or difference.b or {})["n"],
         at=difference.at,
@@ -140,30 +142,30 @@ def _first(a: Journal, b: Journal, difference: Difference) -> DifferentEntry:
     )
 
 
-async def _around(
-    on: Observer, journal: Journal, differs: Entry | None, only: list[Entry], at: int, most: int
+async def _nearby_entries(
+    observer: Observer, journal: Journal, differs: Entry | None, only: list[Entry], at: int, limit: int
 ) -> list[AroundIt]:
-    """The entries of a world about the one that differs, or about the place where the other world has one."""
-    lines, kept = journal.entries, on.world.journal
+    """The entries of a world near the one that differs, or near the place where the other world has an entry."""
+    canonical_entries, kept = journal.entries, observer.world.journal
     if differs is not None:
         middle = differs["n"]
-        last = middle + most + 1
+        last = middle + limit + 1
     else:
-        later = bisect_right(lines, at, key=itemgetter("at"))
-        middle = last = lines[later]["n"] if later < len(lines) else len(kept)
-        last += most
-    apart = {entry["n"] for entry in only}
+        later = bisect_right(canonical_entries, at, key=itemgetter("at"))
+        middle = last = canonical_entries[later]["n"] if later < len(canonical_entries) else len(kept)
+        last += limit
+    own_numbers = {entry["n"] for entry in only}
 
     def view(number: int) -> AroundIt:
-        entry = on.entry(number)
-        first, end = (bisect_left(lines, edge, key=itemgetter("n")) for edge in (number, number + 1))
+        entry = observer.entry(number)
+        first, end = (bisect_left(canonical_entries, edge, key=itemgetter("n")) for edge in (number, number + 1))
         return AroundIt(
             n=number,
             at=moment(kept.entry(number)[0]),
             kind=entry["kind"],
-            words=on.kinds.words(entry),
-            only=number in apart,
-            canonical=lines[first:end],
+            words=observer.kinds.describe(entry),
+            only=number in own_numbers,
+            canonical=canonical_entries[first:end],
         )
 
-    return await each(range(max(middle - most, kept.first), min(last, len(kept))), view)
+    return await map_in_slices(range(max(middle - limit, kept.first), min(last, len(kept))), view)

@@ -1,4 +1,4 @@
-"""Calls of the sample client: an entry of the traffic as one ASGI call, and its answer."""
+"""The sample client, which sends the entries of the traffic as ASGI calls."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import orjson
 from sendbox.control.operation import ControlError
 from sendbox.engine.answer import plain
 from sendbox.engine.journal import CODE
-from sendbox.engine.traffic import Traffic, reference, resolved
+from sendbox.engine.traffic import Traffic, parse_reference, resolve
 from sendbox.server.wire import AsgiCall, Inside
 from sendbox.services.messaging.bulk import FILETYPES
 from sendbox.services.messaging.messaging import Messaging
@@ -21,18 +21,18 @@ from sendbox.services.messaging.messaging import Messaging
 if TYPE_CHECKING:
     from sendbox.control.operation import Control
     from sendbox.engine.world import World
-    from sendbox.playing.played import Asked
+    from sendbox.playing.play_result import Asked
 
 _JSON: Final = "application/json"
 _FORM: Final = "application/x-www-form-urlencoded"
 #: The header with the number of a call's entry in the journal.
-_HINT: Final = b"sendbox-journal"
-#: How many seconds the sample client waits for an answer, or for the next part of it.
-READ: Final = 30.0
+_ENTRY_HEADER: Final = b"sendbox-journal"
+#: Seconds that the sample client waits for an answer, or for the next part of it.
+READ_TIMEOUT: Final = 30.0
 
 
-class Caller:
-    """Sends entries of the traffic, and keeps the answers that later ones refer to."""
+class SampleClient:
+    """A client that sends entries of the traffic, and keeps the answers for references in later entries."""
 
     def __init__(self, control: Control, world: World, origin: str) -> None:
         self._app = control.app
@@ -42,10 +42,10 @@ class Caller:
         self._answers: dict[str, Any] = {}
 
     async def send(self, request: Asked) -> None:
-        """One request; its result goes into `request`."""
+        """Sends one request, and writes its result into `request`."""
         entry = request.traffic
         if entry.form == "control":
-            await self._act(request)
+            await self._send_act(request)
             return
         try:
             method, target, headers, body = self._request(entry)
@@ -55,7 +55,7 @@ class Caller:
         journal = self._world.journal
         request.before = len(journal)
         try:
-            status, answer_headers, answer = await answered(self._app, self._origin, method, target, headers, body)
+            status, answer_headers, answer = await call_app(self._app, self._origin, method, target, headers, body)
         except asyncio.CancelledError:
             raise
         except Exception as error:  # what a client gets from a broken connection, as far as possible without a socket
@@ -68,16 +68,16 @@ class Caller:
         except orjson.JSONDecodeError:
             request.answer = answer.decode("utf-8", "replace")
             request.garbled = answer_headers.get(b"content-type", b"").startswith(b"application/json")
-        number = answer_headers.get(_HINT, b"").rpartition(b"/")[2]
+        number = answer_headers.get(_ENTRY_HEADER, b"").rpartition(b"/")[2]
         request.number = int(number) if number.isdigit() else None
         if entry.name is not None:
             self._answers[entry.name] = request.answer
 
-    async def _act(self, request: Asked) -> None:
-        """An operation of a tester."""
+    async def _send_act(self, request: Asked) -> None:
+        """Carries out an operation of a tester."""
         entry = request.traffic
         try:
-            arguments = resolved(entry.value, self._answers)
+            arguments = resolve(entry.value, self._answers)
             answer = await self._control.perform(self._origin, entry.operation, self._world.id, arguments)
             request.answer = plain(answer)
         except LookupError as error:
@@ -90,18 +90,18 @@ class Caller:
                 self._answers[entry.name] = request.answer
 
     def _request(self, entry: Traffic) -> tuple[str, str, dict[str, str], bytes]:
-        """Method, target, headers and body. LookupError where a reference leads nowhere."""
+        """Method, target, headers and body. Raises LookupError if a reference has no target."""
         key = self._key(entry.key)
         content_type = {} if not entry.type else {"content-type": entry.type}
         if entry.form == "call":
             method, target = entry.operation.split(" ", 1)
-            target = _local(str(resolved(target, self._answers)))
+            target = _without_origin(str(resolve(target, self._answers)))
             return method, target, {"x-api-key": key, **content_type}, entry.content or b""
         call = self._control.served.language.calls[entry.operation]
-        params = {name: str(resolved(value, self._answers)) for name, value in entry.params}
-        value = resolved(entry.value, self._answers)
+        params = {name: str(resolve(value, self._answers)) for name, value in entry.params}
+        value = resolve(entry.value, self._answers)
         headers = {} if call.path == "/v1/verify-proof" else {"x-api-key": key}
-        if entry.operation.startswith("legacy"):  # the key stands among the fields
+        if entry.operation.startswith("legacy"):  # the key is one of the fields
             headers, value = {}, {"apikey": key, **(value or {})}
         target, body = self._target(entry.operation, call.path, params), b""
         if entry.content is not None:
@@ -122,14 +122,14 @@ class Caller:
     def _key(self, key: str | None) -> str:
         if key is None:
             return self._world.id
-        return str(resolved(key, self._answers)) if reference(key) else f"{self._world.id}~{key}"
+        return str(resolve(key, self._answers)) if parse_reference(key) else f"{self._world.id}~{key}"
 
     def _target(self, operation: str, path: str, params: Mapping[str, str]) -> str:
-        """Path and query."""
+        """The path and the query."""
         if operation == "uploadBulk":
-            return _local(params["url"])
+            return _without_origin(params["url"])
         if operation == "openLink":
-            return _local(self._link(params["message_id"]))
+            return _without_origin(self._link(params["message_id"]))
         return path.format_map({name: quote(value, safe="") for name, value in params.items()})
 
     def _link(self, message_id: str) -> str:
@@ -145,7 +145,7 @@ class Caller:
         return "jsonl" if bulk is None else bulk.filetype
 
 
-async def answered(
+async def call_app(
     app: Any, origin: str, method: str, target: str, headers: Mapping[str, str], body: bytes
 ) -> tuple[int, dict[bytes, bytes], bytes]:
     """Status, headers and body of a call. Raises exceptions of the application; ConnectionError without an answer.
@@ -156,14 +156,14 @@ async def answered(
     path, _, query = target.partition("?")
     raw_headers = [(name.encode(), value.encode()) for name, value in {"host": address.netloc, **headers}.items()]
     server = (address.hostname or "", address.port)
-    call = AsgiCall(method, address.scheme, server, path, query, raw_headers, body, Inside(READ))
+    call = AsgiCall(method, address.scheme, server, path, query, raw_headers, body, Inside(READ_TIMEOUT))
     await call.run(app)
     if call.status is None:
         raise ConnectionError("the connection was closed without an answer")
     return call.status, dict(call.headers), call.body
 
 
-def _local(url: str) -> str:
+def _without_origin(url: str) -> str:
     """An address without scheme and host."""
     address = urlsplit(url)
     return f"{address.path}?{address.query}" if address.query else address.path

@@ -22,7 +22,8 @@ class Asked(msgspec.Struct):
     """One request of the traffic, and its result.
 
     `status` None = no answer came, and `error` says why. `number` is that of its entry in the journal, None if it
-    has none. `at` is the instant at which it was sent. `garbled` = the answer claims to be JSON, and is not.
+    has none. `at` is the instant at which it was sent. `garbled` = the content type of the answer is JSON, but its
+    body is not.
     """
 
     traffic: Traffic

@@ -1,7 +1,7 @@
-"""The past of a world: what reads a world is asked for a place that it has passed (`THEN`).
+"""The past of a world: answers of reading operations for an earlier place (`THEN`).
 
-The world is made again from its record up to that place, in a side world, read only. A side world is kept for a while:
-a later question for the same place finds it there, and one that is not being read can go on to a later place.
+A replica is made from the record of the world up to that place, read only. It is kept for a while: a later call for the
+same place uses it again, and a replica without readers can go on to a later place.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from sendbox.control.replaying import CHUNK, Diverged, Replay
 from sendbox.engine import bounds
 from sendbox.engine.commands.command import Stamp
 from sendbox.engine.durations import instant, iso
-from sendbox.runtime.order import Side
+from sendbox.runtime.registry import Replica
 from sendbox.runtime.slot import Slice
 
 if TYPE_CHECKING:
@@ -34,8 +34,8 @@ class Place(NamedTuple):
     entry: int | None = None
 
 
-class Past(Side):
-    """A world as it was: it goes from place to place, forward only. Raises `Cut`."""
+class PastReplica(Replica):
+    """A replica in the past of its world. It moves from place to place, forward only. Raises `Cut`."""
 
     def __init__(self, control: Control, of: World) -> None:
         self._replay = Replay(control, [next(of.record.commands())])
@@ -43,35 +43,35 @@ class Past(Side):
         self.world = self._replay.world
         #: how many commands were carried out
         self.done = 1
-        self._stands: Place | None = None
+        self._place: Place | None = None
         #: how many entries there were before the last command or tick
-        self._before = 0
+        self._entries_before = 0
 
-    def stands_at(self, place: Place) -> bool:
+    def is_at(self, place: Place) -> bool:
         """True if this is the place, or if the same command or tick made that entry."""
-        if place.entry is None or self._stands is None or self._stands.entry is None:
-            return place == self._stands and self._ended(place.at)
-        return self._before <= place.entry < len(self.world.journal)
+        if place.entry is None or self._place is None or self._place.entry is None:
+            return place == self._place and self._ended(place.at)
+        return self._entries_before <= place.entry < len(self.world.journal)
 
     def _ended(self, at: int) -> bool:
         """True if the world, too, has done nothing more up to that instant."""
-        stamp, command = self._coming()
+        stamp, command = self._next_command()
         return stamp.at > at or (command is None and stamp.ticks == self.world.ticks)
 
-    def leads_to(self, place: Place) -> bool:
-        """True if the place is still to come."""
+    def can_reach(self, place: Place) -> bool:
+        """True if the replica has not passed the place."""
         return self.world.now <= place.at if place.entry is None else len(self.world.journal) <= place.entry
 
     def go(self, place: Place) -> Steps:
-        """Goes to a place that is still to come. Raises `Diverged`."""
+        """Moves forward to a place. Raises `Diverged`."""
         if place.entry is None:
-            yield from self._through(place.at)
+            yield from self._run_to_instant(place.at)
         else:
-            yield from self._through(place.at - 1)
-            yield from self._up_to(place.entry)
-        self._stands = place
+            yield from self._run_to_instant(place.at - 1)
+            yield from self._run_to_entry(place.entry)
+        self._place = place
 
-    def _coming(self) -> tuple[Stamp, Command | None]:
+    def _next_command(self) -> tuple[Stamp, Command | None]:
         """The next command and its place; None at the present of the world."""
         of, number = self.of, self.done
         if number < len(of.record):
@@ -80,17 +80,17 @@ class Past(Side):
         return Stamp(of.epoch, of.now, of.ticks), None
 
     def _carry_out(self, stamp: Stamp, command: Command) -> Steps:
-        self._before = len(self.world.journal)
+        self._entries_before = len(self.world.journal)
         yield from self._replay.carry_out(stamp, command)
         self.done += 1
         yield None
 
-    def _through(self, at: int) -> Steps:
+    def _run_to_instant(self, at: int) -> Steps:
         """Does all that was done up to an instant, and moves the clock there."""
         world = self.world
         if at < world.now:
             return
-        while (coming := self._coming())[0].at <= at:
+        while (coming := self._next_command())[0].at <= at:
             stamp, command = coming
             yield from self._replay.reach(stamp)
             if command is None:
@@ -100,11 +100,11 @@ class Past(Side):
             world.outlets.take()
             yield None
 
-    def _up_to(self, entry: int) -> Steps:
+    def _run_to_entry(self, entry: int) -> Steps:
         """Carries out commands, and ticks one by one, until one has made an entry."""
         world = self.world
         while len(world.journal) <= entry:
-            stamp, command = self._coming()
+            stamp, command = self._next_command()
             while world.ticks < stamp.ticks and self._tick():
                 if len(world.journal) > entry:
                     return
@@ -115,9 +115,9 @@ class Past(Side):
             yield from self._carry_out(stamp, command)
 
     def _tick(self) -> int:
-        """Does one tick, and leaves the clock at its instant; whether there was one."""
+        """Does one tick, and leaves the clock at its instant; returns 0 if there was none."""
         world, timeline = self.world, self.world.timeline
-        self._before = len(world.journal)
+        self._entries_before = len(world.journal)
         done = world.run(world.now, 1, settle=False)
         if not done and (due := [heap[0][0] for heap in (timeline.steps, timeline.lapses) if heap]):
             done = world.run(min(due), 1, settle=False)
@@ -129,16 +129,16 @@ async def read(call: Call, row: Operation, values: Mapping[str, Any], then: Any)
     """The answer of an operation for a place in the past of its world. Raises `ControlError`, and `Cut`."""
     if values.get("wait") is not None:
         raise ControlError(400, "bad_argument", 'wait: nothing more comes in the past; leave out "wait" or "then"')
-    side = await _standing(call, then)
+    side = await _replica_at(call, then)
     try:
         return await row.function(Call(call.control, call.origin, side.hosted), **values)
     finally:
         side.hosted.readers -= 1
 
 
-async def _standing(call: Call, then: Any) -> Past:
-    """A side world at the place, with one reader more. The clock of the world runs on meanwhile."""
-    hosted, side_worlds = call.here, call.runtime.beside
+async def _replica_at(call: Call, then: Any) -> PastReplica:
+    """A replica at the place, with one reader more. The clock of the world runs on meanwhile."""
+    hosted, side_worlds = call.hosted, call.runtime.replicas
     hosted.controls -= 1
     try:
         await hosted.free()
@@ -147,13 +147,13 @@ async def _standing(call: Call, then: Any) -> Past:
         _ = world.record.opening  # `Cut` where it does not reach back
         place = place_of(world, then)
         async with hosted.replaying:
-            kept: list[Past] = side_worlds.of(world)
-            side = next((side for side in kept if side.stands_at(place)), None)
+            kept: list[PastReplica] = side_worlds.of(world)
+            side = next((side for side in kept if side.is_at(place)), None)
             arrived = side is not None
             if side is None:
-                idle = [side for side in kept if not side.hosted.readers and side.leads_to(place)]
+                idle = [side for side in kept if not side.hosted.readers and side.can_reach(place)]
                 nearest = max(idle, key=lambda side: (side.done, side.world.ticks), default=None)
-                side = Past(call.control, world) if nearest is None else nearest
+                side = PastReplica(call.control, world) if nearest is None else nearest
             side_worlds.use(side)
             side.hosted.readers += 1
             if not arrived:

@@ -1,0 +1,91 @@
+"""The interface that the runtime has for its own parts, the lines of its log, and the hooks of its worlds."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
+
+if TYPE_CHECKING:
+    from sendbox.engine.blueprint import Blueprint
+    from sendbox.engine.timeline import Goal
+    from sendbox.runtime.counts import Counts
+    from sendbox.runtime.registry import ClosedWorlds, OpenWorlds, Replicas
+    from sendbox.runtime.sender import Senders
+    from sendbox.runtime.slot import CloseReason, HostedWorld
+    from sendbox.settings import Settings
+
+Level = Literal["info", "warning", "error"]
+_NO_DETAILS: Mapping[str, Any] = {}
+
+
+class LogLine(NamedTuple):
+    """A line of the log: the message, the world or the denied key ("" for the server), and the operation.
+
+    `more` has further values by name. A warning needs the attention of a reader; a simulated fault is none.
+    """
+
+    message: str
+    world: str = ""
+    level: Level = "info"
+    operation: str | None = None
+    more: Mapping[str, Any] = _NO_DETAILS
+
+
+class RuntimeInterface(Protocol):
+    """The part of the runtime that its scheduler, dispatcher and bounds use."""
+
+    settings: Settings
+    worlds: dict[str, HostedWorld]
+    open_worlds: OpenWorlds
+    closed_worlds: ClosedWorlds
+    senders: Senders
+    reading: Callable[[], int]
+    hooks: WorldHooks
+    replicas: Replicas[Any]
+    counts: Counts
+    violations: list[str]
+    check_batch: Callable[[Any], list[str]] | None
+
+    def log(self, world: str, message: str, level: Level = "info", operation: str | None = None, **more: Any) -> None:
+        """Writes a line to the log."""
+
+    def keep_task(self, hosted: HostedWorld, task: asyncio.Task[None]) -> None:
+        """Keeps a running task of a world, so that the end of the world cancels it."""
+
+    def end_world(self, hosted: HostedWorld, gone: CloseReason) -> None:
+        """Ends a world, and keeps the reason."""
+
+    def note_change(self, hosted: HostedWorld) -> None:
+        """Continues the world after a request, an outcome or an act."""
+
+    def log_refused_webhooks(self, hosted: HostedWorld) -> None:
+        """Writes a line to the log for each message that was refused."""
+
+    def check_not_advancing(self, hosted: HostedWorld) -> None:
+        """Raises `Conflict` while the world advances."""
+
+
+class WorldHooks:
+    """Hooks for the life of worlds, called on the loop of the runtime. These do nothing; subclasses override them."""
+
+    def before_open(self, blueprint: Blueprint, start: int | None) -> tuple[Blueprint, int | None]:
+        """The blueprint and the start with which a world will open; None = no call has set the start."""
+        return blueprint, start
+
+    def after_open(self, hosted: HostedWorld) -> None:
+        """Called when a world has opened."""
+
+    def before_load(self, hosted: HostedWorld, blueprint: Blueprint) -> Blueprint:
+        """The blueprint that a world will get instead of its present one."""
+        return blueprint
+
+    def before_advance(self, hosted: HostedWorld, goal: Goal) -> Goal:
+        """The goal of an advance that a tester is about to make."""
+        return goal
+
+    def after_advance(self, hosted: HostedWorld, began: int) -> None:
+        """Called when a tester has moved a timeline, which stood at the instant `began` before."""
+
+    def before_close(self, hosted: HostedWorld) -> None:
+        """Called before a world closes."""
