@@ -283,7 +283,7 @@ HASHES: Final = {
     "engine/digest.py": "the digest",
     "engine/faults/calls.py": "calls that are equal cannot race",
     "control/export/record.py": "entries of a journal, in short",
-    "engine/commands/instant.py": "questions and answers that are equal",
+    "engine/commands/record.py": "questions and answers that are equal",
     "exploring/find_files.py": "the name of a find, by its test and its plan",
     "fixture/opening.py": "the id of a test's world, by the test's name",
     "services/messaging/forgetting.py": "ids of messages that were forgotten, in short",

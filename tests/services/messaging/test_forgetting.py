@@ -94,7 +94,7 @@ def test_a_world_without_messages_forgets_none() -> None:
 
 def test_sessions_go_when_their_time_is_over(monkeypatch: pytest.MonkeyPatch) -> None:
     """Older ones first, each from its phone too; a code that arrives later finds none, and that is all."""
-    monkeypatch.setattr("sendbox.services.verify.verify._FORGOTTEN", 1)
+    monkeypatch.setattr("sendbox.services.verify.verify._FORGET_BATCH", 1)
     world, _ = opened()
     verify, key = Verify.of(world), Account.of(world).keys["test-w"]
     old = [verify.create(PHONE, {}, key, b"%d" % number, "http://box") for number in range(2)]
