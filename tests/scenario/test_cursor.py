@@ -9,6 +9,7 @@ import pytest
 from sendbox.language import LANGUAGE
 from sendbox.scenario import library
 from sendbox.scenario.cursor import NOWHERE, Legal, legal
+from sendbox.services.messaging.channels import CHANNELS
 
 HEAD = "sendbox: 1\nextends: default\n"
 RULE = f"{HEAD}attempts:\n  - name: x\n"
@@ -59,7 +60,7 @@ def test_keys_are_those_of_the_place_that_are_not_used_yet(text: str, place: str
         (f"{RULE}    then:\n      - sen|\n", STATES),
         (f"{RULE}    then:\n      se|\n", STATES),
         (f"{RULE}    illegal: |\n", [True, False]),
-        (f"{RULE}    when: {{channel: s|, tag: x\n", ["sms", "richmsg", "chatapp_text"]),
+        (f"{RULE}    when: {{channel: s|, tag: x\n", [*CHANNELS]),
         (f"{RULE}    when: {{|}}\n", []),
         (f"{RULE}    name|: x\n", []),
     ],
