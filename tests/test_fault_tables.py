@@ -94,13 +94,16 @@ class Slam(calls.ApiFault, frozen=True):
 @pytest.fixture
 def registered(monkeypatch: pytest.MonkeyPatch) -> None:
     """The tables with four more rows, and the language's schema as it is written then."""
+    shape = language.LANGUAGE.shape
+    assert shape.schema
+    assert shape._checked  # made before anything is changed: it stays when the test is over
     for fault in (Stutter, Silence, Slam):
         monkeypatch.setitem(CALLS, fault.kind, fault)
     monkeypatch.setitem(DELIVERIES, Echo.kind, Echo)
     written = json.loads(with_tables(text_of(LANGUAGE)))
-    monkeypatch.setattr(language.LANGUAGE.shape, "schema", written)
-    monkeypatch.setattr(language.LANGUAGE.shape, "_checked", _without_patterns(written))
-    monkeypatch.setattr(language.LANGUAGE.shape, "_validators", {})
+    monkeypatch.setattr(shape, "schema", written)
+    monkeypatch.setattr(shape, "_checked", _without_patterns(written))
+    monkeypatch.setattr(shape, "_validators", {})
 
 
 @pytest.fixture(scope="module")
