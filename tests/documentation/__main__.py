@@ -6,6 +6,7 @@ It says what changed.
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 
 from benchmarks import document, plots
 from sendbox.scenario.shape import schema
@@ -17,26 +18,22 @@ from tests.explore.zoo import running as zoo
 
 
 def main() -> None:
-    """Rewrites what is stale."""
-    found = zoo.fresh()
-    if not zoo.KEPT.exists() or text_of(zoo.KEPT) != found:
-        zoo.KEPT.write_text(found, "utf-8")
-        sys.stdout.write(f"{zoo.KEPT.relative_to(ROOT)} is written\n")
-    for path in (LANGUAGE, *DOCUMENTS):
-        old = text_of(path)
-        new = with_tables(old) if path == LANGUAGE else filled(old, render)
-        if new != old:
-            path.write_text(new, "utf-8")
-            schema.cache_clear()  # the documents show the schema that was written
-            sys.stdout.write(f"{path.relative_to(ROOT)} is written\n")
+    """Rewrites what is stale: the schema first, since the documents show the language as it is read from there."""
+    write(LANGUAGE, with_tables(text_of(LANGUAGE)))
+    schema.cache_clear()
+    write(zoo.KEPT, zoo.fresh())
+    for path in DOCUMENTS:
+        write(path, filled(text_of(path), render))
     for name, plot in plots.drawn(document.rows_of(document.run())).items():
-        path = document.FOLDER / name
-        if not path.exists() or text_of(path) != plot:
-            path.write_text(plot, "utf-8")
-            sys.stdout.write(f"{path.relative_to(ROOT)} is written\n")
-    if KEPT.read_bytes() != text():
-        KEPT.write_bytes(text())
-        sys.stdout.write(f"{KEPT.relative_to(ROOT)} is written\n")
+        write(document.FOLDER / name, plot)
+    write(KEPT, text().decode())
+
+
+def write(path: Path, content: str) -> None:
+    """Writes a file unless it has this content, and says so."""
+    if not path.exists() or text_of(path) != content:
+        path.write_text(content, "utf-8")
+        sys.stdout.write(f"{path.relative_to(ROOT)} is written\n")
 
 
 if __name__ == "__main__":
