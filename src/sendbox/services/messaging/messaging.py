@@ -282,7 +282,7 @@ def accept(
     """Makes the messages of one request. Recipients that the response rejects get None for an id (A08)."""
     world = home.world
     now = world.clock.now
-    several = operation == LIST_OPERATION
+    is_list = operation == LIST_OPERATION
     source = content if record is None else record
     request = kind(world.naming, *world.numbered(operation, content))
     names = request.names
@@ -293,11 +293,9 @@ def accept(
     # the answer says nothing of a validation session's SMS: the session begins, and stays pending (A73)
     refuse_numbers = home.assume.invalid_number == "response" and operation != "createValidation"
     for send in sends:
-        refused = _check_templates(home, send)
-        findings += refused
-        base = ""
-        if several:
-            base = make_base_id(names, world.naming, send.index)
+        template_findings = _check_templates(home, send)
+        findings += template_findings
+        base = make_base_id(names, world.naming, send.index) if is_list else ""
         submission = Submission(send, operation, key, request, send.index, home.accepted, source)
         submission.origin = origin
         submission.chooser = world.chooser
@@ -305,13 +303,13 @@ def accept(
         ids: list[str | None] = []
         messages: list[Message] = []
         for position, recipient in enumerate(send.recipients):
-            if refused or (refuse_numbers and not recipient.valid):
-                if not refused:
+            if template_findings or (refuse_numbers and not recipient.valid):
+                if not template_findings:
                     place = f"{send.path}.to[{position}].phone_number"
                     findings.append(number_finding(recipient.number, place, "A08"))
                 ids.append(None)
                 continue
-            message_id = f"{base}-{position}" if several else make_id(names, world.naming, position + 1)
+            message_id = f"{base}-{position}" if is_list else make_id(names, world.naming, position + 1)
             messages.append(Message(submission, position, recipient.number, recipient.valid, now))
             ids.append(message_id)
         base_ids.append(base)

@@ -258,7 +258,7 @@ def parse(exchange: Exchange, remaining: int) -> Any:
 
 
 def legal(exchange: Exchange, body: Any, remaining: int) -> dict[str, Any]:
-    """The known fields of a body, legal by the make_route's schema. Raises `Refused`.
+    """The known fields of a body, legal by the route's schema. Raises `Refused`.
 
     A required field that is absent or null is missing, and so is one of a wrong form (A72), except the phone number of
     a new session, which is invalid (§7.2).
