@@ -170,4 +170,3 @@ async def _shut_down() -> None:
     loop = asyncio.get_running_loop()
     await loop.shutdown_asyncgens()
     await loop.shutdown_default_executor()
-    await asyncio.sleep(0)  # transports that were closed get their last callback
