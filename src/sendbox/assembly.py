@@ -15,12 +15,11 @@ from starlette.routing import Mount, Route
 
 from sendbox import __version__
 from sendbox.interfaces import INTERFACES, LINKS, LOGGED, PARTS, ROUTES, UPLOADS
-from sendbox.runtime.bounds import resident
 from sendbox.runtime.coverage import Tried
 from sendbox.runtime.wall import monotonic_ns
 from sendbox.runtime.worlds import Runtime
-from sendbox.server.addresses import json_answer, link_route, upload_route
-from sendbox.server.application import Application, HealthRoute, Later, with_refusals
+from sendbox.server.addresses import link_route, upload_route
+from sendbox.server.application import Application, HealthRoute, Later, json_answer, with_refusals
 from sendbox.server.gateway import Emulated
 from sendbox.server.metrics import metrics_route
 from sendbox.server.origin import origin_of
@@ -56,7 +55,6 @@ def make_app(
     tells: Callable[[LogLine], None] = lambda line: None,
     dropped: Callable[[], int] = lambda: 0,
     reading: Callable[[], int] = monotonic_ns,
-    resident: Callable[[], int] = resident,
 ) -> Application:
     """The application, with the runtime of its worlds. Raises `ValueError` for settings that cannot be.
 
@@ -67,7 +65,7 @@ def make_app(
         desk, parts, logged = Desk(contract, ROUTES, INTERFACES, UPLOADS, LINKS), PARTS, LOGGED
     else:
         desk = Desk(contract, served.routes, served.interfaces, served.uploads, served.links)
-        parts, logged = tuple(served.parts), dict(served.kinds.logged)
+        parts, logged = tuple(served.parts), served.kinds.logged
     load = partial(_load, served)
     tried = Tried(partial(_catalog, load), served.denied if served else denied, keeping=settings.coverage)
     runtime = Runtime(
@@ -80,7 +78,6 @@ def make_app(
         dropped=dropped,
         check_batch=partial(_check_batch, contract) if settings.check_answers else None,
         reading=reading,
-        resident=resident,
     )
     emulated = Emulated(runtime, desk, lambda: load().language.load({"sendbox": 1}))
 

@@ -43,7 +43,7 @@ class Settings:
     `world_ttl` is after how many seconds without use a world ends, None = never; `keep_closed` how many closed worlds
     can still be read.
     `callbacks` says where webhooks may go. With `coverage`, what was tried in a world is kept when it ends or resets.
-    `hosts` are further names under which browsers may use control and the pages (`server/origin.py`), as `hosts_of`
+    `hosts` are further names under which browsers may use control and the pages (`server/origin.py`), as `parse_hosts`
     reads them.
     """
 

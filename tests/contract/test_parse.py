@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sendbox.contract.validators import Malformed, parse_json
+from sendbox.contract.parser import Malformed, parse_json
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from sendbox.engine.delivery.batches import Target, body_of
-from sendbox.services.account.account import AccountSpec
+from sendbox.services.account.spec import AccountSpec
 from sendbox.services.assume import Assume
 from tests.core.worlds import (
     HOOK,

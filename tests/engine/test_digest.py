@@ -18,7 +18,8 @@ from sendbox.engine.faults.delay import Delay
 from sendbox.engine.journal import CODE
 from sendbox.engine.rules.rule import When
 from sendbox.engine.world import World
-from sendbox.services.account.account import Account, AccountSpec
+from sendbox.services.account.account import Account
+from sendbox.services.account.spec import AccountSpec
 from sendbox.services.advice import UNKNOWN_FIELD, advise
 from sendbox.services.assume import Assume, PromotionalHours
 from sendbox.services.messaging.messaging import Messaging

@@ -19,7 +19,8 @@ from sendbox.engine.remarks import Finding
 from sendbox.engine.rules.rule import When
 from sendbox.engine.texts import Pattern
 from sendbox.engine.world import World
-from sendbox.services.account.account import Account, AccountSpec
+from sendbox.services.account.account import Account
+from sendbox.services.account.spec import AccountSpec
 from sendbox.services.advice import UNKNOWN_FIELD, advise
 from sendbox.services.assume import Assume, PromotionalHours, VerifyLimits
 from sendbox.services.messaging.messaging import Messaging

@@ -14,7 +14,8 @@ from sendbox.engine.rules.rule import When
 from sendbox.engine.texts import Pattern
 from sendbox.engine.world import World
 from sendbox.language import SUBJECTS
-from sendbox.services.account.account import Account, AccountSpec
+from sendbox.services.account.account import Account
+from sendbox.services.account.spec import AccountSpec
 from sendbox.services.assume import Assume
 from sendbox.services.messaging.checks import BY_WORD
 from sendbox.services.messaging.messaging import Messaging

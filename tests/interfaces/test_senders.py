@@ -6,7 +6,8 @@ import pytest
 
 from sendbox.engine.world import World
 from sendbox.interfaces import PARTS
-from sendbox.services.account.account import Account, AccountSpec
+from sendbox.services.account.account import Account
+from sendbox.services.account.spec import AccountSpec
 from sendbox.services.assume import Assume
 from sendbox.services.messaging.http.accepting import unregistered
 from sendbox.services.messaging.model import Recipient, Send, Step

@@ -132,7 +132,7 @@ async def test_a01_patience_is_never_longer_than_timeout_ms(monkeypatch: pytest.
             box_patience.append(timeout)
             return Outcome(200)
 
-        monkeypatch.setattr(box.runtime.senders.of(None), "send", send)
+        monkeypatch.setattr(box.runtime.senders.of(box.runtime.settings.callbacks), "send", send)
         await box.send(callback={"url": "http://a.example/", "timeout_ms": 2000})
         await box.send("420777000102", callback="http://b.example/")
         await box.advance("0s")

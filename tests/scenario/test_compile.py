@@ -15,7 +15,7 @@ from sendbox.engine.durations import Rate
 from sendbox.engine.texts import Pattern
 from sendbox.language import LANGUAGE
 from sendbox.scenario.model import Problem, ScenarioError
-from sendbox.services.account.account import AccountSpec
+from sendbox.services.account.spec import AccountSpec
 from sendbox.services.assume import Assume, Prices, PromotionalHours, Timing
 from sendbox.services.messaging.model import PhoneSpec
 from sendbox.services.windows import Window

@@ -18,7 +18,7 @@ from sendbox.scenario.lint.linter import Linter
 from sendbox.scenario.model import Node, Source
 from sendbox.scenario.parse import from_object, parse
 from sendbox.scenario.values import Reader
-from sendbox.services.account.account import AccountSpec
+from sendbox.services.account.spec import AccountSpec
 from tests.scenario.test_read import write
 from tests.scenarios import check, load, make_blueprint
 

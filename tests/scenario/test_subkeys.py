@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from sendbox.language import LANGUAGE
-from sendbox.services.account.keys import SubKeySpec
+from sendbox.services.account.spec import SubKeySpec
 from sendbox.services.assume import BulkLimits
 from tests.scenarios import check, load
 

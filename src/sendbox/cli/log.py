@@ -12,7 +12,7 @@ import logging
 import queue
 import threading
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Final, Literal, get_args
+from typing import TYPE_CHECKING, Final, Literal
 
 from sendbox.cli.outcome import one_line
 from sendbox.engine.durations import iso
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
 #: How lines are written.
 Form = Literal["text", "json"]
-FORMS: Final = get_args(Form)
 #: How many lines wait to be written.
 WAITING: Final = 1_000
 #: Real seconds that the end of the server waits for its last lines to be written.

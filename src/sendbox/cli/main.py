@@ -25,7 +25,7 @@ from sendbox import __version__
 from sendbox.cli import address
 from sendbox.cli.outcome import CANNOT, CODES, INTERRUPTED, NO, OK, USAGE, Failure, one_line
 from sendbox.cli.values import parse_assumptions, parse_hosts, parse_keys, parse_seed, parse_size, parse_ttl
-from sendbox.engine import durations as durations
+from sendbox.engine import durations
 from sendbox.runtime.callbacks import Callbacks
 from sendbox.services.messaging.channels import CHANNELS
 from sendbox.settings import OPTIONS, Numbers, Option, Settings
@@ -528,7 +528,7 @@ def explore(found: bool, **arguments: Any) -> int:
     keeps what was found. Exit code 1 when a bug was found, or when one still breaks COMMAND; with --strict questions
     count as well.
 
-    
+    \b
     Examples:
       sendbox explore -- node test.mjs
       sendbox explore --junit report.xml --time 10m -- pytest --junitxml=report.xml
@@ -726,9 +726,9 @@ def verdict(url: str | None, world: str | None, format: str, output: Path | None
     """
     from sendbox.cli import verdict as verdict_command
 
-    name, verdict_rows = verdict_command.verdict(world, url or address.default(), strict=strict)
-    write_output(verdict_command.shown(name, verdict_rows, format, strict=strict), output)
-    return verdict_command.code(verdict_rows)
+    name, judged = verdict_command.verdict(world, url or address.default(), strict=strict)
+    write_output(verdict_command.shown(name, judged, format, strict=strict), output)
+    return verdict_command.code(judged)
 
 
 @sendbox.command()

@@ -61,8 +61,8 @@ async def _comparison(calls: Sequence[Recorded], blueprint: Blueprint, *, values
     try:
         everything = catalog(SERVED)
 
-        async def differences(with_setting: Blueprint, number: int) -> tuple[list[Made], Differences]:
-            outcomes = await Run(app, everything, calls, with_setting, number).made()
+        async def differences(scenario: Blueprint, number: int) -> tuple[list[Made], Differences]:
+            outcomes = await Run(app, everything, calls, scenario, number).made()
             return outcomes, _differences(calls, outcomes, contract, values=values)
 
         outcomes, differing = await differences(blueprint, 0)

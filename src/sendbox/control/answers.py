@@ -6,13 +6,14 @@ from typing import Any, Literal
 
 from sendbox.engine.answer import Answer, Instant
 from sendbox.engine.kinds.answers import Value
+from sendbox.engine.timeline import Mode
 
 
 class Clock(Answer):
     """The clock of a world: `rate` in seconds of the world a real second, `pending` steps, the next of them due."""
 
     now: Instant
-    mode: Literal["manual", "real", "auto"]
+    mode: Mode
     rate: float
     next_due: Instant | None
     pending: int

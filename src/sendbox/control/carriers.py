@@ -11,7 +11,7 @@ import os
 import threading
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from copy import copy
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from urllib.parse import quote
@@ -26,7 +26,7 @@ from sendbox.scenario.model import ScenarioError
 from sendbox.server.instance import Instances, routing
 
 if TYPE_CHECKING:
-    from concurrent.futures import Future, ThreadPoolExecutor
+    from concurrent.futures import Future
 
     import httpx
 
@@ -103,9 +103,7 @@ class InProcess(Carrier):
         """Changes settings of a world, by their fields. No operation of control does: a client could widen them."""
 
         def settle() -> None:
-            own = self._hosted(world).settings = copy(self._control.runtime.settings)
-            for name, value in settings.items():
-                setattr(own, name, value)
+            self._hosted(world).settings = replace(self._control.runtime.settings, **settings)
 
         self._thread.call(settle)
 

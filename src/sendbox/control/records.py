@@ -272,18 +272,15 @@ async def journal(
     answered unless `limit` is given. With `form=told` they are put into words: `{n, at, kind, who, text, tone}`; `text`
     is null where other entries tell it, `tone` good, bad, plain or dim.
     """
-    kinds: frozenset[str] | None = None
+    codes: set[int] | None = None
     if kind is not None:
-        legal_kinds: set[str] = set()
+        groups, codes = call.served.kinds.shown, set()
         for word in kind.split(","):
-            groups = call.served.kinds.shown
             if word not in CODE:
                 one_of(word, "kind", groups)
-            legal_kinds |= set(groups.get(word, (word,)))
-        kinds = frozenset(legal_kinds)
+            codes |= {CODE[name] for name in groups.get(word, (word,))}
     start, most = max(after, -1), most_of(limit, form)
     hosted = call.hosted
-    codes = None if kinds is None else frozenset(CODE[kind] for kind in kinds)
     looked: tuple[World | None, int] = (None, 0)
 
     async def look() -> list[int]:

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 CHUNK: Final = 32
 
 #: The work of a replay, which the caller drives: it pauses at None, and calls any other value off the event loop.
+Steps = Generator[Callable[[], None] | None, None, None]
+#: The same, which makes a world.
 Work = Generator[Callable[[], None] | None, None, World]
 
 
@@ -71,7 +73,7 @@ class Replay:
             world: World = end.value
             return world
 
-    def carry_out(self, stamp: Stamp, command: Command) -> Generator[Callable[[], None] | None, None, None]:
+    def carry_out(self, stamp: Stamp, command: Command) -> Steps:
         """Carries out a command at its place, where the world stands. Raises `Diverged`."""
         control, world = self._control, self.world
         match command:

@@ -130,11 +130,11 @@ async def _pieces(value: dict[str, Any], encode: Callable[[Any], bytes] = encode
             yield encode({name: items})[len(orjson.dumps(name)) + 2 : -1]  # a name says what is masked
             continue
         for first in range(0, len(items), PIECE):
-            encoded = []
+            parts = []
             for item in items[first : first + PIECE]:  # to mask one may take a while
-                encoded.append(encode(item))
+                parts.append(encode(item))
                 await work.pause()
-            piece = b",".join(encoded)
+            piece = b",".join(parts)
             items[first : first + PIECE] = [None] * len(items[first : first + PIECE])  # all at once takes long
             yield (b"[" if first == 0 else b",") + piece
             await asyncio.sleep(0)

@@ -188,7 +188,7 @@ async def scenario(call: Call) -> ScenarioShown:
     from the next reset on. `settings` are `{seed, salt, started, clock}`.
     """
     hosted, language = call.hosted, call.served.language
-    blueprint = hosted.next_blueprint or hosted.blueprint
+    blueprint = hosted.loaded
     in_executor = asyncio.get_running_loop().run_in_executor
     view = await in_executor(None, _shown, language, blueprint)
     written = await in_executor(None, _lines, language, view.text) if view.file is None else {}

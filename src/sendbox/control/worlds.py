@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import partial
 from operator import attrgetter
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, get_args
 
 from sendbox.contract.findings import show
 from sendbox.control.answers import Bound, Checkpoint, Clock, World, addresses
@@ -31,6 +31,7 @@ from sendbox.engine.bounds import FASTEST, SLOWEST
 from sendbox.engine.durations import iso, shown
 from sendbox.engine.kinds.answers import Cursor
 from sendbox.engine.texts import Pattern
+from sendbox.engine.timeline import Mode
 from sendbox.runtime.worlds import MEMORY_FULL, HostedWorld, Slice
 from sendbox.scenario.keys.texts import invents
 from sendbox.scenario.model import ScenarioError
@@ -47,7 +48,7 @@ WAYS: Final = ("push", "pull")
 DELIVERIES: Final = enum(WAYS)
 #: The ids of worlds, in words.
 LEGAL_ID: Final = "test- and 1 to 64 of a-z A-Z 0-9 . _ -, or --any-key"
-MODES: Final = ("manual", "real", "auto")
+MODES: Final = get_args(Mode)
 _MODE: Final = {"type": "string", "enum": list(MODES)}
 _RATE: Final = {"type": "number", "minimum": SLOWEST, "maximum": FASTEST}
 MODE: Final = keywords(**_MODE)
@@ -116,7 +117,7 @@ async def read_scenario(control: Control, source: Any) -> Blueprint:
         legal = "a name, YAML text, or an object, or a list of them"
         raise ControlError(400, "bad_body", f"{shown(source)} is not a scenario; legal: {legal}")
 
-    def compiled() -> Blueprint:
+    def compile_source() -> Blueprint:
         try:
             blueprint: Blueprint = control.served.language.load(source, paths=False, sent=True)
             return blueprint
@@ -124,8 +125,8 @@ async def read_scenario(control: Control, source: Any) -> Blueprint:
             raise unreadable(error) from None
 
     if bounds.large(source) or invents(source):
-        return await control.runtime.builder.build(compiled)
-    return compiled()
+        return await control.runtime.builder.build(compile_source)
+    return compile_source()
 
 
 class Memory(Answer):
@@ -333,18 +334,13 @@ def _differences(existing: HostedWorld, opening: Open, deliveries: str) -> list[
     }
     differences = [(name, here, there) for name, (here, there) in pairs.items() if here != there]
     if was.blueprint != opening.blueprint or _replaced(existing):
-        differences.insert(0, ("scenario", _loaded(existing).name, opening.blueprint.name))
+        differences.insert(0, ("scenario", existing.loaded.name, opening.blueprint.name))
     return [{"setting": name, "open": here, "asked": there} for name, here, there in differences]
-
-
-def _loaded(hosted: HostedWorld) -> Blueprint:
-    """The scenario that a world has now, or from its next reset on."""
-    return hosted.next_blueprint or hosted.blueprint
 
 
 def _replaced(hosted: HostedWorld) -> bool:
     """True if a world has another scenario than the one that it was opened with."""
-    return hosted.opened is not None and _loaded(hosted) != hosted.opened.blueprint
+    return hosted.opened is not None and hosted.loaded != hosted.opened.blueprint
 
 
 def _set_start(opening: Open) -> str | None:
@@ -477,9 +473,9 @@ async def _compiled(call: Call, arguments: Mapping[str, Any]) -> Mapping[str, An
         raw = name
     elif isinstance(raw, dict) and set(raw) == {"name"} and "sendbox" not in raw:
         raw = raw["name"]
-    compiled = await read_scenario(call.control, raw)
+    blueprint = await read_scenario(call.control, raw)
     await call.runtime.steady(call.hosted)
-    return {**arguments, "raw": compiled, "name": None}
+    return {**arguments, "raw": blueprint, "name": None}
 
 
 @operation(

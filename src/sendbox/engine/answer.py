@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, NamedTuple, T
 import msgspec
 import orjson
 
-from sendbox.engine.durations import nearest
+from sendbox.engine.durations import within_calendar
 
 #: pytest shows a failure at the call in the test, not in this module.
 __tracebackhide__ = True
@@ -41,7 +41,7 @@ _MILLISECOND: Final = timedelta(milliseconds=1)
 
 def moment(at: int) -> Instant:
     """The instant that is so many milliseconds after 1970; outside the calendar its first or last instant."""
-    return _EPOCH + nearest(at) * _MILLISECOND
+    return _EPOCH + within_calendar(at) * _MILLISECOND
 
 
 def milliseconds(instant: datetime) -> int:

@@ -214,7 +214,7 @@ def on_calendar(ms: int, value: object = None) -> int:
     return ms
 
 
-def nearest(ms: int) -> int:
+def within_calendar(ms: int) -> int:
     """The instant itself; the first or last one of the calendar for one that lies outside."""
     if BEGINNING <= ms <= END:
         return ms
@@ -226,7 +226,7 @@ def iso(ms: int) -> str:
 
     What lies outside the calendar is shown as its first or last instant, so that `instant` reads all that is shown.
     """
-    ms = nearest(ms)
+    ms = within_calendar(ms)
     return (_FIRST + timedelta(0, 0, 0, ms - BEGINNING)).isoformat("T", "milliseconds") + "Z"
 
 

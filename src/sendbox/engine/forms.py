@@ -154,3 +154,8 @@ def either(description: str, plain: Value, other: Value, says: str) -> Value:
         return form.read(source, reader)
 
     return Value(node, read)
+
+
+def into(make: Callable[..., Any], form: Value) -> Value:
+    """The result of a call with the keys of a mapping as arguments."""
+    return Value(form.node, lambda node, reader: make(**form.read(node, reader)))

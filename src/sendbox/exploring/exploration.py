@@ -365,10 +365,9 @@ def story(
     if question:
         lines.append(f"a question, not a bug: {question}. Would a correct client pass?")
     parting: list[str] = []
-    for first, repeated in zip(passed, broken, strict=False):
-        parting += _divergence(
-            first.lines, repeated.lines, f" in world {first.census.ordinal}" if len(passed) > 1 else ""
-        )
+    for passed_world, broken_world in zip(passed, broken, strict=False):
+        where = f" in world {passed_world.census.ordinal}" if len(passed) > 1 else ""
+        parting += _divergence(passed_world.lines, broken_world.lines, where)
     return [*lines, *(parting or [SAME_ENTRIES])]
 
 
@@ -427,15 +426,15 @@ class Progress:
             yield lambda done, runs, finds: None
             return
         terminal, line_written = bool(reporter.isatty), False
-        run_plans = _BAR_INTERVAL if terminal else PROGRESS_INTERVAL
+        interval = _BAR_INTERVAL if terminal else PROGRESS_INTERVAL
         if terminal:
-            self._over = deadline(run_plans)
+            self._over = deadline(interval)
 
         def show(done: int, runs: int, finds: str) -> None:
             nonlocal line_written
             if not self._over():
                 return
-            self._over = deadline(run_plans)
+            self._over = deadline(interval)
             text = f"{done} of {runs} runs, {finds}"
             if not line_written:
                 reporter.ensure_newline()

@@ -41,7 +41,7 @@ class ObservedWorld:
 
 
 class Watcher(WorldHooks):
-    """The watch of one server. `fronts` stand in front of every world, the plan's scenarios in front of them."""
+    """The hooks that watch a server. `fronts` stand in front of every world, the plan's scenarios in front of them."""
 
     def __init__(self, served: Served, fronts: Sequence[Mapping[str, Any]] = ()) -> None:
         self._served = served

@@ -14,7 +14,6 @@ from sendbox.playing.steps import Player, Step
 from sendbox.runtime.worlds import Conflict
 
 if TYPE_CHECKING:
-    from sendbox.engine.blueprint import Blueprint
     from sendbox.runtime.slot import Playing
     from sendbox.runtime.worlds import HostedWorld, Runtime
 
@@ -30,19 +29,19 @@ class _Play:
         self.player = player
         self.busy = False
         self._hosted = hosted
-        self._played = _present(hosted)
+        self._played = hosted.loaded
 
     @property
     def holds(self) -> bool:
         """True if the world still has the scenario that is played."""
-        return self._played is _present(self._hosted)
+        return self._played is self._hosted.loaded
 
     async def step(self) -> Step:
         """The next step. Raises `Conflict` if the world began anew meanwhile."""
         step = await self.player.step()
         if self._hosted.playing is not self:
             raise Conflict("began_anew", f"{self._hosted.world.id} began anew, or was closed, while it was played")
-        self._played = _present(self._hosted)  # its own traffic may load another scenario
+        self._played = self._hosted.loaded  # its own traffic may load another scenario
         return step
 
     def end(self) -> None:
@@ -54,10 +53,6 @@ def _leave(play: Playing, hosted: HostedWorld, runtime: Runtime) -> None:
     """Ends the playing of a world; webhooks go to their own targets again."""
     play.end()
     runtime.deliver_to(hosted, hosted.deliverer)
-
-
-def _present(hosted: HostedWorld) -> Blueprint:
-    return hosted.next_blueprint or hosted.blueprint
 
 
 class PlayedStep(Answer):
@@ -105,7 +100,7 @@ async def play(call: Call, steps: StepsAtOnce = 1) -> Played:
     if not isinstance(play, _Play) or not play.holds:
         if play is not None:
             _leave(play, hosted, runtime)
-        player = Player(call.control, hosted, _present(hosted), origin=call.origin)
+        player = Player(call.control, hosted, hosted.loaded, origin=call.origin)
         hosted.playing = play = _Play(player, hosted)
     play.busy = True
     did: list[Step] = []

@@ -23,7 +23,7 @@ from sendbox.services.verify.rules import RANDOM, VerifyRule
 if TYPE_CHECKING:
     from sendbox.engine.blueprint import Blueprint
     from sendbox.engine.rules.rule import When
-    from sendbox.services.account.account import AccountSpec
+    from sendbox.services.account.spec import AccountSpec
     from sendbox.services.messaging.rules.rules import Rule
 
 #: Milliseconds between two samples.

@@ -49,9 +49,9 @@ def messages_made(world: World) -> int:
     return sum(part.made for part in world.parts.values() if MESSAGES in part.counts)
 
 
-#: Real seconds between two looks.
+#: Real seconds between two looks at the loop.
 PERIOD: Final = 0.02
-#: Real seconds after which it ends if no client asks again.
+#: Real seconds after which the watch of the loop ends if no client asks again.
 ASKED: Final = 600.0
 #: Seconds of holds that are told apart.
 BOUNDS: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0)

@@ -149,7 +149,8 @@ class Carrier:
         if isinstance(last, FakedTry):
             status, error = last.ending
             return Outcome(status, cast("policy.Failure | None", error), f'by the rule "{last.rule.title}"')
-        patience = (hosted.settings or self._runtime.settings).patience
+        settings = hosted.settings or self._runtime.settings
+        patience = settings.patience
         timeout_ms = delivery.outlet.target.timeout_ms
         if timeout_ms is not None:
             patience = min(patience, timeout_ms / 1000)
@@ -157,8 +158,7 @@ class Carrier:
             return await self._pulled(hosted, delivery, call, patience)
         if hosted.deliverer is not None:  # the test's own code: it takes the time it takes, at a breakpoint too
             return await hosted.deliverer(call)
-        callbacks = None if hosted.settings is None else hosted.settings.callbacks
-        return await self._runtime.senders.of(callbacks).send(call, patience)
+        return await self._runtime.senders.of(settings.callbacks).send(call, patience)
 
     async def _pulled(self, hosted: HostedWorld, delivery: Delivery, call: HttpCall, patience: float) -> Outcome:
         """Puts a call into the outbox and waits until a client carries it out."""

@@ -59,8 +59,8 @@ class RuntimeInterface(Protocol):
     def note_change(self, hosted: HostedWorld) -> None:
         """Continues the world after a request, an outcome or an act."""
 
-    def log_refused_webhooks(self, hosted: HostedWorld) -> None:
-        """Writes a line to the log for each message that was refused."""
+    def log_new_entries(self, hosted: HostedWorld) -> None:
+        """Writes the lines of new entries of which the log tells."""
 
     def check_not_advancing(self, hosted: HostedWorld) -> None:
         """Raises `Conflict` while the world advances."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
 import msgspec
 
-from sendbox.runtime.slot import Changing, HostedWorld
+from sendbox.runtime.slot import Changing
 
 if TYPE_CHECKING:
     from sendbox.engine.world import World
@@ -119,24 +119,24 @@ class Replicas(Generic[S]):
 
     def of(self, world: World) -> list[S]:
         """The replicas of a world."""
-        return [side for side in self._replicas if side.of is world]
+        return [replica for replica in self._replicas if replica.of is world]
 
-    def use(self, side: S) -> None:
+    def use(self, replica: S) -> None:
         """Marks a replica as the most recently used one, and removes those that are too many."""
-        if side in self._replicas:
-            self._replicas.remove(side)
-        self._replicas.append(side)
-        for kept, most in ((self.of(side.of), MOST_OF_ONE_WORLD), (self._replicas[:], MOST_OF_ALL_WORLDS)):
+        if replica in self._replicas:
+            self._replicas.remove(replica)
+        self._replicas.append(replica)
+        for kept, most in ((self.of(replica.of), MOST_OF_ONE_WORLD), (self._replicas[:], MOST_OF_ALL_WORLDS)):
             for oldest in kept[: max(0, len(kept) - most)]:
                 self.drop(oldest)
 
-    def drop(self, side: S) -> None:
+    def drop(self, replica: S) -> None:
         """Removes a replica."""
-        if side in self._replicas:
-            self._replicas.remove(side)
-            self._discard(side.hosted, side.hosted.world)
+        if replica in self._replicas:
+            self._replicas.remove(replica)
+            self._discard(replica.hosted, replica.hosted.world)
 
     def forget(self, world: World | None = None) -> None:
         """Removes the replicas of a world; without an argument, all of them."""
-        for side in self._replicas[:] if world is None else self.of(world):
-            self.drop(side)
+        for replica in self._replicas[:] if world is None else self.of(world):
+            self.drop(replica)

@@ -290,7 +290,7 @@ class _Way:
             self._turns(rounds, tried)
             self._bounded()
             if work.over:
-                runtime.log_refused_webhooks(hosted)
+                runtime.log_new_entries(hosted)
                 hosted.touch()
                 await work.pause()
 

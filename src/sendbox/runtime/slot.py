@@ -248,7 +248,7 @@ class HostedWorld(Changing, eq=False):
     #: what it was opened with, and whether its deliveries waited in the outbox from then on
     opened: Open | None = None
     opened_pulling: bool = False
-    #: its place among the open worlds (`Order`)
+    #: its place among the open worlds (`OpenWorlds`)
     number: int = 0
     #: what a scenario change left for the next reset
     next_blueprint: Blueprint | None = None
@@ -322,6 +322,11 @@ class HostedWorld(Changing, eq=False):
     replaying: asyncio.Lock = msgspec.field(default_factory=asyncio.Lock)
     #: how many of this epoch were held against the contract (tests only)
     checked: int = 0
+
+    @property
+    def loaded(self) -> Blueprint:
+        """The scenario that the world has now, or from its next reset on."""
+        return self.next_blueprint or self.blueprint
 
     @property
     def path(self) -> str:

@@ -70,7 +70,7 @@ class Runtime:
     `services` are the parts of its worlds, `tried` their coverage, and `logged` makes the lines of an entry for the
     log, by its code. `tells` is called with each line for the log, `dropped` is how many of them could not be written,
     and `check_batch` the problems of a batch of events (tests only). `reading` is the monotonic clock, in nanoseconds,
-    that worlds in `real` mode go by, `resident` the memory of the process, in bytes.
+    that worlds in `real` mode go by.
     """
 
     def __init__(
@@ -85,7 +85,6 @@ class Runtime:
         dropped: Callable[[], int] = lambda: 0,
         check_batch: Callable[[Any], list[str]] | None = None,
         reading: Callable[[], int] = wall.monotonic_ns,
-        resident: Callable[[], int] = resident,
     ) -> None:
         self.settings = settings
         self.services = tuple(services)
@@ -407,7 +406,7 @@ class Runtime:
         """Back to the start, in a new epoch; seed and salt stay."""
         self.check_not_advancing(hosted)
         old = hosted.world
-        blueprint = hosted.next_blueprint or hosted.blueprint
+        blueprint = hosted.loaded
         pinned = old.pinned or blueprint.start is not None
         opening = old.opening._replace(epoch=old.epoch + 1, blueprint=blueprint, pinned=pinned)
         if blueprint.rate != old.blueprint.rate:  # else it stays as a tester set it
@@ -535,11 +534,11 @@ class Runtime:
     def note_change(self, hosted: HostedWorld) -> None:
         """After a request, an outcome or an act: waiters look again, and the timer is set."""
         hosted.touch()
-        self.log_refused_webhooks(hosted)
+        self.log_new_entries(hosted)
         self.kick(hosted)
 
-    def log_refused_webhooks(self, hosted: HostedWorld) -> None:
-        """A line for each hand-over refused since the last look, and each bad line of a bulk file, with why."""
+    def log_new_entries(self, hosted: HostedWorld) -> None:
+        """Writes the lines of new entries of which the log tells: refusals, bad lines of a file, faults of webhooks."""
         world = hosted.world
         journal = world.journal
         hosted.logged, logged = len(journal), hosted.logged

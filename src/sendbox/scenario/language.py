@@ -257,9 +257,7 @@ class Language:
         counts = dict.fromkeys(self.keys, 0)
         for key in self.keys.values():
             for path in {(key.name,), *(rules.path for rules in key.lists)}:
-                part: Node | None = node
-                for step in path:
-                    part = None if part is None else part.get(step)
+                part = node.part(*path)
                 counts[key.name] += 0 if part is None else len(part.items())
         if (count := sum(counts.values())) <= bounds.RULES:
             return None

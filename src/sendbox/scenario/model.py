@@ -58,6 +58,13 @@ class Node(msgspec.Struct, eq=False):
         """The value of a mapping's key, None when the key is absent or this is not a mapping."""
         return self.value.get(key) if isinstance(self.value, dict) else None
 
+    def part(self, *keys: str) -> Node | None:
+        """The value at these keys, one within the other; None if there is none."""
+        node: Node | None = self
+        for key in keys:
+            node = None if node is None else node.get(key)
+        return node
+
     def entries(self) -> dict[str, Node]:
         """The entries of a mapping; empty for anything else."""
         return self.value if isinstance(self.value, dict) else {}

@@ -58,9 +58,7 @@ def _set(target: dict[str, Any], path: tuple[str, ...], value: Any) -> None:
 
 def items(root: Node, path: tuple[str, ...]) -> list[Node]:
     """The items of a list of a scenario that builds on no other, in the order in which they count."""
-    node: Node | None = root
-    for key in path:
-        node = None if node is None else node.get(key)
+    node = root.part(*path)
     include = root.get("include")
     inner = [] if include is None else include.items()
     return [*([] if node is None else node.items()), *(item for part in inner for item in items(part, path))]

@@ -6,10 +6,8 @@ is long, so that it holds neither the loop nor the memory.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-import orjson
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route
@@ -31,14 +29,7 @@ if TYPE_CHECKING:
     from sendbox.services.http.exchange import Answer, Link, Upload
 
 
-def json_answer(value: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
-    """A value as JSON."""
-    return Response(orjson.dumps(value), status, headers, media_type="application/json")
-
-
-def link_route(
-    runtime: Runtime, desk: Desk, link: Link, page: Callable[[int, str], Awaitable[Response]] | None = None
-) -> Route:
+def link_route(runtime: Runtime, desk: Desk, link: Link, page: Callable[[int, str], Awaitable[Response]]) -> Route:
     """The route of a kind of links. A browser that follows one that leads nowhere gets the page that `page` makes."""
 
     async def follow(request: Request) -> Response:
@@ -56,7 +47,7 @@ def link_route(
         return await answered(request, answer)
 
     async def answered(request: Request, answer: Answer) -> Response:
-        if page is not None and answer.status >= 400 and "text/html" in request.headers.get("accept", ""):
+        if answer.status >= 400 and "text/html" in request.headers.get("accept", ""):
             return await page(answer.status, answer.body.decode())
         return response(answer)
 

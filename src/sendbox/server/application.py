@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import orjson
 from starlette.applications import Starlette
+from starlette.responses import Response
 from starlette.routing import Match, Route
 
 from sendbox.runtime.worlds import MEMORY_FULL
-from sendbox.server.addresses import json_answer
 from sendbox.server.instance import HEADER
 from sendbox.server.origin import foreign, misaddressed
 from sendbox.server.wire import reply
@@ -21,12 +21,16 @@ from sendbox.services.http.exchange import Answer
 if TYPE_CHECKING:
     from starlette.exceptions import HTTPException
     from starlette.requests import Request
-    from starlette.responses import Response
     from starlette.routing import BaseRoute
     from starlette.types import Message, Receive, Scope, Send
 
     from sendbox.runtime.worlds import Runtime
     from sendbox.server.gateway import Emulated
+
+
+def json_answer(value: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
+    """A value as JSON."""
+    return Response(orjson.dumps(value), status, headers, media_type="application/json")
 
 
 class Application(Starlette):

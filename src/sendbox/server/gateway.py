@@ -88,7 +88,7 @@ class Emulated(BaseRoute):
         return World("", self._empty(), start=0, services=self._runtime.services)
 
     def answer_at_once(self, scope: Scope, body: bytes) -> Answer | None:
-        """The answer to a call that came whole; None if something must be waited for, and then nothing was done.
+        """The answer to a call that came whole; None if something must be waited for: at most its world was opened.
 
         Such is a call with a key in its header, to a world at rest and without rules for calls.
         """

@@ -22,14 +22,11 @@ import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from sendbox.server.application import Application
-from sendbox.server.thread import ServerThread
 from sendbox.server.wire import WIRE, Joined, Line, gone, written
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp as App
     from starlette.types import Receive, Scope, Send
-
-__all__ = ["CannotListen", "HttpServer", "ServerThread"]
 
 #: Seconds a connection may be idle: longer than a developer looks at a breakpoint, so that a client's pool stays good.
 KEEP_ALIVE: Final = 300

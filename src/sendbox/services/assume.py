@@ -20,6 +20,7 @@ from sendbox.engine.forms import (
     any_keys,
     duration,
     either,
+    into,
     mapping,
     rate,
     reference,
@@ -29,7 +30,7 @@ from sendbox.engine.forms import (
     whole,
     word,
 )
-from sendbox.services.setting import Reads, choice, into, rows, setting
+from sendbox.services.setting import Reads, choice, rows, setting
 from sendbox.services.tables import table
 from sendbox.services.windows import Window, minutes, nearest, zones
 

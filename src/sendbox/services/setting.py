@@ -121,11 +121,6 @@ def choice(description: str, words: Any) -> Value:
     return word(description, get_args(words), "a choice")
 
 
-def into(make: Callable[..., Any], mapping: Value) -> Value:
-    """The result of a call with the keys of a mapping as arguments."""
-    return Value(mapping.node, lambda node, reader: make(**mapping.read(node, reader)))
-
-
 def _written(value: Any, node: Node) -> Any:
     """A value as a scenario has it."""
     if isinstance(value, Rate):

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from sendbox.services.account.account import Account, AccountSpec
+from sendbox.services.account.account import Account
+from sendbox.services.account.spec import AccountSpec
 from sendbox.services.assume import Assume
 from sendbox.services.messaging.channels import ROWS
 from tests.core.template_parts import body

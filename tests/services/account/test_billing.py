@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from sendbox.services.account.account import Account, AccountSpec
-from sendbox.services.account.keys import DEFAULT_SUBID, Billing, SubKeySpec
+from sendbox.services.account.account import Account
+from sendbox.services.account.keys import DEFAULT_SUBID, Billing
+from sendbox.services.account.spec import AccountSpec, SubKeySpec
 from sendbox.services.assume import Assume, Prices
 from sendbox.services.messaging.messaging import Messaging
 from tests.core.worlds import PHONE, advance, make_world, results, send_one

@@ -6,8 +6,9 @@ import pytest
 
 from sendbox.engine.lifecycle import IllegalMove
 from sendbox.engine.world import World
-from sendbox.services.account.account import Account, AccountSpec
+from sendbox.services.account.account import Account
 from sendbox.services.account.orders import ORDER, POOL, NoCredit, NoSender, Order, Service, fee_of, services
+from sendbox.services.account.spec import AccountSpec
 from sendbox.services.assume import Assume
 from sendbox.services.messaging.channels import ROWS
 from tests.core.worlds import advance, journaled, make_world, send_one

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from sendbox.engine.world import World
-from sendbox.services.account.account import Account, AccountSpec
-from sendbox.services.account.keys import MOST, Key, SubKeySpec
+from sendbox.services.account.account import Account
+from sendbox.services.account.keys import MOST, Key
+from sendbox.services.account.spec import AccountSpec, SubKeySpec
 from tests.core.worlds import journaled, make_world
 
 

@@ -21,7 +21,8 @@ from sendbox.engine.journal import CODE
 from sendbox.engine.remarks import Finding
 from sendbox.engine.texts import Pattern
 from sendbox.engine.world import World
-from sendbox.services.account.account import Account, AccountSpec
+from sendbox.services.account.account import Account
+from sendbox.services.account.spec import AccountSpec
 from sendbox.services.assume import Assume, VerifyLimits
 from sendbox.services.coverage.denied import denied
 from sendbox.services.messaging.checks import CHECKS

@@ -248,7 +248,7 @@ OWN_BODY: Final = {"body": "Hello", "flow": [{"richmsg": {"body": "Hi"}}, {"sms"
 def test_a_row_is_told(id_: str, does: Any, settings: dict[str, Any]) -> None:
     """The events rest on the row, and a world without events rests on no row."""
     from sendbox.engine.texts import Pattern
-    from sendbox.services.account.account import AccountSpec
+    from sendbox.services.account.spec import AccountSpec
     from sendbox.services.messaging.model import PhoneSpec
 
     fields: dict[str, Any] = {name: settings[name] for name in ("assume", "attempts") if name in settings}
@@ -295,7 +295,7 @@ def test_a_row_is_told(id_: str, does: Any, settings: dict[str, Any]) -> None:
 def test_a_row_is_not_told_by_what_rests_on_the_law(id_: str, does: Any) -> None:
     """An event that the specification settles rests on no row."""
     from sendbox.engine.texts import Pattern
-    from sendbox.services.account.account import AccountSpec
+    from sendbox.services.account.spec import AccountSpec
     from sendbox.services.messaging.model import PhoneSpec
 
     phones = (PhoneSpec(Pattern("*", digits=True), conversation=True),)

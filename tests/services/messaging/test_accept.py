@@ -10,8 +10,9 @@ from msgspec.structs import replace
 
 from sendbox.engine.delivery.batches import Target
 from sendbox.engine.world import World
-from sendbox.services.account.account import Account, AccountSpec
+from sendbox.services.account.account import Account
 from sendbox.services.account.keys import Key
+from sendbox.services.account.spec import AccountSpec
 from sendbox.services.assume import Assume
 from sendbox.services.limits import TEST_NUMBER
 from sendbox.services.messaging.messaging import Messaging

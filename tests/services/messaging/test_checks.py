@@ -10,7 +10,8 @@ import pytest
 from sendbox.engine.durations import Rate
 from sendbox.engine.texts import Pattern
 from sendbox.engine.world import World
-from sendbox.services.account.account import Account, AccountSpec
+from sendbox.services.account.account import Account
+from sendbox.services.account.spec import AccountSpec
 from sendbox.services.assume import Assume
 from sendbox.services.messaging.events import info_of
 from sendbox.services.messaging.messaging import Messaging

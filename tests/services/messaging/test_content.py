@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from sendbox.engine.world import World
-from sendbox.services.account.account import Account, AccountSpec
+from sendbox.services.account.account import Account
+from sendbox.services.account.spec import AccountSpec
 from sendbox.services.messaging.content.text import prepare, text_of, text_shown
 from sendbox.services.messaging.model import Send, Shortening
 from sendbox.services.messaging.records import Attempt, Message, Request, Submission

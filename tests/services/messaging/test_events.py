@@ -10,8 +10,9 @@ import pytest
 from sendbox.contract.validators import Contract
 from sendbox.engine.delivery.batches import Delivery, body_of
 from sendbox.engine.world import World
-from sendbox.services.account.account import Account, AccountSpec
+from sendbox.services.account.account import Account
 from sendbox.services.account.keys import Key
+from sendbox.services.account.spec import AccountSpec
 from sendbox.services.messaging.channels import FAMILY
 from sendbox.services.messaging.events import DEFAULT_INFO, info_of, kind_of
 from sendbox.services.messaging.messaging import Messaging

@@ -9,7 +9,8 @@ import pytest
 from sendbox.engine.durations import Span
 from sendbox.engine.rules.rule import When
 from sendbox.engine.world import World
-from sendbox.services.account.account import Account, AccountSpec
+from sendbox.services.account.account import Account
+from sendbox.services.account.spec import AccountSpec
 from sendbox.services.messaging.channels import IllegalTransition
 from sendbox.services.messaging.flow import NotHandedOver
 from sendbox.services.messaging.messaging import Messaging

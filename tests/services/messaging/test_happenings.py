@@ -9,8 +9,8 @@ import pytest
 from sendbox.engine.blueprint import TimelineEntry
 from sendbox.engine.texts import Fake, Gap, Text
 from sendbox.engine.world import World
-from sendbox.services.account.account import Account, AccountSpec
-from sendbox.services.account.keys import SubKeySpec
+from sendbox.services.account.account import Account
+from sendbox.services.account.spec import AccountSpec, SubKeySpec
 from sendbox.services.messaging.channels import ROWS
 from sendbox.services.messaging.messaging import Messaging
 from sendbox.services.messaging.model import Shortening

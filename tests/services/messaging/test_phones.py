@@ -9,9 +9,10 @@ import pytest
 from sendbox.engine.durations import iso
 from sendbox.engine.rules.rule import When
 from sendbox.engine.texts import Pattern
-from sendbox.services.account.account import Account, AccountSpec
+from sendbox.services.account.account import Account
 from sendbox.services.account.http.lists import ListName, enter
 from sendbox.services.account.keys import Key
+from sendbox.services.account.spec import AccountSpec
 from sendbox.services.advice import NO_TARGET
 from sendbox.services.assume import Assume
 from sendbox.services.messaging.messaging import Messaging

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from sendbox.engine.world import World
-from sendbox.services.account.account import Account, AccountSpec
-from sendbox.services.account.keys import SubKeySpec
+from sendbox.services.account.account import Account
+from sendbox.services.account.spec import AccountSpec, SubKeySpec
 from sendbox.services.messaging.http.rest import listing
 from sendbox.services.messaging.http.rest.listing import PAGE, Filter, Page, cursor, decimal, place_of, row, status
 from sendbox.services.messaging.messaging import Messaging

@@ -8,7 +8,8 @@ import pytest
 
 from sendbox.engine.durations import Span
 from sendbox.engine.rules.rule import When
-from sendbox.services.account.account import Account, AccountSpec
+from sendbox.services.account.account import Account
+from sendbox.services.account.spec import AccountSpec
 from sendbox.services.assume import Assume, Prices, Timing
 from sendbox.services.limits import TEST_NUMBER
 from sendbox.services.messaging.channels import IllegalTransition

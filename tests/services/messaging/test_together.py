@@ -8,7 +8,7 @@ import pytest
 
 from sendbox.engine.texts import Pattern
 from sendbox.engine.world import World
-from sendbox.services.account.account import AccountSpec
+from sendbox.services.account.spec import AccountSpec
 from sendbox.services.assume import Assume, Timing
 from sendbox.services.limits import TEST_NUMBER
 from sendbox.services.messaging.messaging import Messaging

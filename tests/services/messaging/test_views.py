@@ -11,8 +11,8 @@ from sendbox.engine.answer import moment
 from sendbox.engine.kinds.rows import Observer
 from sendbox.engine.rules.rule import When
 from sendbox.engine.texts import Pattern
-from sendbox.services.account.account import AccountSpec
 from sendbox.services.account.control import account_view
+from sendbox.services.account.spec import AccountSpec
 from sendbox.services.assume import Assume
 from sendbox.services.messaging.answers import Text
 from sendbox.services.messaging.channels import channels_on

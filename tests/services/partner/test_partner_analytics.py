@@ -9,7 +9,7 @@ import pytest
 from sendbox.engine.durations import DAY, HOUR, MINUTE, instant, iso
 from sendbox.engine.rules.rule import When
 from sendbox.engine.world import World
-from sendbox.services.account.account import AccountSpec
+from sendbox.services.account.spec import AccountSpec
 from sendbox.services.messaging.messaging import Messaging
 from sendbox.services.partner import analytics as analytics
 from sendbox.services.partner.partner import Partner

@@ -16,7 +16,8 @@ from sendbox.engine.lifecycle import IllegalMove
 from sendbox.engine.rules.rule import When
 from sendbox.engine.texts import Pattern
 from sendbox.engine.world import World
-from sendbox.services.account.account import Account, AccountSpec
+from sendbox.services.account.account import Account
+from sendbox.services.account.spec import AccountSpec
 from sendbox.services.assume import Assume
 from sendbox.services.messaging.content.text import text_shown
 from sendbox.services.partner.http.templates import by_examples

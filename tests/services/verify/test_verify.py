@@ -16,8 +16,9 @@ from sendbox.engine.durations import Rate, iso
 from sendbox.engine.rules.rule import When
 from sendbox.engine.texts import Pattern
 from sendbox.engine.world import World
-from sendbox.services.account.account import Account, AccountSpec
+from sendbox.services.account.account import Account
 from sendbox.services.account.keys import Key
+from sendbox.services.account.spec import AccountSpec
 from sendbox.services.assume import Assume, Prices, PromotionalHours, Proof, VerifyLimits
 from sendbox.services.limits import TEST_NUMBER
 from sendbox.services.messaging.messaging import Messaging

@@ -197,7 +197,7 @@ class Runs:
             port=0,
             mode=self._mode,
             start=self._start,
-            scenario=self._scenario[0] if len(self._scenario) == 1 else self._scenario,
+            scenario=self._scenario,
             public_url=None,
             callbacks=Callbacks.parse(_CALLBACKS),
         )

@@ -10,18 +10,20 @@ from msgspec.structs import asdict
 
 from sendbox.control.arguments import Count, Following, Size
 from sendbox.control.operation import Call, ControlError, operation
-from sendbox.control.reading import FORM, ORDER, Page, map_in_slices, newest, page, run_in_slices, select
+from sendbox.control.reading import FORM, ORDER, Page, map_in_slices, newest, page, select
 from sendbox.control.searching import TEXT, SearchKey, match_texts, patterns, search_filter, texts, times, words
 from sendbox.engine.answer import Answer, Instant, enum, moment, reference
 from sendbox.engine.delivery.faults.fault import NOT_SPOILT, FaultyDelivery
 from sendbox.engine.delivery.targets import ACTS, Outlets
 from sendbox.engine.durations import show
+from sendbox.engine.expect.own import DELIVERY_STATES
 from sendbox.engine.kinds.answers import Cursor, Event, Header, ShortWebhook, Webhook, WebhookHead, WebhookTry
 from sendbox.engine.kinds.narration import EVENTS, cut
 from sendbox.engine.kinds.own import delivery_view, head_of, tries_of
 from sendbox.engine.kinds.rows import Observer
 from sendbox.runtime import policy
 from sendbox.runtime.dispatcher import encoded
+from sendbox.runtime.slot import Slice
 from sendbox.services.numbers import notation
 from sendbox.services.ports import account_of
 
@@ -29,7 +31,6 @@ if TYPE_CHECKING:
     from sendbox.engine.delivery.batches import Delivery, Try
     from sendbox.engine.world import World
 
-DELIVERY_STATES = ("waiting", "sending", "delivered", "failed", "held", "dropped")
 STATE: Final = enum(DELIVERY_STATES)
 
 
@@ -182,7 +183,7 @@ async def delivery(call: Call, delivery: str) -> WholeWebhook:
     are legal now.
     """
     world = call.hosted.world
-    await run_in_slices(world.outlets.by_id.read())
+    await Slice().through(world.outlets.by_id.read())
     webhook = _find(world, delivery)
     http, on, took = encoded(world, webhook), Observer(world, call.served.kinds), world.outlets.took
     return WholeWebhook(
@@ -244,7 +245,7 @@ def _act(call: Call, name: str, act: Callable[[Outlets, Delivery], bool], done: 
 
 async def _named(call: Call, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
     """The ids of all deliveries are made, which takes long for many."""
-    await run_in_slices(call.hosted.world.outlets.by_id.read())
+    await Slice().through(call.hosted.world.outlets.by_id.read())
     return arguments
 
 

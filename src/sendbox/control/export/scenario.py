@@ -12,7 +12,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import parse_qsl, urlencode
 
-from sendbox.contract.validators import Malformed, parse_json
+from sendbox.contract.parser import Malformed, parse_json
 from sendbox.control.export.rows import ActStep, Exported, NoEntry, before
 from sendbox.control.export.script import CallStep, MoveStep, Script
 from sendbox.engine.bounds import DEEPEST, deeper

@@ -152,9 +152,9 @@ def _is_last_of_instant(world: World, number: int) -> bool:
     return True
 
 
-def is_complete(build_script: Script) -> bool:
+def is_complete(script: Script) -> bool:
     """True if the script has everything that the digest depends on."""
-    return not any(line.startswith(("entry ", "the first ")) for line in build_script.left_out)
+    return not any(line.startswith(("entry ", "the first ")) for line in script.left_out)
 
 
 def _outcomes(world: World) -> dict[str, list[int | str]]:

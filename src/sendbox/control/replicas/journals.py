@@ -140,7 +140,7 @@ def compare(a: list[Entry], b: list[Entry]) -> Difference | None:
     for entry in side:
         if entry is stop:
             break
-        if entry["at"] <= at and not any(entry is differing for differing in (*now_a, *now_b)):
+        if entry["at"] <= at and not any(entry is other for other in (*now_a, *now_b)):
             before.append(entry)
     return Difference(first_a, first_b, fields, before, only_a, only_b)
 

@@ -406,14 +406,14 @@ async def _replay_alternative(
     return await Slice().through(replay_with(call, changed, ends, before))
 
 
-def _other_value(other: Alternative, replay_with: ReplayResult) -> OtherValue:
-    first = replay_with.first
+def _other_value(other: Alternative, result: ReplayResult) -> OtherValue:
+    first = result.first
     return OtherValue(
         setting=other.setting,
         value=other.value,
         said=_setting_text(other.setting, other.value),
-        outcome=replay_with.outcome,
-        text=replay_with.text,
+        outcome=result.outcome,
+        text=result.text,
         first=None
         if first is None
         else FirstDifference(entry=first.entry, place=first.place, path=first.path, was=first.was, would=first.would),
@@ -427,9 +427,9 @@ def _first_use(on: Observer, kinds: KindTable, entry: int) -> Used:
     number = 1 + journal.kind.count(journal.kind[entry - journal.first], 0, entry - journal.first)
     match view["kind"]:
         case "request":
-            text = f"call {number}, {view['method']} {view['path']}"
+            text = Observation(entry, "call", number, view).place
         case "try":
-            text = f"webhook {number} to {view['target']}"
+            text = Observation(entry, "webhook", number, view).place
         case kind:
             text = f"entry {entry}, {kinds.describe(view) or kind}"
     return Used(entry=entry, at=moment(journal.entry(entry)[0]), text=text)

@@ -6,12 +6,12 @@ same place uses it again, and a replica without readers can go on to a later pla
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sendbox.control.operation import Call, ControlError, converted, not_closed
 from sendbox.control.reading import entry_of
-from sendbox.control.replaying import CHUNK, Diverged, Replay
+from sendbox.control.replaying import CHUNK, Diverged, Replay, Steps
 from sendbox.engine import bounds
 from sendbox.engine.commands.command import Stamp
 from sendbox.engine.durations import instant, iso
@@ -22,9 +22,6 @@ if TYPE_CHECKING:
     from sendbox.control.operation import Control, Operation
     from sendbox.engine.commands.command import Command
     from sendbox.engine.world import World
-
-#: The work of a replay: it pauses at None, and calls any other value off the event loop.
-Steps = Generator[Callable[[], None] | None, None, None]
 
 
 class Place(NamedTuple):
@@ -129,16 +126,16 @@ async def read(call: Call, row: Operation, values: Mapping[str, Any], then: Any)
     """The answer of an operation for a place in the past of its world. Raises `ControlError`, and `Cut`."""
     if values.get("wait") is not None:
         raise ControlError(400, "bad_argument", 'wait: nothing more comes in the past; leave out "wait" or "then"')
-    side = await _replica_at(call, then)
+    replica = await _replica_at(call, then)
     try:
-        return await row.function(Call(call.control, call.origin, side.hosted), **values)
+        return await row.function(Call(call.control, call.origin, replica.hosted), **values)
     finally:
-        side.hosted.readers -= 1
+        replica.hosted.readers -= 1
 
 
 async def _replica_at(call: Call, then: Any) -> PastReplica:
     """A replica at the place, with one reader more. The clock of the world runs on meanwhile."""
-    hosted, side_worlds = call.hosted, call.runtime.replicas
+    hosted, replicas = call.hosted, call.runtime.replicas
     hosted.controls -= 1
     try:
         await hosted.free()
@@ -147,23 +144,23 @@ async def _replica_at(call: Call, then: Any) -> PastReplica:
         _ = world.record.opening  # `Cut` where it does not reach back
         place = place_of(world, then)
         async with hosted.replaying:
-            kept: list[PastReplica] = side_worlds.of(world)
-            side = next((side for side in kept if side.is_at(place)), None)
-            arrived = side is not None
-            if side is None:
-                idle = [side for side in kept if not side.hosted.readers and side.can_reach(place)]
-                nearest = max(idle, key=lambda side: (side.done, side.world.ticks), default=None)
-                side = PastReplica(call.control, world) if nearest is None else nearest
-            side_worlds.use(side)
-            side.hosted.readers += 1
+            kept: list[PastReplica] = replicas.of(world)
+            replica = next((one for one in kept if one.is_at(place)), None)
+            arrived = replica is not None
+            if replica is None:
+                idle = [one for one in kept if not one.hosted.readers and one.can_reach(place)]
+                nearest = max(idle, key=lambda one: (one.done, one.world.ticks), default=None)
+                replica = PastReplica(call.control, world) if nearest is None else nearest
+            replicas.use(replica)
+            replica.hosted.readers += 1
             if not arrived:
                 try:
-                    await Slice().through(side.go(place))
+                    await Slice().through(replica.go(place))
                 except BaseException:
-                    side.hosted.readers -= 1
-                    side_worlds.drop(side)
+                    replica.hosted.readers -= 1
+                    replicas.drop(replica)
                     raise
-            return side
+            return replica
     finally:
         hosted.controls += 1
 

@@ -43,7 +43,7 @@ class Kind(msgspec.Struct, frozen=True):
     - `shown_as` is the name of the kind in views, if several kinds have the same one.
     - `advice` makes the remarks of an entry.
     - `section` is the section of the specification about it.
-    - `view_type` is the type of its views, a typed dictionary; None: they may have any fields.
+    - `view_type` is the type of its views, an `Answer`; None: they may have any fields.
     """
 
     name: str

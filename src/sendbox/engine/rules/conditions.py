@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Protocol, TypeVar, cast
 
 import msgspec
+import orjson
 
 from sendbox.engine.texts import Pattern
 
@@ -224,6 +225,4 @@ def choices(expected: object) -> tuple[object, ...]:
 
 def quoted(value: object) -> str:
     """A value as JSON, a pattern by its text."""
-    import orjson  # `sendbox --help` reads this module, and need not read JSON
-
     return orjson.dumps(value.text if isinstance(value, Pattern) else value).decode()

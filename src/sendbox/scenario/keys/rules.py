@@ -52,8 +52,10 @@ class RuleForm(NamedTuple):
     @property
     def definitions(self) -> dict[str, Schema]:
         """Its definitions in the schema, by name."""
-        about = "What the rule is about; its draws depend on this name, so the rule may move and change without "
-        about = f"{about}changing them."
+        about = (
+            "What the rule is about; its draws depend on this name, so the rule may move and change without changing "
+            "them."
+        )
         keys = {
             "name": text(about, "a name", minLength=1, maxLength=self.longest),
             "when": reference(self.conditions.definition),
@@ -82,9 +84,7 @@ class RuleForm(NamedTuple):
 
     def compile_list(self, root: Node | None, reader: Reader) -> tuple[Any, ...]:
         """The rules of the list below a key."""
-        for step in self.path[1:]:
-            root = None if root is None else root.get(step)
-        return entries(root, reader, self.compile)
+        return entries(None if root is None else root.part(*self.path[1:]), reader, self.compile)
 
     @property
     def list(self) -> RuleList:

@@ -117,9 +117,7 @@ class Conditions(NamedTuple):
     @property
     def limits(self) -> dict[str, Value]:
         """The forms of what limits how often a rule decides."""
-        owners = {"enum": [*self.per, WORLD], "x-says": "a word for what has a counter of its own here"}
-        per = _LIMITS["per"]
-        return {**_LIMITS, "per": per._replace(node=per.node | owners), **self.more}
+        return {**_LIMITS, **self.more}
 
     @property
     def node(self) -> dict[str, Any]:
@@ -132,10 +130,11 @@ class Conditions(NamedTuple):
             sequence(groups, group, "a list of mappings of conditions", minItems=1),
             "a mapping of conditions, or a list of them",
         )
+        owners = {"enum": [*self.per, WORLD], "x-says": "a word for what has a counter of its own here"}
+        per = _LIMITS["per"]
+        limits = {**self.limits, "per": per._replace(node=per.node | owners)}
         description = f"What {self.case} must be like; all that is given must hold."
-        return mapping(
-            f"{self.kind} when".strip(), description, {**self.asks, "not": never, **self.limits}, self.says
-        ).node
+        return mapping(f"{self.kind} when".strip(), description, {**self.asks, "not": never, **limits}, self.says).node
 
     def read(self, rule: Node, reader: Reader) -> When:
         """The conditions of a rule, and its limits."""

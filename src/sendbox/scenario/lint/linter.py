@@ -55,10 +55,7 @@ class Linter:
 
     def part(self, *keys: str) -> Node | None:
         """The part at these keys, None if there is none."""
-        node: Node | None = self.root
-        for key in keys:
-            node = None if node is None else node.get(key)
-        return node
+        return self.root.part(*keys)
 
     def entries(self, *keys: str) -> Iterator[tuple[int, Node]]:
         """The entries of a list that have no problem, each with its position."""

@@ -6,12 +6,10 @@ Changed in place; values of the blueprint are shared.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
-
-import msgspec
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from sendbox.engine.part import Part
-from sendbox.services.account.keys import DEFAULT_SUBID, Billing, Key, SubKeys, SubKeySpec
+from sendbox.services.account.keys import DEFAULT_SUBID, Billing, Key, SubKeys
 from sendbox.services.account.orders import Orders
 from sendbox.services.assume import Assume
 from sendbox.services.templates.templates import Template, compile_template
@@ -20,29 +18,7 @@ if TYPE_CHECKING:
     from sendbox.engine.blueprint import TimelineEntry
     from sendbox.engine.world import World
     from sendbox.services import ports
-
-
-class AccountSpec(msgspec.Struct, frozen=True):
-    """The account a world starts with. Money in millionths of the currency's unit (1 EUR = 1_000_000).
-
-    `senders` maps families of channels to registered senders, or is "any". `templates` are records as §2.5
-    (`name, language, category, status, components`). Lists hold normalized numbers.
-    """
-
-    credit: int = 10_000_000_000
-    currency: Literal["EUR", "CZK"] = "EUR"
-    country: str = "420"
-    default_callback_url: str | None = None
-    default_callback_secret: str | None = None
-    verification_secret: str | None = None
-    senders: dict[str, frozenset[str]] | Literal["any"] = "any"
-    numbers: frozenset[str] = frozenset()
-    domains: frozenset[str] = frozenset()
-    templates: tuple[dict[str, Any], ...] = ()
-    optout: frozenset[str] = frozenset()
-    blacklist: frozenset[str] = frozenset()
-    stop_words: frozenset[str] = frozenset({"STOP"})
-    subkeys: tuple[SubKeySpec, ...] = ()
+    from sendbox.services.account.spec import AccountSpec
 
 
 class Account(Billing, Part):

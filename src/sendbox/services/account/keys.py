@@ -7,7 +7,7 @@ balance and lists of numbers, whose `subid` is `default`; a sub-key that shares 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
@@ -16,23 +16,9 @@ from sendbox.engine.journal import CODE, enter
 
 if TYPE_CHECKING:
     from sendbox.engine.world import World
+    from sendbox.services.account.spec import SubKeySpec
 
 enter("key", "listed", "order")
-
-
-class SubKeySpec(msgspec.Struct, frozen=True):
-    """A sub-key `<world>~<name>` that exists from the start (§2.5, A32). `credit` in millionths, of its own balance.
-
-    None keeps the value of an existing key, or the default.
-    """
-
-    name: str
-    note: str | None = None
-    shared: bool = False
-    currency: Literal["EUR", "CZK"] | None = None
-    credit: int | None = None
-    scope: str | None = None
-    default_callback_url: str | None = None
 
 
 class Key(msgspec.Struct):

@@ -11,8 +11,7 @@ from sendbox.engine.traffic import PARENT, parse_reference
 from sendbox.scenario.keys.timeline import Happening
 from sendbox.scenario.model import Node, listed, nearest, plain, show
 from sendbox.scenario.vocabulary import Key, Vocabulary
-from sendbox.services.account.account import AccountSpec
-from sendbox.services.account.keys import SubKeySpec
+from sendbox.services.account.spec import AccountSpec, SubKeySpec
 from sendbox.services.language import compile_sender, template_makes_sense
 
 if TYPE_CHECKING:

@@ -81,6 +81,7 @@ class Desk:
         self.links = links
         self._uploads = [(upload.path.partition("{")[0], upload) for upload in uploads]
         self._links = [(link.path.partition("{")[0], link) for link in links]
+        self._heads = (*self.prefixes, *(head for head, _ in (*self._uploads, *self._links)))
 
     def work(self, world: World, call: Call) -> Handled | Work:
         """Carries out any call, or hands back the work that takes time."""
@@ -96,8 +97,7 @@ class Desk:
 
     def takes(self, path: str) -> bool:
         """True if a path belongs to an interface, or is an address that worlds give out."""
-        heads = (*self.prefixes, *(head for head, _ in (*self._uploads, *self._links)))
-        return path in self.paths or path.startswith(heads)
+        return path in self.paths or path.startswith(self._heads)
 
     def lost(self, method: str, path: str) -> tuple[Answer, str]:
         """The answer to a path or a method that no row has, in the shape of its interface (A75), and why."""

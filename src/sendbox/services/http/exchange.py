@@ -268,7 +268,7 @@ _PARAMETER: Final = re.compile(r"\\\{(\w+)\\\}")
 _NO_PARAMETERS: Final[Mapping[str, str]] = {}
 
 #: The rows of one path, by method.
-MethodRoutes = dict[str, "Route"]
+MethodRoutes = dict[str, Route]
 
 
 class RouteTable:

@@ -12,7 +12,7 @@ from urllib.parse import unquote_to_bytes
 from msgspec.structs import replace
 
 from sendbox.contract.findings import QUOTED, show
-from sendbox.contract.validators import GZIP
+from sendbox.contract.parser import GZIP
 from sendbox.engine import bounds
 from sendbox.engine.bounds import ESCAPES, PARAMETERS
 from sendbox.engine.remarks import Advice, Finding

@@ -17,7 +17,7 @@ import orjson
 from msgspec.structs import replace
 
 from sendbox.contract.findings import QUOTED, show
-from sendbox.contract.validators import Malformed, parse_json
+from sendbox.contract.parser import Malformed, parse_json
 from sendbox.engine import bounds
 from sendbox.engine.commands.record import JSON_TYPE, compact
 from sendbox.engine.remarks import Advice, Finding

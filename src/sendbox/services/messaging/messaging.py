@@ -1,6 +1,6 @@
 """Messaging: the state that it keeps in a world, and the methods that other parts can call.
 
-Where a request is accepted, names are given, messages made, and their hand-over is scheduled (§1, §2.1, §2.3).
+It accepts requests, too: it names them, makes their messages, and schedules their hand-over (§1, §2.1, §2.3).
 """
 
 from __future__ import annotations
@@ -158,9 +158,56 @@ class Messaging(Part):
         """Takes the Message objects of one request; what follows from them is due at the instants they name.
 
         `content` is the canonical request; it is kept unless `record`, the call that brought it, has it.
-        `kind` is what is kept of the request in its place.
+        `kind` is what is kept of the request in its place. Recipients that the response rejects get None for an id
+        (A08).
         """
-        return accept(self, operation, sends, key, content, origin, record, kind)
+        world = self.world
+        now = world.clock.now
+        is_list = operation == LIST_OPERATION
+        source = content if record is None else record
+        request = kind(world.naming, *world.numbered(operation, content))
+        names = request.names
+        request_id = make_id(names, world.naming, 0)
+        base_ids: list[str] = []
+        answers: list[list[str | None]] = []
+        findings: list[Finding] = []
+        # the answer says nothing of a validation session's SMS: the session begins, and stays pending (A73)
+        refuse_numbers = self.assume.invalid_number == "response" and operation != "createValidation"
+        for send in sends:
+            template_findings = _check_templates(self, send)
+            findings += template_findings
+            base = make_base_id(names, world.naming, send.index) if is_list else ""
+            submission = Submission(send, operation, key, request, send.index, self.accepted, source)
+            submission.origin = origin
+            submission.chooser = world.chooser
+            self.accepted += len(send.recipients)
+            ids: list[str | None] = []
+            messages: list[Message] = []
+            for position, recipient in enumerate(send.recipients):
+                if template_findings or (refuse_numbers and not recipient.valid):
+                    if not template_findings:
+                        place = f"{send.path}.to[{position}].phone_number"
+                        findings.append(number_finding(recipient.number, place, "A08"))
+                    ids.append(None)
+                    continue
+                message_id = f"{base}-{position}" if is_list else make_id(names, world.naming, position + 1)
+                messages.append(Message(submission, position, recipient.number, recipient.valid, now))
+                ids.append(message_id)
+            base_ids.append(base)
+            answers.append(ids)
+            if messages:
+                submission.messages = tuple(messages)
+                if self.assume.test_number == "on":
+                    _remove_test_number(world, submission)
+                submission.outlet = self.outlet_for(key, send.callback)
+                self.messages += messages
+                if world.outlets.faults.overtakes and submission.outlet is not None and operation != "createValidation":
+                    _note_overtaking(world, submission)
+                if submission.messages:
+                    world.timeline.at(
+                        _first_attempt_at(send, now), submission.ordinal, self.simulator.submission_due, submission
+                    )
+        return Accepted(request, request_id, base_ids, answers, findings)
 
     def is_test(self, phone: str) -> bool:
         """True if it is the test number, to which nothing is handed over (A89)."""
@@ -267,66 +314,6 @@ class Messaging(Part):
 def _line(entry: TimelineEntry, phone: str) -> Line | str:
     body = entry.means
     return Line(body, entry.key, phone, entry.ordinal) if isinstance(body, Text) else str(entry.what["body"])
-
-
-def accept(
-    home: Home,
-    operation: str,
-    sends: list[Send],
-    key: Key,
-    content: bytes,
-    origin: str,
-    record: RequestRecord | None,
-    kind: type[Request],
-) -> Accepted:
-    """Makes the messages of one request. Recipients that the response rejects get None for an id (A08)."""
-    world = home.world
-    now = world.clock.now
-    is_list = operation == LIST_OPERATION
-    source = content if record is None else record
-    request = kind(world.naming, *world.numbered(operation, content))
-    names = request.names
-    request_id = make_id(names, world.naming, 0)
-    base_ids: list[str] = []
-    answers: list[list[str | None]] = []
-    findings: list[Finding] = []
-    # the answer says nothing of a validation session's SMS: the session begins, and stays pending (A73)
-    refuse_numbers = home.assume.invalid_number == "response" and operation != "createValidation"
-    for send in sends:
-        template_findings = _check_templates(home, send)
-        findings += template_findings
-        base = make_base_id(names, world.naming, send.index) if is_list else ""
-        submission = Submission(send, operation, key, request, send.index, home.accepted, source)
-        submission.origin = origin
-        submission.chooser = world.chooser
-        home.accepted += len(send.recipients)
-        ids: list[str | None] = []
-        messages: list[Message] = []
-        for position, recipient in enumerate(send.recipients):
-            if template_findings or (refuse_numbers and not recipient.valid):
-                if not template_findings:
-                    place = f"{send.path}.to[{position}].phone_number"
-                    findings.append(number_finding(recipient.number, place, "A08"))
-                ids.append(None)
-                continue
-            message_id = f"{base}-{position}" if is_list else make_id(names, world.naming, position + 1)
-            messages.append(Message(submission, position, recipient.number, recipient.valid, now))
-            ids.append(message_id)
-        base_ids.append(base)
-        answers.append(ids)
-        if messages:
-            submission.messages = tuple(messages)
-            if home.assume.test_number == "on":
-                _remove_test_number(world, submission)
-            submission.outlet = home.outlet_for(key, send.callback)
-            home.messages += messages
-            if world.outlets.faults.overtakes and submission.outlet is not None and operation != "createValidation":
-                _note_overtaking(world, submission)
-            if submission.messages:
-                world.timeline.at(
-                    _first_attempt_at(send, now), submission.ordinal, home.simulator.submission_due, submission
-                )
-    return Accepted(request, request_id, base_ids, answers, findings)
 
 
 def _remove_test_number(world: World, submission: Submission) -> None:

@@ -383,7 +383,7 @@ class Link(msgspec.Struct, eq=False):
 
 
 class Accepted(msgspec.Struct, eq=False):
-    """The answer of `World.accept`: ids of the request, of each submission, and of each recipient (None = rejected).
+    """The answer of `Messaging.accept`: ids of the request, its submissions and its recipients (None = rejected).
 
     `findings` say why recipients were rejected.
     """

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import msgspec
-import orjson
 from msgspec.structs import replace
 
 from sendbox.engine.forms import Value, either, sequence, span, text, word
@@ -15,7 +14,7 @@ from sendbox.scenario.keys.timeline import Happening
 from sendbox.scenario.keys.when import Conditions, pattern
 from sendbox.scenario.lint.linter import Linter, nothing_like_it
 from sendbox.scenario.model import Node, listed, nearest, plain, show
-from sendbox.scenario.values import Reader, items, text_of, words
+from sendbox.scenario.values import Reader, canonical, items, text_of, words
 from sendbox.scenario.vocabulary import Key, Vocabulary
 from sendbox.services.language import template_makes_sense
 from sendbox.services.numbers.normal import normalize
@@ -30,7 +29,7 @@ T = TypeVar("T", bound=msgspec.Struct)
 
 def _make(values: dict[str, Any], _when: When, node: Node, _reader: Reader) -> tuple[str, dict[str, Any]]:
     """The contents of a rule as its text, and what was read of it."""
-    return orjson.dumps(plain(node), option=orjson.OPT_SORT_KEYS).decode(), values
+    return canonical(plain(node)), values
 
 
 def _words(description: str, legal: tuple[str, ...], says: str, plural: str, **rules: Any) -> Value:

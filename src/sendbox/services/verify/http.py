@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 
-from sendbox.contract.validators import Malformed, parse_json
+from sendbox.contract.parser import Malformed, parse_json
 from sendbox.engine.durations import iso
 from sendbox.engine.remarks import Finding
 from sendbox.services import limits
 from sendbox.services.advice import NATIONAL_NUMBER, NUMBER_INVALID, PROOF_CANNOT_HOLD, advise
 from sendbox.services.assume import Assume
 from sendbox.services.http.exchange import Answer, Auth, Handler, Interface, Refused, Route, WorldLookup
-from sendbox.services.http.numbers import remark_number as remark_sms_number
+from sendbox.services.http.numbers import remark_number
 from sendbox.services.http.requests import (
     beside,
     canonical,
@@ -80,11 +80,10 @@ def error(status: int, text: str, remaining: int = 0) -> Answer:
     return _answer(status, code, text, remaining)
 
 
-INTERFACE: Final = Interface("Verify", ("/v1/validations", "/v1/verify-proof"), error)
-
-
 #: The same where a session would have begun: it would have all its attempts (A49).
 creation_error = partial(error, remaining=UNTOUCHED)
+
+INTERFACE: Final = Interface("Verify", ("/v1/validations", "/v1/verify-proof"), error)
 
 
 def deny(with_key: bool, remaining: int = 0) -> Answer:
@@ -119,7 +118,7 @@ def create_validation(exchange: Exchange) -> Answer:
     """`POST /v1/validations`: begins a session and sends its code (§4.5, A47)."""
     body = legal(exchange, parse(exchange, UNTOUCHED), UNTOUCHED)
     phone: str = body["phoneNumber"]
-    remark_number(exchange, phone)
+    _remark_phone(exchange, phone)
     exchange.content = canonical(body)
     verify = Verify.of(exchange.world)
     try:
@@ -289,7 +288,7 @@ def misshapen(exchange: Exchange, body: Any) -> list[Finding]:
     return [] if checker.is_valid(body) else checker.findings(body)
 
 
-def remark_number(exchange: Exchange, phone: str) -> None:
+def _remark_phone(exchange: Exchange, phone: str) -> None:
     """Advice on a number that its SMS will not reach as intended."""
     if normalize(phone, "") is None:
         text = f'"{phone}" has no assigned calling code, or fewer than 8 digits; its SMS will be rejected'
@@ -298,7 +297,7 @@ def remark_number(exchange: Exchange, phone: str) -> None:
         text = f'"{phone}" looks like a national number; include the country code, since numbers are not converted here'
         exchange.advice.append(advise(NATIONAL_NUMBER, text, "$.phoneNumber"))
     else:
-        remark_sms_number(phone, "$.phoneNumber", exchange.advice)
+        remark_number(phone, "$.phoneNumber", exchange.advice)
 
 
 _ERROR: Final = "verify.json#/$defs/VerifyError"

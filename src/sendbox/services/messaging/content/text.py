@@ -10,7 +10,7 @@ that was drawn.
 
 from __future__ import annotations
 
-import json  # `sendbox --help` reads this module, and need not load more
+import json
 import re
 import unicodedata
 from collections.abc import Callable

@@ -7,7 +7,19 @@ from typing import TYPE_CHECKING, Any, Final
 from msgspec.structs import replace
 
 from sendbox.engine.durations import Span
-from sendbox.engine.forms import Value, any_keys, either, mapping, positive, reference, sequence, span, switch, text
+from sendbox.engine.forms import (
+    Value,
+    any_keys,
+    either,
+    into,
+    mapping,
+    positive,
+    reference,
+    sequence,
+    span,
+    switch,
+    text,
+)
 from sendbox.scenario.keys.rules import RuleForm
 from sendbox.scenario.keys.texts import compile_text
 from sendbox.scenario.keys.when import Conditions, asked, key, one_of, one_or_more, pattern, recipient, values_at
@@ -20,7 +32,6 @@ from sendbox.services.messaging.results import STATES
 from sendbox.services.messaging.rules.conditions import After, Payload
 from sendbox.services.messaging.rules.rules import Click, Path, PathEntry, Reply, Rule
 from sendbox.services.operations import SENDING
-from sendbox.services.setting import into
 
 if TYPE_CHECKING:
     from sendbox.engine.rules.rule import When

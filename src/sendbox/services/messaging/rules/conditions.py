@@ -14,7 +14,6 @@ from sendbox.services.messaging.results import STATES
 
 if TYPE_CHECKING:
     from sendbox.engine.rules.conditions import Case
-    from sendbox.engine.texts import Pattern
     from sendbox.services.messaging.records import Attempt, Message
 
 #: Stands for a value that the payload does not have.
@@ -85,7 +84,7 @@ class After(msgspec.Struct, frozen=True):
     def _attempt_holds(self, case: Case) -> bool:
         if self.result is None and self.channel is None and self.info is None:
             return True
-        from sendbox.services.messaging.events import info_of  # `sendbox --help` reads this module, not JSON
+        from sendbox.services.messaging.events import info_of  # which imports the conditions
 
         return any(
             (self.result is None or STATES[state] in self.result)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from sendbox.contract.validators import Malformed, parse_json
+from sendbox.contract.parser import Malformed, parse_json
 from sendbox.engine.remarks import Advice, Finding
 from sendbox.services.assume import Assume
 from sendbox.services.http.exchange import Exchange, Refused
