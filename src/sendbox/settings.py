@@ -10,6 +10,8 @@ import os
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
+from msgspec import Struct
+
 if TYPE_CHECKING:
     from sendbox.engine.timeline import Mode
     from sendbox.runtime.callbacks import Callbacks
@@ -101,7 +103,7 @@ class Numbers(NamedTuple):
     greatest: int | None = None
 
 
-class Option(NamedTuple):
+class Option(Struct, frozen=True):
     """An option of `sendbox serve`: `max-worlds` is `--max-worlds`, and the variable SENDBOX_MAX_WORLDS."""
 
     name: str

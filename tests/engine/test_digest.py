@@ -11,6 +11,7 @@ import pytest
 from hypothesis import assume as suppose
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from sendbox.engine.blueprint import TimelineEntry
 from sendbox.engine.faults.calls import ApiRule, Applied
@@ -182,7 +183,7 @@ def test_what_counts(fields: dict[str, Any]) -> None:
 
 def fault(key: str = "test-w", **fields: Any) -> Applied:
     found = ApiRule(key="r", when=When(), fault=Delay(), **fields.pop("rule", {}))
-    return Applied(found, "sendMessage", key, PHONE, 5, 0, order_sensitive=False)._replace(**fields)
+    return replace(Applied(found, "sendMessage", key, PHONE, 5, 0, order_sensitive=False), **fields)
 
 
 FAULTS: list[tuple[str, dict[str, Any]]] = [

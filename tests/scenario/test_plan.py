@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 import pytest
+from msgspec.structs import asdict
 
 from sendbox.control.worlds import blueprint_differences
 from sendbox.engine.plan import NO_PLAN, Place, Plan, Value
@@ -115,7 +116,7 @@ def test_a_value_that_its_place_cannot_have_is_advice() -> None:
         advance(each, HOUR)
     assert messages[0].result == messages[1].result
     ((at, (advice, about)),) = journaled(world, "advice")
-    assert (at, advice.code, about) == (0, "plan-value-unusable", Place("mixed", PHONE, 1, "mix1")._asdict())
+    assert (at, advice.code, about) == (0, "plan-value-unusable", asdict(Place("mixed", PHONE, 1, "mix1")))
     assert advice.message == (
         '"seen" is not legal at its place in the plan; legal: a whole number from 1 to 2, or one of delivered, failed'
     )

@@ -12,6 +12,7 @@ import orjson
 
 from sendbox.contract.findings import json_path
 from sendbox.engine import bounds
+from sendbox.engine.regex import regex
 from sendbox.engine.remarks import Finding
 
 #: How compressed data begins.
@@ -19,7 +20,7 @@ GZIP: Final = b"\x1f\x8b"
 _BOM: Final = b"\xef\xbb\xbf"
 #: What the parser says of a text that is nested too deep for it: `depth limit exceeded`, `Recursion limit reached`.
 _TOO_DEEP: Final = "limit"
-_TOKEN: Final = re.compile(r"\\u[0-9A-Fa-f]{4}|[A-Za-z0-9_.+-]{1,20}|.", re.DOTALL)
+_TOKEN: Final = regex(r"\\u[0-9A-Fa-f]{4}|[A-Za-z0-9_.+-]{1,20}|.", re.DOTALL)
 
 
 class Malformed(ValueError):

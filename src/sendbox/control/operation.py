@@ -17,6 +17,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, get_type_hints
 
 import msgspec
+from msgspec.structs import replace
 
 from sendbox.contract.findings import json_path
 from sendbox.control.arguments import convert, unknown
@@ -465,7 +466,7 @@ def _check(row: Operation, name: str, value: Any) -> None:
         raise ControlError(400, "unknown_argument", f'"{name}" is not an argument of {row.name}; legal: {words}{hint}')
     outside = None if name in READ else bounds.in_value(value)
     if outside is not None:
-        raise out_of_bounds(outside._replace(place=(name, *outside.place)))
+        raise out_of_bounds(replace(outside, place=(name, *outside.place)))
 
 
 def converted(name: str, value: Any, kind: Any) -> Any:

@@ -10,10 +10,11 @@ from abc import ABCMeta
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from functools import cache
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, NamedTuple, TypeVar, dataclass_transform
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, TypeVar, dataclass_transform
 
 import msgspec
 import orjson
+from msgspec import Struct
 
 from sendbox.engine.durations import within_calendar
 
@@ -71,7 +72,7 @@ Payload = Annotated[
 ]
 
 
-class Field(NamedTuple):
+class Field(Struct, frozen=True):
     """A field of a class: the name of its attribute, and the value with which it is left out of the JSON."""
 
     attribute: str

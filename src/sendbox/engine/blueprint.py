@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import msgspec
+from msgspec import Struct
 from msgspec.structs import replace
 
 from sendbox.engine.plan import NO_PLAN, Plan
@@ -49,7 +50,7 @@ class TimelineEntry(msgspec.Struct, frozen=True):
             timeline.at(at, -1, handler, later)
 
 
-class Written(NamedTuple):
+class Written(Struct, frozen=True):
     """The text of a scenario as it was given; `file` is what places in it begin with, which may be only a name."""
 
     file: str

@@ -14,7 +14,11 @@ import json
 import math
 import re
 from collections.abc import Iterator
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
+
+from msgspec import Struct
+
+from sendbox.engine.regex import regex
 
 LOWEST: Final = -(2**63)
 HIGHEST: Final = 2**63 - 1
@@ -51,16 +55,16 @@ YEARS: Final = "0001-01-01T00:00:00Z to 9999-12-31T23:59:59.999Z"
 _ALIKE: Final = bytes.maketrans(b"123456789", b"0" * 9)
 _RUN: Final = b"0" * 19
 #: An integer as long in JSON, or what looks like one inside a text.
-_LONG: Final = re.compile(rb"(?:^|[\[:,])\s*-?[0-9]{19,}\s*(?:$|[\],}])")
-_INTEGER: Final = re.compile(r"[-+]?[0-9]+")
-_TEXTS: Final = re.compile(rb'"(?:[^"\\]|\\.)*+"', re.DOTALL)
+_LONG: Final = regex(rb"(?:^|[\[:,])\s*-?[0-9]{19,}\s*(?:$|[\],}])")
+_INTEGER: Final = regex(r"[-+]?[0-9]+")
+_TEXTS: Final = regex(rb'"(?:[^"\\]|\\.)*+"', re.DOTALL)
 _BRACKETS: Final = bytes.maketrans(b"{}", b"[]")
 _OTHER: Final = bytes(byte for byte in range(256) if byte not in b"[]{}")
 #: So much of an integer is shown.
 _SHOWN: Final = 40
 
 
-class Outside(NamedTuple):
+class Outside(Struct, frozen=True):
     """A value outside the bounds: its place as names and indices, the broken rule, and a line that begins with it."""
 
     place: tuple[str | int, ...]

@@ -5,13 +5,13 @@ The calendar is that of `datetime`, by values made at import: a tester's freezer
 
 from __future__ import annotations
 
-import re
 from datetime import date, datetime, timedelta
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
 
 from sendbox.engine.bounds import BEGINNING, END, YEARS
+from sendbox.engine.regex import regex
 
 if TYPE_CHECKING:
     from collections import deque
@@ -27,15 +27,13 @@ LONGEST: Final = 36_500 * DAY
 _UNITS: Final = (("d", DAY), ("h", HOUR), ("m", MINUTE), ("s", SECOND), ("ms", 1))
 _SIZES: Final = tuple(size for _, size in _UNITS)
 _NUMBER: Final = r"([0-9]+(?:[.,][0-9]+)?)"
-_SHORT: Final = re.compile("".join(rf"(?:([0-9]+(?:\.[0-9]+)?){unit})?" for unit in ("d", "h", "m(?!s)", "s", "ms")))
-_ISO: Final = re.compile(
-    rf"P(?:{_NUMBER}W)?(?:{_NUMBER}D)?(?:T(?=[0-9])(?:{_NUMBER}H)?(?:{_NUMBER}M)?(?:{_NUMBER}S)?)?"
-)
-_BARE: Final = re.compile(r"[0-9]{1,18}(?:\.[0-9]{1,18})?")
-_WHOLE: Final = re.compile(r"[0-9]{1,18}")
+_SHORT: Final = regex("".join(rf"(?:([0-9]+(?:\.[0-9]+)?){unit})?" for unit in ("d", "h", "m(?!s)", "s", "ms")))
+_ISO: Final = regex(rf"P(?:{_NUMBER}W)?(?:{_NUMBER}D)?(?:T(?=[0-9])(?:{_NUMBER}H)?(?:{_NUMBER}M)?(?:{_NUMBER}S)?)?")
+_BARE: Final = regex(r"[0-9]{1,18}(?:\.[0-9]{1,18})?")
+_WHOLE: Final = regex(r"[0-9]{1,18}")
 #: The years 2000 to 2099, in milliseconds since 1970.
 _OURS: Final = (946_684_800_000, 4_102_444_800_000)
-_INSTANT: Final = re.compile(
+_INSTANT: Final = regex(
     r"([0-9]{4}-[0-9]{2}-[0-9]{2})[Tt ]([0-9]{2}):([0-9]{2}):([0-9]{2})(?:\.([0-9]+))?"
     r"(?:[Zz]|([+-])([0-9]{2}):([0-9]{2}))"
 )

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
+
+from msgspec import Struct
 
 from sendbox.engine.journal import Capped
 from sendbox.engine.kept import ALL
@@ -27,7 +29,7 @@ _ENTRIES: Final = 2_000
 MESSAGES: Final = "messages"
 
 
-class Mark(NamedTuple):
+class Mark(Struct, frozen=True):
     """The state of a world at one moment: the number of its entries, its mark of deliveries, a count for each part."""
 
     entries: int

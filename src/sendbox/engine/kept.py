@@ -12,6 +12,8 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from itertools import islice
 from typing import Any, Final, Generic, NamedTuple, TypeVar
 
+from msgspec import Struct
+
 T = TypeVar("T")
 #: As many as there are.
 ALL: Final = 1 << 60
@@ -152,7 +154,7 @@ class Groups(Reading[T]):
         self._read = 0
 
 
-class Source(NamedTuple):
+class Source(Struct, frozen=True):
     """A list, the instant of an item, and its name; an item of name None does not count."""
 
     items: Kept[Any]

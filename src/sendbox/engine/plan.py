@@ -6,20 +6,22 @@ place is not used either, and is reported: the form of a place says which values
 
 from __future__ import annotations
 
-import re
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
-from typing import Any, Final, NamedTuple, Protocol, TypeVar
+from typing import Any, Final, Protocol, TypeVar
 
 import msgspec
+from msgspec import Struct
+from msgspec.structs import asdict
 
 from sendbox.engine.draws import Chooser, Draw
 from sendbox.engine.durations import duration, show
+from sendbox.engine.regex import regex
 
 T = TypeVar("T")
 
 #: The purposes of times in rules of the shipped services.
-TIME_PURPOSES: Final = re.compile(r"(?:after|reply|click)[0-9]*(?:\.[0-9]+)?|time")
+TIME_PURPOSES: Final = regex(r"(?:after|reply|click)[0-9]*(?:\.[0-9]+)?|time")
 #: What a place has in a plan.
 Value = bool | int | str
 #: So many words of options are listed.
@@ -43,7 +45,7 @@ class Form(Protocol[T]):
         """The drawn value in the form that a plan has."""
 
 
-class Between(NamedTuple):
+class Between(Struct, frozen=True):
     """A whole number, both ends included."""
 
     low: int
@@ -61,7 +63,7 @@ class Between(NamedTuple):
         return drawn
 
 
-class Time(NamedTuple):
+class Time(Struct, frozen=True):
     """Milliseconds as a duration, both ends included."""
 
     low: int
@@ -82,7 +84,7 @@ class Time(NamedTuple):
         return show(drawn)
 
 
-class Truth(NamedTuple):
+class Truth(Struct, frozen=True):
     """True or false: the answer to a draw with a probability (`share`)."""
 
     @property
@@ -96,7 +98,7 @@ class Truth(NamedTuple):
         return drawn
 
 
-class Option(NamedTuple):
+class Option(Struct, frozen=True):
     """One of several: by its word, where only one option has it, or by its number in the list, from 1.
 
     An option is a text or a number, or has a `word`. Options that are numbers stand for themselves.
@@ -135,7 +137,7 @@ class Option(NamedTuple):
         return words[drawn] if words.count(words[drawn]) == 1 else drawn + 1
 
 
-class Digits(NamedTuple):
+class Digits(Struct, frozen=True):
     """A number as a text of fixed length behind a prefix: a code, a phone number."""
 
     low: int
@@ -158,7 +160,7 @@ class Digits(NamedTuple):
         return drawn
 
 
-class Place(NamedTuple):
+class Place(Struct, frozen=True):
     """Where something is drawn.
 
     `rule` is the key of a rule (its name, where it has one), or the word of a draw that no rule of a scenario has.
@@ -242,7 +244,7 @@ class Plan(msgspec.Struct, frozen=True):
 
     def as_scenario(self) -> list[dict[str, Value]]:
         """The entries of `plan:` in a scenario."""
-        return [{**place._asdict(), "value": value} for place, value in self.entries]
+        return [{**asdict(place), "value": value} for place, value in self.entries]
 
 
 NO_PLAN: Final = Plan()

@@ -16,9 +16,12 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable, Iterable
-from typing import Final, NamedTuple
+from typing import Final
 
 import msgspec
+from msgspec import Struct
+
+from sendbox.engine.regex import regex
 
 
 class Pattern:
@@ -107,14 +110,14 @@ FAKES: Final = {
 POOL: Final = 256
 
 
-class Gap(NamedTuple):
+class Gap(Struct, frozen=True):
     """A gap that a message fills; `path` leads into its payload."""
 
     name: str
     path: tuple[str, ...] = ()
 
 
-class Fake(NamedTuple):
+class Fake(Struct, frozen=True):
     """A gap for something invented: its name, the locale, and the pool to draw from."""
 
     name: str
@@ -155,7 +158,7 @@ def foreign(text: str) -> str:
 _LONGEST: Final = 60
 #: What turns a word into its opposite: before it, or as a word of its own.
 _NEGATIONS: Final = ("un", "in", "im", "ir", "il", "non", "not", "dis", "de", "no", "never", "without")
-_WORD: Final = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")
+_WORD: Final = regex(r"[A-Z]?[a-z]+|[A-Z]+")
 #: Shorter words have too many neighbours.
 _SHORT: Final = 4
 

@@ -6,12 +6,13 @@ what plays the traffic; nothing in it computes.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
-from typing import Any, Final, Literal, NamedTuple
+from typing import Any, Final, Literal
 
 import msgspec
+from msgspec import Struct
 
+from sendbox.engine.regex import regex
 from sendbox.engine.rules.conditions import choices, fits, quoted
 
 #: The word of `key` for the account's own key, and that of `expect.status` for a call that gets no answer.
@@ -20,7 +21,7 @@ NONE: Final = "none"
 #: The world in which traffic is played, also its key; rules may ask for it.
 WORLD: Final = "test-play"
 
-_REFERENCE: Final = re.compile(r"\$([A-Za-z_][A-Za-z0-9_-]*)((?:\.[A-Za-z0-9_-]+)+)")
+_REFERENCE: Final = regex(r"\$([A-Za-z_][A-Za-z0-9_-]*)((?:\.[A-Za-z0-9_-]+)+)")
 
 
 class Traffic(msgspec.Struct, frozen=True):
@@ -75,7 +76,7 @@ class Traffic(msgspec.Struct, frozen=True):
         return differing
 
 
-class Reception(NamedTuple):
+class Reception(Struct, frozen=True):
     """The outcomes of the tries of a webhook, given by its number; None = every webhook without an entry of its own."""
 
     webhook: int | None

@@ -14,6 +14,8 @@ from functools import cache, partial
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, Final
 
+from msgspec.structs import asdict
+
 from sendbox.engine.bounds import END
 from sendbox.engine.commands.command import Call, Open, Own
 from sendbox.engine.commands.record import Polling, Races, Record
@@ -52,7 +54,7 @@ def _events(services: tuple[type[Part], ...]) -> Events:
 
 def _unusable(clock: Clock, journal: Journal, place: Place, why: str) -> None:
     """Journals advice on a value of the plan; it holds no world, which would refer to itself by it."""
-    journal.add(clock.now, CODE["advice"], (Advice(UNUSABLE, why, "$.plan", SECTION), place._asdict()))
+    journal.add(clock.now, CODE["advice"], (Advice(UNUSABLE, why, "$.plan", SECTION), asdict(place)))
 
 
 class World:

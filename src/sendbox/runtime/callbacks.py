@@ -20,7 +20,6 @@ never by a word.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from functools import lru_cache
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
@@ -28,6 +27,8 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 from urllib.parse import urlsplit
 
 import msgspec
+
+from sendbox.engine.regex import regex
 
 if TYPE_CHECKING:
     from urllib.parse import SplitResult
@@ -63,8 +64,8 @@ GUARDED: Final = tuple(
 )
 #: IPv6 addresses that carry an IPv4 address in their last 32 bits.
 _TRANSLATED: Final = ip_network("64:ff9b::/96")
-_HOST: Final = re.compile(r"(?:\*\.)?[a-z0-9_](?:[a-z0-9_-]*[a-z0-9_])?(?:\.[a-z0-9_](?:[a-z0-9_-]*[a-z0-9_])?)*")
-_PORT: Final = re.compile(r"(.+):([0-9]{1,5})")
+_HOST: Final = regex(r"(?:\*\.)?[a-z0-9_](?:[a-z0-9_-]*[a-z0-9_])?(?:\.[a-z0-9_](?:[a-z0-9_-]*[a-z0-9_])?)*")
+_PORT: Final = regex(r"(.+):([0-9]{1,5})")
 #: Of a name, in characters (RFC 1035).
 LONGEST_NAME: Final = 254
 _LEGAL: Final = "legal: loopback, private, any, a host, an address, a network, each with :PORT or without"

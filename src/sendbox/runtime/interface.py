@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
+
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from sendbox.engine.blueprint import Blueprint
@@ -19,7 +21,7 @@ Level = Literal["info", "warning", "error"]
 _NO_DETAILS: Mapping[str, Any] = {}
 
 
-class LogLine(NamedTuple):
+class LogLine(Struct, frozen=True):
     """A line of the log: the message, the world or the denied key ("" for the server), and the operation.
 
     `more` has further values by name. A warning needs the attention of a reader; a simulated fault is none.

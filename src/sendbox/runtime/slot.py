@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Awaitable, Callable, Collection, Generator, Iterator
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, Protocol, TypeVar
 from urllib.parse import quote
 
 import msgspec
+from msgspec import Struct
 
 from sendbox.engine.draws import tag_of
 from sendbox.runtime import wall
@@ -76,7 +77,7 @@ class Refusal(msgspec.Struct, eq=False):
     outcome: Literal["denied", "full"] = "denied"
 
 
-class CloseReason(NamedTuple):
+class CloseReason(Struct, frozen=True):
     """The reason why a world is gone, and whether its key is denied since then."""
 
     why: str

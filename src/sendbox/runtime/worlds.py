@@ -20,6 +20,7 @@ from sendbox.engine import ENGINE
 from sendbox.engine.commands.command import Capture, Checkpoint, Open, Tune
 from sendbox.engine.draws import tag_of
 from sendbox.engine.kinds.masking import MASK, Mask, key_shown
+from sendbox.engine.regex import regex
 from sendbox.engine.world import World
 from sendbox.runtime import wall
 from sendbox.runtime.bounds import Bounds, Builder, resident
@@ -60,7 +61,7 @@ MEMORY_FULL: Final = "memory_full"
 KEY: Final = re.compile(r"test-[A-Za-z0-9._-]{1,64}")
 #: How the ids of worlds begin, unless a setting allows others; and what may be in a pattern of them.
 BEGINS: Final = "test-"
-_LEGAL: Final = re.compile(r"[A-Za-z0-9._*-]*")
+_LEGAL: Final = regex(r"[A-Za-z0-9._*-]*")
 LONGEST: Final = len(BEGINS) + 64
 
 

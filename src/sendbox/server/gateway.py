@@ -11,9 +11,10 @@ import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 import orjson
+from msgspec import Struct
 from starlette.routing import BaseRoute, Match, NoMatchFound
 
 from sendbox.contract.validators import NotLoaded
@@ -42,7 +43,7 @@ _LATE: Final = (
 )
 
 
-class Credentials(NamedTuple):
+class Credentials(Struct, frozen=True):
     """The key of a call, None if there is none, and the body, if it was `read` for the key (None: it is too long).
 
     `token` says that the call has a token in place of a key.

@@ -10,8 +10,9 @@ import asyncio
 from collections.abc import Iterator
 from contextlib import suppress
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
+from msgspec import Struct
 from starlette.responses import Response
 from starlette.routing import Route
 
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from sendbox.runtime.worlds import Runtime
 
 
-class Seen(NamedTuple):
+class Seen(Struct, frozen=True):
     """The counts of the server at one instant."""
 
     calls: dict[tuple[str, int, str], int]

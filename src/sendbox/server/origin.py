@@ -10,13 +10,15 @@ another site leads to is shown. `docs/security.md` says from whom this protects.
 from __future__ import annotations
 
 import asyncio
-import re
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 from urllib.parse import parse_qs
+
+from msgspec import Struct
 
 from sendbox.engine.commands.command import Body, Call
 from sendbox.engine.commands.tracing import HEADERS as TRACING
 from sendbox.engine.commands.tracing import context_of
+from sendbox.engine.regex import regex
 from sendbox.runtime.callbacks import authority, literal, origin
 from sendbox.services.http.desk import HEADERS
 from sendbox.services.http.exchange import BODY_CAP, header
@@ -37,7 +39,7 @@ class ClientLeft(Exception):
     """The client closed its connection before its request was whole."""
 
 
-class Heading(NamedTuple):
+class Heading(Struct, frozen=True):
     """The relevant headers of a call, and the API key among them, None if there is none.
 
     Relevant are the headers that influence the answer, and the trace context of the call.
@@ -56,7 +58,7 @@ _ORIGINS: Final[BoundedCache[tuple[str, bytes], str]] = BoundedCache()
 _HEADINGS: Final[BoundedCache[Headers, Heading]] = BoundedCache()
 _READ: Final = HEADERS | TRACING
 #: What a `Host` is written with (RFC 9110 7.2): nothing that ends it, and nothing that a page could take for markup.
-_HOST: Final = re.compile(rb"[^\x00-\x20\x7f\"'<>\\^`{|}/?#@]+")
+_HOST: Final = regex(rb"[^\x00-\x20\x7f\"'<>\\^`{|}/?#@]+")
 
 
 def origin_of(runtime: Runtime, scope: Scope) -> str:
@@ -158,7 +160,7 @@ LOCAL: Final = (".localhost", ".internal", ".local", ".test", ".svc", ".cluster.
 FOREIGN_SITES: Final = ("cross-site", "same-site")
 
 
-class Refusal(NamedTuple):
+class Refusal(Struct, frozen=True):
     """Why a request is not served, as an error of control."""
 
     status: int

@@ -14,13 +14,13 @@ from sendbox.services import limits
 from sendbox.services.assume import PROFILES, SETTINGS, Assume
 from sendbox.services.numbers import notation
 from sendbox.services.operations import CALLS, Operation
+from sendbox.services.templates.buttons import VARIABLE
 
 if TYPE_CHECKING:
     from sendbox.scenario.lint.linter import Linter
     from sendbox.scenario.values import Reader
     from sendbox.services.ports import SenderForm
 
-_VARIABLE: Final = re.compile(r"\{\{\s*([^{}\s]+)\s*\}\}")
 _PARAMETER: Final = re.compile(r"\{\w+\}")
 _UNCLOSED: Final = re.compile(r"\{\{(?![^{}]*\}\})")
 
@@ -73,7 +73,7 @@ def _variables_make_sense(node: Node, reader: Reader) -> None:
     text = str(node.value)
     if _UNCLOSED.search(text):
         reader.add_problem(node, "variable", f"{show(text)} opens a variable with {{{{ that }}}} does not close")
-    names = list(dict.fromkeys(_VARIABLE.findall(text)))
+    names = list(dict.fromkeys(VARIABLE.findall(text)))
     numbers = sorted(int(name) for name in names if name.isascii() and name.isdigit())
     if numbers and len(numbers) < len(names):
         reader.add_problem(node, "variable", f"{show(text)} mixes numbered and named variables; use one kind")

@@ -6,15 +6,16 @@ scenarios name its rows.
 
 from __future__ import annotations
 
-import re
 from typing import Final, Literal, cast
 
 import msgspec
 
+from sendbox.engine.regex import regex
+
 #: What a call carries: a JSON body, a form, a query, or a file as it stands.
 Part = Literal["body", "form", "query", "content"]
 PARTS: Final[tuple[Part, ...]] = ("body", "form", "query", "content")
-_PARAMETER: Final = re.compile(r"\{(\w+)\}")
+_PARAMETER: Final = regex(r"\{(\w+)\}")
 
 
 class Operation(msgspec.Struct, frozen=True):

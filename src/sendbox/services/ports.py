@@ -6,7 +6,9 @@ Each port is what one service offers, and a function that finds it in a world.
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
+
+from msgspec import Struct
 
 from sendbox.engine.answer import Answer, Instant, Payload
 
@@ -209,7 +211,7 @@ class Code(Answer):
     rules: list[str]
 
 
-class PhoneText(NamedTuple):
+class PhoneText(Struct, frozen=True):
     """A text on a phone that is no message of the account: it came by SMS, and has no links."""
 
     at: int
@@ -217,7 +219,7 @@ class PhoneText(NamedTuple):
     body: str
 
 
-class PhoneContent(NamedTuple):
+class PhoneContent(Struct, frozen=True):
     """The things that a service shows on a phone besides messages: waiting codes, and its texts in the conversation."""
 
     codes: Sequence[Code] = ()

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from sendbox.engine.durations import DAY, shown
+from sendbox.engine.regex import regex
 
 if TYPE_CHECKING:
     from zoneinfo import ZoneInfo
@@ -177,8 +178,8 @@ _OFFSETS: Final = {
     525: "Australia/Eucla",
     570: "Australia/Darwin",
 }
-_OFFSET: Final = re.compile(r"(?:utc|gmt|ut|z)?_?([+-])_?([0-9]{1,2})(?::?([0-9]{2}))?", re.ASCII)
-_DIGIT: Final = re.compile("[0-9]")
+_OFFSET: Final = regex(r"(?:utc|gmt|ut|z)?_?([+-])_?([0-9]{1,2})(?::?([0-9]{2}))?", re.ASCII)
+_DIGIT: Final = regex("[0-9]")
 #: No abbreviation is longer.
 _SHORT: Final = 5
 

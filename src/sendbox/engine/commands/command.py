@@ -11,6 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, get_args
 
+from msgspec import Struct
+
 if TYPE_CHECKING:
     from sendbox.engine.blueprint import Blueprint
     from sendbox.engine.delivery.targets import Outlets
@@ -46,7 +48,7 @@ class Kept(Protocol):
 Body = bytes | Kept | None
 
 
-class Stamp(NamedTuple):
+class Stamp(Struct, frozen=True):
     """Where a command came: the epoch, the instant in virtual milliseconds, and the ticks done in the epoch so far."""
 
     epoch: int

@@ -5,24 +5,25 @@ It is data of the call, so a replay has it too; names and digests do not know it
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from hashlib import blake2b
 from typing import Final
+
+from sendbox.engine.regex import regex
 
 TRACEPARENT: Final = b"traceparent"
 TRACESTATE: Final = b"tracestate"
 #: Both headers, by their lower-case names.
 HEADERS: Final = frozenset({TRACEPARENT, TRACESTATE})
 #: Version, trace id, parent id, flags; a later version than 00 may say more behind them.
-_FORM: Final = re.compile(
+_FORM: Final = regex(
     rb"(?!ff)(?!00.{54})[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-([0-9a-f]{2})(?:-[ -~]*)?"
 )
 #: The flags of version 00: sampled, and (level 2) a random trace id.
 _FLAGS: Final = 0b11
 #: A longer state is not passed on.
 _LONGEST_STATE: Final = 512
-_STATE: Final = re.compile(rb"[\t -~]{1,%d}" % _LONGEST_STATE)
+_STATE: Final = regex(rb"[\t -~]{1,%d}" % _LONGEST_STATE)
 #: A world remembers the contexts of so many requests, the newest.
 _REMEMBERED: Final = 10_000
 

@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain, groupby
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
 import orjson
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from sendbox.engine.draws import Chooser
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from sendbox.engine.timeline import Clock, Timeline
 
 
-class EventKind(NamedTuple):
+class EventKind(Struct, frozen=True):
     """The properties of the events of one type (§6).
 
     `case` is an event as rules see it; `older` is the previous event of the same thing, None if there is none; `thread`

@@ -10,8 +10,9 @@ counts (`nth`, `every`, `times`) follows the order of arrival.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from sendbox.engine.rules.book import Rulebook
@@ -32,7 +33,7 @@ class WebhookRule(AnyRule, frozen=True, kw_only=True):
     fault: WebhookFault
 
 
-class Decision(NamedTuple):
+class Decision(Struct, frozen=True):
     """The decision of the rules about an event or a try: `rule` None = nothing happens to it.
 
     `draw` is for what else the fault draws. Without a rule `order_sensitive` says that its turn had not come.
@@ -79,7 +80,7 @@ class WebhookFaults(Rulebook[WebhookRule]):
         decided = self._first(self.answers, *cases)
         # which event of several speaks for the batch depends on which came first
         drawn = len(cases) > 1 and any(map(self.alone, cases))
-        return decided._replace(order_sensitive=True) if drawn else decided
+        return replace(decided, order_sensitive=True) if drawn else decided
 
     def group(self, case: Case) -> tuple[bool, ...]:
         """Which rules about tries an event falls under: what differs here shares no batch."""

@@ -10,7 +10,9 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator, Sequence
 from itertools import islice, takewhile
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
+
+from msgspec import Struct
 
 from sendbox.engine.commands.tracing import Traces
 from sendbox.engine.delivery.batches import Delivery, Outlet, Target, Try, in_one_row, paired, succeeded
@@ -38,7 +40,7 @@ _AT_ONCE: Final = 256
 _FORGOTTEN: Final = 1_000
 
 
-class Mark(NamedTuple):
+class Mark(Struct, frozen=True):
     """A place in what was sent: the number of the next delivery, and of the next place in the row of events."""
 
     deliveries: int

@@ -15,9 +15,10 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
+from msgspec import Struct
 
 from sendbox.engine.rules.book import Rulebook, owner
 from sendbox.engine.rules.conditions import Case, Not, quoted
@@ -118,7 +119,7 @@ class Call(Case):
         return blake2b(self._content(), digest_size=8).hexdigest()
 
 
-class Applied(NamedTuple):
+class Applied(Struct, frozen=True):
     """A fault that applies to a call: `time` as drawn, `wait` the milliseconds until a rate limit lets in again."""
 
     rule: ApiRule

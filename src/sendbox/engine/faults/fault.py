@@ -9,9 +9,10 @@ knows no fault by name.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar, Final, NamedTuple, Self, TypeVar, cast
+from typing import Any, ClassVar, Final, Self, TypeVar, cast
 
 import msgspec
+from msgspec import Struct
 
 from sendbox.engine.durations import Rate, Span, show
 from sendbox.engine.forms import Given, Reads, Value, mapping, word
@@ -78,7 +79,7 @@ def keys(table: Mapping[str, type[F]], title: str, description: str, says: str) 
 NO_ANSWER: Final = b'{"request_id":"00000000-0000-4000-8000-000000000000","accepted":[]}'
 
 
-class Error(NamedTuple):
+class Error(Struct, frozen=True):
     """An error in the shape of the interface that was called; `text` None = the usual words of its status."""
 
     status: int
@@ -86,13 +87,13 @@ class Error(NamedTuple):
     headers: tuple[tuple[str, str], ...] = ()
 
 
-class Body(NamedTuple):
+class Body(Struct, frozen=True):
     """Another body with status 200, all else as it would have been."""
 
     data: bytes
 
 
-class Whole(NamedTuple):
+class Whole(Struct, frozen=True):
     """Another answer, all of it."""
 
     status: int
@@ -101,20 +102,20 @@ class Whole(NamedTuple):
     headers: tuple[tuple[str, str], ...]
 
 
-class Wait(NamedTuple):
+class Wait(Struct, frozen=True):
     """Waits in real time, None = without end; nothing comes after it when the client leaves meanwhile."""
 
     milliseconds: int | None
 
 
-class Piece(NamedTuple):
+class Piece(Struct, frozen=True):
     """Sends a piece of the answer's body; status and headers go before the first one."""
 
     begin: int
     end: int
 
 
-class End(NamedTuple):
+class End(Struct, frozen=True):
     """Ends the connection, after bytes that are not of the answer; `reset`: at once, and the client is told so."""
 
     data: bytes = b""

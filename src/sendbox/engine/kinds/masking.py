@@ -16,6 +16,7 @@ from urllib.parse import quote_plus, unquote_plus
 import orjson
 
 from sendbox.engine.answer import builtins
+from sendbox.engine.regex import regex
 
 #: The end of everything that is masked.
 MARK: Final = "…"
@@ -40,48 +41,46 @@ _SIGNS: Final = (b"@", b"%40", b"ecret", b"assword", b"eaders", b"pikey", b"pi_k
 _REAL_KEY: Final = re.compile(rb'"key":"(?!test-)')
 #: `user:password@` of an address, plain and in a query or form. Webhooks go to http and https, where a user alone may
 #: be a token; elsewhere, as in x://y@z, it takes a password.
-_USER: Final = re.compile(
+_USER: Final = regex(
     r"(?:(?:(?<=http://)|(?<=https://))[^/\s?#\"'<>\\]*|(?<=://)[^/\s?#\"'<>\\:@]*:[^/\s?#\"'<>\\]*)@", re.IGNORECASE
 )
-_QUOTED_USER: Final = re.compile(
+_QUOTED_USER: Final = regex(
     r"(?:(?<=http%3A%2F%2F)|(?<=https%3A%2F%2F))(?:(?!%2F|%3F|%23)[^&\s\"'<>\\])*%40", re.IGNORECASE
 )
 #: Parameters of a query whose names say that they prove who asks; and such a query, in the bytes of a view.
 _PROOF: Final = (
     r"[^=&#\s\"'<>]*(?:auth|code|cookie|credential|jwt|key|passw|pwd|secret|session|sig|token)[^=&#\s\"'<>]*"
 )
-_QUERY: Final = re.compile(rf"(?<=[?&])({_PROOF}=)(?!test-)([^&#\s\"'<>\\]+)", re.IGNORECASE)
+_QUERY: Final = regex(rf"(?<=[?&])({_PROOF}=)(?!test-)([^&#\s\"'<>\\]+)", re.IGNORECASE)
 _QUERIED: Final = re.compile(rb"[?&]" + _PROOF.encode() + rb"=", re.IGNORECASE)
 #: The address of a webhook in a text: a form, YAML, an object that is not whole, or words.
-_CALLBACK: Final = re.compile(
+_CALLBACK: Final = regex(
     r"((?:callback\w*\W{1,12}(?:url\W{1,8})?|webhooks?(?: \d+)? to )https?://[^?\s\"'<>]*)(\?[^\s\"'<>]*)",
     re.IGNORECASE,
 )
 _QUOTE: Final = r"(?:\\*[\"']|&quot;|&#3[49];)?"
-_KEYED: Final = re.compile(
+_KEYED: Final = regex(
     rf"(?<![\w-])((?:apikey|api_key|x-api-key){_QUOTE}\s*[:=]\s*{_QUOTE})(?!test-)([^\s\"'&,;}}\\]+)", re.IGNORECASE
 )
-_NAMED: Final = re.compile(
-    rf"(?<![\w-])((?:\w*secret|password){_QUOTE}\s*[:=]\s*{_QUOTE})([^\s\"'&,;}}\\]+)", re.IGNORECASE
-)
+_NAMED: Final = regex(rf"(?<![\w-])((?:\w*secret|password){_QUOTE}\s*[:=]\s*{_QUOTE})([^\s\"'&,;}}\\]+)", re.IGNORECASE)
 #: Headers of a callback, in an object that is not whole, and in YAML.
-_HEADERS: Final = re.compile(r"(headers[\"']?\s*:\s*\{)([^{}]*)", re.IGNORECASE)
-_HEADER: Final = re.compile(r"(:\s*[\"']?)([^\"',]+)")
-_BLOCK: Final = re.compile(r"^([ -]*)(headers:[ ]*\n)((?:\1[ ]+[^\n]*(?:\n|\Z))+)", re.MULTILINE)
-_ENTRY: Final = re.compile(r"^(\s*[\w-]+:\s*)([^\n]+)$", re.MULTILINE)
+_HEADERS: Final = regex(r"(headers[\"']?\s*:\s*\{)([^{}]*)", re.IGNORECASE)
+_HEADER: Final = regex(r"(:\s*[\"']?)([^\"',]+)")
+_BLOCK: Final = regex(r"^([ -]*)(headers:[ ]*\n)((?:\1[ ]+[^\n]*(?:\n|\Z))+)", re.MULTILINE)
+_ENTRY: Final = regex(r"^(\s*[\w-]+:\s*)([^\n]+)$", re.MULTILINE)
 #: The field of a form that holds a callback, encoded.
-_FIELD: Final = re.compile(r"(?<![^&?\s])(callback=)([^&\s]*)")
+_FIELD: Final = regex(r"(?<![^&?\s])(callback=)([^&\s]*)")
 #: A path of a finding that leads to a header of a callback, or to a secret.
 _PLACE: Final = rf"\$\S*(?:callback\S*\.headers\b|[.'\"](?:{'|'.join(sorted(SECRETS))})\b)"
-_SECRET: Final = re.compile(_PLACE, re.IGNORECASE)
-_AT_SECRET: Final = re.compile(rf" at (?={_PLACE})", re.IGNORECASE)
-_AT_CALLBACK: Final = re.compile(r" at (?=\$\S*callback(?: |$))")
+_SECRET: Final = regex(_PLACE, re.IGNORECASE)
+_AT_SECRET: Final = regex(rf" at (?={_PLACE})", re.IGNORECASE)
+_AT_CALLBACK: Final = regex(r" at (?=\$\S*callback(?: |$))")
 #: What stands before the value in a line about a finding, and the words of a finding behind the value.
-_LEAD: Final = re.compile(r"(?:refused|rejected) \w+: |line \d+ of [\w-]+: ")
-_WORDS: Final = re.compile(
+_LEAD: Final = regex(r"(?:refused|rejected) \w+: |line \d+ of [\w-]+: ")
+_WORDS: Final = regex(
     r"(.*)( (?:is (?:not|longer|shorter|above|below|missing)\b|has fewer |entries are |holds ).*)", re.DOTALL
 )
-_THERE: Final = re.compile(r" \(there is .*\)$", re.DOTALL)
+_THERE: Final = regex(r" \(there is .*\)$", re.DOTALL)
 
 
 def masked(secret: str) -> str:

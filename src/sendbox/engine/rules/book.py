@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
 from typing import Any, ClassVar, Final, Generic, NamedTuple, TypeVar
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from sendbox.engine.draws import UNSEEDED, Chooser, Draw
@@ -21,7 +22,7 @@ from sendbox.engine.rules.rule import Rule, difference, differences
 _FEW: Final = 16
 
 
-class Place(NamedTuple):
+class Place(Struct, frozen=True):
     """A case in a series: how many came before it, and whether it could have come before another one as well."""
 
     ordinal: int

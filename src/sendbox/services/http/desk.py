@@ -9,7 +9,10 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from sendbox.contract.validators import NotLoaded, preload
 from sendbox.engine.commands.record import MANY, RequestRecord
@@ -44,7 +47,7 @@ Findings = Sequence[Finding]
 RequestIds = Sequence[str]
 
 
-class Handled(NamedTuple):
+class Handled(Struct, frozen=True):
     """The outcome of a call: the answer, its record in the journal and the number of that entry.
 
     `overtaking_requests` are its requests whose events may have to leave before the answer. `sent` is the id of the
@@ -207,7 +210,7 @@ class Desk:
             decision = decision[0], True
         if decision is NO_FAULT:  # most calls are such
             return Handled(answer, record, world.request(record), overtaking_requests, exchange.sent)
-        return _journaled(world, record, answer, decision, overtaking_requests)._replace(sent=exchange.sent)
+        return replace(_journaled(world, record, answer, decision, overtaking_requests), sent=exchange.sent)
 
     def exchange(self, world: World, call: Call, route: Route, params: Mapping[str, str]) -> Exchange:
         """A call as its handler sees it."""

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 import msgspec
+from msgspec import Struct
 
 from sendbox.engine.commands.record import JSON_TYPE
+from sendbox.engine.regex import regex
 
 if TYPE_CHECKING:
     from sendbox.contract.validators import Contract
@@ -229,7 +231,7 @@ class Link(msgspec.Struct, frozen=True):
     lost: Answer
 
 
-class Incoming(NamedTuple):
+class Incoming(Struct, frozen=True):
     """A body on its way in, whose call is journaled with the `key` of that id.
 
     `take` gets its content type and its pieces, stores it, pauses now and then and may raise `Refused`. `give_up`
@@ -264,7 +266,7 @@ class Upload(msgspec.Struct, frozen=True):
 
 
 #: A parameter of a path, as `re.escape` leaves it.
-_PARAMETER: Final = re.compile(r"\\\{(\w+)\\\}")
+_PARAMETER: Final = regex(r"\\\{(\w+)\\\}")
 _NO_PARAMETERS: Final[Mapping[str, str]] = {}
 
 #: The rows of one path, by method.

@@ -6,7 +6,6 @@ it is about. The call may be malformed: one that cannot be read names no number.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import parse_qs
@@ -14,6 +13,7 @@ from urllib.parse import parse_qs
 from sendbox.contract.findings import show
 from sendbox.contract.parser import Malformed, parse_json
 from sendbox.engine import bounds
+from sendbox.engine.regex import regex
 from sendbox.services.advice import NUMBER_CONVERTED, NUMBER_DOUBTFUL, NUMBER_INVALID, advise
 from sendbox.services.numbers import normal as numbers
 from sendbox.services.numbers.normal import normalize
@@ -55,7 +55,7 @@ def remark_recipient(
 #: The fields that hold numbers, in JSON and in forms (§2.1, §4.1, §4.3 to §4.5).
 FIELDS: Final = ("to", "phone_number", "number", "phoneNumber", "phone_numbers")
 #: What stands between several numbers in one text.
-_SEVERAL: Final = re.compile(r"[;,\n]")
+_SEVERAL: Final = regex(r"[;,\n]")
 #: No number is nested deeper: an array of messages, each with an array of recipients.
 _DEEP: Final = 6
 

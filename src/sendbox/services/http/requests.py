@@ -7,7 +7,6 @@ all other problems of the request. Nothing of that diagnosis is on the way of a 
 
 from __future__ import annotations
 
-import re
 from ast import literal_eval
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final, TypeVar
@@ -20,6 +19,7 @@ from sendbox.contract.findings import QUOTED, show
 from sendbox.contract.parser import Malformed, parse_json
 from sendbox.engine import bounds
 from sendbox.engine.commands.record import JSON_TYPE, compact
+from sendbox.engine.regex import regex
 from sendbox.engine.remarks import Advice, Finding
 from sendbox.services.advice import (
     CONTENT_TYPE_MISSING,
@@ -124,7 +124,7 @@ def token_in(body: bytes) -> str | None:
 NAMED: Final = 10
 #: A call that has so many remarks gets no more hints, for the same reason.
 HINTED: Final = 100
-_EFFECT: Final = re.compile(" and (has|have) no effect")
+_EFFECT: Final = regex(" and (has|have) no effect")
 
 
 def unknown_fields(
@@ -209,7 +209,7 @@ B = TypeVar("B")
 READ_AGAIN: Final = 1 << 18
 #: Headers whose value is shown; keys are not.
 _SHOWN: Final = frozenset({"content-type"})
-_STEP: Final = re.compile(r"\.([^.\[]+)|\[([0-9]+)\]|\[('(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\")\]")
+_STEP: Final = regex(r"\.([^.\[]+)|\[([0-9]+)\]|\[('(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\")\]")
 
 Step = str | int
 

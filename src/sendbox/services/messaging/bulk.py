@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 import msgspec
+from msgspec import Struct
 
 from sendbox.engine.journal import CODE
 from sendbox.engine.remarks import Finding
@@ -46,7 +47,7 @@ class Unfit(Exception):
         self.text = text
 
 
-class Decoded(NamedTuple):
+class Decoded(Struct, frozen=True):
     """The content of a line: a command and its canonical request, or None and why it is illegal."""
 
     send: Send | None

@@ -8,7 +8,9 @@ handset, conversation, template): the flow goes on with the next step. Credit is
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
+
+from msgspec import Struct
 
 from sendbox.engine.durations import iso
 from sendbox.engine.texts import Pattern
@@ -25,7 +27,7 @@ if TYPE_CHECKING:
     from sendbox.services.messaging.records import Attempt, Message
 
 
-class Check(NamedTuple):
+class Check(Struct, frozen=True):
     """One check. `refuses` says whether it refuses flow step `number` of a message at this instant.
 
     `word` is for the journal, `says` and `source` for people: what it means and where it is written. `info` is the

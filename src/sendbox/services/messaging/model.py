@@ -10,10 +10,11 @@ what rules ask of an attempt, and the texts of the client's own that events and 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 import msgspec
 import orjson
+from msgspec import Struct
 
 from sendbox.services import limits
 
@@ -142,7 +143,7 @@ class PhoneSpec(msgspec.Struct, frozen=True):
     offline: bool = False
 
 
-class MessageField(NamedTuple):
+class MessageField(Struct, frozen=True):
     """A field of a message, or with `of_step` of the step that an attempt tries; `of` reads it of that.
 
     `says` is its meaning, "" if rules and expectations do not ask for it. Rules of `webhooks` do only if it is

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cache
-from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 import msgspec
+from msgspec import Struct
 
 from sendbox.services.tables import table
 
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from sendbox.engine.draws import Chooser
 
 
-class Code(NamedTuple):
+class Code(Struct, frozen=True):
     """A calling code, its ISO 3166 country (`001` = no country) and the country's name.
 
     `mncs` are those of the main networks (never 0, which means "unknown" on the wire, A82), `lengths` those that a
@@ -36,7 +37,7 @@ class Code(NamedTuple):
     begins: str
 
 
-class Territory(NamedTuple):
+class Territory(Struct, frozen=True):
     """A country that shares a calling code with another: the prefixes behind the code that are its own."""
 
     code: str

@@ -8,18 +8,18 @@ written with `+` or `00` before it, which is never a national one.
 
 from __future__ import annotations
 
-import re
 from functools import lru_cache
 from typing import Final
 
+from sendbox.engine.regex import regex
 from sendbox.services.numbers.countries import beginnings, codes, heads
 
 SHORTEST: Final = 8
 LONGEST: Final = 15
 
-_NO_DIGITS: Final = re.compile("[^0-9]+")
+_NO_DIGITS: Final = regex("[^0-9]+")
 #: The beginning of a number that is written as an international one.
-_INTERNATIONAL: Final = re.compile(r"[^0-9+]*(?:\+|0[^0-9+]*0)")
+_INTERNATIONAL: Final = regex(r"[^0-9+]*(?:\+|0[^0-9+]*0)")
 
 
 def normalize(raw: str, prefix: str = "420") -> str | None:

@@ -5,16 +5,16 @@ The emulated interfaces read the numbers of clients in another way (`normal.py`)
 
 from __future__ import annotations
 
-import re
 from typing import Final
 
+from sendbox.engine.regex import regex
 from sendbox.engine.texts import Pattern, named
 from sendbox.services.numbers.normal import normalize
 
 LEGAL: Final = "8 to 15 digits with an assigned calling code (A14)"
 _SEPARATED: Final = "digits, which may have a + before them, and blanks or ( ) - . / between them"
-_PLAIN: Final = re.compile(r"[0-9 \t()./-]*")
-_PATTERN: Final = re.compile(r"[0-9*?]*")
+_PLAIN: Final = regex(r"[0-9 \t()./-]*")
+_PATTERN: Final = regex(r"[0-9*?]*")
 #: What texts of each form look like, as patterns by which editors check them; not whether a number is assigned.
 FORMS: Final = {
     "number": rf"[ \t]*\+?{_PLAIN.pattern}",

@@ -5,16 +5,17 @@ Also what every part of `services/templates/templates.py` needs: the record of a
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import Any, Final
 
 import msgspec
 import orjson
 
+from sendbox.engine.regex import regex
+
 SECTION: Final = "§2.2"
 #: a variable of a text, numbered or named: `{{1}}`, `{{name}}`
-VARIABLE: Final = re.compile(r"\{\{\s*([^{}\s]+)\s*\}\}")
+VARIABLE: Final = regex(r"\{\{\s*([^{}\s]+)\s*\}\}")
 #: Button type of a record to the keys its parameter may have. A type that is not here is static, as is a fixed URL.
 _BUTTON_KEYS: Final[dict[str, tuple[str, ...]]] = {
     "QUICK_REPLY": ("payload",),

@@ -10,12 +10,12 @@ for as the template has it: a template may have changed since it was used.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import Any, Final
 
 import msgspec
 
+from sendbox.engine.regex import regex
 from sendbox.services.templates.buttons import (
     VARIABLE,
     Button,
@@ -30,7 +30,7 @@ from sendbox.services.templates.buttons import (
 
 __all__ = ["Button", "Problem", "Template", "approved", "check", "compile_template", "render"]
 
-_NUMBERED: Final = re.compile(r"[0-9]+")
+_NUMBERED: Final = regex(r"[0-9]+")
 _EXTENSIONS: Final = {
     ".jpg": "image",
     ".jpeg": "image",

@@ -6,7 +6,9 @@ that drew from the rule, and from nothing that a client varies from run to run.
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from typing import Final
+
+from msgspec import Struct
 
 from sendbox.engine.rules.book import Rulebook
 from sendbox.engine.rules.conditions import Case
@@ -38,7 +40,7 @@ class VerifyRule(AnyRule, frozen=True, kw_only=True):
         return frozenset(name for name, value in named.items() if value is not None)
 
 
-class Decided(NamedTuple):
+class Decided(Struct, frozen=True):
     """The decisions about a session: the rules of its code, of its SMS, and of its limits."""
 
     case: Case

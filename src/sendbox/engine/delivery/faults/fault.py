@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol
+
+from msgspec import Struct
 
 from sendbox.engine.delivery.batches import Delivery, Outlet, Target
 from sendbox.engine.durations import Span, show
@@ -62,7 +64,7 @@ class Way(Protocol):
         """Another batch by the same rule to the same target, not yet sent."""
 
 
-class Spoilt(NamedTuple):
+class Spoilt(Struct, frozen=True):
     """The errors in the request of a batch: another content type than the target's, the signature of another secret."""
 
     content_type: str | None = None

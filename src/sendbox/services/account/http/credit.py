@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any, Final
 
+from sendbox.engine.regex import regex
 from sendbox.services.account import orders
 from sendbox.services.account.account import Account
 from sendbox.services.account.http.keys import may_change
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from sendbox.services.http.exchange import Answer, Exchange
 
 #: A sender name: at most 11 characters (§8), a letter among them, or it would be a number.
-_NAME: Final = re.compile(r"(?=[^A-Za-z]*[A-Za-z])[^+\x00-\x1f][^\x00-\x1f]{0,10}")
+_NAME: Final = regex(r"(?=[^A-Za-z]*[A-Za-z])[^+\x00-\x1f][^\x00-\x1f]{0,10}")
 _MISSING: Final = "Missing required service fields in request data"
 
 

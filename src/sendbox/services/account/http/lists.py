@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 import orjson
 
 from sendbox.engine.journal import CODE
+from sendbox.engine.regex import regex
 from sendbox.engine.remarks import Finding
 from sendbox.services.account.account import Account
 from sendbox.services.account.http.keys import may_change
@@ -67,7 +67,7 @@ def _enter(exchange: Exchange, name: ListName) -> Generator[None, None, Answer]:
 
 ListName = Literal["blacklist", "optout"]
 
-_LINE: Final = re.compile(r"[^\r\n]+")
+_LINE: Final = regex(r"[^\r\n]+")
 #: How many lines are read between two pauses.
 _SLICE: Final = 200
 #: So many lines in another form are named.

@@ -7,9 +7,10 @@ punctuation at the end of a link is not part of it. The scan moves forward only,
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from typing import Final, Literal
+
+from sendbox.engine.regex import regex
 
 #: Country-code top-level domains, and the general ones that are common enough to be meant.
 _TOP: Final = frozenset(
@@ -32,13 +33,13 @@ _TOP: Final = frozenset(
 )
 #: What a host cannot hold. Letters of every script can; `@` `+` `%` stay inside, so that e-mail addresses stay whole.
 _DELIMITERS: Final = r"\s\x00-\x1f!\"#$&'()*,/:;<=>?\[\\\]^`{|}~«»\u2010-\u206f\u3000-\u303f\ue000-\uf8ff"
-_RUN: Final = re.compile(rf"[^{_DELIMITERS}]+")
+_RUN: Final = regex(rf"[^{_DELIMITERS}]+")
 _TARGET: Final = r"[^\s\x00-\x1f<>\"«»\u201c-\u201f\ue000-\uf8ff]"
 # Spelt out instead of IGNORECASE, which would make the large sets slow to compile and to match.
 _HTTP: Final = "[Hh][Tt][Tt][Pp][Ss]?"
-_FULL: Final = re.compile(rf"{_HTTP}://(?=[^{_DELIMITERS}.@+%-]|\[)(?:(?![,;|]{_HTTP}://){_TARGET})+")
-_REST: Final = re.compile(rf"(?::[0-9]{{1,5}}(?![0-9]))?(?:[/?#](?:(?![,;|]{_HTTP}://){_TARGET})*)?")
-_SCHEME: Final = re.compile(rf"{_HTTP}\Z")
+_FULL: Final = regex(rf"{_HTTP}://(?=[^{_DELIMITERS}.@+%-]|\[)(?:(?![,;|]{_HTTP}://){_TARGET})+")
+_REST: Final = regex(rf"(?::[0-9]{{1,5}}(?![0-9]))?(?:[/?#](?:(?![,;|]{_HTTP}://){_TARGET})*)?")
+_SCHEME: Final = regex(rf"{_HTTP}\Z")
 #: Inside a run, no domain holds these; around a domain, those are punctuation.
 _NO_NAME: Final = frozenset("@+%_")
 _OUTER: Final = "-.+%_"

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from functools import lru_cache
 from typing import Final
+
+from sendbox.engine.regex import regex
 
 #: What a message without tags carries; it is checked against the opt-out list (§2.1).
 DEFAULT: Final = ("promotional",)
 
-_ONE: Final = re.compile(r"[a-z0-9._-]+")
-_DROPPED: Final = re.compile(r"[^a-z0-9._-]+")
+_ONE: Final = regex(r"[a-z0-9._-]+")
+_DROPPED: Final = regex(r"[^a-z0-9._-]+")
 
 
 @lru_cache(1024)

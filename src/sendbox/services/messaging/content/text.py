@@ -20,6 +20,7 @@ from urllib.parse import quote
 
 import msgspec
 
+from sendbox.engine.regex import regex
 from sendbox.engine.texts import Fake, Gap
 from sendbox.services.messaging.channels import ROWS
 from sendbox.services.messaging.content import links
@@ -181,8 +182,8 @@ _EXTENDED: Final = "\f^{}\\[~]|€"
 _ESCAPE: Final = "\x1b"
 
 _PLAIN_BYTES: Final = "".join(char for char in _BASIC if char.isascii()).encode()
-_FOREIGN: Final = re.compile(f"[^{re.escape(_BASIC + _EXTENDED)}]")
-_DOUBLE: Final = re.compile(f"([{re.escape(_EXTENDED)}])")
+_FOREIGN: Final = regex(f"[^{re.escape(_BASIC + _EXTENDED)}]")
+_DOUBLE: Final = regex(f"([{re.escape(_EXTENDED)}])")
 #: Characters that the transliteration keeps as they are although the alphabet lacks them.
 _INSTEAD: Final = {"`": "'", "\t": " "}
 

@@ -7,11 +7,11 @@ distinction here is ours.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final
 
 from sendbox.contract.findings import show
+from sendbox.engine.regex import regex
 from sendbox.engine.remarks import Finding
 from sendbox.services import limits
 from sendbox.services.assume import Assume
@@ -69,7 +69,7 @@ RESULT: Final = "legacy.json#/$defs/SendResult"
 
 _CODE_OF_STATUS: Final = {401: BAD_KEY, 402: NO_CREDIT, 503: FULL}
 #: What stands between two numbers.
-_BETWEEN: Final = re.compile(r"[;,]")
+_BETWEEN: Final = regex(r"[;,]")
 _FIELDS: Final = frozenset({"apikey", "message", "sender", "gateway", "time", "callback"})
 _CODES: Final = {"$.message": BAD_MESSAGE, "$.sender": BAD_SENDER, "$.gateway": BAD_GATEWAY}
 

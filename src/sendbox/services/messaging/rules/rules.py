@@ -8,9 +8,10 @@ never by the rule's position or by anything a client varies from run to run.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import msgspec
+from msgspec import Struct
 
 from sendbox.engine.draws import UNSEEDED, Chooser
 from sendbox.engine.rules.book import Drawn, Rulebook
@@ -30,7 +31,7 @@ class PathEntry(msgspec.Struct, frozen=True):
     info: str | None = None
 
 
-class Line(NamedTuple):
+class Line(Struct, frozen=True):
     """The text that a phone will write, and the values by which its invented parts are drawn."""
 
     text: Text
@@ -120,7 +121,7 @@ class Rule(AnyRule, frozen=True, kw_only=True):
         return [path for path in (self.path, *(way for way, _ in self.mix or ())) if path is not None and path.leads]
 
 
-class Fate(NamedTuple):
+class Fate(Struct, frozen=True):
     """The decisions of rules about an attempt; None = no rule decided.
 
     `entries` are (result, milliseconds after the entry before, info); `goal` replaces them if only a result

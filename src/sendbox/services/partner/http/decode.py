@@ -6,13 +6,13 @@ fails although the form is right is answered with 200, a key or a token that is 
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 
 from sendbox.contract.findings import show
 from sendbox.engine import durations as spans
+from sendbox.engine.regex import regex
 from sendbox.engine.remarks import Finding
 from sendbox.services.http.exchange import Answer, Exchange, Refused
 from sendbox.services.http.requests import beside, canonical, parsed, refused_fields, unknown_fields
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 Request = dict[str, Any]
 
-_DATE: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+_DATE: Final = regex(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 
 
 def read(exchange: Exchange, missing: int = 400) -> Request:

@@ -6,14 +6,15 @@ order of the journal, so a page that was read stays what it was while new messag
 
 from __future__ import annotations
 
-import re
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from bisect import bisect_left
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 import orjson
+from msgspec import Struct
 
 from sendbox.engine.durations import DAY, iso
+from sendbox.engine.regex import regex
 from sendbox.services.messaging.content.text import text_shown
 from sendbox.services.messaging.events import DEFAULT_INFO, info_of
 from sendbox.services.messaging.messaging import Messaging
@@ -33,10 +34,10 @@ PAGE: Final = 100
 _LOOKED: Final = 500
 _MADE: Final = 16
 
-_CODE: Final = re.compile(r"\[([0-9]+)\]")
+_CODE: Final = regex(r"\[([0-9]+)\]")
 
 
-class Filter(NamedTuple):
+class Filter(Struct, frozen=True):
     """Which rows are asked for: those of one sub-account; with these tags, sorted; of this phone (A60, A70)."""
 
     billing: Billing
@@ -44,7 +45,7 @@ class Filter(NamedTuple):
     phone: str | None = None
 
 
-class Page(NamedTuple):
+class Page(Struct, frozen=True):
     """One page of rows, and the cursor of the next one; None when this is the last."""
 
     rows: list[dict[str, Any]]

@@ -20,6 +20,7 @@ import orjson
 from sendbox.engine.commands.record import compact
 from sendbox.engine.delivery.batches import Target
 from sendbox.engine.durations import instant, iso
+from sendbox.engine.regex import regex
 from sendbox.engine.remarks import Advice, Finding
 from sendbox.services import limits
 from sendbox.services import windows as window
@@ -147,7 +148,7 @@ WINDOW_FIELDS: Final = frozenset({"days", "start", "end", "tz"})
 #: The special tag that takes the priority queue (§2.1, A60).
 PRIORITY_TAG: Final = "priority"
 EMPTY_PAYLOAD: Final = b"{}"
-_ZONE: Final = re.compile(r"(?:([Zz])|[+-]([0-9]{2}:[0-9]{2}))\Z")
+_ZONE: Final = regex(r"(?:([Zz])|[+-]([0-9]{2}:[0-9]{2}))\Z")
 
 
 def decode_message(message: dict[str, Any], path: str, exchange: Exchange, advice: list[Advice]) -> Send:

@@ -6,7 +6,6 @@ made only when there is something to say, so a clean step costs some dictionary 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from functools import lru_cache
 from itertools import islice
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 import orjson
 
+from sendbox.engine.regex import regex
 from sendbox.engine.remarks import Advice, Finding
 from sendbox.services import limits
 from sendbox.services.advice import (
@@ -48,7 +48,7 @@ NUMBER_GATEWAYS: Final = ("direct", "simhost", "gsm")
 CARD_FIELDS: Final = frozenset({"title", "description", "file", "thumbnail", "buttons"})
 #: A longer flow, in bytes, is not remembered.
 _LONGEST: Final = 1024
-_SENDER: Final = re.compile(r"[0-9]+|[^+\x00-\x1f][^\x00-\x1f]{0,10}")
+_SENDER: Final = regex(r"[0-9]+|[^+\x00-\x1f][^\x00-\x1f]{0,10}")
 
 
 class Root(msgspec.Struct, eq=False):
