@@ -9,12 +9,18 @@ import sys
 import threading
 from collections import Counter
 from collections.abc import Generator
+from contextlib import contextmanager
+from typing import Final
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 from tests import answers
-from tests.tiers import DEEP, LONG, examples
+from tests.tiers import DEEP, LONG, examples, unmeasured_files
+
+#: True where coverage is measured.
+_MEASURING: Final = sys.gettrace() is not None
+_UNMEASURED: Final = unmeasured_files()
 
 # No deadline: how long an example takes says something about the machine, not about the code.
 settings.register_profile("here", deadline=None, max_examples=examples(20, 1_000))
@@ -42,24 +48,35 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
     """No tracer follows an unmeasured test, nor a program that it starts."""
-    if not _unmeasured(item):
+    if not _MEASURING or not _unmeasured(item):
         return (yield)
-    tracer = sys.gettrace()
+    with _untraced():
+        return (yield)
+
+
+@contextmanager
+def _untraced() -> Generator[None, None, None]:
+    """No tracer follows this thread, threads that it starts, and programs; none takes SIGTERM to save what it has."""
+    tracer, tracer_of_threads = sys.gettrace(), threading.gettrace()
     with pytest.MonkeyPatch.context() as patch:
         patch.delenv("COVERAGE_PROCESS_CONFIG", raising=False)
         sys.settrace(None)
+        threading.settrace(None)
+        handler = signal.signal(signal.SIGTERM, signal.SIG_DFL)
         try:
-            return (yield)
+            yield
         finally:
+            signal.signal(signal.SIGTERM, handler)
             sys.settrace(tracer)
+            threading.settrace(tracer_of_threads)
 
 
 def _unmeasured(item: pytest.Item) -> bool:
     """True for a test that is marked so, and for a property: what is drawn does not decide what is covered."""
     drawn = getattr(getattr(item, "obj", None), "is_hypothesis_test", False)
-    return drawn or item.get_closest_marker("unmeasured") is not None
+    return drawn or item.path in _UNMEASURED or item.get_closest_marker("unmeasured") is not None
 
 
 @pytest.hookimpl(wrapper=True)
@@ -75,9 +92,7 @@ def pytest_collection() -> Generator[None, object, object]:
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """An ordinary run leaves out what is marked `deep` and does a part of what is marked `sample`; in a deep one every
-    test may take long. Under a tracer what is unmeasured comes last: what is remembered from then on is measured."""
-    if sys.gettrace():
-        items.sort(key=_unmeasured)
+    test may take long."""
     if DEEP:
         for item in items:
             if not item.get_closest_marker("timeout"):
@@ -97,6 +112,20 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if left:
         config.hook.pytest_deselected(items=left)
         items[:] = chosen
+    if _MEASURING:
+        items[:] = _measured_first(items, int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1")))
+
+
+def _measured_first(items: list[pytest.Item], workers: int) -> list[pytest.Item]:
+    """The tests in an order by which each worker, of which each gets a part in a row, begins with those that are
+    measured: what is remembered from then on is measured."""
+    halves = [item for item in items if not _unmeasured(item)], [item for item in items if _unmeasured(item)]
+    return [
+        item
+        for number in range(workers)
+        for half in halves
+        for item in half[len(half) * number // workers : len(half) * (number + 1) // workers]
+    ]
 
 
 @pytest.fixture(autouse=True)

@@ -17,16 +17,15 @@ from tests.fixture.support import LEAN
 pytest_plugins = ["pytester"]
 #: What each program does in place of its own work: it tells its name, and fails where it is told to.
 PROGRAM: Final = '#!/bin/sh\nline="$(basename "$0") $*"\necho "ran: $line"\ncase "$line" in {fails}) exit 3 ;; esac\n'
-APART: Final = "tests that repeat what others cover (pytest), beside the types"
+TESTS: Final = "tests (pytest under coverage), beside the types"
 
 
 @pytest.mark.parametrize(
     ("fails", "failed"),
     [
         pytest.param("nothing", [], id="none"),
-        pytest.param("python?-m?pytest*", [APART], id="first-half"),
         pytest.param("mypy*", ["types (mypy --strict)"], id="types"),
-        pytest.param("coverage?run*", ["tests (pytest under coverage)"], id="second-half"),
+        pytest.param("coverage?run*", [TESTS], id="tests"),
         pytest.param(
             "ruff*|coverage?report*100",
             ["format (ruff format --check)", "lint (ruff check)", "coverage (engine and services: 100 %)"],
@@ -51,9 +50,8 @@ def test_a_failure_hides_nothing(tmp_path: Path, fails: str, failed: list[str]) 
     assert sections == [
         "format (ruff format --check)",
         "lint (ruff check)",
-        APART,
+        TESTS,
         "types (mypy --strict)",
-        "tests (pytest under coverage)",
         "coverage (all: 95 %, engine and services: 100 %)",
         "not passed" if failed else "all checks passed",
     ], done.stderr

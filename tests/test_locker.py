@@ -176,6 +176,7 @@ def test_control_knows_parcels(sendbox: Sandbox, tmp_path: Path) -> None:
     assert 'sendbox.perform("collect_parcel"' in sendbox.export("pytest")
 
 
+@pytest.mark.unmeasured
 def test_arrival_has_no_part_unless_rules_count(sendbox_server: SandboxServer) -> None:
     """Parcels of two phones in either order have one digest; a rule with `nth` goes by arrival, and says so."""
     scenario = {"sendbox": 1, "lockers": [{"when": {"share": "50%"}, "stored": "1h..9h"}]}

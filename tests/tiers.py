@@ -1,13 +1,15 @@
 """How much of itself a test does: a sample in an ordinary run, everything in a deep one (`scripts/test deep`).
 
 A test that an ordinary run leaves out as a whole has the marker `deep`; of one with the marker `sample(n)` an ordinary
-run does every n-th case. `tests/conftest.py` carries both out.
+run does every n-th case. Where coverage is measured, no tracer follows a test with the marker `unmeasured`, nor those
+of the files below. `tests/conftest.py` carries all of it out.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Final, TypeVar
 
 T = TypeVar("T")
@@ -18,6 +20,56 @@ DEEP: Final = os.environ.get("SENDBOX_DEEP") == "1"
 MORE: Final = 25
 #: Seconds that a long test may take on a busy machine; `timeout` of pyproject.toml is for all others.
 LONG: Final = 3_600 if DEEP else 600
+
+#: Folders, and the tests in them that run what others cover: whole worlds again and again, made-up calls, programs,
+#: sessions of pytest within a test, browsers, comparisons of texts. Under a tracer they would take twice as long.
+_UNMEASURED: Final[Mapping[str, str]] = {
+    ".": "app architecture arrival bounds command docs fuzz image versions wheel",
+    "benchmarks": "measuring",
+    "commands": "explore explore_runs forward_many program",
+    "conformance": "requests",
+    "contract": "openapi validators",
+    "control": "checkpoints codes coverage faults methods operation past records routes worlds",
+    "control/lists": "request_texts",
+    "engine": "fates outlets properties",
+    "examples": "*",
+    "explore": "clients families people search zoo",
+    "explore/narrow": "clinic",
+    "explore/zoo": "*",
+    "fixture": (
+        "callbacks coverage crashing deliver_to exploring export export_built freezing marker plain plugin remote"
+    ),
+    "interfaces": "advising",
+    "interfaces/legacy": "legacy",
+    "interfaces/rest": "errors lists",
+    "isolation": "*",
+    "model": "*",
+    "page/browser": "*",
+    "playing": "faults planned steps",
+    "recorded": "*",
+    "replaying": "*",
+    "runtime": "delivering ending hold moving moving_settling remains scale",
+    "scenario": (
+        "cursor expect_mutations forms library library_clients library_plays lints met mutations shape stories "
+        "timeline write"
+    ),
+    "server": "faulting hosts",
+    "services/messaging": "accept checks handsets rows simulator",
+    "traceability": "*",
+}
+
+
+def unmeasured_files() -> frozenset[Path]:
+    """The files whose tests no tracer follows. Raises `ValueError` for a name that no file has."""
+    root = Path(__file__).parent
+    files: set[Path] = set()
+    for folder, names in _UNMEASURED.items():
+        for name in names.split():
+            named = list((root / folder).glob(f"**/test_{name}.py" if name == "*" else f"test_{name}.py"))
+            if not named:
+                raise ValueError(f"{folder}/test_{name}.py is unmeasured, and is no file")
+            files.update(named)
+    return frozenset(files)
 
 
 def examples(count: int, deep: int | None = None) -> int:

@@ -10,8 +10,6 @@ import os
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
-from msgspec import Struct
-
 if TYPE_CHECKING:
     from sendbox.engine.timeline import Mode
     from sendbox.runtime.callbacks import Callbacks
@@ -103,7 +101,7 @@ class Numbers(NamedTuple):
     greatest: int | None = None
 
 
-class Option(Struct, frozen=True):
+class Option(NamedTuple):
     """An option of `sendbox serve`: `max-worlds` is `--max-worlds`, and the variable SENDBOX_MAX_WORLDS."""
 
     name: str

@@ -44,7 +44,6 @@ def saved(folder: Path, name: str, given: dict[str, Any], form: str = "play") ->
     return file
 
 
-@pytest.mark.unmeasured
 @pytest.mark.parametrize("form", ["play", "canonical", "plain"])
 def test_equal_runs_are_equal(tmp_path: Path, form: str) -> None:
     """Exit code 0, and one line."""

@@ -113,6 +113,7 @@ def test_wrong_use(args: list[str], code: int, said: str) -> None:
     ],
     ids=str,
 )
+@pytest.mark.unmeasured
 def test_a_fault_of_the_interface_is_told(fault: Any, answered: str) -> None:
     """Whatever it does to the connection, and in no real time."""
     word = fault if isinstance(fault, str) else next(iter(fault))

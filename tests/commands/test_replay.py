@@ -67,9 +67,6 @@ def first(record: dict[str, Any], word: str) -> dict[str, Any]:
 
 
 # --- equal, and different
-
-
-@pytest.mark.unmeasured
 def test_a_record_that_nobody_changed_is_equal(tmp_path: Path, record: dict[str, Any]) -> None:
     """It says so, with what was compared, and by which versions."""
     text, code = replayed(tmp_path, record)

@@ -23,8 +23,8 @@ def contract() -> Contract:
     return Contract()
 
 
-@pytest.mark.unmeasured
 @pytest.mark.parametrize("case", [pytest.param(case, id=f"{case.section}-{case.name}") for case in CASES])
+@pytest.mark.sample(3)
 def test_request(case: Case, contract: Contract) -> None:
     """A legal request passes; an illegal one is refused with a first finding of the place and rule given."""
     if case.stage != "schema":

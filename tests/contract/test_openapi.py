@@ -71,7 +71,6 @@ def references(node: Any) -> Iterator[str]:
             yield from references(value)
 
 
-@pytest.mark.unmeasured
 @pytest.mark.parametrize(
     "rows", [ROWS, (), SENDING, (*SENDING, *SIMPLE, *LEGACY)], ids=["made up", "none", "sending", "all"]
 )

@@ -122,6 +122,7 @@ async def test_one_world_has_more(more: str) -> None:
         assert (len(longer[having]), longer[lacking]) == (1, [])
 
 
+@pytest.mark.unmeasured
 async def test_what_was_forgotten_is_left_out() -> None:
     """Only what both have is compared, and that is said."""
     async with boxed(max_journal=100) as box:

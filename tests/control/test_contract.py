@@ -184,6 +184,7 @@ def test_answers_are_closed() -> None:
     assert [name for name, places in found.items() if not all(described for _, described in places)] == []
 
 
+@pytest.mark.unmeasured
 def test_events_of_webhooks_are_typed() -> None:
     """They are those of the contract of the service, so that a generator reads this one alone."""
     schemas = answers.contract()["components"]["schemas"]

@@ -117,7 +117,6 @@ def _request(row: Row, snippet: str) -> Any:
     return dict(parse_qsl(path.partition("?")[2] if row.takes == "query" else rest[0], keep_blank_values=True))
 
 
-@pytest.mark.unmeasured
 @pytest.mark.asyncio
 async def test_requests_try_what_they_promise() -> None:
     """Each request that stands as a snippet tries its item, but for those that need what another call gives out."""

@@ -44,6 +44,7 @@ def exports() -> Exports:
 
 
 @pytest.mark.parametrize("number", WORLDS)
+@pytest.mark.sample(2)
 def test_a_scenario_plays_to_the_digest(number: int, exports: Exports) -> None:
     """It is legal, and where nothing is left out it ends as the world did."""
     exported = exports[number]["scenario"]
@@ -54,6 +55,7 @@ def test_a_scenario_plays_to_the_digest(number: int, exports: Exports) -> None:
     assert exported["left_out"] or played.digest == exported["digest"]
 
 
+@pytest.mark.unmeasured
 def test_hardly_a_world_has_a_rest(exports: Exports) -> None:
     """The language says nearly all that a tester does."""
     left_out = {number: each["scenario"]["left_out"] for number, each in exports.items()}

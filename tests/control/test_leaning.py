@@ -40,7 +40,6 @@ async def told(box: Box, **arguments: Any) -> dict[str, str]:
     }
 
 
-@pytest.mark.unmeasured
 def test_other_values_are_legal_and_others() -> None:
     """The values that the rows of settings name can be read, and none is the default."""
     default = load("default")

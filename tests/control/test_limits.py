@@ -296,6 +296,7 @@ async def test_the_escapes_of_a_form_are_bounded() -> None:
 
 @pytest.mark.parametrize("crowd", [b"a=1&" * PARAMETERS, b"%41" * (ESCAPES + 1)], ids=["parameters", "escapes"])
 @pytest.mark.parametrize("path", ["/v2/message", "/v2/simple/message", "/Send"])
+@pytest.mark.unmeasured
 async def test_what_has_too_many_parameters_is_parsed_nowhere(
     path: str, crowd: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -24,8 +24,8 @@ def path_of(name: str) -> str:
     return f"/_sandbox{path}"
 
 
-@pytest.mark.unmeasured
 @pytest.mark.parametrize("name", [name for name, row in ROWS.items() if row.worldly])
+@pytest.mark.sample(3)
 async def test_control_never_opens_a_world(name: str) -> None:
     """Every operation on a world that is not open answers 404 `no_such_world`, and opens none."""
     async with boxed() as box:
@@ -42,8 +42,8 @@ async def test_control_never_opens_a_world(name: str) -> None:
         assert box.runtime.worlds == {}
 
 
-@pytest.mark.unmeasured
 @pytest.mark.parametrize("name", ROWS)
+@pytest.mark.sample(3)
 async def test_an_unknown_argument_is_refused_by_name(name: str) -> None:
     """400 says what is legal; path parameters are not among it."""
     async with boxed() as box:

@@ -61,7 +61,6 @@ async def told(box: Box) -> list[dict[str, Any]]:
     return seen
 
 
-@pytest.mark.unmeasured
 async def test_every_view_is_as_it_was() -> None:
     """Each view that was answered at a moment is answered again for the last entry of that moment."""
     async with boxed(SCENARIO) as box:
@@ -74,7 +73,6 @@ async def test_every_view_is_as_it_was() -> None:
         assert await everything(box) == present
 
 
-@pytest.mark.unmeasured
 async def test_any_entry_can_be_asked_for() -> None:
     """The journal of that moment begins as that of today, and ends with what the same step made."""
     async with boxed(SCENARIO) as box:

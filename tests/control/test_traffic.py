@@ -87,6 +87,7 @@ async def test_a_message_that_is_not_there() -> None:
         ("last=0", []),
     ],
 )
+@pytest.mark.unmeasured
 async def test_messages_are_filtered(query: str, found: list[int]) -> None:
     """By phone in any form, channel, result and tag, alone and together; oldest first."""
     async with boxed() as box:

@@ -275,7 +275,6 @@ async def test_worlds_are_listed_in_pages() -> None:
             assert (await box.get(f"/_sandbox/worlds?{wrong}")).json["error"] == "bad_argument"
 
 
-@pytest.mark.unmeasured
 async def test_a_page_of_worlds_is_found_without_a_look_at_all() -> None:
     """The newest, and the next page, take as many calls however many worlds are open."""
 

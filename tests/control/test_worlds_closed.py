@@ -28,8 +28,8 @@ async def closed(box: Box) -> str:
     return message_id
 
 
-@pytest.mark.unmeasured
 @pytest.mark.parametrize("name", [row.name for row in SERVED.operations if row.reads and row.name != "outbox"])
+@pytest.mark.sample(3)
 async def test_a_closed_world_can_be_read(name: str) -> None:
     """Every operation that reads a world answers as before it was closed, and for its past too."""
     async with boxed(keep_closed=2) as box:

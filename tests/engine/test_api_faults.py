@@ -183,6 +183,7 @@ def test_a_limit_that_lets_in_leaves_the_call_to_the_next_rule() -> None:
 SHARED = rule(when=When(share=0.3))
 
 
+@pytest.mark.unmeasured
 def test_a_share_is_about_that_share() -> None:
     """Of two thousand phones three in ten, within what chance allows; another seed draws others."""
     phones = [f"42077{n:07}" for n in range(2000)]

@@ -66,6 +66,7 @@ PETR = ("3h", "420777000122")
     ],
     ids=["both", "one of two", "a stranger", "too late", "before it was asked", "no answer"],
 )
+@pytest.mark.unmeasured
 def test_everyone_who_asks_gets_an_answer(answers: tuple[tuple[str, str], ...], failed: list[str]) -> None:
     """One who was not answered is named; without `each` the first is as good as all."""
     world = asked(*answers)
@@ -400,12 +401,14 @@ traffic:
     ],
     ids=str,
 )
+@pytest.mark.unmeasured
 def test_a_call_about_a_code_belongs_to_the_phone_that_has_it(entry: dict[str, Any], passed: bool) -> None:
     """A call with the token of a session is about the phone of the session, one with another token about none."""
     assert judged(play(CODES).world, entry)["passed"] is passed
 
 
 @pytest.mark.parametrize("share", [{"at_most": "1%"}, {"at_least": "99%"}, {"at_most": "50%"}], ids=str)
+@pytest.mark.unmeasured
 def test_a_share_of_nothing_fails(share: dict[str, str]) -> None:
     """Whichever share is asked: of nothing it says nothing; the text says that nothing was among it."""
     entry = {"that": "messages", "among": {"tag": "vip"}, "where": {"result": "undelivered"}, **share}

@@ -107,6 +107,7 @@ def test_what_a_verdict_says(text: str, expected: list[str]) -> None:
     ],
     ids=str,
 )
+@pytest.mark.unmeasured
 def test_counts(that: str, where: dict[str, Any], count: int) -> None:
     """As many count as were counted by hand."""
     found = judged({"that": that, **({"where": where} if where else {}), "count": count})
@@ -212,6 +213,7 @@ def _faulty() -> World:
     ],
     ids=str,
 )
+@pytest.mark.unmeasured
 def test_counts_times_and_order(entry: dict[str, Any], passed: bool) -> None:
     """Counts bound from both sides, times count from the start, a chain goes on from the first that counted."""
     assert judged(entry)["passed"] is passed
@@ -262,6 +264,7 @@ traffic:
     ],
     ids=str,
 )
+@pytest.mark.unmeasured
 def test_faults_are_counted(that: str, where: dict[str, Any], count: int) -> None:
     """Those of calls and those of webhooks, by hand, with what they did to deliveries."""
     world = play(FAULTY).world

@@ -82,6 +82,7 @@ def test_deeds() -> None:
 
 @pytest.mark.unmeasured
 @pytest.mark.parametrize("call", CALLS)
+@pytest.mark.unmeasured
 def test_a_thing_alone_is_never_its_own_follower(call: str) -> None:
     """One call, made once: nothing that it is, or brought about while it was handled, follows anything of it."""
     world = played(call, ("1m", PHONE))
@@ -97,6 +98,7 @@ def test_a_thing_alone_is_never_its_own_follower(call: str) -> None:
 
 
 @pytest.mark.parametrize("call", CALLS)
+@pytest.mark.unmeasured
 def test_no_two_things_follow_each_other(call: str) -> None:
     """Of any two things one at most follows the other, and none follows itself."""
     world = played(call, ("1m", PHONE), ("1m", OTHER), ("2m", PHONE))
@@ -115,6 +117,7 @@ def test_no_two_things_follow_each_other(call: str) -> None:
 
 @pytest.mark.unmeasured
 @pytest.mark.parametrize("call", CALLS)
+@pytest.mark.unmeasured
 def test_a_thing_that_comes_again_follows(call: str) -> None:
     """The same call a minute later: each kind of thing follows each."""
     world = played(call, ("1m", PHONE), ("2m", PHONE))
@@ -129,6 +132,7 @@ def test_a_thing_that_comes_again_follows(call: str) -> None:
 
 @pytest.mark.unmeasured
 @pytest.mark.parametrize("call", [call for call, (_, request) in CALLS.items() if "%s" in request])
+@pytest.mark.unmeasured
 def test_the_order_within_an_instant_is_that_of_the_calls(call: str) -> None:
     """Two calls of one instant: what the client did with the second follows the first, and not the other way."""
     world = played(call, ("1m", PHONE), ("1m", OTHER))
@@ -168,6 +172,7 @@ QUIET: Final[dict[str, Any]] = {
     ],
     ids=["once", "again", "to another phone"],
 )
+@pytest.mark.unmeasured
 def test_retried_after_a_refusal_and_nothing_after_a_refusal(text: str, retried: bool, quiet: bool) -> None:
     """A call that is not repeated is no retry, and breaks no *no more after the first refusal*."""
     world = play(text).world
@@ -199,6 +204,7 @@ LATER: Final = SENTENCES + AGAIN % ("5m", "420777000101")
     ],
     ids=str,
 )
+@pytest.mark.unmeasured
 def test_times_in_then(times: dict[str, str], passed: bool) -> None:
     """Durations count from the thing before, of after and before as of within; an instant has its date."""
     world = play(LATER.replace("sendbox: 1", 'sendbox: 1\nclock: {start: "2026-03-02T09:00:00Z"}', 1)).world

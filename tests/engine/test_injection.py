@@ -145,6 +145,7 @@ def test_signups_have_windows_too() -> None:
 
 
 @pytest.mark.parametrize("count", [2, 3, 7])
+@pytest.mark.unmeasured
 def test_a_window_is_never_in_the_order_of_its_events(count: int) -> None:
     """Whatever was drawn: of each message, and of all of them."""
     for seed in range(40):

@@ -138,6 +138,7 @@ def test_a_click_and_a_fallback() -> None:
     assert words(world)[0] == "the flow goes on after sms (ttl)"
 
 
+@pytest.mark.unmeasured
 def test_every_step_has_words() -> None:
     """No handler of a step is told by its name: whoever adds one adds what it means."""
     source = Path(sendbox.__path__[0])

@@ -104,6 +104,7 @@ def test_hours_in_where() -> None:
 @pytest.mark.parametrize(
     ("key", "found"), [("shop", 1), ("sh*", 1), ("*~shop", 1), ("sho", 0), ("*hop", 1), ("~shop", 0)]
 )
+@pytest.mark.unmeasured
 def test_a_sub_key_is_known_by_its_short_name(key: str, found: int) -> None:
     """As in `key` of traffic."""
     calls = [sent("0s", JANA), sent("1s", JANA, body="Bye").replace("sendMessage", "sendMessage, key: shop")]
@@ -122,6 +123,7 @@ def test_a_sub_key_is_known_by_its_short_name(key: str, found: int) -> None:
     ],
     ids=str,
 )
+@pytest.mark.unmeasured
 def test_who_is_judged(that: str, each: Any, found: int) -> None:
     """Who or what things are about is known by all kinds; what they say is known by the kind that is counted."""
     calls = [sent("0s", JANA), sent("1s", PETR)]
@@ -129,6 +131,7 @@ def test_who_is_judged(that: str, each: Any, found: int) -> None:
     assert view["subjects"]["found"] == found
 
 
+@pytest.mark.unmeasured
 def test_a_share_names_what_does_not_hold() -> None:
     """Of too few the first that do not count, of too many the first that do; with each the share that is wanted."""
     calls = [sent("0s", JANA), sent("1s", PETR)]
@@ -149,6 +152,7 @@ def test_webhooks_that_the_scenario_drops_are_not_counted() -> None:
 
 @pytest.mark.unmeasured
 @pytest.mark.parametrize(("key", "failed"), [("shop", 1), ("sh*", 1), ("sho", 0), ("~shop", 0), ("*", 2)])
+@pytest.mark.unmeasured
 def test_rules_know_a_sub_key_by_its_short_name(key: str, failed: int) -> None:
     """In `when` of messages and of calls."""
     calls = [sent("0s", JANA), sent("1s", JANA, body="Bye").replace("sendMessage", "sendMessage, key: shop")]
@@ -176,6 +180,7 @@ def test_rules_know_a_sub_key_by_its_short_name(key: str, failed: int) -> None:
     ],
     ids=str,
 )
+@pytest.mark.unmeasured
 def test_what_cannot_fail_proves_nothing(entry: dict[str, Any], rules: list[str]) -> None:
     """The verdict says it, and a test that expects fails."""
     view = judged([sent("0s", JANA)], entry)

@@ -87,6 +87,7 @@ def judged(world: World, entry: dict[str, Any]) -> dict[str, Any]:
     ],
     ids=str,
 )
+@pytest.mark.unmeasured
 def test_which_steps_count(world: World, that: str, where: dict[str, Any], count: int) -> None:
     """Each step that was tried is asked, by `last` the last one, by `delivered` the one that arrived; all conditions
     hold for the same one."""

@@ -115,6 +115,7 @@ def test_the_first_rule_wins_and_answers_are_another_thing() -> None:
     assert sent(world) == [(0, ["sending"]), (1, ["sent"]), (30, ["sending"])]
 
 
+@pytest.mark.unmeasured
 def test_a_share_is_drawn_for_each_phone_and_event() -> None:
     """Of a thousand events a tenth, whoever comes first; another seed has other victims."""
     phones = [f"4207771{n:05}" for n in range(400)]

@@ -232,6 +232,7 @@ def in_portions(rules: bool, acts: list[Act], budgets: list[int]) -> World:
 
 @settings(max_examples=examples(10))
 @given(st.booleans(), ACTS, BUDGETS)
+@pytest.mark.unmeasured
 def test_portions_leave_no_trace(rules: bool, acts: list[Act], budgets: list[int]) -> None:
     """However many ticks are done at a time, the journal is the same, entry by entry, and so are the ticks."""
     whole = told_of(in_portions(rules, acts, [PLENTY]))
@@ -241,6 +242,7 @@ def test_portions_leave_no_trace(rules: bool, acts: list[Act], budgets: list[int
 
 @settings(max_examples=examples(10))
 @given(st.booleans(), ACTS, BUDGETS)
+@pytest.mark.unmeasured
 def test_a_place_is_found_again_by_its_ticks(rules: bool, acts: list[Act], budgets: list[int]) -> None:
     """A world is brought to the place of each call, in the middle of an instant too, by its instant and its ticks."""
     world, again = (make_world(attempts=RULES, webhooks=FAULTS if rules else ()) for _ in range(2))

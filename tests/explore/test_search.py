@@ -53,7 +53,6 @@ def test_a_small_census_is_enumerated() -> None:
     assert of.tried.words().startswith("all 8 single misfortunes and 24 of 24 pairs about one message or call, ")
 
 
-@pytest.mark.unmeasured
 def test_a_drawn_plan_of_two_is_a_pair_only_where_both_are_about_one() -> None:
     """So never more pairs were tried than there are."""
     of = search([spot(f"a{n}", about=str(n // 2)) for n in range(6)], runs=200)
@@ -86,7 +85,6 @@ def test_the_same_seed_tries_the_same_plans() -> None:
     assert first == again != other
 
 
-@pytest.mark.unmeasured
 @pytest.mark.sample(2)
 @pytest.mark.parametrize(("singles", "runs"), [(0, 30), (4, 30), (22, 44), (50, 100), (400, 100)])
 def test_a_search_is_as_long_as_its_census_needs(singles: int, runs: int) -> None:
@@ -167,7 +165,6 @@ def test_any_cause_is_what_remains(cause: set[int], number: int) -> None:
     assert {(item.spot.place, item.number) for item in plan} == {(name, number) for name in wanted}
 
 
-@pytest.mark.unmeasured
 def test_making_small_has_an_end() -> None:
     """After so many runs it stays as it is."""
     spots = [spot(f"a{n}", values=400) for n in range(2)]

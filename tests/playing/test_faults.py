@@ -29,7 +29,6 @@ def spoilt(fault: Any, status: Any, **more: Any) -> Played:
     )
 
 
-@pytest.mark.unmeasured
 @pytest.mark.parametrize(
     ("fault", "status", "said", "messages"),
     [
@@ -71,7 +70,6 @@ def test_a_fault_says_whether_its_call_had_an_effect(fault: Any, said: str) -> N
     assert [row.what for row in told if row.what.startswith("fault")] == [f'fault at sendMessage: {said}, by "trouble"']
 
 
-@pytest.mark.unmeasured
 @pytest.mark.parametrize(
     ("where", "count"),
     [
@@ -86,6 +84,7 @@ def test_a_fault_says_whether_its_call_had_an_effect(fault: Any, said: str) -> N
     ],
     ids=str,
 )
+@pytest.mark.sample(2)
 def test_faults_can_be_expected(where: dict[str, str], count: int) -> None:
     """Those of calls and those of webhooks, by what struck whom, and by whose rule."""
     webhooks = [

@@ -209,6 +209,7 @@ def test_a_body_that_differs() -> None:
     assert f"sendMessage at +0s: 200; {said[0]}; {said[1]}" in shown
 
 
+@pytest.mark.unmeasured
 def test_it_plays_to_the_last_entry() -> None:
     """Whatever lies between: months without anything, and more than one advance may take."""
     given = scenario(

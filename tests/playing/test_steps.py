@@ -51,7 +51,6 @@ async def ended(box: Box) -> list[dict[str, Any]]:
             return did
 
 
-@pytest.mark.unmeasured
 @pytest.mark.parametrize(
     "name",
     [
@@ -59,6 +58,7 @@ async def ended(box: Box) -> list[dict[str, Any]]:
         *("slow-api", "clock-modes", "flaky-api", "code-asked-again", "polite-retries", "webhook-before-answer"),
     ],
 )
+@pytest.mark.sample(3)
 async def test_all_steps_come_to_the_same_as_play(name: str) -> None:
     """The digest, the requests and their results, and the instant at the end."""
     expected = await asyncio.to_thread(play, name)

@@ -239,7 +239,6 @@ async def test_a22_batches_of_one_target_go_one_after_another_and_in_order() -> 
         assert [event["message_id"] for events in receiver.calls for event in events] == ids
 
 
-@pytest.mark.unmeasured
 async def test_many_targets_at_one_instant() -> None:
     """Thousands of targets due together are launched in slices, and each gets its own."""
     seen: set[str] = set()

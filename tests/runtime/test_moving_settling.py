@@ -137,7 +137,6 @@ async def test_every_request_is_waited_for() -> None:
         assert (await advancing)["to"] == at(1)
 
 
-@pytest.mark.unmeasured
 async def test_one_step_or_many_give_the_same_digest() -> None:
     """Also where deliveries fail and are retried, it does not matter in how many calls the time passes."""
     digests = set()

@@ -312,6 +312,7 @@ BUILTIN: list[tuple[str, Any, list[list[str]]]] = [
 
 
 @pytest.mark.parametrize(("fault", "expected"), [each[1:] for each in BUILTIN], ids=[each[0] for each in BUILTIN])
+@pytest.mark.unmeasured
 async def test_the_built_in_receiver_shows_faults(fault: Any, expected: list[list[str]]) -> None:
     """It gets what a receiver would have got, and its deliveries say which rule it was."""
     rule = {"name": "fault", "when": {"result": "sent"}, "fault": fault}

@@ -310,6 +310,7 @@ def test_a_scenario_of_the_library_is_compiled_once() -> None:
     assert load("default") is load("default")
 
 
+@pytest.mark.unmeasured
 def test_reading_a_legal_scenario_imports_nothing_heavy() -> None:
     """`jsonschema`, which explains refusals, is not imported while there is nothing to refuse."""
     code = (

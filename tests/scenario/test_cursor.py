@@ -101,7 +101,6 @@ def test_lines_and_columns_beyond_the_text_are_its_end() -> None:
     assert legal(f"{RULE}", 5, 5, LANGUAGE.shape).place == "attempts[0]"
 
 
-@pytest.mark.unmeasured
 @pytest.mark.parametrize("name", ["default", "otp-fallback", "onboarding"])
 def test_any_place_of_any_beginning_can_be_asked(name: str) -> None:
     """Nothing that is half written raises anything."""

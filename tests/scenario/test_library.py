@@ -58,8 +58,8 @@ def test_names() -> None:
         library.path("nothing")
 
 
-@pytest.mark.unmeasured
 @pytest.mark.parametrize("name", library.names())
+@pytest.mark.sample(3)
 def test_a_scenario_of_the_library(name: str) -> None:
     """Each is legal, names its schema for editors in the first line, tells its story, and extends the default one."""
     text = library.path(name).read_text("utf-8")

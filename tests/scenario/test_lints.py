@@ -30,8 +30,8 @@ def warnings(text: str) -> list[str]:
     return [problem.rule for problem in found]
 
 
-@pytest.mark.unmeasured
 @pytest.mark.parametrize("name", library.names())
+@pytest.mark.sample(3)
 def test_the_library_is_beyond_doubt(name: str) -> None:
     """No scenario of the library is warned about: an alarm there would be a false one."""
     assert list(map(str, check(name))) == []

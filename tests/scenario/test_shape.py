@@ -39,7 +39,6 @@ def nodes(schema: Any, path: str = "#") -> Iterator[tuple[str, dict[str, Any]]]:
 ALL = dict(nodes(SCHEMA))
 
 
-@pytest.mark.unmeasured
 def test_the_schema_is_valid() -> None:
     """The language's schema is itself valid JSON Schema 2020-12."""
     Draft202012Validator.check_schema(SCHEMA)

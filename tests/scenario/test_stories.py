@@ -172,7 +172,6 @@ def test_replies_and_clicks() -> None:
     ]
 
 
-@pytest.mark.unmeasured
 def test_lossy_campaign() -> None:
     """The shares are about those of the mix, every seed loses, and two runs lose the same phones."""
     runs = []

@@ -31,6 +31,7 @@ def invented(name: str, locale: str = "cs_CZ") -> tuple[str, ...]:
 
 
 @pytest.mark.parametrize("name", FAKES)
+@pytest.mark.unmeasured
 def test_every_kind_can_be_invented(name: str) -> None:
     """A pool of the agreed size, of one line each."""
     pool = invented(name)
@@ -50,6 +51,7 @@ def test_locales_differ() -> None:
     assert set(invented("city", "cs_CZ")).isdisjoint(invented("city", "ja_JP"))
 
 
+@pytest.mark.unmeasured
 def test_pools_are_the_same_in_every_process() -> None:
     """What is invented depends on the version of the library and on nothing of the process."""
     code = (

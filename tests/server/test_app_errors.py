@@ -75,6 +75,7 @@ def _empty() -> Blueprint:
     ],
 )
 @pytest.mark.parametrize("key", [KEY, "prod", None], ids=["with-a-key", "denied-key", "without-a-key"])
+@pytest.mark.unmeasured
 async def test_a75_unknown_paths_and_wrong_methods(
     key: str | None, method: str, path: str, status: int, body: Any, allow: str | None
 ) -> None:

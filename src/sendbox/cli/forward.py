@@ -66,6 +66,25 @@ def run(to: str, url: str, world: str | None, cacert: str | None, say: Callable[
         asyncio.run(ended())
 
 
+def _client_of(origin: str, cacert: str | None, instances: Instances) -> httpx.AsyncClient:
+    """The client of control. Raises `Failure` at an answer about a world by another server than the one before."""
+    import httpx
+
+    async def check_instance(response: httpx.Response) -> None:
+        world = _world_of(response.request)
+        if world and instances.changed(world, response.headers):
+            raise Failure(CANNOT, one_line(instances.message(world, MASK.text(origin))))
+
+    return httpx.AsyncClient(
+        base_url=f"{origin}/_sandbox",
+        verify=_trust(cacert),
+        timeout=httpx.Timeout(CONNECT, read=POLL_ANSWER, pool=None),
+        limits=httpx.Limits(max_connections=None, max_keepalive_connections=None),  # a long poll for each world
+        trust_env=False,
+        event_hooks={"response": [check_instance]},
+    )
+
+
 async def forward(
     to: str,
     url: str,
@@ -82,30 +101,14 @@ async def forward(
     deliveries were pushed before are set back at the end. `cacert` is the file of an authority that is trusted besides
     the usual ones.
     """
-    import httpx
 
     def say_masked(line: str) -> None:
         say(MASK.text(line))
 
     address.origin(to)
     origin = address.origin(url)
-    timeout = httpx.Timeout(CONNECT, read=POLL_ANSWER, pool=None)
     instances = Instances()
-
-    async def same(response: httpx.Response) -> None:
-        """Each world stays on the server that answered first."""
-        world = _world_of(response.request)
-        if world and instances.changed(world, response.headers):
-            raise Failure(CANNOT, one_line(instances.message(world, MASK.text(origin))))
-
-    control = httpx.AsyncClient(
-        base_url=f"{origin}/_sandbox",
-        verify=_trust(cacert),
-        timeout=timeout,
-        limits=httpx.Limits(max_connections=None, max_keepalive_connections=None),  # a long poll for each world
-        trust_env=False,
-        event_hooks={"response": [same]},
-    )
+    control = _client_of(origin, cacert, instances)
     # the address that the user names may be called, wherever it is
     try:
         callbacks = Callbacks.parse(["any", urlsplit(to).netloc.rpartition("@")[2]])

@@ -272,13 +272,7 @@ async def journal(
     answered unless `limit` is given. With `form=told` they are put into words: `{n, at, kind, who, text, tone}`; `text`
     is null where other entries tell it, `tone` good, bad, plain or dim.
     """
-    codes: set[int] | None = None
-    if kind is not None:
-        groups, codes = call.served.kinds.shown, set()
-        for word in kind.split(","):
-            if word not in CODE:
-                one_of(word, "kind", groups)
-            codes |= {CODE[name] for name in groups.get(word, (word,))}
+    codes = None if kind is None else _codes(kind, call)
     start, most = max(after, -1), most_of(limit, form)
     hosted = call.hosted
     looked: tuple[World | None, int] = (None, 0)
@@ -315,6 +309,16 @@ async def journal(
         narrator = Narrator(call.served.kinds.narrators, Names(), views)
         return Journal(entries=await map_in_slices(views, partial(_told, narrator)), form=form, **bounds)
     return Journal(entries=views, **bounds)
+
+
+def _codes(kinds: str, call: Call) -> set[int]:
+    """The codes of the kinds of entries whose names, or names of groups, stand in a list with commas."""
+    groups, codes = call.served.kinds.shown, set[int]()
+    for word in kinds.split(","):
+        if word not in CODE:
+            one_of(word, "kind", groups)
+        codes |= {CODE[name] for name in groups.get(word, (word,))}
+    return codes
 
 
 def _told(narrator: Narrator, entry: dict[str, Any]) -> Told:

@@ -56,7 +56,6 @@ async def test_a75_the_wrong_method_is_405_in_the_interfaces_shape(route: Route)
         assert set(answer.json) == set(with_success(route.path, {"message": ""}))
 
 
-@pytest.mark.unmeasured
 @pytest.mark.parametrize("route", [route for route in ROUTES if route.method == "POST"], ids=lambda route: route.path)
 @pytest.mark.parametrize(
     ("body", "begins"),
@@ -67,6 +66,7 @@ async def test_a75_the_wrong_method_is_405_in_the_interfaces_shape(route: Route)
         pytest.param(b'"to"', '"to" is not a legal JSON body', id="string"),
     ],
 )
+@pytest.mark.sample(2)
 async def test_a75_what_is_no_object_is_400(route: Route, body: bytes, begins: str) -> None:
     """Malformed JSON, and JSON that is no object, are refused in the interface's shape."""
     async with boxed() as box:

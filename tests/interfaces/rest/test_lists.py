@@ -149,7 +149,6 @@ async def test_a_world_that_is_reset_while_a_long_list_is_read() -> None:
         assert await box.final("420777000101") == "delivered"
 
 
-@pytest.mark.unmeasured
 async def test_a_call_that_waits_behind_a_long_list_finds_its_world_reset() -> None:
     """It came for an epoch that is over by the time it could be done: it is denied."""
     async with boxed() as box:

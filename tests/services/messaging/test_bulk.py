@@ -184,6 +184,7 @@ def test_a35_limits_of_a_file(filetype: str) -> None:
         taken(pack(b"a\nb\nccc"), filetype, limits)
 
 
+@pytest.mark.unmeasured
 def test_a35_a_gzip_bomb_is_refused_before_it_unpacks() -> None:
     """A file that unpacks to gigabytes is refused once it is over 64 MiB, part by part."""
     packer = zlib.compressobj(9, wbits=31)

@@ -34,7 +34,7 @@ def compile_expectation(node: Node, reader: Reader, subjects: Mapping[str, Subje
     names = _names(node, "each", subjects, reader)
     share_low, share_high = (_share(node.get(key), reader) for key in ("at_least", "at_most"))
     expectation = _entry(node, reader, subjects, judged=bool(names))
-    entries, that = node.entries(), expectation.that
+    that = expectation.that
     then, among, subject_count = node.get("then"), node.get("among"), node.get("subjects")
     if then is not None and expectation.high == 0:
         message = f"{show(plain(then))} follows something that must not happen"
@@ -68,11 +68,16 @@ def compile_expectation(node: Node, reader: Reader, subjects: Mapping[str, Subje
         share_low=share_low,
         share_high=share_high,
     )
-    if then is None:
-        return expectation
-    before = [entries["that"]]
+    return expectation if then is None else replace(expectation, then=_compile_then(node, names, subjects, reader))
+
+
+def _compile_then(
+    node: Node, names: tuple[str, ...], subjects: Mapping[str, Subject], reader: Reader
+) -> tuple[Expectation, ...]:
+    """The expectations of `then`, in order; each is about the same subject of these names unless it names others."""
+    before = [node.entries()["that"]]
     steps = []
-    for item in then.items():
+    for item in node.entries()["then"].items():
         step = _entry(item, reader, subjects, follows=True)
         same = _names(item, "same", subjects, reader)
         if item.get("same") is None:
@@ -84,7 +89,7 @@ def compile_expectation(node: Node, reader: Reader, subjects: Mapping[str, Subje
         if step.low:
             before = []
         before.append(item.entries()["that"])
-    return replace(expectation, then=tuple(steps))
+    return tuple(steps)
 
 
 def _entry(

@@ -153,7 +153,8 @@ class Simulator:
     def begin(self, messages: Sequence[Message], number: int, first: int, last: int) -> int:
         """Tries flow step `number` of messages: checks, charge, fate, first transition. Returns where it stopped.
 
-        Those of one submission that go the default way are begun together, up to one that is refused.
+        Those of one submission that go the default way are begun together, up to one that is refused. One loop, and
+        long: every attempt of every message goes through it.
         """
         world, home, checks, phones = self._world, self._home, self.checks, self._home.phones
         now = world.clock.now

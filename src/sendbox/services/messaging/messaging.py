@@ -159,7 +159,7 @@ class Messaging(Part):
 
         `content` is the canonical request; it is kept unless `record`, the call that brought it, has it.
         `kind` is what is kept of the request in its place. Recipients that the response rejects get None for an id
-        (A08).
+        (A08). One loop, and long: every recipient of every call goes through it.
         """
         world = self.world
         now = world.clock.now

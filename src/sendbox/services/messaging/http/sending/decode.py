@@ -157,7 +157,7 @@ def decode_message(message: dict[str, Any], path: str, exchange: Exchange, advic
     `path` is where the message stands in the request (`$`, `$[3]`). Raises `Refused` with every finding when a rule
     is broken that the schema does not hold: body and sender of the steps (A55, A59), `datetime` (A58), the zone and
     the domain (A77), `callback` (A01). `Send.at` is the instant of `datetime` as it stands: the core decides what is
-    still ahead.
+    still ahead. Long, as a Message has many fields, and most have a step of their own.
     """
     problems: list[Finding] = []
     get = message.get

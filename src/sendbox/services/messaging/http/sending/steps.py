@@ -183,58 +183,26 @@ def _read_step(channel: Channel, fields: dict[str, Any], index: int, last: bool,
                 root.refuse(f"{_place(channel, index, root)}.body", "body", text, "§2.2", "A55")
         elif len(body) > limits.BODY:
             body = truncated(body, f"{_place(channel, index, root)}.body", "§2.2", root.advice)
-    sender = get("sender")
-    own_sender = bool(sender)
-    if channel.needs_sender:
-        if not sender and (sender is None or not channel.numeric):
-            sender = root.sender
-        if sender is None:
-            text = f"no sender is given; a step of {channel.name} needs one, its own or the root's (§2.2)"
-            root.refuse(f"{_place(channel, index, root)}.sender", "sender", text, "§2.2")
-        elif channel.numeric:
-            if not (sender.isdecimal() and sender.isascii()):
-                text = f"{show(sender)} is not a Phone Number ID, which has digits only"
-                legal = "the numeric id of a registered number"
-                _refuse_sender(text, legal, f"{_place(channel, index, root)}.sender", "§2.2", root)
-        elif channel.sender == "name" and doubtful(sender) and sender is not root.sender:
-            check_sender(sender, f"{_place(channel, index, root)}.sender", "§8", root)
-    elif not sender:
-        sender = root.sender or root.exchange.key.default_sender
-    elif doubtful(sender):
-        check_sender(sender, f"{_place(channel, index, root)}.sender", "§2.2", root)
+    own_sender = bool(get("sender"))
+    sender = _read_sender(channel, get("sender"), index, root)
+    condition = get("ttl_condition", channel.condition)
     ttl = get("ttl")
     if ttl is not None:
         ttl = round(min(ttl, ENDLESS_TTL) * 60_000)
         if last:
             text = f"{show(fields['ttl'])} is the ttl of the last step, where there is nothing to go on to"
             root.advice.append(advise(TTL_WITHOUT_NEXT_STEP, text, f"{_place(channel, index, root)}.ttl"))
-    condition = get("ttl_condition", channel.condition)
-    if ttl is None and not last:
-        text = (
-            f'no ttl is given: while {channel.name} is neither "{condition}" nor failed, the flow waits, and the next '
-            "step is not used"
-        )
-        if Assume.of(root.exchange.world).fallback_on_failure == "ttl":
-            text = (
-                "no ttl is given, and with `fallback_on_failure: ttl` (A04) a bad end waits for one too: unless "
-                f"{channel.name} is refused, the flow waits for ever, and the next step is never used"
-            )
-        root.advice.append(advise(TTL_MISSING, text, f"{_place(channel, index, root)}.ttl"))
-    name = channel.name
-    if name == USUAL:
+    elif not last:
+        _remark_no_ttl(channel, condition, index, root)
+    gateway, form = "high", "utf"
+    if channel.name == USUAL:
         if condition == "seen":
             text = '"seen" is never reached by an sms, so this condition is never met'
             root.advice.append(advise(SEEN_NEVER_MET, text, f"{_place(channel, index, root)}.ttl_condition"))
-        gateway = get("gateway", "high")
+        gateway, form = get("gateway", gateway), get("type", form)
         if gateway in NUMBER_GATEWAYS:
             _remark_gateway(gateway, sender, f"{_place(channel, index, root)}.gateway", root)
-        step = Step(
-            name, body, sender, ttl, condition, gateway, get("type", "utf"), inherits=inherits, own_sender=own_sender
-        )
-        if ttl is not None and not last and ttl < Assume.of(root.exchange.world).timing.longest:
-            remark_ttl(step, root.exchange.world, f"{_place(channel, index, root)}.ttl", root.advice)
-        return step
-    step = Step(name, body, sender, ttl, condition, inherits=inherits, own_sender=own_sender)
+    step = Step(channel.name, body, sender, ttl, condition, gateway, form, inherits=inherits, own_sender=own_sender)
     if ttl is not None and not last and ttl < Assume.of(root.exchange.world).timing.longest:
         remark_ttl(step, root.exchange.world, f"{_place(channel, index, root)}.ttl", root.advice)
     if channel.buttons:
@@ -245,6 +213,42 @@ def _read_step(channel: Channel, fields: dict[str, Any], index: int, last: bool,
     elif not channel.takes_body:
         step.template = _read_template(channel, fields, index, root)
     return step
+
+
+def _read_sender(channel: Channel, sender: str | None, index: int, root: Root) -> str | None:
+    """The sender of a step: its own, the root's, or that of the key (§2.2)."""
+    if not channel.needs_sender:
+        if not sender:
+            return root.sender or root.exchange.key.default_sender
+        if doubtful(sender):
+            check_sender(sender, f"{_place(channel, index, root)}.sender", "§2.2", root)
+        return sender
+    if not sender and (sender is None or not channel.numeric):
+        sender = root.sender
+    if sender is None:
+        text = f"no sender is given; a step of {channel.name} needs one, its own or the root's (§2.2)"
+        root.refuse(f"{_place(channel, index, root)}.sender", "sender", text, "§2.2")
+    elif channel.numeric:
+        if not (sender.isdecimal() and sender.isascii()):
+            text = f"{show(sender)} is not a Phone Number ID, which has digits only"
+            legal = "the numeric id of a registered number"
+            _refuse_sender(text, legal, f"{_place(channel, index, root)}.sender", "§2.2", root)
+    elif channel.sender == "name" and doubtful(sender) and sender is not root.sender:
+        check_sender(sender, f"{_place(channel, index, root)}.sender", "§8", root)
+    return sender
+
+
+def _remark_no_ttl(channel: Channel, condition: str, index: int, root: Root) -> None:
+    text = (
+        f'no ttl is given: while {channel.name} is neither "{condition}" nor failed, the flow waits, and the next '
+        "step is not used"
+    )
+    if Assume.of(root.exchange.world).fallback_on_failure == "ttl":
+        text = (
+            "no ttl is given, and with `fallback_on_failure: ttl` (A04) a bad end waits for one too: unless "
+            f"{channel.name} is refused, the flow waits for ever, and the next step is never used"
+        )
+    root.advice.append(advise(TTL_MISSING, text, f"{_place(channel, index, root)}.ttl"))
 
 
 def _read_buttons(channel: Channel, buttons: list[dict[str, Any]] | None, path: str, root: Root) -> None:
