@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from sendbox import compiled
 from sendbox.engine.expect import own
-from sendbox.scenario.language import Language
+from sendbox.scenario.language import CLOCK, Language
 from sendbox.services.account import subjects as account
 from sendbox.services.account.language import account_vocabulary
 from sendbox.services.advice import OF_CALLS
@@ -40,12 +40,15 @@ def _phones(world: World, record: RequestRecord) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*phones_of(world, record), *verify.phones_of(world, record))))
 
 
+_VOCABULARIES: Final = (account_vocabulary(SENDERS), MESSAGING, PARTNER, VERIFY, SHARED)
+_HAPPENINGS: Final = (*(happening.kind for row in _VOCABULARIES for happening in row.happenings), CLOCK.kind)
 #: What a scenario may expect. The language's schema and the documentation are held to this table by tests.
 SUBJECTS: Final[dict[str, Subject]] = {
     **messaging.SUBJECTS,
     **verify.subjects(ROWS[USUAL].results),
     **partner.SUBJECTS,
     **account.SUBJECTS,
+    "happenings": messaging.happenings(_HAPPENINGS),
     **own.subjects(
         operations=EMULATED,
         events=(*messaging.EVENTS, *partner.EVENTS),
@@ -64,7 +67,7 @@ _NONE: Final[Mapping[str, Callable[[], Blueprint]]] = MappingProxyType({})
 def language(*more: Vocabulary, ready: Mapping[str, Callable[[], Blueprint]] = _NONE) -> Language:
     """The language with the keys of the services and of further vocabularies; `ready` are scenarios compiled before."""
     return Language(
-        (account_vocabulary(SENDERS), MESSAGING, PARTNER, VERIFY, SHARED, *more),
+        (*_VOCABULARIES, *more),
         assume=compile_assume,
         country=country_of,
         subjects=SUBJECTS,

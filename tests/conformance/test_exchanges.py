@@ -75,7 +75,6 @@ def test_exchange(case: exchanges.Case, server: Server) -> None:
 @pytest.mark.unmeasured
 @pytest.mark.sample(3)
 @pytest.mark.parametrize("case", [pytest.param(case, id=exchanges.id_of(case.section, case.name)) for case in REQUESTS])
-@pytest.mark.unmeasured
 def test_request_over_http(case: RequestCase, server: Server) -> None:
     """A legal request is answered with 200; an illegal one with 400 and its finding, also where no schema can tell.
 

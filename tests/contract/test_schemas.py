@@ -54,7 +54,6 @@ Everything = list[tuple[str, dict[str, Any]]]
 
 @pytest.mark.unmeasured
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
-@pytest.mark.unmeasured
 def test_files_are_schemas_of_the_draft_they_name(path: Path) -> None:
     """Each file is a legal JSON Schema 2020-12, named by its own file name."""
     schema = orjson.loads(path.read_bytes())

@@ -107,7 +107,6 @@ def test_what_a_verdict_says(text: str, expected: list[str]) -> None:
     ],
     ids=str,
 )
-@pytest.mark.unmeasured
 def test_counts(that: str, where: dict[str, Any], count: int) -> None:
     """As many count as were counted by hand."""
     found = judged({"that": that, **({"where": where} if where else {}), "count": count})
@@ -264,7 +263,6 @@ traffic:
     ],
     ids=str,
 )
-@pytest.mark.unmeasured
 def test_faults_are_counted(that: str, where: dict[str, Any], count: int) -> None:
     """Those of calls and those of webhooks, by hand, with what they did to deliveries."""
     world = play(FAULTY).world

@@ -82,7 +82,6 @@ def test_deeds() -> None:
 
 @pytest.mark.unmeasured
 @pytest.mark.parametrize("call", CALLS)
-@pytest.mark.unmeasured
 def test_a_thing_alone_is_never_its_own_follower(call: str) -> None:
     """One call, made once: nothing that it is, or brought about while it was handled, follows anything of it."""
     world = played(call, ("1m", PHONE))
@@ -117,7 +116,6 @@ def test_no_two_things_follow_each_other(call: str) -> None:
 
 @pytest.mark.unmeasured
 @pytest.mark.parametrize("call", CALLS)
-@pytest.mark.unmeasured
 def test_a_thing_that_comes_again_follows(call: str) -> None:
     """The same call a minute later: each kind of thing follows each."""
     world = played(call, ("1m", PHONE), ("2m", PHONE))
@@ -132,7 +130,6 @@ def test_a_thing_that_comes_again_follows(call: str) -> None:
 
 @pytest.mark.unmeasured
 @pytest.mark.parametrize("call", [call for call, (_, request) in CALLS.items() if "%s" in request])
-@pytest.mark.unmeasured
 def test_the_order_within_an_instant_is_that_of_the_calls(call: str) -> None:
     """Two calls of one instant: what the client did with the second follows the first, and not the other way."""
     world = played(call, ("1m", PHONE), ("1m", OTHER))

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import orjson
 import pytest
 
+from sendbox.engine.commands.record import RequestRecord
+from sendbox.engine.expect.conditions import holds
+from sendbox.engine.expect.subjects import Occurrence
+from sendbox.engine.world import World
+from sendbox.language import LANGUAGE, SUBJECTS
 from sendbox.playing import play
+from tests.core.asked import asked
 
 HEAD: Final = """
 sendbox: 1
@@ -104,7 +110,6 @@ def test_hours_in_where() -> None:
 @pytest.mark.parametrize(
     ("key", "found"), [("shop", 1), ("sh*", 1), ("*~shop", 1), ("sho", 0), ("*hop", 1), ("~shop", 0)]
 )
-@pytest.mark.unmeasured
 def test_a_sub_key_is_known_by_its_short_name(key: str, found: int) -> None:
     """As in `key` of traffic."""
     calls = [sent("0s", JANA), sent("1s", JANA, body="Bye").replace("sendMessage", "sendMessage, key: shop")]
@@ -152,7 +157,6 @@ def test_webhooks_that_the_scenario_drops_are_not_counted() -> None:
 
 @pytest.mark.unmeasured
 @pytest.mark.parametrize(("key", "failed"), [("shop", 1), ("sh*", 1), ("sho", 0), ("~shop", 0), ("*", 2)])
-@pytest.mark.unmeasured
 def test_rules_know_a_sub_key_by_its_short_name(key: str, failed: int) -> None:
     """In `when` of messages and of calls."""
     calls = [sent("0s", JANA), sent("1s", JANA, body="Bye").replace("sendMessage", "sendMessage, key: shop")]
@@ -186,3 +190,94 @@ def test_what_cannot_fail_proves_nothing(entry: dict[str, Any], rules: list[str]
     view = judged([sent("0s", JANA)], entry)
     assert view["passed"] == (not rules)
     assert [never["rule"] for never in view["never"]] == rules
+
+
+#: A call whose body has escapes.
+BODY: Final = (
+    r'{"body": "Bon za 50 K\u010d", "to": [{"phone_number": "420777000121"}, {"phone_number": "420777000122"}], '
+    r'"tag": "vip", "flow": [{"sms": {"ttl": 5}}]}'
+)
+
+
+@pytest.mark.parametrize(
+    ("where", "count"),
+    [
+        ({"body": "*Kč*"}, 0),
+        ({"text": "*Kč*"}, 1),
+        ({"text": "K"}, 0),
+        ({"json": {"body": "*Kč"}}, 1),
+        ({"json": {"to.phone_number": PETR}}, 1),
+        ({"json": {"to.1.phone_number": PETR}}, 1),
+        ({"json": {"to.0.phone_number": PETR}}, 0),
+        ({"json": {"to.2.phone_number": "*"}}, 0),
+        ({"json": {"flow.sms.ttl": [4, 5]}}, 1),
+        ({"json": {"flow.sms.ttl": "5"}}, 0),
+        ({"json": {"tag": "vip", "nothing": None}}, 1),
+        ({"json": {"tag.more": "vip"}}, 0),
+    ],
+    ids=str,
+)
+def test_calls_are_known_by_what_their_bodies_say(where: dict[str, Any], count: int) -> None:
+    """However they are written: `text` is any text of the body, `json` a path; a list has what one of its items has."""
+    assert meets(asked(body=BODY.encode()), where) is (count == 1)
+
+
+def test_forms_are_known_by_their_fields() -> None:
+    """A form has a list of values for each field; what is neither JSON nor a form is one text."""
+    form = asked("sendSms", b"text=K%C4%8D+50&number=1&number=2&empty=")
+    assert meets(form, {"text": "Kč 50"})
+    assert meets(form, {"json": {"number": "2", "empty": ""}})
+    assert not meets(form, {"json": {"number": "3"}})
+    assert meets(asked(body=b"\xff no form"), {"text": "* no form"})
+    assert not meets(asked(body=b""), {"json": {"number": "*"}})
+
+
+def meets(record: RequestRecord, where: dict[str, Any]) -> bool:
+    """True if a call meets these conditions."""
+    (entry,) = LANGUAGE.load({"sendbox": 1, "expect": [{"that": "requests", "where": where}]}).expect
+    return holds(entry.where, SUBJECTS["requests"].readings(cast("World", None), Occurrence(0, 0, record)))
+
+
+@pytest.mark.parametrize(("at", "passed"), [("89s", False), ("90s", True)])
+def test_the_next_must_not_come_too_soon(at: str, *, passed: bool) -> None:
+    """`not_before` is a least distance: what comes sooner is not left out, it fails."""
+    then = [{"that": "sends", "same": "phone", "not_before": "90s"}]
+    entry = {"that": "sends", "where": {"body": "Hello"}, "each": "phone", "then": then}
+    calls = [sent("0s", JANA), sent(at, JANA, body="Again"), sent("5m", JANA, body="Again")]
+    view = judged(calls, entry)
+    assert view["passed"] is passed
+    if not passed:
+        assert "came 1m29s after it, wanted not before 1m30s" in view["failed"][0]["why"]
+    assert not judged(calls[:1], entry)["passed"]
+
+
+OUTAGE: Final = "{at: 1h, outage: {channel: sms, for: 30m}}"
+
+
+@pytest.mark.parametrize(("at", "passed"), [("1h29m", False), ("1h39m", True), ("1h41m", False)])
+def test_what_the_timeline_does_comes_before_or_after(at: str, *, passed: bool) -> None:
+    """Within ten minutes after the end of the outage, and not while it lasts."""
+    entry = {
+        "that": "happenings",
+        "where": {"kind": "outage", "state": "ended", "channel": "sms"},
+        "then": [{"that": "sends", "same": "none", "within": "10m"}],
+    }
+    assert judged([sent(at, JANA)], entry, OUTAGE)["passed"] is passed
+    assert judged([], {"that": "happenings", "where": {"kind": "outage"}, "count": 2}, OUTAGE)["found"] == 2
+
+
+def test_what_the_timeline_names_is_known() -> None:
+    """The phone that an entry names, under each of its names."""
+    for entry, number in ((OPT_OUT, 1), (QUESTION, 1), (OUTAGE, 0)):
+        view = judged([], {"that": "happenings", "where": {"phone": JANA}, "at_least": 0}, entry)
+        assert view["found"] == number
+
+
+def test_who_had_opted_out_before_the_world_began_has_opted_out() -> None:
+    """The numbers of `account.optout` are opt-outs at its start."""
+    optout = HEAD.replace("account: {", f'account: {{optout: ["{JANA}"], ')
+    text = f"{optout}traffic:\n  - {sent('1m', JANA)}\nexpect: [{orjson.dumps(NOTHING_MORE).decode()}]\n"
+    verdict = play(text).verdict
+    assert verdict is not None
+    (view,) = verdict["expectations"]
+    assert (view["passed"], view["subjects"]["found"]) == (False, 1)

@@ -200,7 +200,6 @@ def alive() -> Counter[type]:
         pytest.param({"max_messages": 20, "when_full": "forget"}, id="messages"),
     ],
 )
-@pytest.mark.unmeasured
 @pytest.mark.sample(2)
 async def test_what_is_kept_does_not_grow(settings: dict[str, Any]) -> None:
     """However many messages a world had, so many records are alive: their counts free them, without a collection."""

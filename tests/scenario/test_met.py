@@ -13,6 +13,7 @@ from sendbox.engine.delivery.batches import Delivery
 from sendbox.engine.durations import DAY
 from sendbox.engine.world import World
 from sendbox.language import SUBJECTS
+from sendbox.playing import play as play_scenario
 from sendbox.scenario.model import ScenarioError
 from sendbox.services.account.account import Account
 from sendbox.services.account.orders import services
@@ -126,10 +127,16 @@ def manage_all(met: Met) -> None:
     look(world, met)
 
 
+def break_down(met: Met) -> None:
+    """An outage that begins and ends."""
+    timeline = "timeline: [{at: 1h, outage: {channel: sms, for: 10m}}]"
+    look(play_scenario(f"sendbox: 1\n{timeline}\n").world, met)
+
+
 def test_each_state_and_event_comes_in_some_world() -> None:
     """No condition about a state or an event is met by nothing: what never comes is not a word of the field."""
     met: Met = defaultdict(set)
-    for play in (send_to_all, verify_all, manage_all):
+    for play in (send_to_all, verify_all, manage_all, break_down):
         play(met)
     missing = [(*field, word) for field, words in WORDS.items() for word in words if word not in met[field]]
     assert missing == []

@@ -120,7 +120,6 @@ COMMON: list[tuple[str, dict[str, Any], str]] = [
         if where != "webhooks" or when.get("per") != "key"  # events have no key
     ],
 )
-@pytest.mark.unmeasured
 @pytest.mark.sample(3)
 def test_one_form_in_every_list(where: str, when: dict[str, Any], expected: str) -> None:
     """The same conditions and counters mean the same, whatever the rules are about."""

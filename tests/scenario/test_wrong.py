@@ -21,7 +21,6 @@ CASES = golden.cases()
 
 @pytest.mark.unmeasured
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
-@pytest.mark.unmeasured
 def test_wrong_scenarios(case: golden.Case, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each problem is named with its place, and none hides another."""
     monkeypatch.chdir(tmp_path)

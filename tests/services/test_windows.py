@@ -193,7 +193,6 @@ windows = st.builds(
 @settings(max_examples=examples(15))
 @given(windows, st.data())
 @example(window("02:10", "02:50", PRAGUE), None)
-@pytest.mark.unmeasured
 def test_the_opening_is_inside_and_none_is_earlier(opening: Window, data: st.DataObject | None) -> None:
     """Around every kind of clock change: the result is inside, not before `at`, and no minute between is inside."""
     change = AROUND[opening.tz][0] if data is None else data.draw(st.sampled_from(AROUND[opening.tz]))
@@ -319,7 +318,6 @@ FORMS = ["{:+}", "UTC{:+}", "GMT{:+}", "gmt {:+}", "Z{:+}"]
 
 @pytest.mark.unmeasured
 @pytest.mark.parametrize("form", FORMS)
-@pytest.mark.unmeasured
 def test_s2_1_an_offset_is_a_zone_that_has_it(form: str) -> None:
     """All year the zone that is named has the offset that was written; where no zone has it, none is named."""
     named = {}

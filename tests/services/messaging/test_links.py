@@ -132,7 +132,6 @@ def test_nothing_but_links_changes(words: list[str]) -> None:
 
 @pytest.mark.unmeasured
 @pytest.mark.parametrize("part", ["a.", "http://", "a@", "http://a.cz,", "a.cz/", "a.cz:", "a.b/", "/", "(", "https:/"])
-@pytest.mark.unmeasured
 def test_time_is_linear(part: str) -> None:
     """Texts made to hurt backtracking are done in the blink of an eye: twenty thousand of each part."""
     assert len(shorten(part * 20_000, "all", lambda _: "")) <= len(part) * 20_000

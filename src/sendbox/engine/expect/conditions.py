@@ -44,7 +44,7 @@ class Range(msgspec.Struct, frozen=True):
 class Condition(msgspec.Struct, frozen=True):
     """The values that a field may have: one of `wanted`, or one of the words that some of these stand for (`means`).
 
-    `path` leads into a field that is an object (`payload`).
+    `path` leads into a field that is an object (`payload`, `json`).
     """
 
     field: str
@@ -185,11 +185,24 @@ def quoted(value: Any) -> str:
 
 
 def _inside(value: Any, path: tuple[str, ...]) -> Any:
+    """The value at a path; of lists on the way that of the place that is named, else those of all items, as a tuple."""
+    if not path:
+        return value
+    values = [value]
     for name in path:
-        if not isinstance(value, dict):
-            return None
-        value = value.get(name)
-    return value
+        values = [value for holder in values for value in _at(holder, name)]
+    values = [item for value in values for item in (value if isinstance(value, list) else [value])]
+    return values[0] if len(values) == 1 else tuple(values)
+
+
+def _at(holder: Any, name: str) -> list[Any]:
+    if isinstance(holder, dict):
+        return [holder.get(name)]
+    if not isinstance(holder, list):
+        return []
+    if name.isdecimal():
+        return holder[int(name) :][:1]
+    return [value for item in holder for value in _at(item, name)]
 
 
 def _fits(expected: Any, value: Any) -> bool:

@@ -40,11 +40,12 @@ class Expectation(msgspec.Struct, frozen=True):
     """One entry of `expect`, or of the `then` of one. `low` and `high` bound how many must count, None = no bound.
 
     `within` in milliseconds; `before` and `after` bound the instants, both ends included. All of them count from the
-    world's start, of an entry of `then` from the thing that it follows. With `each` it is judged for
-    each subject that these names tell apart, and `subjects` says how many there must be. Of an entry of `then`, `same`
-    are the names that must agree with the thing that it follows. `among` are, by their kind, the things that say which
-    subjects are judged, or, without `each`, of which things `share_low` and `share_high` are a part. `rate` bounds how
-    many come within a time, `pauses` (milliseconds) the time from each to the next, the last one also all further ones.
+    world's start, of an entry of `then` from the thing that it follows; the first that follows must not come sooner
+    than `not_before` (milliseconds). With `each` it is judged for each subject that these names tell apart, and
+    `subjects` says how many there must be. Of an entry of `then`, `same` are the names that must agree with the thing
+    that it follows. `among` are, by their kind, the things that say which subjects are judged, or, without `each`, of
+    which things `share_low` and `share_high` are a part. `rate` bounds how many come within a time, `pauses`
+    (milliseconds) the time from each to the next, the last one also all further ones.
     """
 
     that: str
@@ -65,6 +66,7 @@ class Expectation(msgspec.Struct, frozen=True):
     share_high: Share | None = None
     rate: Rate | None = None
     pauses: tuple[int, ...] = ()
+    not_before: int | None = None
     #: what of it, and of its `then`, nothing can meet
     never: tuple[Never, ...] = ()
 

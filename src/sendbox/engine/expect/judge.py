@@ -208,6 +208,11 @@ class Judge:
             thing, pause, minimum = hurry
             after = f"came {show(pause)} after the one before, wanted a pause of at least {show(minimum)}"
             return missed(f"one of {number} {entry.text} {after}", [thing], wrong="came too soon")
+        if entry.not_before is not None and before is not None and span:
+            first = row.things[span.start]
+            if first.at - before.at < entry.not_before:
+                after = f"came {show(first.at - before.at)} after it, wanted not before {show(entry.not_before)}"
+                return missed(f"the first of {number} {entry.text} {after}", [first], wrong="came too soon")
         if low is not None and number < low:
             due, ended = self._deadline(entry, before)
             return missed(self._explainer.count_text(entry, number, before) + ended, [], due)

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import parse_qs
+
+import orjson
 
 from sendbox.engine.delivery.faults.fault import FaultyDelivery
 from sendbox.engine.delivery.faults.table import DELIVERIES
@@ -108,6 +111,24 @@ def _content(_world: World, record: RequestRecord) -> bytes:
     return b"\0".join((f"{record.operation}\0{record.key}\0{record.path}".encode(), record.query, record.body))
 
 
+def _decoded(record: RequestRecord) -> Any:
+    """The body of a call as a value: of JSON what it says, of a form its fields, else its text."""
+    try:
+        return orjson.loads(record.body)
+    except orjson.JSONDecodeError:
+        text = record.body.decode("utf-8", "replace")
+        return parse_qs(text, keep_blank_values=True) if "=" in text else text
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """Every text in a value."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict | list):
+        for item in value.values() if isinstance(value, dict) else value:
+            yield from _texts(item)
+
+
 def _took(world: World, delivery: Delivery) -> int | None:
     """Milliseconds, None while nothing was tried or the try is under way."""
     if not delivery.tries or delivery.under_way:
@@ -153,6 +174,8 @@ def subjects(
                 "key": Field("text", "the API key", lambda _world, record: record.key, known=keys),
                 "phone": Field("phone", "a phone that it names, or to which the code of its session was sent", phones),
                 "body": Field("text", "the body as it came", lambda _w, record: record.body.decode("utf-8", "replace")),
+                "text": Field("text", "a text in its decoded body", lambda _w, record: tuple(_texts(_decoded(record)))),
+                "json": Field("payload", "what is in its decoded body", lambda _world, record: _decoded(record)),
                 "finding": Field(
                     "text",
                     "a rule that the request broke",

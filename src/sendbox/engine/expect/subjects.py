@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from sendbox.engine.world import World
 
 #: How a condition is compared: a phone pattern, a text pattern, one of fixed words, a number or a range of numbers,
-#: a duration, true or false, dotted paths inside the payload.
+#: a duration, true or false, dotted paths inside an object.
 Comparison = Literal["phone", "text", "word", "number", "time", "flag", "payload"]
 #: Reads something of an occurrence, from the world and its record: a value, None, or a tuple of values.
 Reads = Callable[[Any, Any], Any]
@@ -78,12 +78,12 @@ class Parts(NamedTuple):
 class Subject(NamedTuple):
     """A row: what its occurrences are in words, one of them in a line, their fields, and where they are kept.
 
-    Of the journal: `kinds` and `split`, which makes occurrences of an entry. Of a list: `kept` and `at`, and `made`,
-    the records of the entries of these kinds with which an occurrence came to be (the first such entry) and was
-    complete (the last one), None if both are the same entry. `about` says to what an occurrence belongs, by
-    name, where that is not one of its fields. `own` are the names of which no two occurrences have the same value,
-    `apart` those that mean something else than in other rows, `several` those of which an occurrence may have
-    several values. Where it has `parts`, all conditions must hold for one and the same part.
+    Of the journal: `kinds` and `split`, which makes occurrences of an entry, and `begins`, those with which the world
+    begins. Of a list: `kept` and `at`, and `made`, the records of the entries of these kinds with which an occurrence
+    came to be (the first such entry) and was complete (the last one), None if both are the same entry. `about` says to
+    what an occurrence belongs, by name, where that is not one of its fields. `own` are the names of which no two
+    occurrences have the same value, `apart` those that mean something else than in other rows, `several` those of which
+    an occurrence may have several values. Where it has `parts`, all conditions must hold for one and the same part.
     """
 
     says: str
@@ -99,6 +99,7 @@ class Subject(NamedTuple):
     apart: tuple[str, ...] = ()
     several: tuple[str, ...] = ()
     parts: Parts | None = None
+    begins: Callable[[Any], Iterable[Any]] = lambda _world: ()
 
     @property
     def names(self) -> dict[str, Reads]:
@@ -149,6 +150,8 @@ def occurrences_of(world: World, subject: Subject) -> Iterator[Occurrence | None
     if subject.kept is not None:
         yield from _of_list(world, subject, subject.kept)
         return
+    for part, item in enumerate(subject.begins(world)):
+        yield Occurrence(world.start, None, item, part)
     calls = _Calls(world.journal)
     for number, at, code, record in _entries(world.journal, subject):
         if number < 0:

@@ -112,6 +112,14 @@ def _entry(
             f"after {show(plain(entries['after']))} and within {show(plain(entries['within']))}: no instant is both"
         )
         reader.add_problem(node, "moment", message, key="after")
+    wait = node.get("not_before")
+    earliest = None if wait is None else reader.duration(wait)
+    if earliest is not None and length is not None and earliest > length:
+        message = (
+            f"not_before {show(plain(entries['not_before']))} and within {show(plain(entries['within']))}: "
+            "no instant is both"
+        )
+        reader.add_problem(node, "moment", message, key="not_before")
     least = None if pauses is None else pauses.entries()["at_least"]
     return Expectation(
         that=that,
@@ -119,6 +127,7 @@ def _entry(
         low=low,
         high=high,
         within=length,
+        not_before=earliest,
         after=after,
         before=before,
         name=None if name is None else str(name.value),

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 import orjson
 
 from sendbox.engine.expect.subjects import Field, Parts, Subject
+from sendbox.engine.journal import CODE
 from sendbox.services.messaging.channels import CHANNEL_WORDS, FAMILIES
 from sendbox.services.messaging.checks import BY_WORD
 from sendbox.services.messaging.content.tags import normalize
@@ -242,6 +243,43 @@ def _messages(says: str, at: Callable[[Message], int], origin: Callable[[Message
     )
 
 
+def _happening(code: int, record: Any) -> Iterator[tuple[dict[str, Any], str | None]]:
+    """What happened, as it was written, and of an outage whether it began or ended, which has entries of its own."""
+    if code == CODE["outage"]:
+        current, state = record
+        yield {"kind": "outage", **current.what}, state
+    elif record["kind"] != "outage":
+        yield record, None
+
+
+def happenings(kinds: tuple[str, ...]) -> Subject:
+    """What a timeline lets happen, by its kinds."""
+
+    def values_of(*names: str) -> Callable[[World, Any], tuple[Any, ...]]:
+        def read(_world: World, happening: tuple[dict[str, Any], str | None]) -> tuple[Any, ...]:
+            values = (happening[0].get(name) for name in names)
+            return tuple(item for value in values for item in (value if isinstance(value, list) else [value]) if item)
+
+        return read
+
+    return Subject(
+        "what the timeline let happen, and the beginning and the end of an outage",
+        {
+            "kind": Field("word", "its kind", lambda _world, happening: happening[0]["kind"], kinds),
+            "state": Field(
+                "text", "of an outage, whether it began or ended", lambda _w, happening: happening[1], OUTAGE
+            ),
+            "phone": Field("phone", "a phone that it names", values_of("phone", "number", "from")),
+            "channel": Field("word", "a channel that it names", values_of("channel", "channels"), CHANNEL_WORDS),
+        },
+        lambda _world, happening: " ".join(filter(None, (happening[0]["kind"], happening[1]))),
+        ("timeline", "outage"),
+        _happening,
+    )
+
+
+#: States of an outage.
+OUTAGE: Final = ("began", "ended")
 #: Types of its events.
 EVENTS: Final = ("sentMessage", "incomingMessage", "incomingReplyMessage")
 SUBJECTS: Final[dict[str, Subject]] = {
@@ -304,9 +342,10 @@ SUBJECTS: Final[dict[str, Subject]] = {
         about={"message": lambda _world, link: link.message.id},
     ),
     "opt_outs": Subject(
-        "a phone that opted out",
+        "a phone that opted out, also before the world began",
         {"phone": Field("phone", "the phone", lambda _world, opt_out: opt_out[0])},
         lambda _world, opt_out: f"{opt_out[0]} opted out",
         ("opt_out",),
+        begins=lambda world: [(number, None) for number in sorted(world.blueprint.compiled["account"].optout)],
     ),
 }
