@@ -58,6 +58,12 @@ SUBJECTS: Final[dict[str, Subject]] = {
         phones=_phones,
         keys=messaging.keys_of,
         request=messaging.request_of,
+        named={
+            "message": messaging.named_messages,
+            "session": verify.named_session,
+            "template": partner.named_template,
+        },
+        message=messaging.message_of,
     ),
 }
 

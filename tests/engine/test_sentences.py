@@ -281,3 +281,52 @@ def test_who_had_opted_out_before_the_world_began_has_opted_out() -> None:
     assert verdict is not None
     (view,) = verdict["expectations"]
     assert (view["passed"], view["subjects"]["found"]) == (False, 1)
+
+
+ASKS: Final = '{at: %s, request: {operation: getMessage, query: {id: "%s"}}}'
+LOST: Final = {
+    "that": "deliveries",
+    "where": {"state": "dropped"},
+    "each": "delivery",
+    "then": [{"that": "requests", "where": {"operation": "getMessage"}, "same": "message", "within": "2h"}],
+}
+
+
+@pytest.mark.parametrize(
+    ("ids", "passed"),
+    [
+        (["$offer.accepted.0.message_id", "$offer.accepted.1.message_id"], True),
+        (["$offer.accepted.0.message_id"], False),
+        (["$offer.accepted.0.message_id", "unknown"], False),
+    ],
+    ids=str,
+)
+def test_a_call_belongs_to_the_message_that_it_asks_for(ids: list[str], *, passed: bool) -> None:
+    """For each lost webhook, and each message of it, the client asks about that message; an unknown id is nobody's."""
+    offer = sent("0s", JANA, PETR).replace("{at: 0s,", "{at: 0s, name: offer,")
+    asks = [ASKS % (f"{60 + number}m", name) for number, name in enumerate(ids)]
+    view = judged([offer, *asks], {**LOST, "each": ["delivery", "message"]})
+    assert (view["passed"], view["subjects"]["found"]) == (passed, 2)
+    assert judged([offer, *asks], LOST)["passed"]  # one webhook tells of both
+    assert not judged([offer], LOST)["passed"]
+    each = judged([offer, *asks], {"that": "events", "each": "message", "where": {"result": "sent"}})
+    assert each["subjects"]["found"] == 2
+
+
+def test_a_call_belongs_to_the_session_and_the_template_that_it_names() -> None:
+    """The session by the token in its path, a template by its name and language."""
+    login = "{at: 0s, name: login, request: {operation: createValidation, body: {phoneNumber: '420777000121'}}}"
+    tries = [
+        f"{{at: {at}s, request: {{operation: verifyCode, params: {{token: {token}}}, body: {{code: '{code}'}}}}}}"
+        for at, token, code in ((1, "$login.token", "000000"), (2, "$login.token", "246813"), (3, "none", "1"))
+    ]
+    entry = {"that": "validations", "where": {"event": "created"}, "each": "session"}
+    then = [{"that": "requests", "where": {"operation": "verifyCode"}, "count": 2}]
+    assert judged([login, *tries], {**entry, "then": then})["passed"]
+    named = SUBJECTS["requests"].names["template"]
+    world = cast("World", None)
+    body = {"waba_id": "1", "template": {"name": "otp", "language": "cs"}}
+    assert named(world, asked("createTemplate", body)) == "otp/cs"
+    assert named(world, asked("createTemplate", {"template": "otp"})) is None
+    assert named(world, asked("createTemplate", b"{")) is None
+    assert named(world, asked("sendMessage", body)) is None

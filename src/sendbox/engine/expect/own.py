@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import parse_qs
 
 import orjson
 
+from sendbox.engine import bounds
 from sendbox.engine.delivery.faults.fault import FaultyDelivery
 from sendbox.engine.delivery.faults.table import DELIVERIES
 from sendbox.engine.delivery.targets import NOT_ALLOWED, NOT_FETCHED
-from sendbox.engine.expect.subjects import REQUESTS, Field, Subject
+from sendbox.engine.expect.subjects import REQUESTS, Field, Reads, Subject
 from sendbox.engine.faults.calls import Applied
 from sendbox.engine.faults.table import CALLS
 
@@ -117,7 +119,8 @@ def _decoded(record: RequestRecord) -> Any:
         return orjson.loads(record.body)
     except orjson.JSONDecodeError:
         text = record.body.decode("utf-8", "replace")
-        return parse_qs(text, keep_blank_values=True) if "=" in text else text
+        form = "=" in text and not bounds.crowded(record.body)
+        return parse_qs(text, keep_blank_values=True) if form else text
 
 
 def _texts(value: Any) -> Iterator[str]:
@@ -151,11 +154,13 @@ def subjects(
     phones: Callable[[World, RequestRecord], tuple[str, ...]] = lambda _world, _record: (),
     keys: Callable[[World], Iterable[str]] | None = None,
     request: Callable[[RequestRecord], Any] = lambda _record: None,
+    named: Mapping[str, Reads] = MappingProxyType({}),
+    message: Callable[[Any], str | None] = lambda _event: None,
 ) -> dict[str, Subject]:
     """The rows, a table, with words of the services: operations, types, results and gateways of events, advice codes.
 
     `phones` finds the phones that a call is about, `keys` the keys that a world has, `request` what its messages say
-    that their request is.
+    that their request is, `named` what else it names, and `message` the message that an event is about.
     """
     called = (*operations, "unknown")  # as which a call to a path that there is not counts
     return {
@@ -190,9 +195,13 @@ def subjects(
             },
             _request_line,
             ("request",),
-            about={"request": lambda _world, record: request(record) or record, "content": _content},
+            about={
+                "request": lambda _world, record: request(record) or record,
+                "content": _content,
+                **named,
+            },
             own=("request",),
-            several=("phone",),
+            several=("phone", *named),
         ),
         "events": Subject(
             "an event in a webhook; one that is sent again counts once",
@@ -208,7 +217,10 @@ def subjects(
             _event_line,
             ("delivery",),
             _each_event,
-            about={"delivery": lambda _world, carried: carried[1].id},
+            about={
+                "delivery": lambda _world, carried: carried[1].id,
+                "message": lambda _world, carried: message(carried[0]),
+            },
         ),
         "deliveries": Subject(
             "a webhook with all its tries; its time is when it was made",
@@ -244,9 +256,12 @@ def subjects(
             ),
             ("delivery",),
             kept=_every_delivery,
-            about={"delivery": lambda _world, delivery: delivery.id},
+            about={
+                "delivery": lambda _world, delivery: delivery.id,
+                "message": lambda _world, delivery: tuple(dict.fromkeys(filter(None, map(message, delivery.events)))),
+            },
             own=("delivery",),
-            several=("phone",),
+            several=("phone", "message"),
         ),
         "faults": Subject(
             "a fault caused by the scenario",

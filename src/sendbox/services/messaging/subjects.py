@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from itertools import chain
 from math import inf
 from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import parse_qs
 
 import orjson
 
@@ -16,7 +17,7 @@ from sendbox.services.messaging.checks import BY_WORD
 from sendbox.services.messaging.content.tags import normalize
 from sendbox.services.messaging.events import info_of
 from sendbox.services.messaging.model import ASKED
-from sendbox.services.messaging.records import Attempt, Message
+from sendbox.services.messaging.records import Attempt, Inbound, Message
 from sendbox.services.messaging.results import DELIVERED, SEEN, STATE_OF, STATES
 from sendbox.services.operations import SENDING
 from sendbox.services.ports import account_of
@@ -73,6 +74,8 @@ def _senders_of(world: World) -> Iterator[str]:
         yield from (step.sender for step in message.submission.send.steps if step.sender is not None)
 
 
+#: The operation that asks for one message by its id.
+LOOK_UP: Final = "getMessage"
 #: To what a message belongs, and so what an attempt or transition of it does; the template is that of its step.
 _OF_MESSAGE: Final = {
     "message": _message(lambda message: message.id),
@@ -151,6 +154,20 @@ def request_of(record: RequestRecord) -> str | None:
     except orjson.JSONDecodeError:
         return None
     return answer.get("request_id") if isinstance(answer, dict) else None
+
+
+def named_messages(world: World, record: RequestRecord) -> tuple[str, ...]:
+    """The ids of the messages that a call asks for, if there are such."""
+    from sendbox.services.messaging.messaging import Messaging
+
+    ids = parse_qs(record.query.decode("latin-1")).get("id", ()) if record.operation == LOOK_UP else ()
+    return tuple(name for name in ids if name in Messaging.of(world).by_id)
+
+
+def message_of(event: Any) -> str | None:
+    """The id of the message whose result an event reports, or that a reply answers; None for other events."""
+    message = event.message if isinstance(event, Inbound) else event[0].message if isinstance(event, tuple) else None
+    return None if message is None else str(message.id)
 
 
 def _every_message(world: World) -> Iterator[Message]:

@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
+import orjson
+
 from sendbox.engine.expect.subjects import Field, Subject
 from sendbox.services.partner.records import CATEGORIES, MODES, SIGNUP, TEMPLATE
 
 if TYPE_CHECKING:
+    from sendbox.engine.commands.record import RequestRecord
     from sendbox.engine.world import World
 
 
@@ -18,6 +21,17 @@ def _field_of(name: str) -> Callable[[World, dict[str, Any]], Any]:
 
 def _words(_world: World, change: dict[str, Any]) -> str:
     return ", ".join(f"{name} {value}" for name, value in change.items() if value is not None)
+
+
+def named_template(_world: World, record: RequestRecord) -> str | None:
+    """The template that a call of template management names in full; None for other calls."""
+    if not record.operation.endswith("Template"):
+        return None
+    try:
+        template = orjson.loads(record.body)["template"]
+        return f"{template['name']}/{template['language']}"
+    except (orjson.JSONDecodeError, LookupError, TypeError):
+        return None
 
 
 #: Types of its events.

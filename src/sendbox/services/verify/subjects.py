@@ -26,15 +26,24 @@ def _every_session(world: World) -> Iterable[Session]:
     return list(Verify.of(world).sessions.values())
 
 
-def phones_of(world: World, record: RequestRecord) -> tuple[str, ...]:
-    """The phone that got the code of the session in the path of a call; empty for other calls."""
+def _session_of(world: World, record: RequestRecord) -> Session | None:
     from sendbox.services.verify.verify import Verify
 
-    before, token, after = CALLS[record.operation].path.partition("{token}") if record.operation in CALLS else ("",) * 3
-    if not token:
-        return ()
-    phone = Verify.of(world).phone_of(record.path.removeprefix(before).removesuffix(after))
-    return (phone,) if phone else ()
+    path = CALLS[record.operation].path if record.operation in CALLS else ""
+    before, token, after = path.partition("{token}")
+    return Verify.of(world).sessions.get(record.path.removeprefix(before).removesuffix(after)) if token else None
+
+
+def named_session(world: World, record: RequestRecord) -> str | None:
+    """The session in the path of a call; None for other calls, and where there is none."""
+    session = _session_of(world, record)
+    return None if session is None else session.token
+
+
+def phones_of(world: World, record: RequestRecord) -> tuple[str, ...]:
+    """The phone that got the code of the session in the path of a call; empty for other calls."""
+    session = _session_of(world, record)
+    return () if session is None else (session.phone,)
 
 
 def _about(session: Callable[[Any], Session]) -> dict[str, Reads]:
