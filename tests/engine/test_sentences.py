@@ -13,6 +13,7 @@ from sendbox.engine.expect.subjects import Occurrence
 from sendbox.engine.world import World
 from sendbox.language import LANGUAGE, SUBJECTS
 from sendbox.playing import play
+from sendbox.scenario.model import ScenarioError
 from tests.core.asked import asked
 
 HEAD: Final = """
@@ -330,3 +331,44 @@ def test_a_call_belongs_to_the_session_and_the_template_that_it_names() -> None:
     assert named(world, asked("createTemplate", {"template": "otp"})) is None
     assert named(world, asked("createTemplate", b"{")) is None
     assert named(world, asked("sendMessage", body)) is None
+
+
+@pytest.mark.parametrize(
+    ("bodies", "why"),
+    [
+        (["first", "second", "second", "third"], None),
+        (["first", "other"], None),
+        (["other"], None),
+        (
+            ["second", "first"],
+            'sends with body "second" came at 2026-03-02T09:00:00.000Z, before any sends with body "first"',
+        ),
+        (
+            ["first", "third"],
+            'sends with body "third" came at 2026-03-02T09:01:00.000Z, before any sends with body "second"',
+        ),
+    ],
+    ids=str,
+)
+def test_things_come_in_order(bodies: list[str], why: str | None) -> None:
+    """For every phone the first before the second; nothing says that they come."""
+    entry = {"that": "sends", "in_order": [{"body": "first"}, {"body": "second"}, {"body": "third"}]}
+    calls = [sent(f"{minute}m", JANA, body=body) for minute, body in enumerate(bodies)]
+    view = judged(calls, entry)
+    assert (view["passed"], view["why"], view["wanted"]) == (why is None, why, "in order")
+    each = judged([*calls, sent("1h", PETR, body="third")], {**entry, "each": "phone"})
+    assert (each["passed"], each["subjects"]["failed"]) == (False, 1 if why is None else 2)
+    assert judged(calls, {**entry, "at_least": len(bodies)})["passed"] is (why is None)
+
+
+def test_conditions_in_order_are_checked() -> None:
+    """As others: a field that a kind does not have, a number that is never met, and fewer than two."""
+    for order, problem in (
+        ([{"body": "x"}, {"result": "sent"}], '"result" is not a field of requests'),
+        ([{"body": "x"}], "is not a list of mappings of conditions, at least two"),
+    ):
+        with pytest.raises(ScenarioError, match=problem):
+            LANGUAGE.load({"sendbox": 1, "expect": [{"that": "requests", "in_order": order}]})
+    order = [{"status": 700}, {"body": "x"}]
+    (entry,) = LANGUAGE.load({"sendbox": 1, "expect": [{"that": "requests", "in_order": order}]}).expect
+    assert [never.message for never in entry.never] == ["700 is never met: status is 0 or 100..599"]

@@ -45,7 +45,8 @@ class Expectation(msgspec.Struct, frozen=True):
     `subjects` says how many there must be. Of an entry of `then`, `same` are the names that must agree with the thing
     that it follows. `among` are, by their kind, the things that say which subjects are judged, or, without `each`, of
     which things `share_low` and `share_high` are a part. `rate` bounds how many come within a time, `pauses`
-    (milliseconds) the time from each to the next, the last one also all further ones.
+    (milliseconds) the time from each to the next, the last one also all further ones. Of those that count, what meets
+    one of the conditions of `in_order` comes after something that meets the one before.
     """
 
     that: str
@@ -67,6 +68,7 @@ class Expectation(msgspec.Struct, frozen=True):
     rate: Rate | None = None
     pauses: tuple[int, ...] = ()
     not_before: int | None = None
+    in_order: tuple[tuple[Where, ...], ...] = ()
     #: what of it, and of its `then`, nothing can meet
     never: tuple[Never, ...] = ()
 
@@ -102,6 +104,7 @@ class Expectation(msgspec.Struct, frozen=True):
             bounds.append(f"at most {self.rate.count} within {show(self.rate.within)}")
         if self.pauses:
             bounds.append(f"pauses of at least {', '.join(map(show, self.pauses))}")
+        bounds += ["in order"] if self.in_order else []
         return " and ".join(bounds)
 
     @property
@@ -115,3 +118,7 @@ class Expectation(msgspec.Struct, frozen=True):
         """The things that must count, in words."""
         conditions = [condition.text for condition in self.where]
         return f"{self.that} with {' and '.join(conditions)}" if conditions else self.that
+
+    def place_in_order(self, number: int) -> str:
+        """The conditions with this number in `in_order`, in words."""
+        return " and ".join(condition.text for condition in self.in_order[number])

@@ -163,6 +163,8 @@ class Judge:
                 keys = self._matching_keys(kind, entry.same, before, key)
             row = self._merge_rows(step, keys)
             span = range(len(row.things))
+            if entry.in_order and (early := (yield from self._find_early(entry, row, keys))) is not None:
+                return early
             if before is not None:
                 span = row.follow(before, alike=kind == entry.that, after=entry.soonest, until=entry.latest)
             miss = self._entry_miss(step, row, span, before, keys, entry.low if step else low)
@@ -176,6 +178,22 @@ class Judge:
             if before is None:
                 break  # no thing had to count and none did, so nothing has to follow
         return open_miss
+
+    def _find_early(self, entry: Expectation, row: Row, keys: list[Key]) -> Generator[None, None, Miss | None]:
+        """The miss of the first thing that comes before anything that meets the conditions before its own; None if all
+        come in order."""
+        subject = self._subjects[entry.that]
+        met: set[int] = set()
+        for thing in row.things:
+            yield
+            own = [number for number, where in enumerate(entry.in_order) if self._matches(where, subject, thing)]
+            for number in own:
+                if number and number - 1 not in met:
+                    early, missing = (f"{entry.that} with {entry.place_in_order(at)}" for at in (number, number - 1))
+                    why = f"{early} came at {iso(thing.at)}, before any {missing}"
+                    return Miss(0, None, len(row.things), why, [thing], None, keys, "comes too early")
+            met.update(own)
+        return None
 
     def _matching_keys(self, kind: str, same: tuple[str, ...], before: Occurrence, key: Key) -> list[Key]:
         """The keys of a thing for some names; if a name of `each` has several values, only the value of the subject."""

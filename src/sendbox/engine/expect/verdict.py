@@ -78,6 +78,7 @@ def _unknown_names(
         if expectation.never:
             continue
         clauses = [*((entry.that, entry.where) for entry in expectation.chain), *expectation.among]
+        clauses += [(expectation.that, where) for where in expectation.in_order]
         conditions = [(subjects[that], condition) for that, where in clauses for condition in conditions_of(where)]
         for subject, condition in conditions:
             known = subject.fields[condition.field].known

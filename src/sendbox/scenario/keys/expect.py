@@ -16,7 +16,7 @@ from sendbox.engine.expect.subjects import Field, Subject
 from sendbox.engine.texts import Pattern
 from sendbox.scenario.keys.when import hours
 from sendbox.scenario.model import Node, listed, nearest, plain, show
-from sendbox.scenario.values import Reader, whole_number, words
+from sendbox.scenario.values import Reader, items, whole_number, words
 
 #: How many legal words are listed even when one of them is similar.
 _LISTED: Final = 13
@@ -133,6 +133,9 @@ def _entry(
         name=None if name is None else str(name.value),
         place=node.place,
         rate=rate,
+        in_order=()
+        if node.get("in_order") is None or entries["that"].cut
+        else tuple(_where(item, that, subjects[that], reader) for item in items(node.get("in_order"))),
         pauses=() if least is None else tuple(reader.duration(item) for item in least.items() or [least]),
     )
 
@@ -155,7 +158,8 @@ def _counts(node: Node, reader: Reader, *, judged: bool) -> tuple[int | None, in
         return count, count, None
     if low is not None and high is not None and low > high:
         reader.add_problem(node, "count", f"at_least {low} is more than at_most {high}", key="at_least")
-    bounded = high is not None or node.get("pauses") is not None or (bool(shares) and not judged)
+    ordered = node.get("pauses") is not None or node.get("in_order") is not None
+    bounded = high is not None or ordered or (bool(shares) and not judged)
     return (None if bounded else 1) if low is None else low, high, None
 
 

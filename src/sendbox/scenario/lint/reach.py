@@ -163,6 +163,8 @@ def expectations(
         known, then = len(linter.found), item.get("then")
         for node, step in zip((item, *items(then)), (expected[at], *expected[at].then), strict=True):
             _conditions(node.get("where"), _own(step), subjects[step.that], rules, linter)
+            for where, conditions in zip(items(node.get("in_order")), step.in_order, strict=True):
+                _conditions(where, conditions, subjects[step.that], rules, linter)
             for doubt in doubts:
                 doubt(node, linter)
             _bounds(node, step, linter)
