@@ -137,3 +137,28 @@ def test_explaining_leaves_no_trace_in_the_fates() -> None:
     request = {"to": [{"phone_number": "420777000101"}], "body": "Hello"}
     views = [explaining.run(load(text), request) for _ in range(2)]
     assert views[0]["messages"][0]["result"] == views[1]["messages"][0]["result"]
+
+
+@pytest.mark.parametrize(("at", "out"), [("0s", False), ("30m", True), ("2026-03-01T00:30:00Z", True), ("2h", False)])
+def test_a_message_is_sent_at_a_moment(tmp_path: Path, at: str, *, out: bool) -> None:
+    """What the timeline did before is in force: so long after the start, or at an instant."""
+    outage = "{at: 10m, outage: {channel: sms, for: 1h, new: undelivered}}"
+    start = '{start: "2026-03-01T00:00:00Z"}'
+    (tmp_path / "night.yaml").write_text(f"sendbox: 1\nclock: {start}\ntimeline: [{outage}]\n", "utf-8")
+    result = run(str(tmp_path / "night.yaml"), "--at", at)
+    assert result.exit_code == OK
+    assert ("undelivered" in result.output.lower()) is out
+
+
+@pytest.mark.parametrize(
+    ("at", "problem"),
+    [
+        ("yesterday", "yesterday"),
+        ("2020-01-01T00:00:00Z", "is before the start of the world, 20"),
+    ],
+)
+def test_a_moment_that_is_none(at: str, problem: str) -> None:
+    """Neither a duration nor an instant, or one before the world."""
+    result = run("default", "--at", at)
+    assert result.exit_code == USAGE
+    assert problem in result.output

@@ -369,6 +369,6 @@ def test_conditions_in_order_are_checked() -> None:
     ):
         with pytest.raises(ScenarioError, match=problem):
             LANGUAGE.load({"sendbox": 1, "expect": [{"that": "requests", "in_order": order}]})
-    order = [{"status": 700}, {"body": "x"}]
-    (entry,) = LANGUAGE.load({"sendbox": 1, "expect": [{"that": "requests", "in_order": order}]}).expect
+    never_met: list[dict[str, Any]] = [{"status": 700}, {"body": "x"}]
+    (entry,) = LANGUAGE.load({"sendbox": 1, "expect": [{"that": "requests", "in_order": never_met}]}).expect
     assert [never.message for never in entry.never] == ["700 is never met: status is 0 or 100..599"]

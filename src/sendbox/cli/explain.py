@@ -38,8 +38,10 @@ from sendbox.settings import Settings
 
 if TYPE_CHECKING:
     from sendbox.engine.blueprint import Blueprint
+    from sendbox.engine.durations import Moment
     from sendbox.engine.world import World
     from sendbox.runtime.slot import HostedWorld
+    from sendbox.runtime.worlds import Runtime
     from sendbox.services.messaging.records import Message
 
 #: The recipient of a message from options that name none.
@@ -89,17 +91,25 @@ def body_of(
     return {**message, "flow": [{row.name: step}]}
 
 
-def run(blueprint: Blueprint, request: Any, operation: str | None = None, verify: str | None = None) -> dict[str, Any]:
-    """The course of a request, or of a validation of the number `verify`.
+def run(
+    blueprint: Blueprint,
+    request: Any,
+    operation: str | None = None,
+    verify: str | None = None,
+    at: Moment | None = None,
+) -> dict[str, Any]:
+    """The course of a request, or of a validation of the number `verify`, made at a moment; None = at the start.
 
     `{scenario, start, request, sessions, messages, stopped}`; `faults` of the request are lines; a message is as
     `services/messaging/rules/explain.explain` has it, with `checks` of each step as they stood before, and `happens`.
     """
     with asyncio.Runner(loop_factory=new_loop) as runner:
-        return runner.run(_run(blueprint, request, operation, verify))
+        return runner.run(_run(blueprint, request, operation, verify, at))
 
 
-async def _run(blueprint: Blueprint, request: Any, operation: str | None, verify: str | None) -> dict[str, Any]:
+async def _run(
+    blueprint: Blueprint, request: Any, operation: str | None, verify: str | None, at: Moment | None
+) -> dict[str, Any]:
     async def content(_call: Any) -> Outcome:
         return Outcome(200, None)
 
@@ -108,6 +118,8 @@ async def _run(blueprint: Blueprint, request: Any, operation: str | None, verify
     try:
         hosted = runtime.open(WORLD, mode="manual")
         runtime.deliver_to(hosted, content)
+        if at is not None:
+            await _move(runtime, hosted, at)
         if verify is not None:
             record = None
             _validate(hosted, verify)
@@ -142,6 +154,14 @@ async def _run(blueprint: Blueprint, request: Any, operation: str | None, verify
         }
     finally:
         await runtime.aclose()
+
+
+async def _move(runtime: Runtime, hosted: HostedWorld, at: Moment) -> None:
+    """Moves the clock. Raises `Failure` for an instant before the start."""
+    start = hosted.world.start
+    if at.instant(start) < start:
+        raise Failure(USAGE, f"--at {iso(at.at)} is before the start of the world, {iso(start)}")
+    await runtime.advance(hosted, Goal("to", at.instant(start)))
 
 
 def _happened(world: World, message: Message) -> list[dict[str, Any]]:

@@ -347,15 +347,28 @@ def check(files: tuple[str, ...], format: str, together: bool, strict: bool, fix
     help="The operation that sends it.  [default: sendMessage, for a list sendMessages]",
 )
 @click.option("--verify", metavar="NUMBER", help="Explain a validation of this number instead of a message.")
+@click.option(
+    "--at",
+    metavar="MOMENT",
+    callback=converter(durations.moment),
+    help="When it is sent: so long after the start of the world, or at an instant.  [default: at the start]",
+)
 @format_option("text", "json")
 def explain(
-    scenario: str, file: Path | None, operation: str | None, verify: str | None, format: str, **message: str | None
+    scenario: str,
+    file: Path | None,
+    operation: str | None,
+    verify: str | None,
+    at: durations.Moment | None,
+    format: str,
+    **message: str | None,
 ) -> int:
     """Show what a scenario does with a message, and why.
 
     SCENARIO is a path, or a name of the library; FILE holds the request as JSON, or flags make one. It says
     which rules are tried and why they do not match, which checks refuse, and what happens at which time, in a real
-    world that runs until nothing is due any more. Exit code 1 when the request is refused.
+    world that runs until nothing is due any more. With --at the timeline has happened up to then. Exit code 1 when the
+    request is refused.
 
     \b
     Example:
@@ -368,7 +381,7 @@ def explain(
     blueprint = load(scenario)
     senders = blueprint.compiled["account"].senders
     request = None if verify is not None else explain_command.body_of(file, **message, senders=senders)
-    explained = explain_command.run(blueprint, request, operation, verify)
+    explained = explain_command.run(blueprint, request, operation, verify, at)
     click.echo(format_json(explained) if format == "json" else "\n".join(dry_run(explained)))
     return explain_command.refused(explained)
 

@@ -30,6 +30,7 @@ _NUMBER: Final = r"([0-9]+(?:[.,][0-9]+)?)"
 _SHORT: Final = regex("".join(rf"(?:([0-9]+(?:\.[0-9]+)?){unit})?" for unit in ("d", "h", "m(?!s)", "s", "ms")))
 _ISO: Final = regex(rf"P(?:{_NUMBER}W)?(?:{_NUMBER}D)?(?:T(?=[0-9])(?:{_NUMBER}H)?(?:{_NUMBER}M)?(?:{_NUMBER}S)?)?")
 _BARE: Final = regex(r"[0-9]{1,18}(?:\.[0-9]{1,18})?")
+_YEAR: Final = regex(r"[0-9]{4}-")
 _WHOLE: Final = regex(r"[0-9]{1,18}")
 #: The years 2000 to 2099, in milliseconds since 1970.
 _OURS: Final = (946_684_800_000, 4_102_444_800_000)
@@ -203,6 +204,16 @@ def instant(value: object) -> int:
         offset = int(hours) * HOUR + int(minutes) * MINUTE
         ms += offset if sign == "-" else -offset
     return on_calendar(ms, value)
+
+
+def is_dated(text: str) -> bool:
+    """True for a text that begins as an instant does, and not as a duration."""
+    return _YEAR.match(text) is not None
+
+
+def moment(text: str) -> Moment:
+    """An instant, or a duration from a start. Raises ValueError for anything else."""
+    return Moment(instant(text), relative=False) if is_dated(text) else Moment(duration(text), relative=True)
 
 
 def on_calendar(ms: int, value: object = None) -> int:

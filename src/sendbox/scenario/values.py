@@ -102,7 +102,7 @@ class Reader(msgspec.Struct, eq=False, kw_only=True):
     def moment(self, node: Node) -> Moment:
         """An instant, or a time from the start of the world."""
         value = node.value
-        if isinstance(value, str) and re.match(r"[0-9]{4}-", value):
+        if isinstance(value, str) and spans.is_dated(value):
             return Moment(self.instant(node), relative=False)
         return Moment(self._by(_from_start, node, "duration", 0), relative=True)
 
