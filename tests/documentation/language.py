@@ -46,8 +46,8 @@ from tests.documentation.words import DEFINITIONS, legal_values, with_words
 #: example says what a table would.
 UNLISTED: Final = frozenset(
     (
-        *"bulk click content coverage credit crowd digest entry limits mix moment pauses price prices proof".split(),
-        *("queue", "rate", "repeat", "timing"),
+        *"bulk click content coverage credit digest entry frequency limits mix moment pauses price prices".split(),
+        *("proof", "queue", "rate", "repeat", "timing"),
         *("verify then", "traffic expect", "clock change"),
         *("api fault", "webhook fault", "following thing"),
     )

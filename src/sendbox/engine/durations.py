@@ -30,6 +30,8 @@ _NUMBER: Final = r"([0-9]+(?:[.,][0-9]+)?)"
 _SHORT: Final = regex("".join(rf"(?:([0-9]+(?:\.[0-9]+)?){unit})?" for unit in ("d", "h", "m(?!s)", "s", "ms")))
 _ISO: Final = regex(rf"P(?:{_NUMBER}W)?(?:{_NUMBER}D)?(?:T(?=[0-9])(?:{_NUMBER}H)?(?:{_NUMBER}M)?(?:{_NUMBER}S)?)?")
 _BARE: Final = regex(r"[0-9]{1,18}(?:\.[0-9]{1,18})?")
+_WITHOUT_ZONE: Final = regex(r"[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt][0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]+)?")
+_NO_INSTANT: Final = "is not an RFC 3339 instant: 2026-03-01T09:00:00Z or +01:00 for Z are legal"
 _YEAR: Final = regex(r"[0-9]{4}-")
 _WHOLE: Final = regex(r"[0-9]{1,18}")
 #: The years 2000 to 2099, in milliseconds since 1970.
@@ -186,7 +188,9 @@ def instant(value: object) -> int:
             units = ("in seconds", "in milliseconds")[-len(readings) :]
             legal = " or ".join(f"{text} ({unit} since 1970)" for text, unit in zip(readings, units, strict=True))
             raise ValueError(f"{shown(value)} is not an RFC 3339 instant; {legal} is legal")
-        raise ValueError(f"{shown(value)} is not an RFC 3339 instant: 2026-03-01T09:00:00Z or +01:00 for Z are legal")
+        zone = _WITHOUT_ZONE.fullmatch(value) if isinstance(value, str) else None
+        reason = f"has no zone; {value}Z is in UTC, {value}+01:00 one hour ahead of it" if zone else _NO_INSTANT
+        raise ValueError(f"{shown(value)} {reason}")
     hour, minute, second = map(int, match.group(2, 3, 4))
     fraction, sign, hours, minutes = match.group(5, 6, 7, 8)
     try:

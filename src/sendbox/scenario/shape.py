@@ -391,7 +391,27 @@ def _unknown(node: Node, key: str, schema_node: dict[str, Any]) -> Problem:
     message = f"{show(key)} is not a key of {owner}"
     if near is None or len(legal) <= _LISTED:
         message = f"{message}; legal: {listed(legal)}"
+    if near is None and (home := _home(key, legal)):
+        message = f"{message}; it belongs in {home}"
     return problem(node, "unknown-key", message, key=key, nearest=near)
+
+
+def _home(key: str, legal: Mapping[str, Any]) -> str:
+    """The key beside which an unknown one stands, and in whose mapping, or an entry of whose list, it is legal."""
+    for name, node in legal.items():
+        inner = _target(node)
+        if key in inner.get("properties", ()):
+            return name
+        if key in _target(inner.get("items", {})).get("properties", ()):
+            return f"an entry of {name}"
+    return ""
+
+
+def _target(node: dict[str, Any]) -> dict[str, Any]:
+    """A node of the schema, or that to which it refers."""
+    while "$ref" in node:
+        node = schema()["$defs"][node["$ref"].rpartition("/")[2]]
+    return node
 
 
 def _meant(key: str, legal: Iterable[str], node: Node | None = None) -> str | None:

@@ -148,6 +148,12 @@ SLIPS: Final = (
         _quote,
         "attempts: [{then: delivered, replies: [{body: {{body}}}]}]\n",
     ),
+    Slip(
+        _flow(r"[^\s{}\[\],\"':#][^,:{}\[\]\"']*? #[^,{}\[\]]*?"),
+        "a # after a blank begins a comment; quote the text",
+        _quote,
+        "attempts: [{name: Account #1, then: failed}]\n",
+    ),
     Slip(_block(r"'(?P<text>.*\w'\w.*)'"), _APOSTROPHE, _quote, "name: 'it's here'\n"),
     Slip(
         _flow(r"'(?P<text>[^',]*\w'\w[^',]*)'"), _APOSTROPHE, _quote, "attempts: [{name: 'it's here', then: failed}]\n"
@@ -229,6 +235,18 @@ HINTS: Final = (
         "attempts: [{mix: {delivered: 95%, failed: 5}}]\n",
         "attempts: [{mix: {delivered: 95, failed: 5}}]\n",
         says="; weights have no percent sign: \\1: \\2",
+    ),
+    Hint(
+        re.compile(r".*: 0\.([0-9]{2}) is not a whole number, 0 or more, or a percentage"),
+        "expect: [{that: sends, at_least: 0.99}]\n",
+        "expect: [{that: sends, at_least: 99%}]\n",
+        meant=r"\1%",
+    ),
+    Hint(
+        re.compile(r'\S+: \{"[\u2010-\u2014\u2212] '),
+        "expect:\n  \u2013 that: sends\n",
+        "expect:\n  - that: sends\n",
+        says="; another dash begins an item: -",
     ),
     Hint(
         re.compile(r'.*: "([0-9.]+) +%" is not a percentage'),
