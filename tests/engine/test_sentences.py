@@ -215,6 +215,7 @@ BODY: Final = (
         ({"json": {"flow.sms.ttl": "5"}}, 0),
         ({"json": {"tag": "vip", "nothing": None}}, 1),
         ({"json": {"tag.more": "vip"}}, 0),
+        ({"json": {"tag.more": None, "nothing.more": None, "to.5.phone_number": None}}, 1),
     ],
     ids=str,
 )
@@ -231,6 +232,9 @@ def test_forms_are_known_by_their_fields() -> None:
     assert not meets(form, {"json": {"number": "3"}})
     assert meets(asked(body=b"\xff no form"), {"text": "* no form"})
     assert not meets(asked(body=b""), {"json": {"number": "*"}})
+    deep = asked(body=b"[" * 1000 + b'"Hello"' + b"]" * 1000)
+    assert meets(deep, {"text": "Hello"})
+    assert not meets(deep, {"json": {"name": "Hello"}})
 
 
 def meets(record: RequestRecord, where: dict[str, Any]) -> bool:

@@ -185,14 +185,15 @@ def quoted(value: Any) -> str:
 
 
 def _inside(value: Any, path: tuple[str, ...]) -> Any:
-    """The value at a path; of lists on the way that of the place that is named, else those of all items, as a tuple."""
+    """The value at a path, None if there is none; of a list on the way that of the item whose number is named, else
+    those of all items, as a tuple."""
     if not path:
         return value
     values = [value]
     for name in path:
         values = [value for holder in values for value in _at(holder, name)]
     values = [item for value in values for item in (value if isinstance(value, list) else [value])]
-    return values[0] if len(values) == 1 else tuple(values)
+    return values[0] if len(values) == 1 else tuple(values) or None
 
 
 def _at(holder: Any, name: str) -> list[Any]:
@@ -202,7 +203,7 @@ def _at(holder: Any, name: str) -> list[Any]:
         return []
     if name.isdecimal():
         return holder[int(name) :][:1]
-    return [value for item in holder for value in _at(item, name)]
+    return [item.get(name) for item in holder if isinstance(item, dict)]
 
 
 def _fits(expected: Any, value: Any) -> bool:

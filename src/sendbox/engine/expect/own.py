@@ -124,12 +124,14 @@ def _decoded(record: RequestRecord) -> Any:
 
 
 def _texts(value: Any) -> Iterator[str]:
-    """Every text in a value."""
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, dict | list):
-        for item in value.values() if isinstance(value, dict) else value:
-            yield from _texts(item)
+    """Every text in a value, however deep."""
+    values = [value]
+    while values:
+        item = values.pop()
+        if isinstance(item, str):
+            yield item
+        elif isinstance(item, dict | list):
+            values += item.values() if isinstance(item, dict) else item
 
 
 def _took(world: World, delivery: Delivery) -> int | None:

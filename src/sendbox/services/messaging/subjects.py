@@ -261,7 +261,7 @@ def _messages(says: str, at: Callable[[Message], int], origin: Callable[[Message
 
 
 def _happening(code: int, record: Any) -> Iterator[tuple[dict[str, Any], str | None]]:
-    """What happened, as it was written, and of an outage whether it began or ended, which has entries of its own."""
+    """An entry of the timeline, as it was written; an outage, which has entries of its own, with its state."""
     if code == CODE["outage"]:
         current, state = record
         yield {"kind": "outage", **current.what}, state
@@ -270,7 +270,7 @@ def _happening(code: int, record: Any) -> Iterator[tuple[dict[str, Any], str | N
 
 
 def happenings(kinds: tuple[str, ...]) -> Subject:
-    """What a timeline lets happen, by its kinds."""
+    """The row of what a timeline lets happen, which has these kinds."""
 
     def values_of(*names: str) -> Callable[[World, Any], tuple[Any, ...]]:
         def read(_world: World, happening: tuple[dict[str, Any], str | None]) -> tuple[Any, ...]:
@@ -283,9 +283,7 @@ def happenings(kinds: tuple[str, ...]) -> Subject:
         "what the timeline let happen, and the beginning and the end of an outage",
         {
             "kind": Field("word", "its kind", lambda _world, happening: happening[0]["kind"], kinds),
-            "state": Field(
-                "text", "of an outage, whether it began or ended", lambda _w, happening: happening[1], OUTAGE
-            ),
+            "state": Field("text", "of an outage, that it began or ended", lambda _w, happening: happening[1], OUTAGE),
             "phone": Field("phone", "a phone that it names", values_of("phone", "number", "from")),
             "channel": Field("word", "a channel that it names", values_of("channel", "channels"), CHANNEL_WORDS),
         },
