@@ -273,9 +273,13 @@ def test_what_the_timeline_does_comes_before_or_after(at: str, *, passed: bool) 
 
 def test_what_the_timeline_names_is_known() -> None:
     """The phone that an entry names, under each of its names."""
-    for entry, number in ((OPT_OUT, 1), (QUESTION, 1), (OUTAGE, 0)):
+    spaced = QUESTION.replace(JANA, "+420 777 000 121")
+    outage = OUTAGE.replace("channel: sms", 'phone: "4207770001*"')
+    for entry, number in ((OPT_OUT, 1), (QUESTION, 1), (spaced, 1), (OUTAGE, 0), (outage, 0)):
         view = judged([], {"that": "happenings", "where": {"phone": JANA}, "at_least": 0}, entry)
         assert view["found"] == number
+        each = judged([sent("0s", JANA)], {"that": "sends", "each": "phone"}, entry)
+        assert each["subjects"]["found"] == 1
 
 
 def test_who_had_opted_out_before_the_world_began_has_opted_out() -> None:

@@ -19,6 +19,7 @@ from sendbox.services.messaging.events import info_of
 from sendbox.services.messaging.model import ASKED
 from sendbox.services.messaging.records import Attempt, Inbound, Message
 from sendbox.services.messaging.results import DELIVERED, SEEN, STATE_OF, STATES
+from sendbox.services.numbers import normal
 from sendbox.services.operations import SENDING
 from sendbox.services.ports import account_of
 
@@ -269,27 +270,42 @@ def _happening(code: int, record: Any) -> Iterator[tuple[dict[str, Any], str | N
         yield record, None
 
 
+def _named_by(happening: tuple[dict[str, Any], str | None], *names: str) -> Iterator[str]:
+    """The values that an entry of the timeline has under these names."""
+    for name in names:
+        value = happening[0].get(name)
+        yield from map(str, value if isinstance(value, list) else () if value is None else (value,))
+
+
+def _happening_phones(world: World, happening: tuple[dict[str, Any], str | None]) -> tuple[str, ...]:
+    """The phones that an entry of the timeline names, in international form; an outage has patterns."""
+    if happening[0]["kind"] == "outage":
+        return ()
+    country = account_of(world).country
+    return tuple(normal.normalize(name, country) or name for name in _named_by(happening, "phone", "number", "from"))
+
+
 def happenings(kinds: tuple[str, ...]) -> Subject:
     """The row of what a timeline lets happen, which has these kinds."""
-
-    def values_of(*names: str) -> Callable[[World, Any], tuple[Any, ...]]:
-        def read(_world: World, happening: tuple[dict[str, Any], str | None]) -> tuple[Any, ...]:
-            values = (happening[0].get(name) for name in names)
-            return tuple(item for value in values for item in (value if isinstance(value, list) else [value]) if item)
-
-        return read
-
     return Subject(
         "what the timeline let happen, and the beginning and the end of an outage",
         {
             "kind": Field("word", "its kind", lambda _world, happening: happening[0]["kind"], kinds),
-            "state": Field("text", "of an outage, that it began or ended", lambda _w, happening: happening[1], OUTAGE),
-            "phone": Field("phone", "a phone that it names", values_of("phone", "number", "from")),
-            "channel": Field("word", "a channel that it names", values_of("channel", "channels"), CHANNEL_WORDS),
+            "state": Field(
+                "text", "of an outage, that it began or ended", lambda _world, happening: happening[1], OUTAGE
+            ),
+            "phone": Field("phone", "a phone that it names", _happening_phones),
+            "channel": Field(
+                "word",
+                "a channel that it names",
+                lambda _world, happening: tuple(_named_by(happening, "channel")),
+                CHANNEL_WORDS,
+            ),
         },
         lambda _world, happening: " ".join(filter(None, (happening[0]["kind"], happening[1]))),
         ("timeline", "outage"),
         _happening,
+        several=("phone",),
     )
 
 
