@@ -184,7 +184,7 @@ NO_INSTANTS = [
 @pytest.mark.parametrize(("text", "message"), NO_INSTANTS)
 def test_what_is_no_instant_is_refused(text: object, message: str) -> None:
     """The message begins with the value and names the rule."""
-    with pytest.raises(ValueError, match=r"is not|names|has no zone") as caught:
+    with pytest.raises(ValueError, match=r"is not|names") as caught:
         instant(text)
     assert str(caught.value).startswith(repr(text))
     assert message in str(caught.value)

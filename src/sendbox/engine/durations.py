@@ -31,7 +31,6 @@ _SHORT: Final = regex("".join(rf"(?:([0-9]+(?:\.[0-9]+)?){unit})?" for unit in (
 _ISO: Final = regex(rf"P(?:{_NUMBER}W)?(?:{_NUMBER}D)?(?:T(?=[0-9])(?:{_NUMBER}H)?(?:{_NUMBER}M)?(?:{_NUMBER}S)?)?")
 _BARE: Final = regex(r"[0-9]{1,18}(?:\.[0-9]{1,18})?")
 _WITHOUT_ZONE: Final = regex(r"[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt][0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]+)?")
-_NO_INSTANT: Final = "is not an RFC 3339 instant: 2026-03-01T09:00:00Z or +01:00 for Z are legal"
 _YEAR: Final = regex(r"[0-9]{4}-")
 _WHOLE: Final = regex(r"[0-9]{1,18}")
 #: The years 2000 to 2099, in milliseconds since 1970.
@@ -189,8 +188,8 @@ def instant(value: object) -> int:
             legal = " or ".join(f"{text} ({unit} since 1970)" for text, unit in zip(readings, units, strict=True))
             raise ValueError(f"{shown(value)} is not an RFC 3339 instant; {legal} is legal")
         zone = _WITHOUT_ZONE.fullmatch(value) if isinstance(value, str) else None
-        reason = f"has no zone; {value}Z is in UTC, {value}+01:00 one hour ahead of it" if zone else _NO_INSTANT
-        raise ValueError(f"{shown(value)} {reason}")
+        legal = f"with a zone {value}Z and {value}+01:00" if zone else "2026-03-01T09:00:00Z or +01:00 for Z"
+        raise ValueError(f"{shown(value)} is not an RFC 3339 instant: {legal} are legal")
     hour, minute, second = map(int, match.group(2, 3, 4))
     fraction, sign, hours, minutes = match.group(5, 6, 7, 8)
     try:
