@@ -81,10 +81,16 @@ def _unmeasured(item: pytest.Item) -> bool:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, object, object]:
-    """Collects without the garbage collector, and then keeps it from modules and tests, which all stay to the end."""
+    """Collects without the garbage collector, and then keeps it from modules and tests, which all stay to the end.
+
+    All workers collect the same, so a tracer follows the first one.
+    """
     gc.disable()
     try:
-        return (yield)
+        if not _MEASURING or os.environ.get("PYTEST_XDIST_WORKER", "gw0") == "gw0":
+            return (yield)
+        with _untraced():
+            return (yield)
     finally:
         gc.freeze()
         gc.enable()
