@@ -253,6 +253,8 @@ def test_the_next_must_not_come_too_soon(at: str, *, passed: bool) -> None:
     assert view["passed"] is passed
     if not passed:
         assert "came 1m29s after it, wanted not before 1m30s" in view["failed"][0]["why"]
+        why = "it counts, and came too soon: wanted at least 1 and not before 1m30s"
+        assert view["nearest"][0]["why_not"] == why
     assert not judged(calls[:1], entry)["passed"]
 
 

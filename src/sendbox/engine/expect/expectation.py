@@ -104,6 +104,8 @@ class Expectation(msgspec.Struct, frozen=True):
             bounds.append(f"at most {self.rate.count} within {show(self.rate.within)}")
         if self.pauses:
             bounds.append(f"pauses of at least {', '.join(map(show, self.pauses))}")
+        if self.not_before is not None:
+            bounds.append(f"not before {show(self.not_before)}")
         bounds += ["in order"] if self.in_order else []
         return " and ".join(bounds)
 
