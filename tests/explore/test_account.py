@@ -27,7 +27,7 @@ def refusals(ran: Ran, at: int) -> set[tuple[str, str, int]]:
     return {(entry["why"], entry["message_id"], entry["attempt"]) for entry in ran.entries("refusal", at)}
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("name", [kind.name for kind in KINDS])
 def test_what_is_taken_away_is_missing(rich: Rich, base: Ran, name: str) -> None:
     """An attempt of that instant is refused for it; all before is as it was."""

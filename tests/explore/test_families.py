@@ -50,7 +50,7 @@ def test_families_are_whole() -> None:
     assert FAMILIES.keys() == WHY_NOT.keys()
 
 
-@pytest.mark.sample(3)
+@pytest.mark.sample(6)
 @pytest.mark.parametrize("family", ["results", "people", "account"])
 def test_every_value_is_a_scenario(base: Ran, family: str) -> None:
     """Without a problem, in its own words; each kind of the family has a place in the sample."""

@@ -44,7 +44,7 @@ def planned(then: Any, at: int) -> tuple[tuple[str, int], ...]:
     return tuple((result, when) for (result, _), when in zip(entries, list(times)[1:], strict=True))
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("name", [name for name in BY_NAME if name != CODES.name])
 def test_an_attempt_goes_its_way(rich: Rich, base: Ran, name: str) -> None:
     """Exactly the results of the misfortune, at its instants, all before the run ends; other phones go on as before."""
