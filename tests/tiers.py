@@ -33,16 +33,16 @@ _UNMEASURED: Final[Mapping[str, str]] = {
         "carriers checkpoints codes coverage faults methods operation outbox past records routes worlds worlds_closed"
     ),
     "control/lists": "request_texts",
-    "engine": "bounds entries fates outlets properties",
+    "engine": "bounds fates outlets properties",
     "examples": "*",
-    "explore": "clients families people search zoo",
+    "explore": "clients people search zoo",
     "explore/narrow": "clinic",
     "explore/zoo": "*",
     "fixture": (
         "acts callbacks coverage crashes crashing deliver_to exploring export export_built freezing marker overtaking "
         "own_clocks plain plugin remote"
     ),
-    "interfaces": "addressee advising diagnosis",
+    "interfaces": "addressee advising",
     "interfaces/legacy": "legacy",
     "interfaces/partner": "decode tokens",
     "interfaces/rest": "errors lists messages",
@@ -51,7 +51,7 @@ _UNMEASURED: Final[Mapping[str, str]] = {
     "journeys": "login reference",
     "model": "*",
     "page/browser": "*",
-    "playing": "faults planned sample steps",
+    "playing": "faults planned steps",
     "recorded": "*",
     "replaying": "*",
     "runtime": "delivering delivering_inside ending hold moving moving_settling remains runtime scale",
@@ -59,7 +59,7 @@ _UNMEASURED: Final[Mapping[str, str]] = {
         "api cursor expect expect_mutations forms language library library_clients library_plays lints met mutations "
         "numbers read shape slips stories subkeys timeline traffic verify webhook_rules write"
     ),
-    "server": "app_errors app_links faulting hosts loop tls",
+    "server": "app_errors faulting hosts loop tls",
     "services/account": "account lists",
     "services/messaging": "accept checks handsets rows simulator",
     "traceability": "*",
