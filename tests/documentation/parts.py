@@ -24,7 +24,7 @@ from sendbox.engine.lifecycle import Table, diagram
 from sendbox.engine.texts import FAKES
 from sendbox.exploring.families.table import FAMILIES, USUAL
 from sendbox.fixture.sandbox import Phone, Sandbox
-from sendbox.language import SUBJECTS
+from sendbox.language import LANGUAGE, SUBJECTS
 from sendbox.pytest_plugin import MARKER, pytest_addoption
 from sendbox.scenario import library
 from sendbox.scenario.shape import schema
@@ -40,7 +40,7 @@ from sendbox.settings import Settings
 from tests.documentation import language
 from tests.documentation.code import PIECES, piece
 from tests.documentation.faults import faults_of_calls, faults_of_deliveries
-from tests.documentation.markdown import code, table
+from tests.documentation.markdown import ROOT, code, table
 from tests.explore.zoo import running as zoo
 from tests.traceability import sentences
 
@@ -69,6 +69,17 @@ def magic_numbers() -> str:
     """The magic numbers of the default scenario."""
     rows = [(f"**{suffix}**", code(example), meaning) for suffix, example, meaning in library.magic()]
     return table(("ends in", "for example", "what happens to a message"), rows)
+
+
+def plan() -> str:
+    """The files of the plan: each with its sentence, and the client that breaks it."""
+    rows = []
+    for path in sorted((ROOT / "docs" / "plan").glob("*.yaml")):
+        blueprint = LANGUAGE.load(path)
+        (counterexample,) = blueprint.counterexamples
+        sentence = path.read_text("utf-8").partition("\n")[0].removeprefix("# ")
+        rows.append((f"[{path.stem}]({path.name})", sentence, counterexample.name))
+    return table(("file", "sentence", "breaks it"), rows)
 
 
 def scenarios() -> str:
@@ -406,6 +417,7 @@ PARTS: Final[dict[str, Callable[[], str]]] = {
     "faults of deliveries": faults_of_deliveries,
     "families": families,
     "zoo": zoo.document,
+    "plan": plan,
     "gaps": gaps,
     "fakes": fakes,
     "locales": locales,

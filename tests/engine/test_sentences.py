@@ -109,7 +109,7 @@ def test_hours_in_where() -> None:
 
 @pytest.mark.unmeasured
 @pytest.mark.parametrize(
-    ("key", "found"), [("shop", 1), ("sh*", 1), ("*~shop", 1), ("sho", 0), ("*hop", 1), ("~shop", 0)]
+    ("key", "found"), [("shop", 1), ("sh*", 1), ("*~shop", 1), ("sho", 0), ("*hop", 1), ("~shop", 0), ("parent", 1)]
 )
 def test_a_sub_key_is_known_by_its_short_name(key: str, found: int) -> None:
     """As in `key` of traffic."""

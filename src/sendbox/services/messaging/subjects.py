@@ -14,7 +14,7 @@ from sendbox.engine.expect.subjects import Field, Parts, Subject
 from sendbox.engine.journal import CODE
 from sendbox.services.messaging.channels import CHANNEL_WORDS, FAMILIES
 from sendbox.services.messaging.checks import BY_WORD
-from sendbox.services.messaging.content.tags import normalize
+from sendbox.services.messaging.content.tags import DEFAULT, normalize
 from sendbox.services.messaging.events import info_of
 from sendbox.services.messaging.model import ASKED
 from sendbox.services.messaging.records import Attempt, Inbound, Message
@@ -55,8 +55,12 @@ def keys_of(world: World) -> Iterable[str]:
 
 
 def _tags_of(world: World) -> Iterator[str]:
-    """The tags of all messages, and those that the scenario's traffic has."""
-    for traffic in world.blueprint.traffic:
+    """The usual tag, the tags of all messages, and those that the traffic of the scenario and of its counterexamples
+    has."""
+    yield from DEFAULT
+    blueprint = world.blueprint
+    counterexamples = (traffic for other in blueprint.counterexamples for traffic in other.traffic)
+    for traffic in (*blueprint.traffic, *counterexamples):
         for message in traffic.value if isinstance(traffic.value, list) else [traffic.value]:
             for name in ("tag", "messageTag") if isinstance(message, dict) else ():
                 if isinstance(message.get(name), str):
