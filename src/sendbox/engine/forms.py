@@ -40,7 +40,7 @@ class ValueReader(Protocol):
         """A span of milliseconds."""
 
     def rate(self, node: Any) -> Rate:
-        """So many in so much time, from either form."""
+        """A count in a span of time, from either form."""
 
 
 class Value(NamedTuple):
@@ -66,7 +66,7 @@ def duration(description: str) -> Value:
 
 
 def rate(description: str) -> Value:
-    """So many in so much time."""
+    """A count in a span of time."""
     return reference("rate", description, lambda source, reader: reader.rate(source))
 
 

@@ -106,7 +106,7 @@ def _is_domain(name: str) -> bool:
 
 
 def _end_of_link(text: str, start: int, end: int) -> int:
-    """Where the link ends once punctuation is cut off; a bracket stays that has its partner inside the link."""
+    """The end of the link once punctuation is cut off; a bracket stays that has its partner inside the link."""
     surplus = {
         closing: text.count(closing, start, end) - text.count(opening, start, end)
         for closing, opening in _CLOSING.items()
