@@ -16,7 +16,7 @@ ANNA, BERT = "420777000101", "420777000201"
 
 def ran(*calls: str, messages: int) -> Census:
     """A world with these calls, each an operation and perhaps the phone that it names, and so many messages to Anna."""
-    made = []
+    made: list[Called] = []
     for ordinal, call in enumerate(calls):
         operation, _, phone = call.partition(" ")
         number = 1 + sum(other.operation == operation for other in made)

@@ -66,7 +66,8 @@ class Spot:
 class Kind:
     """One row of a family: what goes wrong, and the sections and assumptions by which the service may do it.
 
-    `relies` says what a correct client may rely on all the same. `survived` says of a misfortune, the run without it
+    `asks`: a find is a question, as is each find of a family that changes what is true. `relies` says what a correct
+    client may rely on all the same. `survived` says of a misfortune, the run without it
     and the run that broke under it, whether the client coped with it, so that only the test looked for something else.
     """
 
@@ -76,11 +77,12 @@ class Kind:
     relies: str
     spots: Callable[[Kind, Census], Iterator[Spot]]
     survived: Callable[[Misfortune, Census, Census], bool] = lambda _misfortune, _passed, _broken: False
+    asks: bool = False
 
     @property
     def changing(self) -> bool:
-        """True if it changes what is true."""
-        return self.family in _CHANGING
+        """True if it changes what is true, or what no sentence promises."""
+        return self.asks or self.family in _CHANGING
 
 
 @dataclass(frozen=True, slots=True)
