@@ -7,13 +7,14 @@ the order of arrival of what has no order. Instants are milliseconds from the st
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Final
 
 from sendbox.engine.delivery.batches import succeeded
 from sendbox.engine.journal import CODE
+from sendbox.services.assume import SETTINGS, Assume
 from sendbox.services.http.numbers import phones_of
 from sendbox.services.messaging.channels import FAMILY, ROWS
 from sendbox.services.messaging.checks import CREDIT
@@ -143,11 +144,19 @@ class Session:
 
 
 @dataclass(frozen=True, slots=True)
+class OtherValue:
+    """Another value of a setting that changes an assumption on which the run rests, as a scenario has it."""
+
+    setting: str
+    value: Any
+
+
+@dataclass(frozen=True, slots=True)
 class Census:
     """One world, the `ordinal`-th that the run opened. `happened` are the instants at which something happened.
 
     `charged` are the instants at which the account paid for something. `senders` are those that are registered, by
-    family; where all are, those that messages name.
+    family; where all are, those that messages name. `others` are other values of settings that the scenario leaves out.
     `runs`: its clock was not moved by a tester alone, so instants, and how often a client asked, may differ.
     """
 
@@ -161,6 +170,7 @@ class Census:
     charged: tuple[int, ...] = ()
     senders: tuple[tuple[str, str], ...] = ()
     stop_words: tuple[str, ...] = ()
+    others: tuple[OtherValue, ...] = ()
     runs: bool = False
 
     @property
@@ -176,8 +186,13 @@ def _can_be_named(phone: str) -> bool:
     return not phone or normalize(phone) is not None
 
 
-def census(world: World, ordinal: int, moves: Sequence[tuple[int, int]], *, taken: bool) -> Census:
-    """The census of a world; `moves` are its advances, `taken`: an application or an outbox takes its deliveries."""
+def census(
+    world: World, ordinal: int, moves: Sequence[tuple[int, int]], *, taken: bool, leaned: Collection[str] = ()
+) -> Census:
+    """The census of a world; `moves` are its advances, `taken`: an application or an outbox takes its deliveries.
+
+    `leaned` are the assumptions on which the run rests.
+    """
     start = world.start
     moved = [Moved(number, began - start, ended - start) for number, (began, ended) in enumerate(moves, 1)]
     mode = world.clock.mode
@@ -204,6 +219,7 @@ def census(world: World, ordinal: int, moves: Sequence[tuple[int, int]], *, take
         tuple(sorted({at for attempt, at in begun if _paid(world, attempt)})),
         tuple(_senders(world)),
         tuple(sorted(account_of(world).stop_words)),
+        tuple(_others(world, leaned)),
         runs=mode != "manual",
     )
 
@@ -301,6 +317,14 @@ def _senders(world: World) -> Iterator[tuple[str, str]]:
         return
     steps = (step for message in Messaging.of(world).messages for step in message.submission.send.steps)
     yield from sorted({(FAMILY[step.channel], step.sender) for step in steps if step.sender})
+
+
+def _others(world: World, leaned: Collection[str]) -> Iterator[OtherValue]:
+    """Other values of the settings of these assumptions, where the world has the usual one."""
+    for name, row in SETTINGS.items():
+        usual = getattr(Assume.of(world), name)
+        if row.assumption in leaned and usual == row.default:
+            yield from (OtherValue(name, other) for other in row.others(usual))
 
 
 def _links(message: Message) -> int:
