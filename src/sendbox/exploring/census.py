@@ -132,7 +132,8 @@ class Sent:
 class Session:
     """A validation session, the `ordinal`-th of its phone that was asked for; `verified` where its code was confirmed.
 
-    `sms` is the result of the message that carries the code, "" where rules were not asked about it.
+    `sms` is the result of the message that carries the code, the `nth` such message about which rules were asked; ""
+    where they were not.
     """
 
     phone: str
@@ -141,6 +142,7 @@ class Session:
     expires: int
     verified: int | None
     sms: str = ""
+    nth: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,8 +157,9 @@ class OtherValue:
 class Census:
     """One world, the `ordinal`-th that the run opened. `happened` are the instants at which something happened.
 
-    `charged` are the instants at which the account paid for something. `senders` are those that are registered, by
-    family; where all are, those that messages name. `others` are other values of settings that the scenario leaves out.
+    `charged` is what the account paid, in millionths, each with its instant, in their order. `senders` are those that
+    are registered, by family; where all are, those that messages name. `others` are other values of settings that the
+    scenario leaves out.
     `runs`: its clock was not moved by a tester alone, so instants, and how often a client asked, may differ.
     """
 
@@ -167,7 +170,7 @@ class Census:
     events: tuple[Posted, ...]
     sessions: tuple[Session, ...]
     happened: tuple[int, ...]
-    charged: tuple[int, ...] = ()
+    charged: tuple[tuple[int, int], ...] = ()
     senders: tuple[tuple[str, str], ...] = ()
     stop_words: tuple[str, ...] = ()
     others: tuple[OtherValue, ...] = ()
@@ -216,7 +219,7 @@ def census(
         tuple(_events(world, until, taken=taken)),
         tuple(_sessions(world)),
         tuple(sorted({journal.entry(number)[0] - start for number in range(journal.first, len(journal))})),
-        tuple(sorted({at for attempt, at in begun if _paid(world, attempt)})),
+        tuple((at, paid) for attempt, at in begun if (paid := _paid(world, attempt))),
         tuple(_senders(world)),
         tuple(sorted(account_of(world).stop_words)),
         tuple(_others(world, leaned)),
@@ -253,10 +256,11 @@ def _begun(world: World) -> list[tuple[Attempt, int]]:
     return [(attempt, at) for at, _, _, attempt in sorted(begun, key=itemgetter(0, 1, 2))]
 
 
-def _paid(world: World, attempt: Attempt) -> bool:
-    """True if the account itself paid for an attempt."""
-    own = attempt.message.submission.key.billing
-    return attempt.price is not None and own is None and attempt.price[account_of(world).currency != "EUR"] > 0
+def _paid(world: World, attempt: Attempt) -> int:
+    """The millionths that the account itself paid for an attempt."""
+    if attempt.price is None or attempt.message.submission.key.billing is not None:
+        return 0
+    return attempt.price[account_of(world).currency != "EUR"]
 
 
 def _messages(world: World, until: Any, begun: Sequence[tuple[Attempt, int]]) -> Iterator[Sent]:
@@ -376,6 +380,7 @@ def _events(world: World, until: Any, *, taken: bool) -> Iterator[Posted]:
 
 def _sessions(world: World) -> Iterator[Session]:
     counts: Counter[str] = Counter()
+    asked: Counter[str] = Counter()
     journal = world.journal
     numbers = sorted([*journal.find(CODE["validation"], journal.first), *journal.find(CODE["limited"], journal.first)])
     for _, kind, subject in map(journal.entry, numbers):
@@ -388,9 +393,10 @@ def _sessions(world: World) -> Iterator[Session]:
         counts[session.phone] += 1
         begun, ends = session.created_at - world.start, session.expires_at - world.start
         attempt = session.message.last
+        asked[session.phone] += attempt is not None and attempt.refused in (None, CREDIT.word)
         sms = "" if attempt is None or attempt.refused else session.message.result
         verified = None if session.verified_at is None else session.verified_at - world.start
-        yield Session(session.phone, counts[session.phone], begun, ends, verified, sms)
+        yield Session(session.phone, counts[session.phone], begun, ends, verified, sms, asked[session.phone])
 
 
 def _parts(left: Any, right: Any) -> str:
