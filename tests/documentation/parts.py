@@ -9,6 +9,8 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterable
 from dataclasses import MISSING, fields
+from itertools import groupby
+from operator import attrgetter
 from typing import Any, Final
 
 import click
@@ -103,16 +105,16 @@ def _assumption(row: Assumption) -> tuple[str, ...]:
 
 def families() -> str:
     """The families of misfortunes, with the right to each kind."""
+    alike = (list(kinds) for kinds_of in FAMILIES.values() for _, kinds in groupby(kinds_of, attrgetter("relies")))
     rows = [
         (
-            f"`{family}`{' (usual)' * (family in USUAL)}",
-            kind.name,
-            "question" if kind.changing else "bug",
-            ", ".join(kind.cites),
-            kind.relies,
+            f"`{first.family}`{' (usual)' * (first.family in USUAL)}",
+            ", ".join(kind.name for kind in (first, *others)),
+            "question" if first.changing else "bug",
+            ", ".join(dict.fromkeys(cited for kind in (first, *others) for cited in kind.cites)),
+            first.relies,
         )
-        for family, kinds in FAMILIES.items()
-        for kind in kinds
+        for first, *others in alike
     ]
     return table(("family", "kind", "a find is a", "the service may do so by", "a correct client may rely on"), rows)
 

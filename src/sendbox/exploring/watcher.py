@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from sendbox.control.catalog import catalog
 from sendbox.control.export.scenario import of_the_library, scenario_of, source_of
 from sendbox.control.export.script import build_script
+from sendbox.engine.coverage import Collector
 from sendbox.engine.durations import duration, instant, iso
 from sendbox.engine.kinds.happened import line_of, narrator_of
 from sendbox.engine.kinds.rows import Observer
@@ -173,11 +175,18 @@ class Watcher(WorldHooks):
 
     def _seen(self, world: World, ordinal: int, moves: Sequence[tuple[int, int]], base: Blueprint) -> ObservedWorld:
         return ObservedWorld(
-            census(world, ordinal, moves, taken=world.outlets.captured),
+            census(world, ordinal, moves, taken=world.outlets.captured, leaned=self._leaned(world)),
             tuple(self._lines(world)),
             iso(world.start),
             self._scenario(world, base),
         )
+
+    def _leaned(self, world: World) -> Collection[str]:
+        """The assumptions on which what happened in a world rests."""
+        collector = Collector(world, catalog(self._served))
+        for number in range(world.journal.first, len(world.journal)):
+            collector.look(number, counting=True)
+        return collector.leaned.keys()
 
     def _lines(self, world: World) -> list[Line]:
         journal = world.journal

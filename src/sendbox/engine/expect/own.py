@@ -67,9 +67,8 @@ _OF_CASE: Final[dict[str, Callable[[Case], str | None]]] = {
 
 
 def _each_event(_code: int, delivery: Delivery) -> Iterable[Any]:
-    if isinstance(delivery, FaultyDelivery) and delivery.again:
-        return []
-    return [(event, delivery) for event in delivery.events]
+    events = delivery.fresh if isinstance(delivery, FaultyDelivery) else delivery.events
+    return [(event, delivery) for event in events]
 
 
 def _each(name: str) -> Callable[[World, Delivery], tuple[Any, ...]]:

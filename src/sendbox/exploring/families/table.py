@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Final
 
-from sendbox.exploring.families import account, calls, delivery, late, people, results, time
+from sendbox.exploring.families import account, assumptions, calls, delivery, late, people, results, time
 
 if TYPE_CHECKING:
     from sendbox.exploring.census import Census
@@ -20,6 +20,7 @@ FAMILIES: Final[dict[str, tuple[Kind, ...]]] = {
     "people": people.KINDS,
     "account": account.KINDS,
     "time": time.KINDS,
+    "assumptions": assumptions.KINDS,
 }
 #: The families that are tried where none are named.
 USUAL: Final = ("delivery",)
@@ -75,4 +76,5 @@ WHY_NOT: Final[dict[str, str]] = {
     "people": "no message is on a phone while a clock moves, so nobody could answer",
     "account": "the test sends nothing that the account pays for, or that needs a sender or a template",
     "time": "the start of the world is kept, and no advance comes near the end of a code",
+    "assumptions": "nothing in the run rests on an assumption that has a setting",
 }
