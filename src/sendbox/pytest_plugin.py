@@ -76,7 +76,7 @@ _OPTIONS: Final[tuple[tuple[str, str, dict[str, Any]], ...]] = (
         "explore each test: run it again with misfortunes that the service allows, 30 to 100 times unless told",
         {"nargs": "?", "const": "", "metavar": "RUNS"},
     ),
-    ("families", "families of misfortunes, default delivery", {"metavar": "LIST"}),
+    ("families", "families of misfortunes, default all", {"metavar": "LIST"}),
     ("explore-seed", "what the plans are drawn from, default 0", {"default": "0", "metavar": "SEED"}),
     (
         "explore-time",

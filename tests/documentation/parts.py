@@ -22,7 +22,7 @@ from sendbox.control.operation import Operation
 from sendbox.control.stream import STREAMED
 from sendbox.engine.lifecycle import Table, diagram
 from sendbox.engine.texts import FAKES
-from sendbox.exploring.families.table import FAMILIES, USUAL
+from sendbox.exploring.families.table import FAMILIES
 from sendbox.fixture.sandbox import Phone, Sandbox
 from sendbox.language import SUBJECTS
 from sendbox.pytest_plugin import MARKER, pytest_addoption
@@ -94,7 +94,7 @@ def families() -> str:
     """The families of misfortunes, with the right to each kind."""
     rows = [
         (
-            f"`{family}`{' (usual)' * (family in USUAL)}",
+            code(family),
             kind.name,
             "question" if kind.changing else "bug",
             ", ".join(kind.cites),

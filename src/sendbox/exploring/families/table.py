@@ -6,6 +6,8 @@ from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Final
 
 from sendbox.exploring.families import account, calls, delivery, late, people, results, time
+from sendbox.exploring.misfortune import ANY_TIME
+from sendbox.services.numbers.normal import normalize
 
 if TYPE_CHECKING:
     from sendbox.exploring.census import Census
@@ -21,8 +23,30 @@ FAMILIES: Final[dict[str, tuple[Kind, ...]]] = {
     "account": account.KINDS,
     "time": time.KINDS,
 }
-#: The families that are tried where none are named.
-USUAL: Final = ("delivery",)
+#: The families that are tried where none are named: questions fail no test, and most bugs of clients need them.
+USUAL: Final = tuple(FAMILIES)
+#: The kinds that are tried first, since they break clients of the zoo (`docs/explore.md`): most clients first.
+FIRST: Final = (
+    "answer lost",
+    "out of order",
+    "bundled",
+    "expiry",
+    "start",
+    "stop",
+    "repeated",
+    "failed",
+    "late",
+    "rate limit",
+    "not confirmed",
+    "credit",
+    "two replies",
+)
+_RANKS: Final = {name: number for number, name in enumerate(FIRST)}
+
+
+def rank(kind: Kind) -> int:
+    """The place of a kind in the order in which kinds are tried."""
+    return _RANKS.get(kind.name, len(FIRST))
 
 
 def parse_families(names: str | Sequence[str]) -> tuple[str, ...]:
@@ -55,7 +79,13 @@ def spots(census: Collection[Census], families: Sequence[str], keep: Sequence[st
         for kind in FAMILIES[family]
         if kind.name not in keep
         for spot in kind.spots(kind, world)
+        if _can_be_named(spot)
     ]
+
+
+def _can_be_named(spot: Spot) -> bool:
+    """True if a rule can name the phone of a spot; a client may send to what is no number."""
+    return spot.row is not None or spot.phone in ("", ANY_TIME) or normalize(spot.phone, "") is not None
 
 
 def untried(census: Collection[Census], families: Sequence[str], keep: Sequence[str] = ()) -> list[str]:
