@@ -84,7 +84,7 @@ _OPTIONS: Final[tuple[tuple[str, str, dict[str, Any]], ...]] = (
         {"metavar": "TIME"},
     ),
     ("explore-strict", "questions that exploration finds fail their tests too", {"action": "store_true"}),
-    ("found", "run the finds in .sendbox/found again", {"action": "store_true"}),
+    ("found", "run the finds in .sendbox/found again; without a path no other test", {"action": "store_true"}),
 )
 #: The keys of the ini file that are not options of a server: the end of the name, the help text, and the type.
 _INI: Final[tuple[tuple[str, str, Literal["args", "string"]], ...]] = (

@@ -8,9 +8,12 @@ from typing import Final
 
 import pytest
 
+from sendbox.cli.outcome import OK
+from sendbox.exploring import find_files
 from sendbox.exploring.families.table import FAMILIES, FIRST
-from tests.explore.zoo.bugs import BUGS, Bug, NotIdempotent
-from tests.explore.zoo.running import KEPT, Explored, entries, explored, kept, written
+from tests.commands.sandbox import sendbox
+from tests.explore.zoo.bugs import BUGS, Bug, NotIdempotent, ServerZone
+from tests.explore.zoo.running import KEPT, Explored, entries, explored, kept, session, written
 from tests.tiers import DEEP, LONG
 
 #: A find has at most so many entries, and takes at most so many runs to become so small.
@@ -18,11 +21,11 @@ MOST: Final = 3
 SHRINKING: Final = 300
 
 
-def proved(session: Explored, bugs: Iterable[type[Bug]] = BUGS) -> None:
+def proved(ran: Explored, bugs: Iterable[type[Bug]] = BUGS) -> None:
     """Each bug was found, and nothing else: as a scenario of so few entries."""
-    assert session.code == pytest.ExitCode.TESTS_FAILED, session.text
-    assert set(session.finds) == {bug.__name__ for bug in bugs}, session.text
-    for find in session.finds.values():
+    assert ran.code == pytest.ExitCode.TESTS_FAILED, ran.text
+    assert set(ran.finds) == {bug.__name__ for bug in bugs}, ran.text
+    for find in ran.finds.values():
         assert find.runs > 0, find
         assert find.shrinking <= SHRINKING, find
         assert 0 < find.entries <= MOST, find
@@ -31,16 +34,16 @@ def proved(session: Explored, bugs: Iterable[type[Bug]] = BUGS) -> None:
 
 def test_one_bug_is_found_and_made_small(tmp_path: Path) -> None:
     """Within fewer runs than a deep run takes for all of them."""
-    session = explored(tmp_path, "bugs", 12, NotIdempotent.__name__)
-    proved(session, [NotIdempotent])
+    ran = explored(tmp_path, "bugs", 12, NotIdempotent.__name__)
+    proved(ran, [NotIdempotent])
 
 
 @pytest.mark.deep
 def test_each_bug_is_found_and_made_small(tmp_path: Path) -> None:
     """With the usual options, as the documentation has it; `scripts/docs` writes its table anew."""
-    session = explored(tmp_path, "bugs")
-    proved(session)
-    assert KEPT.read_text("utf-8") == written(session.finds), "run scripts/docs"
+    ran = explored(tmp_path, "bugs")
+    proved(ran)
+    assert KEPT.read_text("utf-8") == written(ran.finds), "run scripts/docs"
 
 
 def test_the_kinds_that_break_clients_are_tried_first() -> None:
@@ -57,10 +60,34 @@ SURVIVED: Final = [(500, "")] if DEEP else [(10, "arrives")]
 @pytest.mark.parametrize(("runs", "only"), SURVIVED)
 def test_the_correct_client_survives(tmp_path: Path, runs: int, only: str) -> None:
     """Under all families; in a deep run every test."""
-    session = explored(tmp_path, "correct", runs, only)
-    assert session.code == pytest.ExitCode.OK, session.text
-    assert session.finds == {}
-    assert "not repeatable" not in session.text
+    ran = explored(tmp_path, "correct", runs, only)
+    assert ran.code == pytest.ExitCode.OK, ran.text
+    assert ran.finds == {}
+    assert "not repeatable" not in ran.text
+
+
+#: The bugs whose finds an ordinary run plays again: one by rules, one by the start of the world.
+PLAYED: Final = BUGS if DEEP else (NotIdempotent, ServerZone)
+
+
+@pytest.mark.timeout(LONG)
+def test_a_find_is_shown_again_by_every_way_of_playing_it(tmp_path: Path) -> None:
+    """By `--sendbox-found` without a path, which runs no other test; as a scenario; and `sendbox play` takes it."""
+    names = " or ".join(f"{bug.__name__}]" for bug in PLAYED)
+    proved(explored(tmp_path, "bugs", None if DEEP else 6, names), PLAYED)
+    finds = find_files.read(tmp_path / find_files.FOLDER)
+    code, text = session(tmp_path, "--sendbox-found")
+    lost = [find.test for find in finds if f"{find.file.name} still breaks it" not in text]
+    assert (code, lost) == (pytest.ExitCode.TESTS_FAILED, []), text
+    assert f"{len({find.test for find in finds})} failed, " in text
+    for find in finds:
+        scenarios = [f"--sendbox-scenario={file.relative_to(tmp_path)}" for file in find.files.values()]
+        code, text = session(tmp_path, find.test, *scenarios)
+        assert code == pytest.ExitCode.TESTS_FAILED, text
+        assert "it passes without" in text
+        played = sendbox("play", *map(str, find.files.values()))
+        assert played.exit_code == OK, played.output
+        assert f"{find.test}: " in played.stdout
 
 
 def test_entries_are_counted() -> None:

@@ -65,32 +65,29 @@ def explored(folder: Path, zoo: str, runs: int | None = None, only: str = "") ->
 
     Its time is longer than usual, so that the result does not depend on the machine.
     """
+    told = folder / "told.json"
+    options = [f"--zoo={zoo}", f"--zoo-told={told}", f"-k={only}", f"--sendbox-explore={runs or ''}"]
+    code, text = session(folder, *options, "--sendbox-explore-time=1h")
+    said = json.loads(told.read_text("utf-8")) if told.exists() else {}
+    stored = {find.file.name: find for find in find_files.read(folder / find_files.FOLDER)}
+    finds = [_find(test, story, stored) for test, story in said.items()]
+    return Explored(code, text, {find.client: find for find in finds})
+
+
+def session(folder: Path, *options: str) -> tuple[int, str]:
+    """The exit code and the output of a session with the suite, in a folder; questions fail their tests too."""
     (folder / "pytest.ini").write_text(_INI, "utf-8")
     (folder / SUITE.name).write_text(SUITE.read_text("utf-8"), "utf-8")
-    told = folder / "told.json"
     paths = os.pathsep.join([str(ROOT / "src"), str(ROOT), os.environ.get("PYTHONPATH", "")])
-    arguments = [
-        "-q",
-        "--tb=short",
-        f"--zoo={zoo}",
-        f"--zoo-told={told}",
-        f"--sendbox-explore={runs or ''}",
-        SUITE.name,
-    ]
-    arguments += ["--sendbox-explore-time=1h", "--sendbox-explore-strict", f"-k={only}"]
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", *arguments],
+        [sys.executable, "-m", "pytest", "-q", "--tb=short", "--sendbox-explore-strict", *options],
         cwd=folder,
         env={**_unmeasured(), "PYTHONPATH": paths},
         capture_output=True,
         text=True,
         check=False,
     )
-    text = done.stdout + done.stderr
-    said = json.loads(told.read_text("utf-8")) if told.exists() else {}
-    stored = {find.file.name: find for find in find_files.read(folder / find_files.FOLDER)}
-    finds = [_find(test, story, stored) for test, story in said.items()]
-    return Explored(done.returncode, text, {find.client: find for find in finds})
+    return done.returncode, done.stdout + done.stderr
 
 
 def _unmeasured() -> dict[str, str]:
