@@ -507,7 +507,7 @@ def parse_kinds(text: str) -> tuple[str, ...]:
     "--families",
     metavar="LIST",
     callback=converter(parse_families),
-    help="Families of misfortunes, with commas between them.  [default: delivery]",
+    help="Families of misfortunes, with commas between them.  [default: all]",
 )
 @click.option("--seed", **{**SEED, "help": "Number or text that the plans are drawn from.  [default: 0]"})
 @click.option("--time", **DURATION, help="Real time after which nothing else is tried, such as 10m.  [default: no end]")

@@ -87,7 +87,7 @@ class Result:
     """The result of an exploration: its finds, bugs first; `words` are lines about the runs, or about their absence.
 
     `runs_left` is the number of runs that were not made because the time was over, `unproved_plan` a plan that broke
-    the test when the exploration was interrupted.
+    the test when the exploration was interrupted, `untried` are the families for which the test has no place.
     """
 
     words: list[str]
@@ -95,6 +95,7 @@ class Result:
     tried: Tried | None = None
     runs_left: int = 0
     unproved_plan: Plan = ()
+    untried: Sequence[str] = ()
 
 
 def time_limit(took: float) -> float:
@@ -192,7 +193,7 @@ def explore(
     words += [f"it broke only now and then: {'; '.join(map(str, plan))}" for plan in search.tried.unsteady]
     left = sum(1 for _ in plans) if over() and not exploration.full else 0
     time_over = ["the time of the session was over before all was tried"] if left else []
-    return Result([*words, *untried, *time_over], finds, search.tried, left)
+    return Result([*words, *time_over], finds, search.tried, left, untried=untried)
 
 
 class _Exploration:

@@ -14,6 +14,7 @@ from itertools import combinations
 from typing import Final
 
 from sendbox.engine.draws import Chooser, Draw, seed_bytes
+from sendbox.exploring.families.table import rank
 from sendbox.exploring.misfortune import MOST, Misfortune, Plan, Spot, kinds_of, legal
 
 #: So many runs a test gets at most, and at least, unless a number is said.
@@ -23,6 +24,8 @@ FEWEST: Final = 30
 PLACES: Final = 4
 #: So many runs making a plan small may take.
 SHRINKING: Final = 300
+#: So many misfortunes are looked through for a plan of those that fit together.
+WINDOW: Final = 8 * MOST
 #: So many pairs are counted in a report.
 COUNTED: Final = 100_000
 
@@ -132,8 +135,7 @@ class Search:
         if not self.singles:
             return
         if len(self.singles) * 2 > self.runs:
-            for first in range(0, len(self.singles), MOST):
-                yield self._fitting(self.singles[first : first + MOST])
+            yield from self._packed()
         yield from ((single,) for single in self.singles)
         pairs = iter(self._pairs)
         for number in range(self.runs * 20):  # so many that a search ends where nearly all was tried
@@ -157,7 +159,7 @@ class Search:
         return self._chooser.draw("explore", self._name, number)
 
     def _varied(self, singles: list[Misfortune]) -> list[Misfortune]:
-        """In an order in which the next one is as unlike those before it as possible."""
+        """In an order in which the next one is as unlike those before it as possible, then in that of their kinds."""
         draw = self._draw(0)
         places = {id(single): draw.between(0, 2**32, f"place {number}") for number, single in enumerate(singles)}
         kinds: Counter[tuple[str, int]] = Counter()
@@ -166,7 +168,10 @@ class Search:
             like = (single.spot.like, single.number)
             turn[id(single)] = kinds[like]
             kinds[like] += 1
-        return sorted(singles, key=lambda single: (turn[id(single)], single.number, places[id(single)]))
+        return sorted(
+            singles,
+            key=lambda single: (turn[id(single)], single.number, rank(single.spot.kind), places[id(single)]),
+        )
 
     def _all_pairs(self) -> list[Plan]:
         about: dict[str, list[Misfortune]] = {}
@@ -183,11 +188,19 @@ class Search:
         drawn = {id(pair): draw.between(0, 2**32, f"pair {number}") for number, pair in enumerate(pairs)}
         return sorted(pairs, key=lambda pair: drawn[id(pair)])
 
+    def _packed(self) -> Iterator[Plan]:
+        """Each single misfortune once, in plans of as many as fit together."""
+        left = self.singles
+        while left:
+            plan = self._fitting(left[:WINDOW])
+            yield plan
+            left = [single for single in left if single not in plan]
+
     def _fitting(self, singles: Sequence[Misfortune]) -> Plan:
         """As many of them as a plan may have."""
         plan: Plan = ()
         for single in singles:
-            if legal((*plan, single)):
+            if len(plan) < MOST and legal((*plan, single)):
                 plan = (*plan, single)
         return plan
 

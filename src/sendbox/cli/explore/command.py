@@ -28,7 +28,7 @@ from sendbox.exploring.exploration import (
     explore,
     story,
 )
-from sendbox.exploring.families.table import USUAL
+from sendbox.exploring.families.table import USUAL, untried_lines
 
 if TYPE_CHECKING:
     from sendbox.exploring.exploration import FindKind
@@ -190,7 +190,7 @@ class _Exploration:
             raise Failure(CANNOT, f"{self._name} is {result.words[0]}")
         for find in result.finds:
             self._told(find)
-        for line in result.words:
+        for line in [*result.words, *untried_lines(dict.fromkeys(result.untried, 1), 1)]:
             self._echo(one_line(line))
         if result.runs_left:
             self._echo(f"{result.runs_left:,} runs were not made; a longer --time makes more")
