@@ -206,7 +206,7 @@ def explore_by_steps(
         return Result(["not repeatable, so not explored: the second run without misfortune did not pass"])
     differs = census.difference(*([item.census for item in compared_run.worlds] for compared_run in (passed, repeated)))
     if differs is not None:
-        return Result([f"not repeatable, so not explored: {differs}"])
+        return Result([f"not repeatable, so not explored: {differs}{_other_ids(passed.worlds, repeated.worlds)}"])
     censuses = [item.census for item in passed.worlds]
     untried = table.untried(censuses, families, keep)
     search = Search(table.spots(censuses, families, keep), seed=seed, name=name, runs=runs)
@@ -227,6 +227,28 @@ def explore_by_steps(
     left = sum(1 for _ in plans) if over() and not exploration.full else 0
     time_over = ["the time of the session was over before all was tried"] if left else []
     return Result([*words, *untried, *time_over], finds, search.tried, left)
+
+
+def _other_ids(first: Sequence[ObservedWorld], second: Sequence[ObservedWorld]) -> str:
+    """A question about the first of several worlds whose id did not repeat, "" where each did."""
+    ids = ((one.census.ordinal, one.name, other.name) for one, other in _pairs(first, second) if len(first) > 1)
+    return next(
+        (
+            f"; world {number} was {one}, then {other}: do tests run in parallel? "
+            "Then give their worlds ids that are the same in each run"
+            for number, one, other in ids
+            if one != other
+        ),
+        "",
+    )
+
+
+def _pairs(
+    first: Sequence[ObservedWorld], second: Sequence[ObservedWorld]
+) -> list[tuple[ObservedWorld, ObservedWorld]]:
+    """The worlds of two runs, those of the same ordinal side by side."""
+    others = {world.census.ordinal: world for world in second}
+    return [(world, others[world.census.ordinal]) for world in first if world.census.ordinal in others]
 
 
 def _run(plan: Plan, *, observing: bool = True) -> Steps[Run]:
@@ -314,8 +336,8 @@ class _Exploration:
         if any(known <= kinds for known in self._known.get(assertion, ())):
             self._search.record_failure(minimal, new=False)
             return
-        proof_runs = []
-        for _ in range(PROOF_RUNS):
+        proof_runs: list[Run] = []
+        while len(proof_runs) < PROOF_RUNS:
             proof_runs.append((yield from _run(minimal)))
         if not all(result.failed and result.assertion == assertion for result in proof_runs):
             tried.unsteady.append(minimal)
@@ -361,8 +383,8 @@ class _Exploration:
         """The reason why a find is a question, "" if it is a bug."""
         if any(item.changing for item in plan):
             return REASON_CHANGING
-        worlds = [(world.census for world in run.worlds) for run in (self._passed, broken)]
-        pairs = {passed.ordinal: (passed, other) for passed, other in zip(*worlds, strict=False)}
+        worlds = _pairs(self._passed.worlds, broken.worlds)
+        pairs = {passed.census.ordinal: (passed.census, other.census) for passed, other in worlds}
 
         def survived(item: Misfortune) -> bool:
             pair = pairs.get(item.spot.world)
@@ -415,7 +437,7 @@ def story(
     if question:
         lines.append(f"a question, not a bug: {question}. Would a correct client pass?")
     parting: list[str] = []
-    for passed_world, broken_world in zip(passed, broken, strict=False):
+    for passed_world, broken_world in _pairs(passed, broken):
         where = f" in world {passed_world.census.ordinal}" if len(passed) > 1 else ""
         parting += _divergence(passed_world.lines, broken_world.lines, where)
     return [*lines, *(parting or [SAME_ENTRIES])]
