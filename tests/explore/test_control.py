@@ -8,7 +8,7 @@ from typing import Any, Final
 import orjson
 import pytest
 
-from sendbox.exploring import control
+from sendbox.exploring import dialogue
 from sendbox.language import LANGUAGE
 from sendbox.runtime.policy import HttpCall, Outcome
 from tests.box import Box, boxed
@@ -191,7 +191,7 @@ async def test_what_is_asked_for_is_checked() -> None:
 
 async def test_a_server_has_so_many_explorations(monkeypatch: pytest.MonkeyPatch) -> None:
     """The oldest that is over gives way to a new one."""
-    monkeypatch.setattr(control, "MOST", 2)
+    monkeypatch.setattr(dialogue, "MOST", 2)
     async with boxed() as box:
         first, second = await begin(box), await begin(box)
         assert (await box.post(EXPLORATIONS, {"test": "shop"})).json["error"] == "too_many_explorations"
@@ -208,7 +208,7 @@ async def test_a_plan_that_cannot_be_laid(monkeypatch: pytest.MonkeyPatch) -> No
         for number in (1, 2):
             await last_wins(box, (await box.post(f"{at}/next")).json["prefix"])
             await box.post(f"{at}/result", {"run": number, "result": "passed"})
-        monkeypatch.setattr(control, "scenarios", lambda _plan: {1: {"sendbox": 1, "attempts": [{"then": "lost"}]}})
+        monkeypatch.setattr(dialogue, "scenarios", lambda _plan: {1: {"sendbox": 1, "attempts": [{"then": "lost"}]}})
         await last_wins(box, (await box.post(f"{at}/next")).json["prefix"])
         answer = await box.post(f"{at}/result", {"run": 3, "result": "failed", "message": "one\ntwo"})
         assert (answer.status, answer.json["error"]) == (422, "bad_scenario")
