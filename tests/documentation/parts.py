@@ -187,6 +187,7 @@ _WITH: Final = {
     "control.checkpoints": "worlds",
     "control.refused": "worlds",
     "playing.control": "playing",
+    "exploring.control": "exploring",
     "exchanges.requests": "records",
     "exchanges.deliveries": "records",
     "control.messages": "traffic",

@@ -61,6 +61,14 @@ def write(
 ) -> list[Path]:
     """Writes a find; the same test, plan and assertion have the same files. Raises OSError."""
     folder.mkdir(parents=True, exist_ok=True)
+    files = {folder / name: text for name, text in texts(test, find, command).items()}
+    for file, text in files.items():
+        file.write_text(text, encoding="utf-8")
+    return list(files)
+
+
+def texts(test: str, find: Find, command: Sequence[str] = ()) -> dict[str, str]:
+    """The texts of the files of a find, by their names."""
     broken = find.run.worlds
     kinds = "-".join(dict.fromkeys(item.spot.kind.name for item in find.plan))
     name = f"{test}\0{find.summary}\0{find.run.assertion}".encode()
@@ -68,7 +76,7 @@ def write(
     stem = f"{_readable(test.partition('::')[2] or test)}-{_readable(kinds)}-{digest}"
     title = f"{test}: {find.summary}"
     by_world = scenarios(find.plan)
-    files = []
+    files = {}
     for world, rules in by_world.items():
         observed = next((item for item in broken if item.census.ordinal == world), None)
         run = {} if observed is None else {key: observed.scenario[key] for key in _RUN_KEYS if key in observed.scenario}
@@ -90,10 +98,9 @@ def write(
         }
         if "clock" in rules:
             content["clock"] = {**clock.get("clock", {}), **rules["clock"]}
-        file = folder / (f"{stem}.yaml" if world == min(by_world) else f"{stem}.world-{world}.yaml")
+        file = f"{stem}.yaml" if world == min(by_world) else f"{stem}.world-{world}.yaml"
         head = "".join(f"# {line}".rstrip() + "\n" for line in find.story)
-        file.write_text(head + dump(content), encoding="utf-8")
-        files.append(file)
+        files[file] = head + dump(content)
     return files
 
 

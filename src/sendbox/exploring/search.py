@@ -8,7 +8,7 @@ number of runs draw the same plans. Of these, plans that would only break what i
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import Final
@@ -29,8 +29,8 @@ WINDOW: Final = 8 * MOST
 #: So many pairs are counted in a report.
 COUNTED: Final = 100_000
 
-#: Whether a plan breaks the client; None where the run said nothing, as one that took too long.
-Breaks = Callable[[Plan], bool | None]
+#: Yields plans, receives whether each of them breaks the client (None: its run said nothing), and returns a plan.
+Shrinking = Generator[Plan, bool | None, Plan]
 
 
 @dataclass(slots=True)
@@ -214,33 +214,36 @@ class Search:
             chosen.append(Misfortune(spot, draw.between(0, len(spot.values) - 1, f"value {place}")))
         return self._fitting(chosen)
 
-    def shrunk(self, plan: Plan, breaks: Breaks) -> Plan:
+    def shrink(self, plan: Plan) -> Shrinking:
         """The same with as few misfortunes as still break the client, and with the simplest values.
 
         One misfortune takes the place of several where it breaks the client alone.
         """
         left = SHRINKING
 
-        def still(smaller: Plan) -> bool:
+        def still(smaller: Plan) -> Generator[Plan, bool | None, bool]:
             nonlocal left
             left -= 1
             self.tried.shrinking += 1
-            return left >= 0 and breaks(smaller) is True
+            return left >= 0 and (yield smaller) is True
 
         removing = True
         while removing and len(plan) > 1:
             removing = False
             half = plan[: len(plan) // 2], plan[len(plan) // 2 :]
             for smaller in (*(half if len(plan) > 2 else ()), *(_without(plan, item) for item in plan)):
-                if still(smaller):
+                if (yield from still(smaller)):
                     plan, removing = smaller, True
                     break
         if len(plan) > 1:
-            plan = next(filter(still, self._untried(plan)), plan)
+            for single in self._untried(plan):
+                if (yield from still(single)):
+                    plan = single
+                    break
         for place, item in enumerate(plan):
             for number in range(item.number):
                 simpler = (*plan[:place], replace(item, number=number), *plan[place + 1 :])
-                if still(simpler):
+                if (yield from still(simpler)):
                     plan = simpler
                     break
         return plan

@@ -236,12 +236,20 @@ def _passes(command: Sequence[str], run: Run, progress: _Progress) -> None:
         return
     progress.clear()
     result: Shown = run.output
-    raise Failure(CANNOT, f"{shlex.join(command)} fails without misfortune: {result.ended}", tuple(result.output))
+    raise Failure(
+        CANNOT, f"{shlex.join(command)} fails without misfortune: {result.ended}", (*result.assertion, *result.output)
+    )
 
 
 def _output(result: Shown) -> list[str]:
-    """The last lines of a run, and how it ended."""
-    return ["the last lines of the run that broke:", *(f"  {line}" for line in result.output), f"  ({result.ended})"]
+    """The assertion of a run by its report, its last lines, and how it ended."""
+    assertion = ["the assertion:", *(f"  {line}" for line in result.assertion)] if result.assertion else []
+    return [
+        *assertion,
+        "the last lines of the run that broke:",
+        *(f"  {line}" for line in result.output),
+        f"  ({result.ended})",
+    ]
 
 
 class _Progress:
