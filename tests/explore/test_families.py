@@ -51,7 +51,7 @@ def test_families_are_whole() -> None:
 
 
 @pytest.mark.sample(3)
-@pytest.mark.parametrize("family", ["results", "people", "account"])
+@pytest.mark.parametrize("family", ["delivery", "results", "people", "account"])
 def test_every_value_is_a_scenario(base: Ran, family: str) -> None:
     """Without a problem, in its own words; each kind of the family has a place in the sample."""
     for kind in FAMILIES[family]:
@@ -64,7 +64,7 @@ def test_every_value_is_a_scenario(base: Ran, family: str) -> None:
                 assert problems(Misfortune(spot, number)) == [], spot.place
 
 
-@pytest.mark.parametrize("family", ["results", "people", "account"])
+@pytest.mark.parametrize("family", ["delivery", "results", "people", "account"])
 def test_a_run_without_messages_has_no_place(family: str) -> None:
     """Then the report says so."""
     empty = Census(1, (), (), (), (), (), ())

@@ -6,7 +6,7 @@ Or before the answer to their call: then the clock moves within the call already
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import pairwise
+from itertools import pairwise, zip_longest
 from typing import TYPE_CHECKING, Any, Final
 
 from sendbox.exploring.families.calls import free
@@ -149,7 +149,7 @@ def _early(kind: Kind, world: Census) -> Iterator[Spot]:
     heard = [event.at for event in world.events]
     heard += [at for message in world.messages for attempt in message.attempts for _, at in attempt.results]
     calls = set(free(world))
-    for call, following in zip(world.calls, (*world.calls[1:], None), strict=True):
+    for call, following in zip_longest(world.calls, world.calls[1:]):
         events, end = _coming(world, call) if call in calls else ([], 0)
         if not events:
             continue
