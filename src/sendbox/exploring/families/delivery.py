@@ -148,7 +148,7 @@ def _early(kind: Kind, world: Census) -> Iterator[Spot]:
     counted = deciding(world)
     heard = [event.at for event in world.events]
     heard += [at for message in world.messages for attempt in message.attempts for _, at in attempt.results]
-    calls = set(free(world))
+    calls = {call for call in free(world) if call.attended}
     for call, following in zip_longest(world.calls, world.calls[1:]):
         events, end = _coming(world, call) if call in calls else ([], 0)
         if not events:
