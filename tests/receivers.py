@@ -19,10 +19,11 @@ React = Callable[[Events], Awaitable[int]]
 
 @dataclass
 class Receiver:
-    """What came, in order: the events of each call, and its headers."""
+    """What came, in order: the events of each call, its bytes, and its headers."""
 
     url: str = ""
     calls: list[Events] = field(default_factory=list)
+    bodies: list[bytes] = field(default_factory=list)
     headers: list[dict[str, str]] = field(default_factory=list)
 
     @property
@@ -45,6 +46,7 @@ async def receiving(react: React) -> AsyncIterator[Receiver]:
             more = message.get("more_body", False)
         events: Events = orjson.loads(body)
         receiver.calls.append(events)
+        receiver.bodies.append(body)
         receiver.headers.append({name.decode(): value.decode() for name, value in scope["headers"]})
         status = 200 if scope["path"] == "/elsewhere" else await react(events)
         headers = [(b"content-length", b"0")]

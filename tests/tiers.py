@@ -24,38 +24,46 @@ LONG: Final = 3_600 if DEEP else 600
 #: Folders, and the tests in them that run what others cover: whole worlds again and again, made-up calls, programs,
 #: sessions of pytest within a test, browsers, comparisons of texts. Under a tracer they would take twice as long.
 _UNMEASURED: Final[Mapping[str, str]] = {
-    ".": "app architecture arrival bounds command docs fuzz image versions wheel",
+    ".": "app architecture arrival bounds command docs extension fuzz image versions wheel",
     "benchmarks": "measuring",
-    "commands": "explore explore_runs forward_many program",
+    "commands": "explore explore_runs forward_many program replay",
     "conformance": "requests",
     "contract": "openapi validators",
-    "control": "checkpoints codes coverage faults methods operation past records routes worlds",
+    "control": (
+        "carriers checkpoints codes coverage faults methods operation outbox past records routes worlds worlds_closed"
+    ),
     "control/lists": "request_texts",
-    "engine": "fates outlets properties",
+    "engine": "bounds fates outlets properties",
     "examples": "*",
-    "explore": "clients families people search zoo",
+    "explore": "clients people search zoo",
     "explore/narrow": "clinic",
     "explore/zoo": "*",
     "fixture": (
-        "callbacks coverage crashing deliver_to exploring export export_built freezing marker plain plugin remote"
+        "acts callbacks coverage crashes crashing deliver_to exploring export export_built freezing marker overtaking "
+        "own_clocks plain plugin remote"
     ),
-    "interfaces": "advising",
+    "interfaces": "addressee advising",
     "interfaces/legacy": "legacy",
-    "interfaces/rest": "errors lists",
+    "interfaces/partner": "decode tokens",
+    "interfaces/rest": "errors lists messages",
+    "interfaces/sending": "handlers simple",
     "isolation": "*",
+    "journeys": "login reference",
     "model": "*",
     "page/browser": "*",
     "playing": "faults planned steps",
     "recorded": "*",
     "replaying": "*",
-    "runtime": "delivering ending hold moving moving_settling remains scale",
+    "runtime": "delivering delivering_inside ending hold moving moving_settling remains runtime scale",
     "scenario": (
-        "cursor expect_mutations forms library library_clients library_plays lints met mutations shape stories "
-        "timeline write"
+        "api cursor expect expect_mutations forms language library library_clients library_plays lints met mutations "
+        "numbers read shape slips stories subkeys timeline traffic verify webhook_rules write"
     ),
-    "server": "faulting hosts",
+    "server": "app_errors faulting hosts loop tls",
+    "services/account": "account lists",
     "services/messaging": "accept checks handsets rows simulator",
     "traceability": "*",
+    "webhooks": "callbacks policy sender",
 }
 
 

@@ -62,6 +62,7 @@ SUBJECTS: Final[dict[str, Subject]] = {
             "message": messaging.named_messages,
             "session": verify.named_session,
             "template": partner.named_template,
+            "signup": partner.named_signups,
         },
         message=messaging.message_of,
     ),

@@ -14,7 +14,7 @@ import pytest_asyncio
 from sendbox.assembly import make_app
 from sendbox.cli.outcome import USAGE, Failure
 from sendbox.cli.serve import Options, scenario, serving
-from sendbox.cli.watch import EVERY, Watcher, differences
+from sendbox.cli.watch import INTERVAL, Watcher, differences
 from sendbox.runtime.interface import LogLine
 from sendbox.scenario.read import noting
 from sendbox.settings import Settings
@@ -32,7 +32,7 @@ class Timer:
         self.cancelled = 0
 
     def __call__(self, seconds: float, then: Callable[[], None]) -> Timer:
-        assert seconds == EVERY
+        assert seconds == INTERVAL
         self.waiting.append(then)
         return self
 

@@ -259,7 +259,7 @@ async def test_a_world_in_which_much_happens_sends_little(monkeypatch: pytest.Mo
             assert (await events.next()).data["world"] == B
             assert events.queue.empty()
             for window in windows:
-                window._over()
+                window._end_window()
             told = await events.until("clock")
             assert [(name, data) for name, data, _ in told[:1]] == [("skipped", {"world": A, "from": 10, "to": 300})]
             assert (told[-1].name, told[-1].data["now"]) == ("clock", "2026-03-01T09:01:00.000Z")

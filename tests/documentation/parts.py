@@ -9,6 +9,8 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterable
 from dataclasses import MISSING, fields
+from itertools import groupby
+from operator import attrgetter
 from typing import Any, Final
 
 import click
@@ -22,9 +24,9 @@ from sendbox.control.operation import Operation
 from sendbox.control.stream import STREAMED
 from sendbox.engine.lifecycle import Table, diagram
 from sendbox.engine.texts import FAKES
-from sendbox.exploring.families.table import FAMILIES, USUAL
+from sendbox.exploring.families.table import FAMILIES
 from sendbox.fixture.sandbox import Phone, Sandbox
-from sendbox.language import SUBJECTS
+from sendbox.language import LANGUAGE, SUBJECTS
 from sendbox.pytest_plugin import MARKER, pytest_addoption
 from sendbox.scenario import library
 from sendbox.scenario.shape import schema
@@ -40,7 +42,7 @@ from sendbox.settings import Settings
 from tests.documentation import language
 from tests.documentation.code import PIECES, piece
 from tests.documentation.faults import faults_of_calls, faults_of_deliveries
-from tests.documentation.markdown import code, table
+from tests.documentation.markdown import ROOT, code, table
 from tests.explore.zoo import running as zoo
 from tests.traceability import sentences
 
@@ -71,6 +73,17 @@ def magic_numbers() -> str:
     return table(("ends in", "for example", "what happens to a message"), rows)
 
 
+def plan() -> str:
+    """The files of the plan: each with its sentence, and the client that breaks it."""
+    rows = []
+    for path in sorted((ROOT / "docs" / "plan").glob("*.yaml")):
+        blueprint = LANGUAGE.load(path)
+        (counterexample,) = blueprint.counterexamples
+        sentence = path.read_text("utf-8").partition("\n")[0].removeprefix("# ")
+        rows.append((f"[{path.stem}]({path.name})", sentence, counterexample.name))
+    return table(("file", "sentence", "breaks it"), rows)
+
+
 def scenarios() -> str:
     """The scenario library: name, title, and the story that its comment tells."""
     rows = [(code(row.name), row.title, row.summary) for row in library.rows()]
@@ -92,16 +105,16 @@ def _assumption(row: Assumption) -> tuple[str, ...]:
 
 def families() -> str:
     """The families of misfortunes, with the right to each kind."""
+    alike = (list(kinds) for kinds_of in FAMILIES.values() for _, kinds in groupby(kinds_of, attrgetter("relies")))
     rows = [
         (
-            f"`{family}`{' (usual)' * (family in USUAL)}",
-            kind.name,
-            "question" if kind.changing else "bug",
-            ", ".join(kind.cites),
-            kind.relies,
+            code(first.family),
+            ", ".join(kind.name for kind in (first, *others)),
+            "question" if first.changing else "bug",
+            ", ".join(dict.fromkeys(cited for kind in (first, *others) for cited in kind.cites)),
+            first.relies,
         )
-        for family, kinds in FAMILIES.items()
-        for kind in kinds
+        for first, *others in alike
     ]
     return table(("family", "kind", "a find is a", "the service may do so by", "a correct client may rely on"), rows)
 
@@ -174,6 +187,7 @@ _WITH: Final = {
     "control.checkpoints": "worlds",
     "control.refused": "worlds",
     "playing.control": "playing",
+    "exploring.control": "exploring",
     "exchanges.requests": "records",
     "exchanges.deliveries": "records",
     "control.messages": "traffic",
@@ -406,6 +420,7 @@ PARTS: Final[dict[str, Callable[[], str]]] = {
     "faults of deliveries": faults_of_deliveries,
     "families": families,
     "zoo": zoo.document,
+    "plan": plan,
     "gaps": gaps,
     "fakes": fakes,
     "locales": locales,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any, Final, cast
 
 import orjson
@@ -9,11 +10,12 @@ import pytest
 
 from sendbox.engine.commands.record import RequestRecord
 from sendbox.engine.expect.conditions import holds
-from sendbox.engine.expect.subjects import Occurrence
+from sendbox.engine.expect.subjects import Occurrence, occurrences_of
 from sendbox.engine.world import World
 from sendbox.language import LANGUAGE, SUBJECTS
 from sendbox.playing import play
 from sendbox.scenario.model import ScenarioError
+from sendbox.services.partner.partner import Partner
 from tests.core.asked import asked
 
 HEAD: Final = """
@@ -109,7 +111,7 @@ def test_hours_in_where() -> None:
 
 @pytest.mark.unmeasured
 @pytest.mark.parametrize(
-    ("key", "found"), [("shop", 1), ("sh*", 1), ("*~shop", 1), ("sho", 0), ("*hop", 1), ("~shop", 0)]
+    ("key", "found"), [("shop", 1), ("sh*", 1), ("*~shop", 1), ("sho", 0), ("*hop", 1), ("~shop", 0), ("parent", 1)]
 )
 def test_a_sub_key_is_known_by_its_short_name(key: str, found: int) -> None:
     """As in `key` of traffic."""
@@ -382,3 +384,89 @@ def test_conditions_in_order_are_checked() -> None:
     never_met: list[dict[str, Any]] = [{"status": 700}, {"body": "x"}]
     (entry,) = LANGUAGE.load({"sendbox": 1, "expect": [{"that": "requests", "in_order": never_met}]}).expect
     assert [never.message for never in entry.never] == ["700 is never met: status is 0 or 100..599"]
+
+
+def test_a_call_belongs_to_the_signup_that_it_names() -> None:
+    """By its client, its business account, or its number; other calls, and those that cannot be read, to none."""
+    world = play("onboarding").world
+    (signup,) = Partner.of(world).signups.values()
+    named = SUBJECTS["requests"].names["signup"]
+    assert signup.account is not None
+    for fields in ({"client_id": signup.client_id}, {"partner_client_id": signup.client_id}):
+        assert named(world, asked("listPartnerAccounts", fields)) == (signup.id,)
+    assert named(world, asked("listPartnerNumbers", {"waba_id": signup.account.id})) == (signup.id,)
+    assert named(world, asked("checkPartnerNumber", {"phone_number": signup.phone_number})) == (signup.id,)
+    for operation, body in (
+        ("checkPartnerNumber", {"phone_number": "420777000199"}),
+        ("sendMessage", {"waba_id": signup.account.id}),
+        ("unknown", {"waba_id": signup.account.id}),
+        ("listPartnerNumbers", b"["),
+        ("listPartnerNumbers", []),
+    ):
+        assert named(world, asked(operation, body)) == ()
+    belongs = SUBJECTS["signups"].belonging(["signup"])
+    changes = [change for change in occurrences_of(world, SUBJECTS["signups"]) if change is not None]
+    assert {key for change in changes for key in belongs(world, change.what)} == {(signup.id,)}
+
+
+TEMPLATE: Final = (
+    "{at: %s, request: {operation: sendMessage, body: {to: [{phone_number: '420777000121'}], flow: [{chatapp_template: "
+    "{template_name: otp, language: en, params: ['%s'], sender: '109876543210987'}}, {sms: {body: Hello}}]}}}"
+)
+
+
+@pytest.mark.parametrize("that", ["attempts", "messages", "sends"])
+def test_parameters_of_a_template_are_shown(that: str) -> None:
+    """A condition meets any of its texts; a step without a template has none."""
+    calls = [TEMPLATE % ("0s", "246813"), sent("1s", PETR)]
+    for params, count in (("246813", 1), ("*68*", 1), ("111", 0)):
+        assert judged(calls, {"that": that, "where": {"params": params}, "count": count})["passed"]
+
+
+@pytest.mark.parametrize(
+    ("ignoring", "passed"),
+    [
+        (None, False),
+        ("tag", True),
+        (["tag", "nothing.at.all"], True),
+        (["to.phone_number", "body"], False),
+        ("to.0.tag", False),
+    ],
+    ids=str,
+)
+def test_what_may_differ_in_the_same_content(ignoring: Any, *, passed: bool) -> None:
+    """A retry with another tag is the same call if `ignoring` says so."""
+    calls = [sent("0s", "420777000140", tag="first"), sent("10s", "420777000140", tag="second")]
+    then = {"that": "requests", "same": "content"} | ({} if ignoring is None else {"ignoring": ignoring})
+    entry = {"that": "requests", "where": {"status": 503}, "each": "request", "then": [then]}
+    assert judged(calls, entry)["passed"] is passed
+
+
+@pytest.mark.parametrize(("each", "count"), [("content", 2), (["content", "status"], 2)], ids=str)
+def test_calls_are_told_apart_without_what_may_differ(each: Any, count: int) -> None:
+    """Also for `each`; a list on the way is gone through, a number means one of its items."""
+    calls = [sent("0s", JANA, "420777000131"), sent("1s", JANA, "420777000132"), sent("2s", PETR, PETR)]
+    entry = {"that": "requests", "each": each, "ignoring": "to.1", "at_most": 2}
+    assert judged(calls, entry)["subjects"]["found"] == count
+    assert judged(calls, {**entry, "ignoring": ["to.phone_number"]})["subjects"]["found"] == 1
+    assert judged(calls, {**entry, "ignoring": ["to.9", "body.deep"]})["subjects"]["found"] == 3
+
+
+def test_a_body_that_is_too_deep_is_compared_as_it_came() -> None:
+    """Though something in it may differ."""
+    content = SUBJECTS["requests"].belonging(["content"], (("x",),))
+    deep = asked(body=b"[" * 1000 + b"]" * 1000)
+    assert content(cast("World", None), deep) == SUBJECTS["requests"].belonging(["content"])(cast("World", None), deep)
+
+
+@pytest.mark.parametrize(
+    ("entry", "message"),
+    [
+        ({"that": "requests", "ignoring": "tag"}, '"ignoring" says what may differ in the content, and neither'),
+        ({"that": "requests", "each": "content", "ignoring": "a..b"}, '"a..b" is not a dotted path such as'),
+    ],
+)
+def test_what_may_differ_is_checked(entry: dict[str, Any], message: str) -> None:
+    """It stands where content is compared, and is a path."""
+    with pytest.raises(ScenarioError, match=re.escape(message)):
+        LANGUAGE.load({"sendbox": 1, "expect": [entry]})

@@ -76,7 +76,7 @@ def in_strict(world: World, *entries: dict[str, Any], strict: bool) -> dict[str,
 NAMES: Final = [
     pytest.param({"that": "messages", "where": {"tag": "marketing"}}, "tag", id="tag"),
     pytest.param({"that": "attempts", "where": {"tag": ["otp", "marketing"]}}, "tag", id="one-of-several"),
-    pytest.param({"that": "requests", "where": {"key": "parent"}}, "key", id="key"),
+    pytest.param({"that": "requests", "where": {"key": "bank"}}, "key", id="key"),
     pytest.param({"that": "sends", "where": {"key": "bank"}}, "key", id="key-of-messages"),
     pytest.param({"that": "transitions", "where": {"sender": "nova"}}, "sender", id="sender"),
     pytest.param(

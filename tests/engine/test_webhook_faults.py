@@ -254,6 +254,8 @@ def test_rules_of_control() -> None:
         (fault("stale", after=0), "stale 0s"),
         (fault("bad_signature"), "bad_signature"),
         (fault("content_type", says="text/plain"), "content_type text/plain"),
+        (fault("repeat"), "repeat"),
+        (fault("reformat", by="escapes"), "reformat escapes"),
         (fault("answer", by=503), "answer 503"),
         (fault("answer", by="timeout"), "answer timeout"),
     ],

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 import pytest
 
 from sendbox.engine.durations import duration
+from sendbox.exploring.census import Census
 from sendbox.exploring.families.account import KINDS
 from tests.explore.rich import PLAIN, RICH, Client, Ran, Rich, misfortunes, others
 
@@ -27,7 +28,7 @@ def refusals(ran: Ran, at: int) -> set[tuple[str, str, int]]:
     return {(entry["why"], entry["message_id"], entry["attempt"]) for entry in ran.entries("refusal", at)}
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("name", [kind.name for kind in KINDS])
 def test_what_is_taken_away_is_missing(rich: Rich, base: Ran, name: str) -> None:
     """An attempt of that instant is refused for it; all before is as it was."""
@@ -45,7 +46,29 @@ def test_what_is_taken_away_is_missing(rich: Rich, base: Ran, name: str) -> None
 
 def test_who_pays_for_itself_is_not_about_the_credit(base: Ran) -> None:
     """A key with credit of its own does not count, one that shares the account's does."""
-    assert base.census.charged == (0, 20_000, 30_000, 34_000, 300_000)
+    assert list(dict.fromkeys(at for at, _ in base.census.charged)) == [0, 20_000, 30_000, 34_000, 300_000]
+
+
+def test_the_credit_ends_behind_each_message(rich: Rich) -> None:
+    """Of a call to four phones: all before are sent, all behind are refused; of more, so many places are tried."""
+
+    def do(sandbox: Sandbox) -> None:
+        Client(sandbox).send(*(f"42077700995{number}" for number in range(4)), body="Sale")
+        sandbox.advance("10s")
+
+    usual = {"sendbox": 1}
+    items = [item for item in misfortunes(rich.run((), do, usual).census, "account") if item.spot.kind.name == "credit"]
+    assert [str(item) for item in items] == [
+        "the credit of the account at 0s has ended",
+        *(f"the credit of the account at 0s suffices for {count} of 4 messages" for count in (1, 2, 3)),
+    ]
+    for item in items:
+        refused = [message.attempts[-1].nth == 0 for message in rich.run((item,), do, usual).census.messages]
+        assert refused == [False] * item.number + [True] * (4 - item.number)
+    many = Census(1, (), (), (), (), (), (), ((0, 45_000),) * 100)
+    (spot,) = KINDS[0].spots(KINDS[0], many)
+    assert len(spot.values) == 20
+    assert spot.values[-1].says == "suffices for 99 of 100 messages"
 
 
 def test_only_one_sender_is_withdrawn(base: Ran) -> None:

@@ -50,14 +50,14 @@ def test_families_are_whole() -> None:
     assert FAMILIES.keys() == WHY_NOT.keys()
 
 
-@pytest.mark.sample(3)
-@pytest.mark.parametrize("family", ["results", "people", "account"])
+@pytest.mark.sample(6)
+@pytest.mark.parametrize("family", FAMILIES)
 def test_every_value_is_a_scenario(base: Ran, family: str) -> None:
     """Without a problem, in its own words; each kind of the family has a place in the sample."""
     for kind in FAMILIES[family]:
         spots = list(kind.spots(kind, base.census))
-        assert spots, kind.name
-        assert len({spot.place for spot in spots}) == len(spots), kind.name
+        assert spots or family == "assumptions", kind.name
+        assert len({(spot.place, spot.about) for spot in spots}) == len(spots), kind.name
         for spot in spots:
             assert len({value.says for value in spot.values}) == len(spot.values) > 0, spot.place
             for number in range(len(spot.values)):
@@ -69,7 +69,9 @@ def test_a_run_without_messages_has_no_place(family: str) -> None:
     """Then the report says so."""
     empty = Census(1, (), (), (), (), (), ())
     assert table.spots([empty], [family]) == []
-    assert table.untried([empty], [family]) == [f"{family} not tried: {WHY_NOT[family]}"]
+    assert table.untried([empty], [family]) == [family]
+    assert table.untried_lines({family: 1}, 1) == [f"{family} not tried: {WHY_NOT[family]}"]
+    assert table.untried_lines({family: 1}, 3) == [f"{family} not tried in 1 of 3 tests: {WHY_NOT[family]}"]
 
 
 @pytest.mark.parametrize("family", ["results", "people", "account"])

@@ -43,7 +43,7 @@ def id_of(ran: Ran, message: Sent) -> str:
     return str(list(dict.fromkeys(ids))[by_hand_over.index(message)])
 
 
-@pytest.mark.sample(3)
+@pytest.mark.sample(6)
 @pytest.mark.parametrize("name", ["reply", "two replies", "stop"])
 def test_a_phone_answers(rich: Rich, base: Ran, name: str) -> None:
     """Each answer comes in, at its instant, as an answer to its message; other phones go on as before."""

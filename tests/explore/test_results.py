@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import accumulate
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -12,10 +12,14 @@ from sendbox.engine.durations import duration
 from sendbox.exploring.census import Census, Sent, Tried
 from sendbox.exploring.families.results import KINDS
 from sendbox.exploring.misfortune import Misfortune
-from tests.explore.rich import BLOCKED, CODE, Ran, Rich, misfortunes, others, together, told_by
+from tests.explore.rich import BLOCKED, CODE, Client, Ran, Rich, misfortunes, others, together, told_by
+
+if TYPE_CHECKING:
+    from sendbox.fixture import Sandbox
 
 BY_NAME = {kind.name: kind for kind in KINDS}
 CODES = BY_NAME["code lost"]
+LATE_CODES = BY_NAME["code late"]
 
 
 def rule(misfortune: Misfortune) -> dict[str, Any]:
@@ -44,8 +48,8 @@ def planned(then: Any, at: int) -> tuple[tuple[str, int], ...]:
     return tuple((result, when) for (result, _), when in zip(entries, list(times)[1:], strict=True))
 
 
-@pytest.mark.sample(2)
-@pytest.mark.parametrize("name", [name for name in BY_NAME if name != CODES.name])
+@pytest.mark.sample(4)
+@pytest.mark.parametrize("name", [name for name in BY_NAME if not name.startswith("code ")])
 def test_an_attempt_goes_its_way(rich: Rich, base: Ran, name: str) -> None:
     """Exactly the results of the misfortune, at its instants, all before the run ends; other phones go on as before."""
     for plan in together(item for item in misfortunes(base.census, "results") if item.spot.kind.name == name):
@@ -103,6 +107,30 @@ def test_the_sms_of_a_code(rich: Rich, base: Ran) -> None:
             for session, was in zip(ran.census.sessions, base.census.sessions, strict=True)
         ] == [session.sms for session in ran.census.sessions], str(item)
         assert others(ran, when["phone"]) == others(base, when["phone"]), str(item)
+
+
+def test_the_sms_of_a_code_is_late(rich: Rich) -> None:
+    """By each minute of its life, as far as the clock goes, and by a second more than all of them."""
+
+    def do(sandbox: Sandbox) -> None:
+        client = Client(sandbox)
+        client.send(CODE, body="Hello")
+        client.code(CODE)
+        sandbox.advance("5m")
+        client.code(CODE)
+        sandbox.advance("11m")
+
+    usual = rich.run((), do, {"sendbox": 1})
+    first, second = LATE_CODES.spots(LATE_CODES, usual.census)
+    minutes = [f"comes {minute}m late" for minute in range(1, 10)]
+    assert [value.says for value in first.values] == [*minutes, "comes 10m1s late"]
+    assert [value.says for value in second.values] == [*minutes, "comes 10m1s late"]
+    for spot, place in ((first, 0), (second, 1)):
+        ran = rich.run((Misfortune(spot, 2),), do, {"sendbox": 1})
+        delivered = [entry["offset"] for entry in ran.entries("validation") if entry["event"] == "code_arrived"]
+        expected = [3_000, 303_000]
+        expected[place] += 177_000
+        assert delivered == expected
 
 
 def test_a_message_of_which_nothing_more_is_heard_when_no_clock_moves() -> None:

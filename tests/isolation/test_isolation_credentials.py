@@ -23,6 +23,7 @@ from sendbox.services.http.exchange import Route
 from sendbox.services.messaging.http.sending.errors import DENIED
 from sendbox.services.partner.partner import Partner
 from tests.box import Answer, Box, boxed
+from tests.tiers import turn
 
 pytestmark = pytest.mark.asyncio
 OURS: Final = "test-a"
@@ -343,8 +344,8 @@ async def test_s5_a_key_that_opens_nothing(interface: str) -> None:
     """§5.1, §5.6, §7.2: denied in the shape of the interface; nothing is journaled, read, changed or opened."""
     async with two() as (box, ours, _):
         before = await state(box)
-        for route in (route for route in KEYED if route.interface == interface):
-            for key in (None, *BAD_KEYS):
+        for number, route in enumerate(route for route in KEYED if route.interface == interface):
+            for key in turn((None, *BAD_KEYS), number, 4):
                 answer = await call(box, route, ours, request_of(route, OURS, ours), key=key)
                 expected, of = denial(route, given=key is not None), f"{named(route)} with {key!r}"
                 await refused_without_trace(box, before, answer, expected, of=of)

@@ -19,7 +19,7 @@ from tests.model.requests import CHANNELS
 from tests.tiers import DEEP, LONG
 
 #: So many worlds are a sample; all of them are as many as it takes for so many messages.
-SAMPLE: Final = 55
+SAMPLE: Final = 30
 MESSAGES: Final = 20_000
 STATES: Final = ("sending", "sent", "delivered", "seen", "undelivered", "rejected", "failed")
 #: What the worlds must come to, in the words of `World.reached`.

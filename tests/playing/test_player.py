@@ -274,7 +274,7 @@ def faulty(monkeypatch: pytest.MonkeyPatch, answer: Answering) -> Any:
         await answer(scope, receive, send)
 
     monkeypatch.setattr(Application, "__call__", serve)
-    monkeypatch.setattr(steps, "PATIENCE", 0.01)
+    monkeypatch.setattr(steps, "ANSWER_TIMEOUT", 0.01)
     return play(scenario({"at": 0, "request": SEND, "expect": {"status": "none"}}))
 
 

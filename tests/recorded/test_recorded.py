@@ -18,7 +18,7 @@ from tests.recorded.text import hashed
 from tests.tiers import DEEP
 
 #: One in so many random worlds is played in an ordinary run, beside those that are kept whole.
-EVERY: Final = 120
+EVERY: Final = 240
 
 
 def chosen() -> list[str]:
@@ -54,7 +54,7 @@ def test_a_random_world_is_what_it_was(name: str, session: record.Session, rando
         pytest.fail("\n".join(found), pytrace=False)
 
 
-@pytest.mark.sample(4)
+@pytest.mark.sample(8)
 @pytest.mark.parametrize("name", library.played())
 def test_a_scenario_of_the_library_is_what_it_was(name: str, session: record.Session, stories: Any) -> None:
     """Its own traffic leads to the same world, part by part; all forms in which it is played say the same, if deep."""

@@ -23,7 +23,7 @@ from tests.tiers import DEEP
 
 COUNT: Final = 500
 #: In an ordinary run these: modes of every kind are among them. The scenario drawn for 489 is not legal.
-NUMBERS: Final = [*range(489), *range(490, COUNT + 1)] if DEEP else [*range(0, COUNT, 47), COUNT]
+NUMBERS: Final = [*range(489), *range(490, COUNT + 1)] if DEEP else [*range(0, COUNT, 71), COUNT]
 ROOT: Final = Path(__file__).parents[2]
 
 #: Makes a world again, elsewhere.

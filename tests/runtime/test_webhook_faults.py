@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import orjson
 import pytest
 
+from sendbox.engine.delivery.faults.reformat import WAYS, rewrite
 from sendbox.engine.durations import instant
 from sendbox.runtime.policy import HttpCall, Outcome, sign
 from tests.box import KEY, START, WORLD, Box, boxed
@@ -192,6 +194,62 @@ async def test_stale_right_behind_it() -> None:
         await box.send()
         await box.advance()
         assert receiver.results == ["sending", "sent", "sending", "delivered", "sent"]
+
+
+async def test_repeat() -> None:
+    """The event before comes again in the batch of the newer one, whose id is its own."""
+    rule = {"when": {"result": "delivered"}, "fault": "repeat"}
+    async with faulty(rule, answers=(200, 200, 500, 200)) as (box, receiver):
+        await box.send()
+        await box.advance()
+        assert results(receiver.calls) == [["sending"], ["sent"], ["sent", "delivered"], ["sent", "delivered"]]
+        assert receiver.calls[2][0] == receiver.calls[1][0]
+        first, second, third, again = ids(receiver)
+        assert len({first, second, third}) == 3
+        assert (again, receiver.bodies[3]) == (third, receiver.bodies[2])
+
+
+async def test_repeat_of_what_has_no_room() -> None:
+    """Where a batch has one event, and before the first of a message, nothing comes with it; the journal says so."""
+    async with faulty({"fault": "repeat"}) as (box, receiver):
+        await box.send(callback={"url": receiver.url, "batch_size": 1})
+        await box.advance()
+        assert results(receiver.calls) == [["sending"], ["sent"], ["delivered"]]
+        entries = (await box.get(f"{WORLD}/journal?kind=webhook_fault")).json["entries"]
+        assert [entry["note"][:27] for entry in entries] == ["a batch has one event here "] * 2
+
+
+#: How a body shows the way in which it is written; the second value is the beginning of a usual one.
+SIGNS: dict[str, Callable[[bytes, bytes], bool]] = {
+    "spaces": lambda body, _first: b'": ' in body,
+    "escapes": lambda body, _first: rb"caf\u00e9 \/ bar" in body,
+    "order": lambda body, first: not body.startswith(first),
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+async def test_reformat(way: str) -> None:
+    """The same JSON in other bytes, the same on every try, and the signature is one of these bytes."""
+    rule = {"when": {"result": "sent"}, "fault": {"reformat": way}}
+    async with faulty(rule, answers=(200, 401, 200), default_callback_secret="s3cret") as (box, receiver):
+        await box.send(payload={"place": "café / bar", "of": [{"b": 1, "a": 0.1}]})
+        await box.advance()
+        first = receiver.bodies[0].partition(b":")[0]
+        assert [SIGNS[way](body, first) for body in receiver.bodies] == [False, True, False, True]
+        assert receiver.calls[1][0]["payload"] == {"place": "café / bar", "of": [{"b": 1, "a": 0.1}]}
+        assert receiver.bodies[1] == receiver.bodies[3]
+        for body, headers in zip(receiver.bodies, receiver.headers, strict=True):
+            assert headers["x-request-signature"] == sign("s3cret", body)
+
+
+async def test_the_ways_to_write_json() -> None:
+    """Spaces, escapes, another order: each is another text of the same value."""
+    value = [{"place": "café / bar", "of": [{"b": -1, "a-c": 0.1}]}]
+    assert {way: rewrite(orjson.dumps(value), way).decode() for way in WAYS} == {
+        "spaces": '[{"place": "café / bar", "of": [{"b": -1, "a-c": 0.1}]}]',
+        "escapes": r'[{"place":"caf\u00e9 \/ bar","of":[{"b":-1,"a\u002dc":0.1}]}]',
+        "order": '[{"of":[{"a-c":0.1,"b":-1}],"place":"café / bar"}]',
+    }
 
 
 async def test_content_type() -> None:

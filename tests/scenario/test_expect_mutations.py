@@ -157,7 +157,7 @@ def changed(name: str) -> tuple[int, list[str]]:
     return seen, missed
 
 
-@pytest.mark.sample(4)
+@pytest.mark.sample(8)
 @pytest.mark.parametrize("name", EACH)
 def test_every_change_is_seen(name: str) -> None:
     """Each changed expectation about each subject gives some client another verdict, or is equivalent by a rule."""

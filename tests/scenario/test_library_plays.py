@@ -79,7 +79,7 @@ def test_a_story_begins_at_an_instant(name: str) -> None:
     assert "\nseed: " in text
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("name", library.names())
 def test_a_scenario_plays(name: str) -> None:
     """Every request gets the status that it expects, or one below 400; expectations are met, the verdict is trusted."""
@@ -94,7 +94,7 @@ def test_a_scenario_plays(name: str) -> None:
     assert story.passed
 
 
-@pytest.mark.sample(4)
+@pytest.mark.sample(8)
 @pytest.mark.parametrize("name", library.names())
 def test_a_scenario_plays_the_same_again(name: str) -> None:
     """A second time gives the same entries and the same digest."""
@@ -103,7 +103,7 @@ def test_a_scenario_plays_the_same_again(name: str) -> None:
     assert _story(first) == _story(second)
 
 
-@pytest.mark.sample(3)
+@pytest.mark.sample(6)
 @pytest.mark.parametrize(("name", "at"), EXPECTED, ids=[f"{name}-{at}" for name, at in EXPECTED])
 def test_an_expectation_can_fail(name: str, at: int) -> None:
     """Each has a name, and fails where nothing happened, or where the client did the same but the story did not happen.
@@ -117,14 +117,14 @@ def test_an_expectation_can_fail(name: str, at: int) -> None:
     assert not holds(empty, expectation) or not holds(elsewhere(name), expectation)
 
 
-@pytest.mark.sample(3)
+@pytest.mark.sample(6)
 @pytest.mark.parametrize("name", STORIES)
 def test_the_story_makes_the_difference(name: str) -> None:
     """Some expectation fails for the same client under the default scenario, so the verdict is about the story."""
     assert not verdict(elsewhere(name), load(name).expect)["passed"]
 
 
-@pytest.mark.sample(3)
+@pytest.mark.sample(6)
 @pytest.mark.parametrize("name", STORIES)
 def test_every_rule_has_its_part(name: str) -> None:
     """The traffic meets each named rule that the scenario adds to the default one: nothing is in it for nothing."""
@@ -138,7 +138,7 @@ def test_every_rule_has_its_part(name: str) -> None:
     assert wanted - met <= {None}
 
 
-@pytest.mark.sample(3)
+@pytest.mark.sample(6)
 @pytest.mark.parametrize("name", STORIES)
 def test_a_client_that_sends_twice_does_not_pass(name: str) -> None:
     """Whoever sends each message, or puts each file, once more at the same instant misses an expectation."""
@@ -148,7 +148,7 @@ def test_a_client_that_sends_twice_does_not_pass(name: str) -> None:
     assert not _passes(story, tuple(each for both in twice for each in both))
 
 
-@pytest.mark.sample(3)
+@pytest.mark.sample(6)
 @pytest.mark.parametrize("name", [name for name in STORIES if any(map(_asks, load(name).traffic))])
 def test_a_client_that_does_not_ask_does_not_pass(name: str) -> None:
     """Where the sample client asks what became of something, that is expected."""

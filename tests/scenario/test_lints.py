@@ -57,6 +57,26 @@ SILENT = {
     "timeline: [{at: 1s, template: {name: offer, status: PAUSED}}]",
     "numbers that signups bring": "partner: {signup: [{after: 1s}]}\n"
     "timeline: [{at: 1s, number: {phone_number: '420777000101', quality: RED}}]",
+    **{
+        f"a receiver that {name}": f"webhooks: [{{{rule}, fault: {{answer: {answer}}}}}]{more}"
+        for name, rule, answer, more in (
+            ("is down for as long as there are tries", "when: {from: 1m, until: 8m30s}", 503, ""),
+            ("is always down", "when: {from: 1m}", 503, ""),
+            ("is down for an instant and a duration", "when: {from: '2026-03-02T09:00:00Z', until: 1h}", 503, ""),
+            ("takes everything", "when: {until: 1h}", 200, ""),
+            ("is down for some", "when: {until: 1h, share: 10%}", "closed", ""),
+            ("is down at first", "when: {until: 1h, nth: 1}", "closed", ""),
+            ("is down now and then", "when: {until: 1h, every: 3}", "closed", ""),
+            ("is down at night", "when: {until: 1d, hours: {start: '22:00', end: '06:00'}}", "closed", ""),
+            ("is down once", "times: 1, when: {until: 1h}", "closed", ""),
+            (
+                "loses webhooks, as expected",
+                "when: {until: 1h}",
+                503,
+                "\nexpect: [{that: deliveries, where: {state: failed}}]",
+            ),
+        )
+    },
     "every number": "timeline: [{at: 1s, number: {phone_number: '*', quality: RED}}]",
     "patterns of what will be": "timeline: [{at: 1s, number: {phone_number: '4209*', quality: RED}}, "
     "{at: 2s, template: {name: 'order_*', status: PAUSED}}]",

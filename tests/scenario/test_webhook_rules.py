@@ -15,7 +15,9 @@ from sendbox.engine.delivery.faults.drop import Drop
 from sendbox.engine.delivery.faults.duplicate import Duplicate
 from sendbox.engine.delivery.faults.fault import WebhookFault
 from sendbox.engine.delivery.faults.overtake import Overtake
+from sendbox.engine.delivery.faults.reformat import Reformat
 from sendbox.engine.delivery.faults.reorder import Reorder
+from sendbox.engine.delivery.faults.repeat import Repeat
 from sendbox.engine.delivery.faults.split import Split
 from sendbox.engine.delivery.faults.stale import Stale
 from sendbox.engine.delivery.faults.table import DELIVERIES
@@ -53,6 +55,9 @@ def rule(fault: Any = "drop", **more: Any) -> WebhookRule:
         ("bad_signature", BadSignature()),
         ("stale", Stale()),
         ({"stale": "10s"}, Stale(Span(10_000, 10_000))),
+        ("repeat", Repeat()),
+        ("reformat", Reformat()),
+        ({"reformat": "order"}, Reformat("order")),
         ("overtake", Overtake()),
         ({"content_type": "text/plain"}, ContentType("text/plain")),
         ({"answer": 503}, Answer(503)),

@@ -73,7 +73,7 @@ class Wire(asyncio.Transport):
 
 async def answers(packets: list[bytes]) -> list[bytes]:
     """What goes back after each packet."""
-    config = HttpServer(App())._configured()
+    config = HttpServer(App())._make_config()
     protocol: Any = config.http_protocol_class(config=config, server_state=ServerState(), app_state={})  # type: ignore[call-arg]
     wire = Wire()
     protocol.connection_made(wire)

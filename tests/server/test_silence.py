@@ -157,7 +157,7 @@ async def test_a_request_in_one_packet_needs_no_timer() -> None:
     """Only what is unfinished is watched."""
     connection = Connection()
     await connection.send(GET)
-    assert [timer[1] for timer in connection.clock.timers if timer[1] == connection.protocol._look] == []
+    assert [timer[1] for timer in connection.clock.timers if timer[1] == connection.protocol._check_silence] == []
     connection.protocol.connection_lost(None)
 
 

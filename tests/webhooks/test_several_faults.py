@@ -50,6 +50,11 @@ TOGETHER: list[tuple[str, list[Any], list[tuple[float, str]]]] = [
         [{"delay": "1m"}, {"stale": "2s"}],
         [(0, "sending"), (61, "sent"), (63, "delivered"), (63, "sending"), (65, "sent")],
     ),
+    (
+        "late and with the one before",
+        [{"delay": "1m"}, "repeat"],
+        [(0, "sending"), (61, "sending"), (61, "sent"), (63, "sent"), (63, "delivered")],
+    ),
     ("lost and alone", ["drop", "split"], []),
     ("in one batch and spoilt", [{"bundle": "5s"}, {"content_type": "text/plain"}], [(5, "sending"), (5, "sent")]),
 ]
@@ -78,14 +83,17 @@ def test_a_delay_is_drawn() -> None:
 
 def test_what_is_said_of_several_faults() -> None:
     """Their text, what they spoil, their remarks, what is still to come; equal ones are equal."""
-    source = {"fault": ["bad_signature", {"delay": "10s"}, {"content_type": "text/plain"}]}
+    source = {"fault": ["bad_signature", {"delay": "10s"}, {"content_type": "text/plain"}, {"reformat": "order"}]}
     rule, again = (compile_rule("webhooks", source) for _ in range(2))
     fault = rule.fault
     assert isinstance(fault, Several)
-    assert (fault.text, fault.kind) == ("bad_signature and delay 10s and content_type text/plain", "bad_signature")
+    assert (fault.text, fault.kind) == (
+        "bad_signature and delay 10s and content_type text/plain and reformat order",
+        "bad_signature",
+    )
     assert rule.key == f'{{"fault":"{fault.text}","when":{{}}}}'
     assert (fault == again.fault, hash(fault) == hash(again.fault), fault == 1) == (True, True, False)
-    assert fault.spoilt == Spoilt("text/plain", bad_signature=True)
+    assert fault.spoilt == Spoilt("text/plain", bad_signature=True, way="order")
     said = fault.note(Target("http://a.example", method="GET"))
     assert said is not None
     assert said.count("; ") == 1
@@ -105,6 +113,14 @@ def test_a_held_batch_is_not_sent_late() -> None:
     sent = FaultyDelivery(0, Outlet(Target(""), builtin=True), (), 0, rule)
     sent.state = "delivered"
     rule.fault.due(None, sent, "delayed")  # nothing is asked of its way
+
+
+def test_an_event_that_comes_with_a_newer_one_counts_once() -> None:
+    """Each event of a message is expected once, however often it came."""
+    expected = {"name": "once", "that": "events", "count": 3}
+    played = play({"sendbox": 1, "webhooks": [{"fault": "repeat"}], "traffic": [SEND], "expect": [expected]})
+    assert played.passed
+    assert [result for _, result in tries(played)] == ["sending", "sending", "sent", "sent", "delivered"]
 
 
 def test_coverage_counts_each_of_them() -> None:

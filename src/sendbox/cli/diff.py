@@ -58,7 +58,7 @@ def diff(first: str, second: str) -> tuple[Journal, Journal, Difference | None]:
 def read(source: str) -> Journal:
     """The journal of a world at an address, or of a file. Raises `Failure`."""
     if source.startswith(("http://", "https://")):
-        return _fetched(source)
+        return _fetch_journal(source)
     value = json_of(Path(source))
     entries = value.get("canonical", value.get("entries")) if isinstance(value, dict) else None
     if not isinstance(entries, list) or not all(isinstance(entry, dict) and "at" in entry for entry in entries):
@@ -70,10 +70,10 @@ def read(source: str) -> Journal:
     if lost:
         message = f"{source}: the first {lost} entries were forgotten, so the start is not known; save it with form="
         raise Failure(CANNOT, f"{message}canonical")
-    return Journal(source, _normal(entries), canonical=False, more=more)
+    return Journal(source, _normalize_entries(entries), canonical=False, more=more)
 
 
-def _fetched(address: str) -> Journal:
+def _fetch_journal(address: str) -> Journal:
     match = _WORLD.fullmatch(address.partition("?")[0])
     if match is None:
         raise Failure(USAGE, f"{address} is not the address of a world; legal: http://HOST:PORT/_sandbox/worlds/ID")
@@ -81,7 +81,7 @@ def _fetched(address: str) -> Journal:
     return Journal(address, answer["entries"], lost=answer["first"], bound=answer.get("bound", ""))
 
 
-def _normal(entries: list[Entry]) -> list[Entry]:
+def _normalize_entries(entries: list[Entry]) -> list[Entry]:
     """Entries in the form for people, with instants from the start and numbered names."""
     start = instant(entries[0]["at"]) if entries else 0
     keys = {entry["key"].partition("~")[0] for entry in entries if isinstance(entry.get("key"), str)}
@@ -93,13 +93,13 @@ def _normal(entries: list[Entry]) -> list[Entry]:
         return _NAME.sub(lambda match: numbers.setdefault(match[0], f"NAME{len(numbers) + 1}"), text)
 
     return [
-        {**_with(_decoded(entry), named), "at": instant(entry["at"]) - start}
+        {**_map_texts(_decode_bodies(entry), named), "at": instant(entry["at"]) - start}
         for entry in entries
         if entry.get("kind") not in _CONTROL
     ]
 
 
-def _decoded(entry: Entry) -> Entry:
+def _decode_bodies(entry: Entry) -> Entry:
     """A request with body and answer as values, where they are JSON."""
     decoded = dict(entry)
     for name in ("body", "answer"):
@@ -109,12 +109,12 @@ def _decoded(entry: Entry) -> Entry:
     return decoded
 
 
-def _with(value: Any, change: Callable[[str], str]) -> Any:
+def _map_texts(value: Any, change: Callable[[str], str]) -> Any:
     if isinstance(value, str):
         return change(value)
     if isinstance(value, dict):
-        return {key: _with(item, change) for key, item in value.items()}
-    return [_with(item, change) for item in value] if isinstance(value, list) else value
+        return {key: _map_texts(item, change) for key, item in value.items()}
+    return [_map_texts(item, change) for item in value] if isinstance(value, list) else value
 
 
 # --- showing

@@ -348,7 +348,7 @@ def _world_of(request: httpx.Request) -> str:
 
 
 def _unreachable(control: httpx.AsyncClient, error: httpx.HTTPError) -> _Unreachable:
-    """Why a command ends whose sandbox does not answer."""
+    """The reason why a command ends whose sandbox does not answer."""
     why = one_line(str(error)) or type(error).__name__
     message = f"{control.base_url.host}:{control.base_url.port} cannot be reached: {why}"
     return _Unreachable(message, _world_of(error.request))

@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 #: How lines are written.
 Form = Literal["text", "json"]
 #: How many lines wait to be written.
-WAITING: Final = 1_000
+MAX_WAITING_LINES: Final = 1_000
 #: Real seconds that the end of the server waits for its last lines to be written.
-PARTING: Final = 0.5
+FLUSH_TIMEOUT: Final = 0.5
 
 
 def as_json(line: LogLine, at: int) -> str:
@@ -57,25 +57,25 @@ class Log:
         form: Form = "text",
         *,
         quiet: bool = False,
-        waiting: int = WAITING,
+        waiting: int = MAX_WAITING_LINES,
         now: Callable[[], int] = wall.now_ms,
     ) -> None:
         self._write = write
-        self._shown = as_json if form == "json" else as_text
+        self._format_line = as_json if form == "json" else as_text
         self._quiet = quiet
         self._now = now
         self._lines: queue.Queue[tuple[LogLine, int] | None] = queue.Queue(waiting)
         #: lost lines so far; the loop counts those without a place, the thread those that it could not write
-        self._without_place = 0
+        self._refused = 0
         self._unwritten = 0
-        self._told = 0
+        self._reported = 0
         self._thread = threading.Thread(target=self._run, name="sendbox-log", daemon=True)
         self._thread.start()
 
     @property
     def dropped(self) -> int:
         """The number of lines that could not be written."""
-        return self._without_place + self._unwritten
+        return self._refused + self._unwritten
 
     def line(self, line: LogLine) -> None:
         """Adds one line. Never waits."""
@@ -84,9 +84,9 @@ class Log:
         try:
             self._lines.put_nowait((line, self._now()))
         except queue.Full:
-            self._without_place += 1
+            self._refused += 1
 
-    def close(self, within: float = PARTING) -> None:
+    def close(self, within: float = FLUSH_TIMEOUT) -> None:
         """Waits until all lines are written, at most `within` real seconds."""
         try:
             self._lines.put_nowait(None)
@@ -97,15 +97,15 @@ class Log:
     def _run(self) -> None:
         while (item := self._lines.get()) is not None:
             dropped = self.dropped
-            if dropped > self._told:
-                text = f"{dropped - self._told} lines of this log were dropped: they could not be written"
-                self._put(LogLine(text, level="warning"), self._now())
-                self._told = dropped
-            self._put(*item)
+            if dropped > self._reported:
+                text = f"{dropped - self._reported} lines of this log were dropped: they could not be written"
+                self._write_line(LogLine(text, level="warning"), self._now())
+                self._reported = dropped
+            self._write_line(*item)
 
-    def _put(self, line: LogLine, at: int) -> None:
+    def _write_line(self, line: LogLine, at: int) -> None:
         try:
-            self._write(f"{self._shown(line, at)}\n")
+            self._write(f"{self._format_line(line, at)}\n")
         except (OSError, ValueError):  # it was closed
             self._unwritten += 1
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from sendbox.runtime.worlds import Runtime
 
 #: Real seconds between two checks.
-EVERY: Final = 0.3
+INTERVAL: Final = 0.3
 
 #: The state of a file: its time of change and its size; None = it does not exist.
 Stamp = tuple[int, int] | None
@@ -70,7 +70,7 @@ class Watcher:
 
     def start(self) -> None:
         """Starts to watch."""
-        self._timer = self._later(EVERY, self._look)
+        self._timer = self._later(INTERVAL, self._check_files)
 
     def stop(self) -> None:
         """Stops to watch."""
@@ -79,15 +79,15 @@ class Watcher:
         if self._task is not None:
             self._task.cancel()
 
-    def _look(self) -> None:
+    def _check_files(self) -> None:
         now = _stamps(self._known)
         if now != self._known and now == self._seen:
-            self._task = asyncio.ensure_future(self._take(now))
+            self._task = asyncio.ensure_future(self._read_changes(now))
             return
         self._seen = now
         self.start()
 
-    async def _take(self, stamps: dict[Path, Stamp]) -> None:
+    async def _read_changes(self, stamps: dict[Path, Stamp]) -> None:
         """Reads the scenario on a separate thread: a long one takes longer than the loop may be blocked."""
         changed = [file for file, stamp in stamps.items() if stamp != self._known[file]]
         read, outcome = await asyncio.get_running_loop().run_in_executor(None, self._reading)

@@ -114,7 +114,7 @@ def _rank(problem: Problem) -> int:
 
 
 def _position(path: list[str | int], value: Any) -> tuple[int, ...]:
-    """Where a path leads in the document, as numbers: entries by index, fields by their order in the text."""
+    """The place of a path in the document, as numbers: entries by index, fields by their order in the text."""
     position = []
     for step in path:
         position.append(step if isinstance(step, int) else list(value).index(step))

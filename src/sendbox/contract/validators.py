@@ -29,9 +29,9 @@ if TYPE_CHECKING:
     from sendbox.engine.remarks import Finding
 
 #: So many reasons are looked for in one value.
-MOST: Final = 100
+MAX_PROBLEMS: Final = 100
 #: So many entries of an array are looked into for reasons, so that a refusal takes little time.
-ENTRIES: Final = 200
+MAX_ENTRIES: Final = 200
 
 
 class NotLoaded(Exception):
@@ -81,7 +81,7 @@ class Checker:
             raise NotLoaded
         if self._engine is None:
             self._engine = _engine_class()(self._schema)
-        findings = explain(islice(_problems(self._engine, value), MOST), value, self._schema)
+        findings = explain(islice(_problems(self._engine, value), MAX_PROBLEMS), value, self._schema)
         if findings:
             return findings
         error = next(self._decide.iter_errors(value))  # gathers all of them, so it is the last resort
@@ -143,10 +143,10 @@ def preload() -> None:
 
 def _problems(engine: Any, value: object) -> Iterator[Problem]:
     for error in engine.iter_errors(value):
-        yield from _telling(error)
+        yield from _nearest_problems(error)
 
 
-def _telling(error: ValidationError) -> Iterator[Problem]:
+def _nearest_problems(error: ValidationError) -> Iterator[Problem]:
     """The error, or for a union those of the branch that comes nearest: the one with the fewest."""
     if not error.context:
         yield Problem(
@@ -161,7 +161,7 @@ def _telling(error: ValidationError) -> Iterator[Problem]:
     for inner in error.context:
         branches.setdefault(inner.schema_path[0], []).append(inner)
     for inner in min(branches.values(), key=len):
-        yield from _telling(inner)
+        yield from _nearest_problems(inner)
 
 
 @cache
@@ -182,7 +182,7 @@ def _engine_class() -> type[Validator]:
 
     def check_items(validator: Any, items: Any, instance: object, schema: Any) -> Iterator[ValidationError]:
         if isinstance(instance, list) and len(instance) <= schema.get("maxItems", len(instance)):
-            for index, item in enumerate(instance[:ENTRIES]):
+            for index, item in enumerate(instance[:MAX_ENTRIES]):
                 yield from validator.descend(item, items, path=index)
 
     engine: type[Validator] = extend(Draft, {"pattern": check_pattern, "items": check_items})  # type: ignore[no-untyped-call]

@@ -249,7 +249,7 @@ async def _after(seconds: float, then: Callable[[], None]) -> None:
 
 
 def _payload(row: Operation, values: dict[str, Any]) -> dict[str, Any]:
-    """Where an operation's arguments travel: query, JSON body, or the body as it is."""
+    """The arguments of an HTTP request for an operation: as query, as JSON body, or as the body itself."""
     if row.method in ("GET", "DELETE"):
         return {"params": values}
     if not row.raw:

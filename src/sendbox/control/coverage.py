@@ -115,9 +115,9 @@ async def coverage(call: Call, format: Annotated[str, FORM] = "json", scope: str
     says it too (`coverage:`).
     """
     hosted = call.hosted
-    everything = await loaded(call.served)
-    parsed_scope = _scope(everything, scope)
-    return await _shown(everything, await call.runtime.tried.of_world(hosted, everything), format, parsed_scope)
+    catalog = await loaded(call.served)
+    parsed_scope = _scope(catalog, scope)
+    return await _write_report(catalog, await call.runtime.tried.of_world(hosted, catalog), format, parsed_scope)
 
 
 @operation("GET", "/worlds/{id}/coverage/{dimension}", answers=Dimension, whole=True)
@@ -128,36 +128,36 @@ async def coverage_of(call: Call, dimension: str, scope: str | None = None) -> D
     says how to try it: a part of a scenario, a request, or a line of Python.
     """
     hosted = call.hosted
-    everything = await loaded(call.served)
-    one_of(dimension, "dimension", everything.headings)
-    parsed_scope = _scope(everything, scope)
-    total = await call.runtime.tried.of_world(hosted, everything)
-    report = Report(everything, total.tally, total.leaned, scope=parsed_scope, declared=total.declared)
+    catalog = await loaded(call.served)
+    one_of(dimension, "dimension", catalog.headings)
+    parsed_scope = _scope(catalog, scope)
+    total = await call.runtime.tried.of_world(hosted, catalog)
+    report = Report(catalog, total.tally, total.leaned, scope=parsed_scope, declared=total.declared)
     return read(report.dimension_json(dimension), Dimension)
 
 
 @operation("GET", "/coverage", answers=Covered | _TEXT, whole=True)
 async def all_coverage(call: Call, format: Annotated[str, FORM] = "json", scope: str | None = None) -> Any:
     """The same for all worlds together, with closed ones where the server collects them (`--coverage`)."""
-    everything = await loaded(call.served)
-    parsed_scope = _scope(everything, scope)
+    catalog = await loaded(call.served)
+    parsed_scope = _scope(catalog, scope)
     runtime = call.runtime
     kept = (
         runtime.closed_worlds.worlds.values() if runtime.tried.keeping else ()
     )  # they are added to the sum when they go
-    total = await runtime.tried.of_all([*runtime.worlds.values(), *kept], everything)
-    return await _shown(everything, total, format, parsed_scope)
+    total = await runtime.tried.of_all([*runtime.worlds.values(), *kept], catalog)
+    return await _write_report(catalog, total, format, parsed_scope)
 
 
-def _scope(everything: Catalog, scope: str | None) -> Scope | None:
+def _scope(catalog: Catalog, scope: str | None) -> Scope | None:
     try:
-        return None if scope is None else scope_of(scope.split(","), everything.rows)
+        return None if scope is None else scope_of(scope.split(","), catalog.rows)
     except ValueError as error:
         raise ControlError(400, "bad_argument", f"scope: {error}") from None
 
 
-async def _shown(everything: Catalog, total: Sum, form: str, scope: Scope | None) -> Any:
-    report = Report(everything, total.tally, total.leaned, scope=scope, declared=total.declared)
+async def _write_report(catalog: Catalog, total: Sum, form: str, scope: Scope | None) -> Any:
+    report = Report(catalog, total.tally, total.leaned, scope=scope, declared=total.declared)
     if form == "json":
         return read(report.as_json(), Covered)
     text = await asyncio.get_running_loop().run_in_executor(None, report.render, form)  # ten milliseconds of HTML
@@ -174,7 +174,7 @@ async def assumptions(call: Call) -> Assumptions:
     collected = await call.runtime.tried.present(call.hosted, await loaded(call.served))
     return Assumptions(
         assumptions=[read(row.as_json(), Assumption) for row in registry()],
-        settings={name: _plain(getattr(settings, name)) for name in settings.__dataclass_fields__},
+        settings={name: _json_value(getattr(settings, name)) for name in settings.__dataclass_fields__},
         leaned=[
             LeanedOn(id=row.id, count=collected.leaned[row.id].count, entries=collected.leaned[row.id].entries)
             for row in registry()
@@ -185,7 +185,7 @@ async def assumptions(call: Call) -> Assumptions:
     )
 
 
-def _plain(value: Any) -> Any:
+def _json_value(value: Any) -> Any:
     if isinstance(value, msgspec.Struct):
-        return {name: _plain(part) for name, part in asdict(value).items() if name != "table"}
+        return {name: _json_value(part) for name, part in asdict(value).items() if name != "table"}
     return list(value) if isinstance(value, tuple) else value

@@ -94,7 +94,7 @@ class Streamed(Response):
             await self._send(send)
             return
         sending = asyncio.create_task(self._send(send))
-        leaving = asyncio.create_task(_left(receive))
+        leaving = asyncio.create_task(_wait_for_disconnect(receive))
         try:
             await asyncio.wait({sending, leaving, self._endless}, return_when=asyncio.FIRST_COMPLETED)
         finally:
@@ -114,7 +114,7 @@ class Streamed(Response):
         await send({"type": "http.response.body", "body": b""})
 
 
-async def _left(receive: Receive) -> None:
+async def _wait_for_disconnect(receive: Receive) -> None:
     """Returns when the client goes away."""
     while (await receive())["type"] != "http.disconnect":
         pass
@@ -157,7 +157,7 @@ async def _perform(row: Operation, request: Request) -> Response:
             and row not in STREAMED
             and not isinstance(request.scope.get("extensions", {}).get(WIRE), Inside)
         )
-        value = await (_while_there(coroutine, request.receive) if abandonable else coroutine)
+        value = await (_run_while_connected(coroutine, request.receive) if abandonable else coroutine)
         if row.logged:
             _log(control, row, request, value)
     except ControlError as error:
@@ -175,7 +175,7 @@ async def _perform(row: Operation, request: Request) -> Response:
     return json_answer(value, 201 if isinstance(value, Made) else row.status, encode)
 
 
-async def _while_there(coroutine: Awaitable[Any], receive: Receive) -> Any:
+async def _run_while_connected(coroutine: Awaitable[Any], receive: Receive) -> Any:
     """Return the answer of an operation that only reads. It ends when its client goes away. Raises `ClientLeft`."""
     asking = asyncio.current_task()
     assert asking is not None
@@ -187,7 +187,7 @@ async def _while_there(coroutine: Awaitable[Any], receive: Receive) -> Any:
             left = True
             asking.cancel()
 
-    leaving = asyncio.create_task(_left(receive))
+    leaving = asyncio.create_task(_wait_for_disconnect(receive))
     leaving.add_done_callback(leave)
     try:
         return await coroutine
@@ -212,7 +212,7 @@ async def _arguments(control: Control, request: Request, row: Operation) -> dict
     arguments: dict[str, Any] = {}
     for name, value in request.query_params.multi_items():
         if name in arguments:
-            raise _twice(name)
+            raise _duplicate_argument(name)
         arguments[name] = value
     if row.method not in ("GET", "DELETE"):
         raw = await read_body(request.receive, row.longest, DROPPED)
@@ -226,7 +226,7 @@ async def _arguments(control: Control, request: Request, row: Operation) -> dict
             if not isinstance(value, dict):
                 raise ControlError(400, "bad_body", "the body is not a JSON object")
             for name in arguments.keys() & value.keys():
-                raise _twice(name)
+                raise _duplicate_argument(name)
             arguments.update(value)
     for name, value in request.path_params.items():
         if name in arguments:
@@ -236,7 +236,7 @@ async def _arguments(control: Control, request: Request, row: Operation) -> dict
     return arguments
 
 
-def _twice(name: str) -> ControlError:
+def _duplicate_argument(name: str) -> ControlError:
     return ControlError(400, "bad_argument", f"{name}: it is given more than once; legal: one value")
 
 

@@ -259,7 +259,7 @@ def _line(rule: Rule, file: str) -> int | None:
 
 
 def _of(rule: Rule, file: str | None) -> str:
-    """Where a rule stands."""
+    """The origin of a rule: put by a tester, this scenario, a scenario of the library, or a file."""
     where = (rule.place or "").rpartition(":")[0]
     if rule.id is not None:
         return PUT

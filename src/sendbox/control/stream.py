@@ -76,12 +76,12 @@ class _Window:
         self._timer: asyncio.TimerHandle | None = None
 
     def add(self, count: int = 1) -> None:
-        """So much was told."""
+        """Counts what was sent in the window."""
         self.told += count
         if self._timer is None:
-            self._timer = asyncio.get_running_loop().call_later(PAUSE, self._over)
+            self._timer = asyncio.get_running_loop().call_later(PAUSE, self._end_window)
 
-    def _over(self) -> None:
+    def _end_window(self) -> None:
         self._timer, self.told = None, 0
         self._wake.touch()
 
@@ -286,7 +286,7 @@ class Events:
             self._readers.clear()  # they refer to this stream
 
     def _sources(self) -> Iterator[Changing]:
-        """Where something may happen that this stream tells."""
+        """The sources of events that this stream sends."""
         yield self.wake
         if not self._alone:
             yield self._order

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from sendbox.engine.expect.expectation import Expectation
     from sendbox.engine.faults.calls import ApiRule
     from sendbox.engine.timeline import Handler, Mode, Timeline
-    from sendbox.engine.traffic import Reception, Traffic
+    from sendbox.engine.traffic import Counterexample, Reception, Traffic
 
 
 class TimelineEntry(msgspec.Struct, frozen=True):
@@ -81,6 +81,8 @@ class Blueprint(msgspec.Struct, frozen=True, kw_only=True):
     traffic: tuple[Traffic, ...] = ()
     #: how a sample receiver answers; only `play` looks at it
     receiver: tuple[Reception, ...] = ()
+    #: clients that must not pass; only `play` looks at them
+    counterexamples: tuple[Counterexample, ...] = ()
     api: tuple[ApiRule, ...] = ()
     webhooks: tuple[WebhookRule, ...] = ()
     #: what some draws are to give

@@ -72,7 +72,7 @@ class Span(msgspec.Struct, frozen=True):
 
 
 class Rate(msgspec.Struct, frozen=True):
-    """So many in so much time: `10/s`, `{max: 5, within: 1h}`."""
+    """A count in a span of time: `10/s`, `{max: 5, within: 1h}`."""
 
     count: int
     within: int

@@ -14,23 +14,23 @@ from sendbox.engine.durations import Rate, Span
 Node = dict[str, Any]
 
 
-class Given(Protocol):
+class ValueNode(Protocol):
     """A value of a scenario, its shape already checked."""
 
     @property
     def value(self) -> Any: ...
 
-    def get(self, key: str) -> Given | None:
+    def get(self, key: str) -> ValueNode | None:
         """The value of a key; None if there is none."""
 
-    def entries(self) -> Mapping[str, Given]:
+    def entries(self) -> Mapping[str, ValueNode]:
         """The entries of a mapping; empty if this is not a mapping."""
 
-    def items(self) -> Sequence[Given]:
+    def items(self) -> Sequence[ValueNode]:
         """The items of a list; empty if this is not a list."""
 
 
-class Reads(Protocol):
+class ValueReader(Protocol):
     """Reads times, and notes what is wrong with one."""
 
     def duration(self, node: Any) -> int:
@@ -40,7 +40,7 @@ class Reads(Protocol):
         """A span of milliseconds."""
 
     def rate(self, node: Any) -> Rate:
-        """So many in so much time, from either form."""
+        """A count in a span of time, from either form."""
 
 
 class Value(NamedTuple):
@@ -50,7 +50,7 @@ class Value(NamedTuple):
     read: Callable[[Any, Any], Any]
 
 
-def as_it_is(source: Given, _reader: Reads) -> Any:
+def as_it_is(source: ValueNode, _reader: ValueReader) -> Any:
     """A text, a number, true or false."""
     return source.value
 
@@ -66,7 +66,7 @@ def duration(description: str) -> Value:
 
 
 def rate(description: str) -> Value:
-    """So many in so much time."""
+    """A count in a span of time."""
     return reference("rate", description, lambda source, reader: reader.rate(source))
 
 
@@ -149,7 +149,7 @@ def either(description: str, plain: Value, other: Value, says: str) -> Value:
     node = {"description": description, "anyOf": [plain.node, other.node], "x-says": says}
     structure: type = list if other.node["type"] == "array" else dict
 
-    def read(source: Given, reader: Reads) -> Any:
+    def read(source: ValueNode, reader: ValueReader) -> Any:
         form = other if isinstance(source.value, structure) else plain
         return form.read(source, reader)
 

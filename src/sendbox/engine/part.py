@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from sendbox.engine.rules.book import Rulebook
 
 
-class Parted(Protocol):
+class HasParts(Protocol):
     """A world, as far as its parts go."""
 
     @property
@@ -36,7 +36,7 @@ class Part:
         """Opens the part in a world; what the scenario settles for it is in the world's blueprint."""
 
     @classmethod
-    def of(cls, world: Parted) -> Self:
+    def of(cls, world: HasParts) -> Self:
         """The part that a world has of this service."""
         part: Self = world.parts[cls.NAME]
         return part
@@ -46,7 +46,7 @@ class Part:
         return True
 
     def lapsed(self, kind: str, what: Any) -> bool:
-        """Something lapsed, and the clock shows its instant; True if an event reports it."""
+        """Carries out a lapse at its instant; True if an event reports it."""
         return False
 
     @property

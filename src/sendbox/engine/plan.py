@@ -161,7 +161,7 @@ class Digits(Struct, frozen=True):
 
 
 class Place(Struct, frozen=True):
-    """Where something is drawn.
+    """A place where something is drawn.
 
     `rule` is the key of a rule (its name, where it has one), or the word of a draw that no rule of a scenario has.
     `subject` is whom the draw is about: a phone, or several texts with blanks between them. `ordinal` counts the draws

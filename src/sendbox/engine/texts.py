@@ -23,11 +23,15 @@ from msgspec import Struct
 
 from sendbox.engine.regex import regex
 
+#: The word for the account's own key, among the keys of an account.
+PARENT: Final = "parent"
+
 
 class Pattern:
     """A compiled pattern. `text` as written; `matches(value)` is true or not; `literal` when it holds no wildcard.
 
-    With `mark` the part of a value behind its last mark may match, too, unless the pattern has the mark itself.
+    With `mark` the part of a value behind its last mark may match, too, unless the pattern has the mark itself; the
+    word `parent` stands for a value without a mark.
     """
 
     __slots__ = ("digits", "literal", "mark", "matches", "text")
@@ -39,7 +43,9 @@ class Pattern:
         wild = "*" in text or (digits and "?" in text)
         self.literal = not wild
         self.matches: Callable[[str], object] = _compile(text, digits) if wild else text.__eq__
-        if mark and mark not in text:
+        if mark and text == PARENT:
+            self.matches = lambda value: mark not in value
+        elif mark and mark not in text:
             whole = self.matches
             self.matches = lambda value: whole(value) or whole(value.rpartition(mark)[2])
 

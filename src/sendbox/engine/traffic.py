@@ -15,8 +15,7 @@ from msgspec import Struct
 from sendbox.engine.regex import regex
 from sendbox.engine.rules.conditions import choices, fits, quoted
 
-#: The word of `key` for the account's own key, and that of `expect.status` for a call that gets no answer.
-PARENT: Final = "parent"
+#: The word of `expect.status` for a call that gets no answer.
 NONE: Final = "none"
 #: The world in which traffic is played, also its key; rules may ask for it.
 WORLD: Final = "test-play"
@@ -81,6 +80,16 @@ class Reception(Struct, frozen=True):
 
     webhook: int | None
     ends: tuple[int | str, ...]
+
+
+class Counterexample(Struct, frozen=True):
+    """A client that must not pass: its `traffic`, how its `receiver` answers, and the names of the expectations that it
+    `fails`, all of them and no other."""
+
+    name: str
+    fails: tuple[str, ...]
+    traffic: tuple[Traffic, ...]
+    receiver: tuple[Reception, ...]
 
 
 def parse_reference(value: object) -> tuple[str, tuple[str, ...]] | None:

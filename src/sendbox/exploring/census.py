@@ -7,7 +7,7 @@ the order of arrival of what has no order. Instants are milliseconds from the st
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Final
@@ -15,11 +15,13 @@ from typing import TYPE_CHECKING, Any, Final
 from sendbox.engine.commands.command import Call, Capture
 from sendbox.engine.delivery.batches import succeeded
 from sendbox.engine.journal import CODE
+from sendbox.services.assume import SETTINGS, Assume
 from sendbox.services.http.numbers import phones_of
 from sendbox.services.messaging.channels import FAMILY, ROWS
 from sendbox.services.messaging.checks import CREDIT
 from sendbox.services.messaging.messaging import Messaging
 from sendbox.services.messaging.results import STATES
+from sendbox.services.numbers.normal import normalize
 from sendbox.services.operations import EMULATED
 from sendbox.services.partner.partner import Partner
 from sendbox.services.ports import account_of
@@ -135,7 +137,8 @@ class Sent:
 class Session:
     """A validation session, the `ordinal`-th of its phone that was asked for; `verified` where its code was confirmed.
 
-    `sms` is the result of the message that carries the code, "" where rules were not asked about it.
+    `sms` is the result of the message that carries the code, the `nth` such message about which rules were asked; ""
+    where they were not.
     """
 
     phone: str
@@ -144,14 +147,24 @@ class Session:
     expires: int
     verified: int | None
     sms: str = ""
+    nth: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class OtherValue:
+    """Another value of a setting that changes an assumption on which the run rests, as a scenario has it."""
+
+    setting: str
+    value: Any
 
 
 @dataclass(frozen=True, slots=True)
 class Census:
     """One world, the `ordinal`-th that the run opened. `happened` are the instants at which something happened.
 
-    `charged` are the instants at which the account paid for something. `senders` are those that are registered, by
-    family; where all are, those that messages name.
+    `charged` is what the account paid, in millionths, each with its instant, in their order. `senders` are those that
+    are registered, by family; where all are, those that messages name. `others` are other values of settings that the
+    scenario leaves out.
     `runs`: its clock was not moved by a tester alone, so instants, and how often a client asked, may differ.
     """
 
@@ -162,19 +175,32 @@ class Census:
     events: tuple[Posted, ...]
     sessions: tuple[Session, ...]
     happened: tuple[int, ...]
-    charged: tuple[int, ...] = ()
+    charged: tuple[tuple[int, int], ...] = ()
     senders: tuple[tuple[str, str], ...] = ()
     stop_words: tuple[str, ...] = ()
+    others: tuple[OtherValue, ...] = ()
     runs: bool = False
 
     @property
     def received(self) -> tuple[Posted, ...]:
-        """The events that the client's own receiver got, as no rule of the test itself decided about them."""
-        return tuple(event for event in self.events if event.own and not event.struck)
+        """The events that the client's own receiver got, as no rule of the test itself decided about them.
+
+        Events of a number that no rule can name are left out.
+        """
+        return tuple(event for event in self.events if event.own and not event.struck and _can_be_named(event.phone))
 
 
-def census(world: World, ordinal: int, moves: Sequence[tuple[int, int]], *, taken: bool) -> Census:
-    """The census of a world; `moves` are its advances, `taken`: an application or an outbox takes its deliveries."""
+def _can_be_named(phone: str) -> bool:
+    return not phone or normalize(phone) is not None
+
+
+def census(
+    world: World, ordinal: int, moves: Sequence[tuple[int, int]], *, taken: bool, leaned: Collection[str] = ()
+) -> Census:
+    """The census of a world; `moves` are its advances, `taken`: an application or an outbox takes its deliveries.
+
+    `leaned` are the assumptions on which the run rests.
+    """
     start = world.start
     moved = [Moved(number, began - start, ended - start) for number, (began, ended) in enumerate(moves, 1)]
     mode = world.clock.mode
@@ -198,9 +224,10 @@ def census(world: World, ordinal: int, moves: Sequence[tuple[int, int]], *, take
         tuple(_events(world, until, taken=taken)),
         tuple(_sessions(world)),
         tuple(sorted({journal.entry(number)[0] - start for number in range(journal.first, len(journal))})),
-        tuple(sorted({at for attempt, at in begun if _paid(world, attempt)})),
+        tuple((at, paid) for attempt, at in begun if (paid := _paid(world, attempt))),
         tuple(_senders(world)),
         tuple(sorted(account_of(world).stop_words)),
+        tuple(_others(world, leaned)),
         runs=mode != "manual",
     )
 
@@ -250,10 +277,11 @@ def _begun(world: World) -> list[tuple[Attempt, int]]:
     return [(attempt, at) for at, _, _, attempt in sorted(begun, key=itemgetter(0, 1, 2))]
 
 
-def _paid(world: World, attempt: Attempt) -> bool:
-    """True if the account itself paid for an attempt."""
-    own = attempt.message.submission.key.billing
-    return attempt.price is not None and own is None and attempt.price[account_of(world).currency != "EUR"] > 0
+def _paid(world: World, attempt: Attempt) -> int:
+    """The millionths that the account itself paid for an attempt."""
+    if attempt.price is None or attempt.message.submission.key.billing is not None:
+        return 0
+    return attempt.price[account_of(world).currency != "EUR"]
 
 
 def _messages(world: World, until: Any, begun: Sequence[tuple[Attempt, int]]) -> Iterator[Sent]:
@@ -316,6 +344,14 @@ def _senders(world: World) -> Iterator[tuple[str, str]]:
     yield from sorted({(FAMILY[step.channel], step.sender) for step in steps if step.sender})
 
 
+def _others(world: World, leaned: Collection[str]) -> Iterator[OtherValue]:
+    """Other values of the settings of these assumptions, where the world has the usual one."""
+    for name, row in SETTINGS.items():
+        usual = getattr(Assume.of(world), name)
+        if row.assumption in leaned and usual == row.default:
+            yield from (OtherValue(name, other) for other in row.others(usual))
+
+
 def _links(message: Message) -> int:
     return sum(map(len, (message.links or {}).values()))
 
@@ -365,6 +401,7 @@ def _events(world: World, until: Any, *, taken: bool) -> Iterator[Posted]:
 
 def _sessions(world: World) -> Iterator[Session]:
     counts: Counter[str] = Counter()
+    asked: Counter[str] = Counter()
     journal = world.journal
     numbers = sorted([*journal.find(CODE["validation"], journal.first), *journal.find(CODE["limited"], journal.first)])
     for _, kind, subject in map(journal.entry, numbers):
@@ -377,9 +414,10 @@ def _sessions(world: World) -> Iterator[Session]:
         counts[session.phone] += 1
         begun, ends = session.created_at - world.start, session.expires_at - world.start
         attempt = session.message.last
+        asked[session.phone] += attempt is not None and attempt.refused in (None, CREDIT.word)
         sms = "" if attempt is None or attempt.refused else session.message.result
         verified = None if session.verified_at is None else session.verified_at - world.start
-        yield Session(session.phone, counts[session.phone], begun, ends, verified, sms)
+        yield Session(session.phone, counts[session.phone], begun, ends, verified, sms, asked[session.phone])
 
 
 def _parts(left: Any, right: Any) -> str:

@@ -22,7 +22,19 @@ if TYPE_CHECKING:
 _RULES: Final = (*LISTS, "timeline", "plan")
 _WITHIN: Final = {"verify": ("rules",), "partner": ("template_review", "signup")}
 #: What the scenario behind always decides, or what is about a run of its own.
-_LEFT_OUT: Final = ("sendbox", "name", "seed", "clock", "found", "traffic", "receiver", "expect", "include", "extends")
+_LEFT_OUT: Final = (
+    "sendbox",
+    "name",
+    "seed",
+    "clock",
+    "found",
+    "traffic",
+    "receiver",
+    "expect",
+    "counterexamples",
+    "include",
+    "extends",
+)
 #: Keys whose rules need nothing else of a scenario.
 _ALONE: Final = frozenset({"sendbox", *LISTS})
 #: The scenario that stands behind everything, never in front.

@@ -5,16 +5,18 @@ A misfortune carries what a scenario says for it, so a plan is a scenario for ea
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from sendbox.engine.durations import show
 
 if TYPE_CHECKING:
     from sendbox.exploring.census import Called, Census, Posted, Sent
 
+T = TypeVar("T")
 #: The most misfortunes of a plan.
 MOST: Final = 8
 #: The lists of rules that a misfortune may have, and whose rules have its name.
@@ -24,7 +26,7 @@ IN_ROW: Final = 2
 #: Stands for the phone of a misfortune that moves no instants.
 ANY_TIME: Final = "-"
 #: Families that change what is true: a correct client may rightly do something else then.
-_CHANGING: Final = frozenset({"late", "results", "people", "account", "time"})
+_CHANGING: Final = frozenset({"late", "results", "people", "account", "time", "assumptions"})
 #: Families that move nothing but webhooks.
 _WEBHOOKS: Final = {"delivery", "late"}
 #: A rule may have a name of 100 characters; some are kept for a number.
@@ -66,7 +68,8 @@ class Spot:
 class Kind:
     """One row of a family: what goes wrong, and the sections and assumptions by which the service may do it.
 
-    `relies` says what a correct client may rely on all the same. `survived` says of a misfortune, the run without it
+    `asks`: a find is a question, as is each find of a family that changes what is true. `relies` says what a correct
+    client may rely on all the same. `survived` says of a misfortune, the run without it
     and the run that broke under it, whether the client coped with it, so that only the test looked for something else.
     `moving`: it moves the clock before the test does, so that nothing else is placed in its world.
     """
@@ -77,12 +80,13 @@ class Kind:
     relies: str
     spots: Callable[[Kind, Census], Iterator[Spot]]
     survived: Callable[[Misfortune, Census, Census], bool] = lambda _misfortune, _passed, _broken: False
+    asks: bool = False
     moving: bool = False
 
     @property
     def changing(self) -> bool:
-        """True if it changes what is true."""
-        return self.family in _CHANGING
+        """True if it changes what is true, or what no sentence promises."""
+        return self.asks or self.family in _CHANGING
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,10 +122,13 @@ def kinds_of(plan: Iterable[Misfortune]) -> frozenset[tuple[str, str, bool]]:
 def legal(plan: Plan) -> bool:
     """True if the service may do all of it: one thing at each place, and a limited number of failed calls in a row.
 
-    A misfortune that moves the instants of a phone is not joined with one of another family that was placed by these
-    instants: the second would come beyond its advance.
+    A world begins at one instant. A misfortune that moves the instants of a phone is not joined with one of another
+    family that was placed by these instants: the second would come beyond its advance.
     """
     if len(plan) > MOST or len({(item.spot.world, item.spot.place) for item in plan}) < len(plan):
+        return False
+    starts = Counter(item.spot.world for item in plan if "clock" in item.value.parts)
+    if any(count > 1 for count in starts.values()):
         return False
     rows: dict[tuple[int, str], set[int]] = {}
     for item in plan:
@@ -233,6 +240,13 @@ def message_when(message: Sent, attempt: int) -> dict[str, Any]:
 def about_message(world: Census, message: Sent) -> str:
     """The subject of misfortunes of one message."""
     return f"{world.ordinal} message {message.phone} {message.ordinal}"
+
+
+def spread_out(items: Sequence[T], most: int) -> Sequence[T]:
+    """At most so many of the items, the first and the last among them."""
+    if len(items) <= most:
+        return items
+    return [items[place * (len(items) - 1) // (most - 1)] for place in range(most)]
 
 
 def later(milliseconds: int) -> str:

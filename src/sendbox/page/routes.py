@@ -25,7 +25,7 @@ KEPT: Final = {"cache-control": "public, max-age=31536000, immutable", "x-conten
 def page_routes(control: Control) -> list[Route]:
     """The routes of the page below `PREFIX`."""
 
-    async def show(request: Request) -> Response:
+    async def show_shell(request: Request) -> Response:
         origin = origin_of(control.runtime, request.scope)
         health = await control.perform(origin, "health")
         data = {
@@ -52,17 +52,17 @@ def page_routes(control: Control) -> list[Route]:
         return await answers.page("shell.html", lambda: data, headers=answers.SHELL)
 
     return [
-        Route("/", show, methods=["GET"], name="page"),
+        Route("/", show_shell, methods=["GET"], name="page"),
         Route("/page/{stamp}/{path:path}", _file, methods=["GET"], name="page_file"),
     ]
 
 
 async def _file(request: Request) -> Response:
     """A file of the page. An old stamp is answered too, by a browser that has an old shell, and not kept."""
-    there = await asyncio.get_running_loop().run_in_executor(None, assets)
+    page_files = await asyncio.get_running_loop().run_in_executor(None, assets)
     path = request.path_params["path"]
-    if path not in there.files:
+    if path not in page_files.files:
         return json_answer({"error": "not_found", "message": f'"{path}" is not a file of the page'}, 404)
-    content, kind = there.files[path]
-    current = request.path_params["stamp"] == there.stamp
+    content, kind = page_files.files[path]
+    current = request.path_params["stamp"] == page_files.stamp
     return Response(content, media_type=kind, headers=KEPT if current else answers.HEADERS)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from sendbox.engine import ENGINE
 from sendbox.engine.durations import iso
+from sendbox.playing.play_result import refutes
 from sendbox.scenario.library import folder
 from sendbox.services.messaging.views import message_view
 
@@ -27,6 +28,16 @@ def objects(played: Played) -> dict[str, Any]:
         "stopped": played.stopped,
         "passed": played.passed,
         "verdict": None if played.verdict is None else _anywhere(played.verdict),
+        "counterexamples": [
+            {
+                "name": counterexample.name,
+                "fails": list(counterexample.fails),
+                "failed": list(result.failed),
+                "passed": refutes(counterexample, result),
+                "digest": result.digest,
+            }
+            for counterexample, result in played.counterexamples
+        ],
         "unused": _placed(played.unused),
         "digest": played.digest,
         "engine": ENGINE,

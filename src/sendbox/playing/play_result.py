@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from sendbox.engine.expect.explainer import FAILED
 from sendbox.engine.expect.verdict import proves
 from sendbox.services.messaging.messaging import Messaging
 
 if TYPE_CHECKING:
     from sendbox.control.operation import Served
     from sendbox.engine.blueprint import Blueprint
-    from sendbox.engine.traffic import Traffic
+    from sendbox.engine.traffic import Counterexample, Traffic
     from sendbox.engine.world import World
     from sendbox.services.messaging.records import Message
 
@@ -54,7 +55,8 @@ class Asked(msgspec.Struct):
 
 class Played(msgspec.Struct):
     """The result of a scenario. `entries` are the journal's, rendered; `verdict` None = the scenario expects nothing.
-    `unused` are the rules that never decided anything, `warnings` those of the verdict.
+    `unused` are the rules that never decided anything, `warnings` those of the verdict. `counterexamples` are those of
+    the scenario, each with its own result.
 
     `sampled` says that the traffic is the built-in one; `stopped` that the time ended before the world was idle;
     `served` is what was played on.
@@ -70,6 +72,7 @@ class Played(msgspec.Struct):
     verdict: dict[str, Any] | None = None
     unused: list[dict[str, Any]] = msgspec.field(default_factory=list)
     warnings: list[dict[str, Any]] = msgspec.field(default_factory=list)
+    counterexamples: list[tuple[Counterexample, Played]] = msgspec.field(default_factory=list)
     digest: str = ""
     order_sensitive: bool = False
     stopped: bool = False
@@ -85,6 +88,20 @@ class Played(msgspec.Struct):
         return Messaging.of(self.world).by_id if Messaging.NAME in self.world.parts else {}
 
     @property
+    def failed(self) -> tuple[str, ...]:
+        """The names of the expectations that failed."""
+        views = () if self.verdict is None else self.verdict["expectations"]
+        return tuple(view["name"] for view in views if view["state"] == FAILED)
+
+    @property
     def passed(self) -> bool:
-        """True if every request had the result that its entry expects, and the scenario's expectations were met."""
-        return all(request.ok for request in self.asked) and (self.verdict is None or proves(self.verdict))
+        """True if every request had the result that its entry expects, the scenario's expectations were met, and each
+        counterexample failed those that it names."""
+        met = self.verdict is None or proves(self.verdict)
+        answered = all(request.ok for request in self.asked)
+        return met and answered and all(refutes(*counterexample) for counterexample in self.counterexamples)
+
+
+def refutes(counterexample: Counterexample, played: Played) -> bool:
+    """True if a counterexample fails the expectations that it names, and no other."""
+    return {*counterexample.fails} == {*played.failed} and all(request.ok for request in played.asked)

@@ -44,12 +44,21 @@ def play(
 ) -> Played:
     """Plays a scenario: a name of the library, a path, text, an object, or a blueprint.
 
-    `until` in milliseconds from the start (30 days after the last entry unless given); `served` None stands for
-    what Sendbox itself serves. Raises `ScenarioError`. Not from a running loop.
+    Its counterexamples are played after it, each in a world of its own. `until` in milliseconds from the start (30 days
+    after the last entry unless given); `served` None stands for what Sendbox itself serves. Raises `ScenarioError`. Not
+    from a running loop.
     """
     blueprint = scenario if isinstance(scenario, Blueprint) else _language(served).load(scenario)
     with asyncio.Runner(loop_factory=new_loop) as runner:
-        return runner.run(aplay(blueprint, seed=seed, until=until, served=served))
+        played = runner.run(aplay(blueprint, seed=seed, until=until, served=served))
+        for counterexample in blueprint.counterexamples:
+            other = replace(blueprint, traffic=counterexample.traffic, receiver=counterexample.receiver)
+            result = runner.run(aplay(other, seed=seed, until=until, served=served))
+            played.counterexamples.append((counterexample, result))
+            # a rule or a name may be there for a counterexample only
+            played.unused = [rule for rule in played.unused if rule in result.unused]
+            played.warnings = [warning for warning in played.warnings if warning in result.warnings]
+        return played
 
 
 async def aplay(

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 #: far the clock moves at once.
 LONGEST: Final = 30 * DAY
 #: Real seconds that an answer may take while the clock stands; a later answer needs the world's time to pass.
-PATIENCE: Final = 1.0
+ANSWER_TIMEOUT: Final = 1.0
 
 
 class Step(NamedTuple):
@@ -65,7 +65,7 @@ class Player:
         # an empty list says that no client sends anything
         sampled = not blueprint.traffic and (blueprint.source or {}).get("traffic") is None
         self.played = Played(blueprint, world, sampled, control.served)
-        self._left = deque(_in_order(sample(blueprint) if sampled else blueprint.traffic, world.start))
+        self._remaining = deque(_ordered_requests(sample(blueprint) if sampled else blueprint.traffic, world.start))
         #: whether webhooks of the last request were sent, at its instant
         self._settled = False
         self._open: list[asyncio.Task[None]] = []
@@ -79,41 +79,41 @@ class Player:
     @property
     def left(self) -> int:
         """The number of requests that are still to be sent."""
-        return len(self._left)
+        return len(self._remaining)
 
     @property
     def done(self) -> bool:
         """True if nothing is left to do."""
-        return not self._left and self._settled and self._due() is None
+        return not self._remaining and self._settled and self._next_due() is None
 
     async def step(self) -> Step:
         """Does what comes next."""
         world, played = self._hosted.world, self.played
-        if self._left and self._left[0][0] > self._end:
+        if self._remaining and self._remaining[0][0] > self._end:
             played.stopped = True
-            self._left.clear()
-        if self._left:
-            at, entry = self._left[0]
+            self._remaining.clear()
+        if self._remaining:
+            at, entry = self._remaining[0]
             # at one instant the scenario's steps come before requests, at the start too
             if at > world.now or (not played.asked and _due_now(world)):
                 due = world.timeline.next_due()
                 if due is not None and due < at:
-                    return await self._next(due)
+                    return await self._move_to(due)
                 await self.move(at)
-            self._left.popleft()
+            self._remaining.popleft()
             return Step("sent", world.now, await self._send(entry))
         if not self._settled:
             await self.move(world.now)
             self._settled = True
-        due = self._due()
+        due = self._next_due()
         if due is not None:
-            return await self._next(due)
+            return await self._move_to(due)
         played.stopped = played.stopped or world.timeline.next_due() is not None
         return Step("ended", world.now)
 
     async def move(self, at: int) -> None:
         """Moves the world to an instant."""
-        await self._near(at)
+        await self._approach(at)
         await self._move(Goal("to", at))
 
     def end(self) -> list[asyncio.Task[None]]:
@@ -124,17 +124,17 @@ class Player:
             self._hosted.deliverer = None
         return self._open
 
-    def _due(self) -> int | None:
+    def _next_due(self) -> int | None:
         """The next instant at which something is due, before the end."""
         due = self._hosted.world.timeline.next_due()
         return None if due is None or due > self._end else due
 
-    async def _next(self, due: int) -> Step:
-        await self._near(due)
+    async def _move_to(self, due: int) -> Step:
+        await self._approach(due)
         await self._move(Goal("next", 1))
         return Step("moved", self._hosted.world.now)
 
-    async def _near(self, at: int) -> None:
+    async def _approach(self, at: int) -> None:
         """Moves the world in pieces until an instant is near enough for one more."""
         world = self._hosted.world
         while at - world.now > LONGEST:
@@ -152,7 +152,7 @@ class Player:
         self.played.asked.append(request)
         task = asyncio.ensure_future(self._caller.send(request))
         # a fault may delay an answer until time passes, or for ever: then the world goes on
-        finished, _ = await asyncio.wait({task}, timeout=PATIENCE)
+        finished, _ = await asyncio.wait({task}, timeout=ANSWER_TIMEOUT)
         if not finished:
             request.error = "no answer"
             self._open.append(task)
@@ -161,14 +161,14 @@ class Player:
 
 def _end(blueprint: Blueprint, start: int) -> int:
     """The instant at which playing ends: when all that the scenario sends and does has had its time."""
-    sent = [at for at, _ in _in_order(blueprint.traffic, start)]
+    sent = [at for at, _ in _ordered_requests(blueprint.traffic, start)]
     happening = [
         entry.due(start) if entry.until is None else entry.until.instant(start) for entry in blueprint.timeline
     ]
     return max([start, *sent, *happening]) + LONGEST
 
 
-def _in_order(traffic: tuple[Traffic, ...], start: int) -> list[tuple[int, Traffic]]:
+def _ordered_requests(traffic: tuple[Traffic, ...], start: int) -> list[tuple[int, Traffic]]:
     """Each request with its instant: in the order of the list, where none is sent several times."""
     timed = [(at, entry) for entry in traffic for at in entry.instants(start)]
     return timed if len(timed) == len(traffic) else sorted(timed, key=lambda sent: sent[0])
@@ -186,16 +186,16 @@ class _Receiver:
         self._outlets = world.outlets
         self._ends = {reception.webhook: reception.ends for reception in receptions}
         #: by the id of a webhook, which its copies share: the outcomes of its further tries
-        self._left: dict[str, list[int | str]] = {}
+        self._remaining: dict[str, list[int | str]] = {}
 
     async def received(self, call: HttpCall) -> Outcome:
         """One try."""
         name = next((value for header, value in call.headers if header.lower() == "x-request-id"), "")
-        if name not in self._left:
+        if name not in self._remaining:
             delivery = self._outlets.find(name)
             number = None if delivery is None else delivery.number
-            self._left[name] = list(self._ends.get(number, self._ends.get(None, ())))
-        remaining = self._left[name]
+            self._remaining[name] = list(self._ends.get(number, self._ends.get(None, ())))
+        remaining = self._remaining[name]
         end = remaining.pop(0) if remaining else 200
         if isinstance(end, str):
             return Outcome(None, cast("Failure", end))

@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, Any, Final
 from sendbox.engine.durations import DAY, iso, show
 from sendbox.engine.expect.verdict import lines, proves, warning_lines
 from sendbox.engine.kinds.narration import Names, cut
+from sendbox.playing.play_result import refutes
 from sendbox.playing.rows import Row, rows
 from sendbox.services.messaging.results import STATES
 
 if TYPE_CHECKING:
-    from sendbox.playing.play_result import Played
+    from sendbox.engine.traffic import Counterexample
+    from sendbox.playing.play_result import Asked, Played
 
 #: Escape sequences by tone, and what ends them.
 _COLOURS: Final = {"good": "\x1b[32m", "bad": "\x1b[31m", "dim": "\x1b[2m", "head": "\x1b[1m", "plain": ""}
@@ -42,6 +44,10 @@ def summary(names: Iterable[str], results: Sequence[Played]) -> str:
         details += [f"{failed} not as expected"] if failed else []
         if played.verdict is not None:
             details.append(f"expectations {'met' if proves(played.verdict) else 'not met'}")
+        if played.counterexamples:
+            wrong = sum(not refutes(*counterexample) for counterexample in played.counterexamples)
+            details.append(_counted(played.counterexamples, "counterexample"))
+            details += [f"{wrong} of them not as expected"] if wrong else []
         details += ["stopped"] if played.stopped else []
         table.append(("ok" if played.passed else "FAIL", name, ", ".join(details)))
     width = max(len(name) for _, name, _ in table)
@@ -105,22 +111,28 @@ class _Page:
             yield ""
         for request in played.asked:
             if not request.ok:
-                expected = request.traffic.expected
-                expectation = f", expected {expected}" if expected else ""
-                expectation += "".join(f"; {difference}" for difference in request.differences)
-                outcome = request.error or request.status
-                yield self._in(
-                    "bad",
-                    f"{request.traffic.operation} at {_after(request.at, played.world.start)}: {outcome}{expectation}",
-                )
+                at = _after(request.at, played.world.start)
+                yield self._in("bad", f"{request.traffic.operation} at {at}: {_outcome(request)}")
         if played.stopped:
             yield f"stopped at {_instant(played.world.now)}: more is due later (--until)"
         if played.verdict is not None:
             yield from self._verdict(played.verdict)
+        for counterexample, result in played.counterexamples:
+            yield self._counterexample(counterexample, result)
         for line in warning_lines({"warnings": played.warnings}):
             yield self._in("dim", cut_end(line, self._width))
         marked = ", order-sensitive" if played.order_sensitive else ""
         yield self._in("dim", f"digest {played.digest}{marked}")
+
+    def _counterexample(self, counterexample: Counterexample, result: Played) -> str:
+        """A client that must not pass: the expectations that it failed, and those that it should have failed."""
+        failed = ", ".join(result.failed) or "nothing"
+        if refutes(counterexample, result):
+            return self._in("good", f"counterexample, {counterexample.name}: fails as it must: {failed}")
+        answers = [f"; {request.traffic.operation}: {_outcome(request)}" for request in result.asked if not request.ok]
+        expected = ", ".join(counterexample.fails)
+        line = f"counterexample, {counterexample.name}: fails {failed}; expected: {expected}{''.join(answers[:1])}"
+        return self._in("bad", line)
 
     def _verdict(self, verdict: dict[str, Any]) -> Iterator[str]:
         """The scenario's expectations: which were met, and why the others were not."""
@@ -133,6 +145,12 @@ class _Page:
             indent = line[: len(line) - len(line.lstrip())]
             wrapped = textwrap.wrap(line.strip(), max(self._width - len(indent), _LEAST), break_on_hyphens=False)
             yield from (self._in(tone, f"{indent}{'  ' * bool(place)}{piece}") for place, piece in enumerate(wrapped))
+
+
+def _outcome(request: Asked) -> str:
+    """The answer of a request, and how it differs from what was expected."""
+    expected = f", expected {request.traffic.expected}" if request.traffic.expected else ""
+    return f"{request.error or request.status}{expected}{''.join(f'; {text}' for text in request.differences)}"
 
 
 def cut_end(line: str, width: int) -> str:

@@ -184,7 +184,7 @@ class Bounds:
             self._loop.call_soon(self._step, hosted, forgetting)
 
     def refusal(self, key: str, *, sends: bool) -> Full | None:
-        """Why a call with a key is refused; None for one that is let in. `sends` says that it makes messages."""
+        """The reason to refuse a call with a key; None for one that is let in. `sends` says that it makes messages."""
         if self.full is not None or self._messages is None or not sends:
             return self.full
         hosted = self._runtime.worlds.get(key.partition("~")[0])

@@ -1,4 +1,4 @@
-"""Which addresses webhooks may be sent to: the setting `callbacks`. Pure: the sender resolves, and asks here.
+"""The addresses to which webhooks may be sent: the setting `callbacks`. Pure: the sender resolves, and asks here.
 
 Origins are here too: scheme, host and port of an address, as they are compared.
 

@@ -21,6 +21,7 @@ from urllib.parse import quote, urlsplit
 from sendbox import __version__
 from sendbox.engine.delivery.batches import succeeded
 from sendbox.engine.delivery.faults.fault import NOT_SPOILT, Spoilt
+from sendbox.engine.delivery.faults.reformat import rewrite
 
 if TYPE_CHECKING:
     from sendbox.engine.delivery.batches import Target
@@ -103,6 +104,8 @@ def encode(
     own = [("User-Agent", USER_AGENT), ("X-Request-Id", request_id), *trace]
     wrong: list[tuple[str, str]] = []
     url, body = target.url, b""
+    if spoilt.way:
+        events = rewrite(events, spoilt.way)
     if target.method == "GET":
         url = _with_query(url, _field(events))
     else:

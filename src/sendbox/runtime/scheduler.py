@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from sendbox.runtime.interface import RuntimeInterface
 
 #: Ticks between two looks at the machine's clock.
-CHUNK: Final = 32
+MAX_TICKS: Final = 32
 #: The longest real seconds a timer is set for; then it is set again.
 LONGEST_TIMER: Final = 86_400.0
 #: The most real seconds that an answer waits for the webhooks that come before it.
@@ -53,7 +53,7 @@ class Mover:
             hosted.timer = None
         if world.clock.mode == "auto":
             if (
-                not world.idle and hosted.calls.loop is None and not self._stands(hosted)
+                not world.idle and hosted.calls.loop is None and not self._is_out_of_reach(hosted)
             ):  # else until a command moves it
                 hosted.timer = self._loop.call_later(self._runtime.settings.quiet, self._auto, hosted)
         elif world.clock.mode == "real":
@@ -77,7 +77,7 @@ class Mover:
         work = Slice()
         try:
             while True:
-                ticks = world.run(until, CHUNK, settle=False)
+                ticks = world.run(until, MAX_TICKS, settle=False)
                 until = world.clock.read(reading)  # the scenario may have changed the clock
                 self._carrier.check(hosted)
                 batches = world.outlets.take()
@@ -114,7 +114,7 @@ class Mover:
                 hosted.too_far = due
                 self.kick(hosted)  # it was wound when the step ended
 
-    def _stands(self, hosted: HostedWorld) -> bool:
+    def _is_out_of_reach(self, hosted: HostedWorld) -> bool:
         """True if an `auto` clock has reported that its next step is out of its reach, and nothing comes before it."""
         world, due = hosted.world, hosted.too_far
         if due is None or world.outlets.ready or world.timeline.next_due() != due:
@@ -192,18 +192,18 @@ class Mover:
         recorded = len(world.record)
         began, first, fired, failed = world.now, len(world.journal), world.fired, world.outlets.failed
         deliveries = len(world.outlets.deliveries)
-        journey = _Way(self._runtime, self._carrier, hosted)
+        advance = _Advance(self._runtime, self._carrier, hosted)
         if by_hand:
             hosted.calls.begin()
         hosted.attendance.begin()
         hosted.advancing = True
         try:
             if goal.way == "next":
-                await journey.to_next(goal.value)
+                await advance.to_next(goal.value)
             elif goal.way == "idle":
-                await journey.until_idle()
+                await advance.until_idle()
             else:
-                await journey.to(goal.value if goal.way == "to" else began + goal.value)
+                await advance.to(goal.value if goal.way == "to" else began + goal.value)
         finally:
             hosted.advancing = False
             world.record.moved(world.now, world.ticks, recorded, by_hand=by_hand)
@@ -223,7 +223,7 @@ class Mover:
         }
 
 
-class _Way:
+class _Advance:
     """One call of `advance`: how a world is moved, and how far it may go."""
 
     __slots__ = ("_began", "_carrier", "_hosted", "_instants", "_runtime", "_settings", "_work", "_world")
@@ -242,7 +242,7 @@ class _Way:
         """To an instant."""
         if instant < self._began:
             raise Conflict("past", f"{iso(instant)} lies before the world's {iso(self._began)}; time only goes forward")
-        self._reaches(instant)
+        self._check_reach(instant)
         await self._settle(instant)
 
     async def to_next(self, count: int) -> None:
@@ -251,8 +251,8 @@ class _Way:
             due = self._world.timeline.next_due()
             if due is None:
                 break
-            self._reaches(due)
-            self._bounded()
+            self._check_reach(due)
+            self._check_instants()
             await self._settle(due)
         else:
             return
@@ -263,31 +263,31 @@ class _Way:
         await self._settle(self._began + self._settings.max_reach_ms, rest=False)
         due = self._world.timeline.next_due()
         if due is not None:
-            self._reaches(due)
+            self._check_reach(due)
 
-    def _reaches(self, instant: int) -> None:
+    def _check_reach(self, instant: int) -> None:
         if instant > END:
             later = f"{show(instant - self._began)} after {iso(self._began)}"
             raise Conflict("too_far", f"{later} is past {iso(END)}, the last instant of every world")
         if instant - self._began > self._settings.max_reach_ms:
-            busy = f": {self._busy_with()}" if self._world.timeline.steps else ""
+            busy = f": {self._busy_reason()}" if self._world.timeline.steps else ""
             raise Conflict(
                 "too_far",
                 f"{show(instant - self._began)} is more than {show(self._settings.max_reach_ms)}, the most in one call"
                 f"; go there in steps{busy}",
             )
 
-    def _bounded(self) -> None:
+    def _check_instants(self) -> None:
         limit = self._settings.max_instants
         if self._world.instants - self._instants > limit:
-            raise Conflict("too_far", f"{limit} instants are the most in one call: {self._busy_with()}")
+            raise Conflict("too_far", f"{limit} instants are the most in one call: {self._busy_reason()}")
 
-    def _turns(self, rounds: int, tried: int) -> None:
+    def _check_rounds(self, rounds: int, tried: int) -> None:
         """A round is new events and their delivery. A long queue for one target is not a round: it comes to its end."""
         limit = self._settings.max_rounds
         if rounds > limit or tried > limit + len(self._world.outlets.deliveries):
             at = iso(self._world.now)
-            raise Conflict("loop", f"{self._world.id} stays at {at}: {self._busy_with()}", at=at)
+            raise Conflict("loop", f"{self._world.id} stays at {at}: {self._busy_reason()}", at=at)
 
     async def _settle(self, until: int, *, rest: bool = True) -> None:
         """Does what is due up to `until` and settles each instant; without `rest` stays at the last one."""
@@ -297,16 +297,16 @@ class _Way:
         work = self._work
         while True:
             if hosted.open or outlets.in_flight or hosted.working is not None:
-                await self._quiet()
-                await self._landed()
-                self._looped()
+                await self._wait_for_answers()
+                await self._wait_for_deliveries()
+                self._check_loop()
                 await hosted.free()
                 work.begin()
             if hosted.gone:
                 raise Conflict("closed", f"{world.id} was closed while it advanced")
             fired, deliveries = world.fired, len(outlets.deliveries)
             remaining = self._settings.max_instants - (world.instants - self._instants)
-            world.run(until, min(CHUNK, remaining + 1), rest=rest)
+            world.run(until, min(MAX_TICKS, remaining + 1), rest=rest)
             self._carrier.check(hosted)
             if world.now != at:
                 at, rounds, tried = world.now, 0, 0
@@ -314,37 +314,37 @@ class _Way:
                 while batches:  # all of a round set out before any of it is waited for
                     await self._carrier.launch(hosted, batches)
                     tried += 1
-                    self._turns(rounds, tried)
+                    self._check_rounds(rounds, tried)
                     if outlets.waiting:
-                        world.run(world.now, CHUNK)
+                        world.run(world.now, MAX_TICKS)
                     batches = outlets.take()
-                await self._landed()
-                self._looped()
+                await self._wait_for_deliveries()
+                self._check_loop()
                 await asyncio.sleep(0)  # what the receivers asked of us meanwhile is on its way in
                 work.begin()
                 rounds += world.fired != fired or len(outlets.deliveries) != deliveries
-            elif not hosted.open and self._done(until, rest):
+            elif not hosted.open and self._is_finished(until, rest):
                 return
-            self._turns(rounds, tried)
-            self._bounded()
+            self._check_rounds(rounds, tried)
+            self._check_instants()
             if work.over:
                 runtime.log_new_entries(hosted)
                 hosted.touch()
                 await work.pause()
 
-    def _looped(self) -> None:
+    def _check_loop(self) -> None:
         loop = self._hosted.calls.loop
         if loop is not None:
             at = iso(self._world.now)
             raise Conflict("loop", f"{self._world.id} stays at {at}: {loop}", at=at)
 
-    def _done(self, until: int, rest: bool) -> bool:
+    def _is_finished(self, until: int, rest: bool) -> bool:
         if rest:
             return self._world.settled(until)
         due = self._world.timeline.next_due()
         return not self._world.outlets.ready and (due is None or due > until)
 
-    def _busy_with(self) -> str:
+    def _busy_reason(self) -> str:
         """The reason why the world stays busy, as a text for a tester."""
         timeline = self._world.timeline
         if not timeline.steps:
@@ -353,12 +353,12 @@ class _Way:
         count = f"{timeline.scheduled} steps are" if timeline.scheduled > 1 else "one step is"
         return f"{count} scheduled, next {handler.__name__.removesuffix('_due').strip('_')} at {iso(at)}"
 
-    async def _landed(self) -> None:
+    async def _wait_for_deliveries(self) -> None:
         """Waits until every delivery that is under way has its answer or has failed, or a loop is found."""
         hosted, outlets = self._hosted, self._world.outlets
         await hosted.until(lambda: not outlets.in_flight or hosted.gone or hosted.calls.loop is not None)
 
-    async def _quiet(self) -> None:
+    async def _wait_for_answers(self) -> None:
         """Waits until every request that arrived has been answered."""
         hosted = self._hosted
         try:

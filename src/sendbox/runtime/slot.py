@@ -333,7 +333,7 @@ class HostedWorld(Changing, eq=False):
 
     @property
     def path(self) -> str:
-        """Where control shows this world."""
+        """The path at which control shows this world."""
         return f"/_sandbox/worlds/{quote(self.world.id, safe='')}"
 
     @property

@@ -1,4 +1,4 @@
-"""Where long bodies of a world lie: in a file without a name, so that they take no memory. It ends with the world.
+"""The store of long bodies of a world: a file without a name, so that they take no memory. It ends with the world.
 
 Where no file can be written, on a machine without a place for temporary files, they stay in memory.
 """

@@ -73,7 +73,7 @@ def legal(text: str, line: int, column: int | None, shape: Shape) -> Legal:
     as_key = first and not rest.lstrip().startswith(":")
     lines[at] = f"{head}{_MARKED}{':' * as_key}{rest}"
     for written in (lines, _outline(lines, at)):
-        root = parse.begun("\n".join(written), Source("scenario"))
+        root = parse.parse_unfinished("\n".join(written), Source("scenario"))
         marked = None if root is None else next(_marked(root, ()), None)
         if root is not None and marked is not None:
             return _legal(root, marked, shape, begun=bool(word), whole=as_key)

@@ -32,7 +32,7 @@ def fill(root: Node, shape: Shape, environment: Mapping[str, str], refused: str 
 
     `refused` says why this scenario may not use the environment. An empty variable counts as not set.
     """
-    from sendbox.scenario.parse import scalar, unfit
+    from sendbox.scenario.parse import number_problem, scalar
 
     problems: list[Problem] = []
     for node, takes in _texts(root, shape, [shape.schema]):
@@ -58,7 +58,7 @@ def fill(root: Node, shape: Shape, environment: Mapping[str, str], refused: str 
         ):
             looked = scalar(values[0])
             kinds = {kind for branch in takes for kind in _types(branch)}
-            if kinds.intersection(_NUMBERS) and (wrong := unfit(looked, values[0])) is not None:
+            if kinds.intersection(_NUMBERS) and (wrong := number_problem(looked, values[0])) is not None:
                 problems.append(problem(node, *wrong, value=text))
                 node.value, node.cut = 1, True
             elif kinds.intersection(_KINDS.get(type(looked), ())):

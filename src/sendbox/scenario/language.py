@@ -20,7 +20,7 @@ from sendbox.scenario.keys.faults import API_RULES, webhook_rules
 from sendbox.scenario.keys.plan import compile_plan
 from sendbox.scenario.keys.texts import LOCALE
 from sendbox.scenario.keys.timeline import Happening, compile_timeline
-from sendbox.scenario.keys.traffic import Called, compile_receiver, compile_traffic
+from sendbox.scenario.keys.traffic import Called, compile_counterexamples, compile_receiver, compile_traffic
 from sendbox.scenario.model import (
     SIZE,
     Node,
@@ -105,6 +105,10 @@ class Language:
                 Key("expect", expected, times=()),
                 Key("traffic", lambda node, reader: compile_traffic(items(node), reader, calls, self._acts)),
                 Key("receiver", lambda node, _: compile_receiver(items(node))),
+                Key(
+                    "counterexamples",
+                    lambda node, reader: compile_counterexamples(items(node), reader, calls, self._acts),
+                ),
                 API,
                 webhook_rules(posted).key(times=()),
             )

@@ -26,7 +26,7 @@ Severity = Literal["error", "warning"]
 
 
 class Source(msgspec.Struct, frozen=True):
-    """Where a scenario came from: `file` as messages name it, `folder` against which its `extends` is resolved.
+    """The origin of a scenario: `file` as messages name it, `folder` against which its `extends` is resolved.
 
     `folder` None means that it may extend the library only (a scenario that came over the network). `text` is all of
     it, None if it is an object.

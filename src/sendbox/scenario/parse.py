@@ -57,7 +57,7 @@ def scalar(text: str) -> Scalar:
     return math.inf if _NOT_FINITE.fullmatch(text) else text
 
 
-def unfit(value: Scalar, text: str) -> tuple[str, str] | None:
+def number_problem(value: Scalar, text: str) -> tuple[str, str] | None:
     """The rule that a plain scalar breaks, and the reason; None for nearly all. `text` is how it was written."""
     broken = bounds.wrong(value)
     if broken is None:
@@ -71,24 +71,24 @@ def parse(text: str, source: Source, most: int | None = None) -> tuple[Node | No
 
     One with more than `most` values is read no further.
     """
-    reader = _parsed(text, source, most)
+    reader = _read_text(text, source, most)
     if reader.problems:
         if not isinstance(reader.root and reader.root.value, dict) and any(p.rule == "syntax" for p in reader.problems):
             reader.root = None  # it is a piece of what cannot be read
-        return reader.root, repair.told(
-            reader.problems, text, reader.context, lambda better: _parsed(better, source, most).problems
+        return reader.root, repair.explain_problems(
+            reader.problems, text, reader.context, lambda repaired: _read_text(repaired, source, most).problems
         )
     return reader.root, []
 
 
-def begun(text: str, source: Source) -> Node | None:
+def parse_unfinished(text: str, source: Source) -> Node | None:
     """The nodes of a text that may be unfinished: as far as it can be read, None if that is nothing."""
-    reader = _parsed(text, source, bounds.VALUES)
+    reader = _read_text(text, source, bounds.VALUES)
     reader.end()
     return reader.root
 
 
-def _parsed(text: str, source: Source, most: int | None) -> _Reader:
+def _read_text(text: str, source: Source, most: int | None) -> _Reader:
     """The reader of a text, which has its nodes and problems."""
     reader = _Reader(source, most)
     try:
@@ -249,7 +249,7 @@ class _Reader:
         if event.implicit[0] and not tagged:
             node.value = scalar(event.value)
             node.bare = True
-            if (wrong := unfit(node.value, event.value)) is not None:
+            if (wrong := number_problem(node.value, event.value)) is not None:
                 self.problems.append(problem(node, *wrong, value=event.value))
                 _stand_in(node)
         if event.anchor is not None:

@@ -36,9 +36,9 @@ _KEY_AT_START: Final = re.compile(r"\s*(?:[{#]|%YAML|---|[\"']?\w+[\"']?\s*:(?:\
 #: What a scenario says about itself, which is not passed on to those that build on it.
 _OWN: Final = ("name", "extends", "include")
 #: Settings in which a list is one value; every other list may have items from several scenarios.
-WHOLE: Final = ("assume", "traffic", "receiver")
+WHOLE: Final = ("assume", "traffic", "receiver", "counterexamples")
 #: Keys of a library scenario for its own demonstration; they count only where the scenario itself is loaded.
-_STORY: Final = ("traffic", "receiver", "expect")
+_STORY: Final = ("traffic", "receiver", "expect", "counterexamples")
 
 #: Where `noting` collects the files that are read.
 _NOTED: Final[ContextVar[list[Path] | None]] = ContextVar("noted", default=None)

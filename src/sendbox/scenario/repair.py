@@ -23,8 +23,8 @@ _FORM: Final = ("syntax", "empty")
 Read = Callable[[str], Sequence[Problem]]
 
 
-def told(problems: Sequence[Problem], text: str, context: int, read: Read) -> list[Problem]:
-    """The problems of a text as they are told. What cannot be read began in the line `context`."""
+def explain_problems(problems: Sequence[Problem], text: str, context: int, read: Read) -> list[Problem]:
+    """The problems of a text, with the line that would be right. What cannot be read began in the line `context`."""
     for broken in problems:
         if broken.rule in _FORM and slips.breaks_lost(text):
             return [replace(broken, line=1, column=1, message=slips.LOST_BREAKS)]

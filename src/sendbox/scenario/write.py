@@ -11,7 +11,7 @@ from sendbox.scenario.model import Node, Source, plain
 from sendbox.scenario.read import WHOLE
 
 #: How many scenarios one may include; the last of them includes the others (`include` in the schema).
-MOST: Final = 50
+MAX_INCLUDED: Final = 50
 
 
 def standalone(root: Node) -> dict[str, Any]:
@@ -23,33 +23,33 @@ def standalone(root: Node) -> dict[str, Any]:
     contents: list[dict[str, Any]] = [{}]
     for key, node in root.entries().items():
         if key not in ("extends", "include"):
-            _put(node, (key,), contents)
-    for at in range(
-        len(contents) // MOST * MOST, -1, -MOST
+            _split_by_file(node, (key,), contents)
+    for index in range(
+        len(contents) // MAX_INCLUDED * MAX_INCLUDED, -1, -MAX_INCLUDED
     ):  # from the last to the first: each includes the one after it
-        if followers := contents[at + 1 : at + 1 + MOST]:
-            numbered = enumerate(followers, at + 2)
-            contents[at]["include"] = [
+        if followers := contents[index + 1 : index + 1 + MAX_INCLUDED]:
+            numbered = enumerate(followers, index + 2)
+            contents[index]["include"] = [
                 {"sendbox": 1, "name": f"part {number}", **content} for number, content in numbered
             ]
     return contents[0]
 
 
-def _put(node: Node, path: tuple[str, ...], contents: list[dict[str, Any]]) -> None:
+def _split_by_file(node: Node, path: tuple[str, ...], contents: list[dict[str, Any]]) -> None:
     """Puts a value into `contents`; the items of a list into the next one wherever the file changes."""
     if node.entries() and path[0] not in WHOLE:
         for key, item in node.entries().items():
-            _put(item, (*path, key), contents)
+            _split_by_file(item, (*path, key), contents)
     elif node.items() and path[0] not in WHOLE:
-        for at, (_, items) in enumerate(groupby(node.items(), lambda item: id(item.source))):
-            if at == len(contents):
+        for index, (_, items) in enumerate(groupby(node.items(), lambda item: id(item.source))):
+            if index == len(contents):
                 contents.append({})
-            _set(contents[at], path, [plain(item) for item in items])
+            _set_value(contents[index], path, [plain(item) for item in items])
     else:
-        _set(contents[0], path, plain(node))
+        _set_value(contents[0], path, plain(node))
 
 
-def _set(target: dict[str, Any], path: tuple[str, ...], value: Any) -> None:
+def _set_value(target: dict[str, Any], path: tuple[str, ...], value: Any) -> None:
     *parents, last = path
     for key in parents:
         target = target.setdefault(key, {})

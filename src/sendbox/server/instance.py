@@ -1,4 +1,4 @@
-"""Which server answers: the header by which a proxy finds it, and the header by which a client notices another one."""
+"""The server that answers: the header by which a proxy finds it, and the header by which a client notices another."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ SILENCE: Final = 10.0
 #: Bytes that the target and the headers of a request may have.
 HEAD: Final = 64 * 1024
 #: Seconds of the loop's clock that requests under way have to end once they are cancelled.
-PARTING: Final = 1.0
+END_TIMEOUT: Final = 1.0
 #: Turns of the loop in which closed transports report their end, and requests that listen for it end.
 TURNS: Final = 5
 
@@ -142,7 +142,7 @@ class Protocol(HttpToolsProtocol):
             if began or not self._heading:
                 self._since = self.loop.time()
             if self._watch is None:
-                self._watch = self.loop.call_later(SILENCE, self._look)
+                self._watch = self.loop.call_later(SILENCE, self._check_silence)
 
     def _unfinished(self) -> bool:
         """True if a request has begun to arrive and is not complete."""
@@ -153,7 +153,7 @@ class Protocol(HttpToolsProtocol):
         cycle: RequestResponseCycle | None = self.cycle
         return cycle is not None and cycle.more_body
 
-    def _look(self) -> None:
+    def _check_silence(self) -> None:
         """Ends the connection where nothing more has come for too long; else looks again when that may be."""
         self._watch = None
         if not self._unfinished():
@@ -162,7 +162,7 @@ class Protocol(HttpToolsProtocol):
             self._since = self.loop.time()  # it is the client that waits
         left = self._since + SILENCE - self.loop.time()
         if left > 0:
-            self._watch = self.loop.call_later(left, self._look)
+            self._watch = self.loop.call_later(left, self._check_silence)
             return
         cycle: RequestResponseCycle | None = self.cycle
         if cycle is None or (cycle.response_complete if self._heading else not cycle.response_started):
@@ -240,7 +240,7 @@ class Protocol(HttpToolsProtocol):
             status, text = b"431 Request Header Fields Too Large", b"the head of a request may have %d bytes" % HEAD
         self._refuse(status, text)
         if self._too_long:
-            self.loop.call_later(PARTING, self.transport.close)
+            self.loop.call_later(END_TIMEOUT, self.transport.close)
         else:
             self.transport.close()
 
@@ -304,8 +304,8 @@ class HttpServer:
         if self._server is not None:
             raise RuntimeError(f"{self.host}:{self.port} is being served already: stop it first")
         self._stopping = False
-        config = self._configured()
-        sockets = await _bound(self.host, self.port)
+        config = self._make_config()
+        sockets = await _bind_sockets(self.host, self.port)
         server = uvicorn.Server(config)
         server.lifespan = config.lifespan_class(config)
         await server.startup(sockets=sockets)
@@ -343,9 +343,9 @@ class HttpServer:
         if tasks := list(state.tasks):
             for task in tasks:
                 task.cancel()
-            await asyncio.wait(tasks, timeout=PARTING)
+            await asyncio.wait(tasks, timeout=END_TIMEOUT)
 
-    def _configured(self) -> uvicorn.Config:
+    def _make_config(self) -> uvicorn.Config:
         certificate, key = self._ssl or (None, None)
         application = self._app if isinstance(self._app, Application) else None
         config = uvicorn.Config(
@@ -383,7 +383,7 @@ class HttpServer:
                 raise
 
 
-async def _bound(host: str, port: int) -> list[socket.socket]:
+async def _bind_sockets(host: str, port: int) -> list[socket.socket]:
     """A socket for each address of `host`, all on one port."""
     sockets: list[socket.socket] = []
     missing: OSError | None = None

@@ -15,8 +15,8 @@ from msgspec.structs import replace
 
 from sendbox.engine.durations import Rate
 from sendbox.engine.forms import (
-    Given,
     Value,
+    ValueNode,
     any_keys,
     duration,
     either,
@@ -30,7 +30,7 @@ from sendbox.engine.forms import (
     whole,
     word,
 )
-from sendbox.services.setting import Reads, choice, rows, setting
+from sendbox.services.setting import SettingReader, choice, rows, setting
 from sendbox.services.tables import table
 from sendbox.services.windows import Window, minutes, nearest, zones
 
@@ -93,7 +93,7 @@ class VerifyLimits(msgspec.Struct, frozen=True):
     number: Rate | None = Rate(5, 600_000)
 
 
-def read_limits(node: Given, reader: Reads, base: VerifyLimits) -> VerifyLimits:
+def read_limits(node: ValueNode, reader: SettingReader, base: VerifyLimits) -> VerifyLimits:
     """`off`, or a mapping of limits; a limit that the mapping leaves out stays as in `base`."""
     if node.value == _OFF:
         return VerifyLimits(None, None)
@@ -148,7 +148,7 @@ class Prices(msgspec.Struct, frozen=True):
     table: dict[tuple[str, str], tuple[int, int]] = {}
 
 
-def _read_prices(node: Given, reader: Reads) -> Prices:
+def _read_prices(node: ValueNode, reader: SettingReader) -> Prices:
     prices = _PRICES.read(node, reader)
     return Prices(
         {
@@ -159,7 +159,7 @@ def _read_prices(node: Given, reader: Reads) -> Prices:
     )
 
 
-def _read_price(node: Given, reader: Reads) -> tuple[int, int]:
+def _read_price(node: ValueNode, reader: SettingReader) -> tuple[int, int]:
     amounts = node.entries()
     return reader.money(amounts["eur"]), reader.money(amounts["czk"])
 
@@ -235,7 +235,7 @@ class PromotionalHours(msgspec.Struct, frozen=True):
     channels: tuple[str, ...] | None = None
 
 
-def _read_hours(node: Given, reader: Reads) -> tuple[int, int]:
+def _read_hours(node: ValueNode, reader: SettingReader) -> tuple[int, int]:
     start, _, end = str(node.value).partition("-")
     if start == end:
         message = f'"{node.value}" is an empty window; leave the setting out, or null'
@@ -243,7 +243,7 @@ def _read_hours(node: Given, reader: Reads) -> tuple[int, int]:
     return minutes(start), minutes(end)
 
 
-def _read_zone(node: Given, reader: Reads) -> str:
+def _read_zone(node: ValueNode, reader: SettingReader) -> str:
     name = str(node.value)
     if name in zones():
         return name
@@ -252,11 +252,11 @@ def _read_zone(node: Given, reader: Reads) -> str:
     return "UTC"
 
 
-def _read_countries(node: Given, reader: Reads) -> tuple[str, ...]:
+def _read_countries(node: ValueNode, reader: SettingReader) -> tuple[str, ...]:
     return tuple(dict.fromkeys(place.iso for item in node.items() for place in reader.countries(item)))
 
 
-def _read_promotional(node: Given, reader: Reads) -> PromotionalHours | None:
+def _read_promotional(node: ValueNode, reader: SettingReader) -> PromotionalHours | None:
     if node.value is None:
         return None
     hours = _HOURS.read(node, reader)
@@ -316,7 +316,7 @@ _HOURS: Final = either(
 )
 
 
-def _read_wait(node: Given, reader: Reads) -> int:
+def _read_wait(node: ValueNode, reader: SettingReader) -> int:
     time = reader.duration(node)
     if time == 0 and node.value in (0, "0s", "0ms"):
         quoted = orjson.dumps(node.value).decode()

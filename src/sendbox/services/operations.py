@@ -104,5 +104,9 @@ CALLS: Final = {
 }
 #: Those that send, for rules of `attempts`.
 SENDING: Final = tuple(row.name for row in _ROWS if row.sends)
+#: Those by which a client asks what became of its messages, or of its sessions.
+ASKING: Final = tuple(
+    row.name for row in _ROWS if row.method in ("GET", "PATCH") and row.part is not None and not row.sends
+)
 #: Every one that is emulated, for rules of `api`; the last is the upload of a bulk file.
 EMULATED: Final = tuple(row.name for row in _ROWS if row.interface != _LAST)

@@ -14,7 +14,7 @@ from msgspec.structs import asdict
 
 from sendbox.engine import durations, forms
 from sendbox.engine.durations import Rate
-from sendbox.engine.forms import Given, Node, Value, word
+from sendbox.engine.forms import Node, Value, ValueNode, word
 
 if TYPE_CHECKING:
     from sendbox.engine.texts import Pattern
@@ -25,7 +25,7 @@ T = TypeVar("T")
 _LAST: Final = ("default", "examples", "x-assumed", "x-says")
 
 
-class Reads(forms.Reads, Protocol):
+class SettingReader(forms.ValueReader, Protocol):
     """A reader of values, which notes the problems of a value."""
 
     def add_problem(self, node: Any, rule: str, message: str, *, near: str | None = None) -> None:
@@ -56,7 +56,7 @@ class Setting(NamedTuple):
     assumption: str
     default: Any
     node: Node
-    read: Callable[[Given, Reads], Any]
+    read: Callable[[ValueNode, SettingReader], Any]
     unset: str
     other: Any = None
 

@@ -18,11 +18,11 @@ from sendbox.cli.outcome import CANNOT, Failure, one_line
 #: So many of the last lines of what a command wrote are kept.
 LINES: Final = 20
 #: The most that is read for them, in bytes.
-_TAIL: Final = 64 * 1024
+_LAST_BYTES: Final = 64 * 1024
 #: Real seconds in which a command that is told to end may do so.
-_PARTING: Final = 1.0
+_TERMINATION_TIMEOUT: Final = 1.0
 #: What colours a line on a terminal.
-_COLOURS: Final = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]")
+_COLOUR_CODE: Final = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]")
 
 
 class Stopped(Exception):
@@ -43,34 +43,34 @@ class Children:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._running: set[subprocess.Popen[bytes]] = set()
-        self._over = False
+        self._ended = False
 
     def run(self, command: Sequence[str], environment: Mapping[str, str], limit: float | None) -> Ended:
         """Runs a command to its end, at most `limit` real seconds. Raises `Failure` where it cannot be started."""
         with tempfile.TemporaryFile() as output:
-            child = self._started(command, environment, output)
-            late = threading.Event()
+            child = self._start_process(command, environment, output)
+            timed_out = threading.Event()
 
-            def ring() -> None:
-                late.set()
-                _send(child, "SIGKILL")
+            def kill_late() -> None:
+                timed_out.set()
+                _send_signal(child, "SIGKILL")
 
             # a wait with a limit would look only now and then whether the child has ended
-            timer = threading.Timer(threading.TIMEOUT_MAX if limit is None else limit, ring)
+            timer = threading.Timer(threading.TIMEOUT_MAX if limit is None else limit, kill_late)
             timer.daemon = True
             timer.start()
             code = child.wait()
             timer.cancel()
-            _send(child, "SIGKILL")  # what it left behind
+            _send_signal(child, "SIGKILL")  # what it left behind
             with self._lock:
                 self._running.discard(child)
-            return Ended(None if late.is_set() else code, _last_lines(output))
+            return Ended(None if timed_out.is_set() else code, _last_lines(output))
 
-    def _started(
+    def _start_process(
         self, command: Sequence[str], environment: Mapping[str, str], output: IO[bytes]
     ) -> subprocess.Popen[bytes]:
         with self._lock:
-            if self._over:
+            if self._ended:
                 raise Stopped
             try:
                 child = subprocess.Popen(
@@ -90,20 +90,20 @@ class Children:
     def end(self) -> None:
         """Ends all commands; no other one is started."""
         with self._lock:
-            self._over = True
+            self._ended = True
             running = list(self._running)
         for child in running:
-            _send(child, "SIGTERM")
+            _send_signal(child, "SIGTERM")
         try:
             for child in running:
                 with contextlib.suppress(subprocess.TimeoutExpired):
-                    child.wait(_PARTING)
+                    child.wait(_TERMINATION_TIMEOUT)
         finally:
             for child in running:
-                _send(child, "SIGKILL")
+                _send_signal(child, "SIGKILL")
 
 
-def _send(child: subprocess.Popen[bytes], name: str) -> None:
+def _send_signal(child: subprocess.Popen[bytes], name: str) -> None:
     """Sends a signal to a command and to all of its group; where there are no groups, the command alone is ended."""
     group: Any = getattr(os, "killpg", None)
     if group is None:  # Windows
@@ -115,7 +115,7 @@ def _send(child: subprocess.Popen[bytes], name: str) -> None:
 
 def _last_lines(output: IO[bytes]) -> tuple[str, ...]:
     size = output.seek(0, os.SEEK_END)
-    output.seek(max(0, size - _TAIL))
-    text = _COLOURS.sub("", output.read().decode("utf-8", "replace"))
+    output.seek(max(0, size - _LAST_BYTES))
+    text = _COLOUR_CODE.sub("", output.read().decode("utf-8", "replace"))
     lines = [one_line(line.expandtabs().rstrip()) for line in text.rstrip().splitlines()]
     return tuple(lines[-LINES:])

@@ -44,7 +44,7 @@ class ActStep(msgspec.Struct, frozen=True):
         return self.act is not None and self.act.refused
 
 
-class Look(NamedTuple):
+class NameLookup(NamedTuple):
     """An operation whose answer shows names of one kind: `find` says where a name stands in it, None for others."""
 
     operation: str
@@ -65,25 +65,25 @@ class Exported(msgspec.Struct, frozen=True):
     sooner: frozenset[str] = frozenset()
     by_phone: bool = False
     line: Callable[[Literals, dict[str, Any]], str] | None = None
-    look: Look | None = None
+    look: NameLookup | None = None
 
 
-def before(world: World, step: ActStep) -> Iterator[tuple[int, int, Any]]:
+def entries_before(world: World, step: ActStep) -> Iterator[tuple[int, int, Any]]:
     """The entries before an act, newest first, as far as they are kept."""
     for earlier in range(step.number - 1, world.journal.first - 1, -1):
         yield world.journal.entry(earlier)
 
 
-def done(world: World, step: ActStep, kind: str) -> Any:
+def made_entry(world: World, step: ActStep, kind: str) -> Any:
     """The entry of a kind that an act made: the newest before its own. Raises `NoEntry` when it is forgotten."""
-    for _, code, about in before(world, step):
+    for _, code, about in entries_before(world, step):
         if code == CODE[kind]:
             return about
     raise NoEntry(f"the journal forgot what it did ({world.record.cut})")
 
 
-def some(detail: dict[str, Any], *names: str) -> dict[str, Any]:
-    """Those of some arguments that were given."""
+def select_arguments(detail: dict[str, Any], *names: str) -> dict[str, Any]:
+    """The arguments of these names, as far as the call has them."""
     return {name: detail[name] for name in names if name in detail}
 
 
@@ -99,7 +99,7 @@ def _delivery(world: World, name: str) -> str | None:
 
 OWN: Final[Mapping[str, Exported]] = {
     "rule": Exported(line=_rule),
-    "replay_delivery": Exported(look=Look("deliveries", _delivery)),
+    "replay_delivery": Exported(look=NameLookup("deliveries", _delivery)),
     "drop_rule": Exported(line=lambda literals, detail: literals.call("sendbox.drop_rule", [detail["rule"]], {})),
     "scenario": Exported(
         line=lambda literals, detail: literals.call(

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import parse_qsl, urlencode
 
 from sendbox.contract.parser import Malformed, parse_json
-from sendbox.control.export.rows import ActStep, Exported, NoEntry, before
+from sendbox.control.export.rows import ActStep, Exported, NoEntry, entries_before
 from sendbox.control.export.script import CallStep, MoveStep, Script
 from sendbox.engine.bounds import DEEPEST, deeper
 from sendbox.engine.durations import iso, show
@@ -82,7 +82,7 @@ def entry_of(world: World, step: ActStep, exported: Mapping[str, Exported], *, s
         text = str(step.detail["number"])
         phone = normalize(text, account_of(world).country) or text
     sooner = {CODE[kind]: kind for kind in row.sooner}
-    for at, code, about in before(world, step):
+    for at, code, about in entries_before(world, step):
         if at < step.at:
             break
         if strict and code != CODE["control"]:

@@ -49,7 +49,7 @@ Body = bytes | Kept | None
 
 
 class Stamp(Struct, frozen=True):
-    """Where a command came: the epoch, the instant in virtual milliseconds, and the ticks done in the epoch so far."""
+    """The place of a command: the epoch, the instant in milliseconds, and the ticks done in the epoch so far."""
 
     epoch: int
     at: int

@@ -46,7 +46,7 @@ Events = Mapping[type, EventKind]
 
 
 class Target(msgspec.Struct, frozen=True):
-    """Where deliveries go (§6, A01, A22). `url` "" is the world's built-in receiver. `secret` signs (A21)."""
+    """The target of deliveries (§6, A01, A22). `url` "" is the world's built-in receiver. `secret` signs (A21)."""
 
     url: str
     method: str = "POST"
@@ -120,7 +120,7 @@ class Delivery:
 
     @property
     def address(self) -> str:
-        """Where it goes; `hook` stands for the built-in receiver."""
+        """The address of its target; `hook` stands for the built-in receiver."""
         return "hook" if self.outlet.builtin else self.outlet.target.url
 
     @property

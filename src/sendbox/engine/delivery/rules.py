@@ -83,7 +83,7 @@ class WebhookFaults(Rulebook[WebhookRule]):
         return replace(decided, order_sensitive=True) if drawn else decided
 
     def group(self, case: Case) -> tuple[bool, ...]:
-        """Which rules about tries an event falls under: what differs here shares no batch."""
+        """The rules about tries that an event falls under: events that differ in them share no batch."""
         return tuple(not difference(rule, case) for rule in self.answers)
 
     def alone(self, case: Case) -> bool:

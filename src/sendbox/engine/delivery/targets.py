@@ -32,12 +32,12 @@ NOT_ALLOWED: Final = "not_allowed"
 #: The error of a try that waited in the outbox, where no client fetched it.
 NOT_FETCHED: Final = "not_fetched"
 #: So many events are bundled in one tick; where rules are asked about each of them, so many times fewer.
-_BUNDLED: Final = 512
-_FAULTY: Final = 8
+_EVENTS_PER_TICK: Final = 512
+_FAULTY_EVENTS_PER_TICK: Final = 8
 #: So many targets are begun with in one tick.
-_AT_ONCE: Final = 256
+_TARGETS_PER_TICK: Final = 256
 #: So many deliveries are forgotten between two pauses; an even number, since an event has two places.
-_FORGOTTEN: Final = 1_000
+_DELIVERIES_PER_PAUSE: Final = 1_000
 
 
 class Mark(Struct, frozen=True):
@@ -134,7 +134,7 @@ class Outlets:
         """Forgets what was posted before a mark, and the deliveries before it that have ended; with pauses."""
         place, left = 0, mark.deliveries - self.deliveries.lost
         while place < left:
-            gone, place = self.deliveries.forget(place, min(place + _FORGOTTEN, left), _is_over)
+            gone, place = self.deliveries.forget(place, min(place + _DELIVERIES_PER_PAUSE, left), _is_over)
             self.by_id.forget(gone)
             for delivery in gone:
                 for tried in delivery.tries:
@@ -142,11 +142,13 @@ class Outlets:
             left -= len(gone)
             yield
         place = 0
-        while received := sum(1 for _ in takewhile(mark.covers, islice(self.hook, place, place + _FORGOTTEN))):
+        while received := sum(
+            1 for _ in takewhile(mark.covers, islice(self.hook, place, place + _DELIVERIES_PER_PAUSE))
+        ):
             place = self.hook.forget(place, place + received, _is_over).place
             yield
         while self._unposted < mark.posted:
-            count = min(_FORGOTTEN, mark.posted - self._unposted)
+            count = min(_DELIVERIES_PER_PAUSE, mark.posted - self._unposted)
             del self._posted[:count]
             self._unposted += count
             yield
@@ -164,7 +166,7 @@ class Outlets:
         flushed = 0
         faulty = bool(self.faults.rules)
         # each is asked about, and may travel alone
-        budget = _BUNDLED // _FAULTY if faulty else _BUNDLED
+        budget = _EVENTS_PER_TICK // _FAULTY_EVENTS_PER_TICK if faulty else _EVENTS_PER_TICK
         for outlet in self.dirty:
             size = outlet.target.batch_size if self._world.assume.bundle else 1
             first = 0
@@ -200,7 +202,7 @@ class Outlets:
             begun = delivery.tries[-1]
             if isinstance(begun, FakedTry):
                 begun.status, begun.error = begun.ending
-                self._ended(delivery, self._world.clock.now)
+                self._finish_try(delivery, self._world.clock.now)
                 return
             begun.status = 200
             delivery.state = "delivered"
@@ -211,7 +213,7 @@ class Outlets:
             self.waiting[outlet] = None
 
     def _begin_try(self, delivery: Delivery) -> tuple[Delivery, int]:
-        """Which try it is, as the journal has it."""
+        """Begins a try; the delivery with the number of the try, as the journal has them."""
         if delivery.tries and delivery.tries[-1].error == DROPPED:  # the same try again, so that the future is the same
             delivery.tries[-1].error = None
             return delivery, len(delivery.tries) - 1
@@ -240,8 +242,8 @@ class Outlets:
         self._begun.append(delivery)
 
     def begin_round(self) -> bool:
-        """Begins a try for each target that waits, `_AT_ONCE` targets at a time; True if there are more."""
-        for outlet in list(islice(self.waiting, _AT_ONCE)):
+        """Begins a try for each target that waits, `_TARGETS_PER_TICK` targets at a time; True if there are more."""
+        for outlet in list(islice(self.waiting, _TARGETS_PER_TICK)):
             del self.waiting[outlet]
             if outlet.builtin and not self.captured:  # the app or outbox that took these has gone
                 queued, outlet.queue = outlet.queue, deque()
@@ -280,9 +282,9 @@ class Outlets:
             world.timeline.at(free_at, -1, self.free_due, outlet)
         else:
             self.free_due(outlet)
-        self._ended(delivery, free_at)
+        self._finish_try(delivery, free_at)
 
-    def _ended(self, delivery: Delivery, free_at: int) -> None:
+    def _finish_try(self, delivery: Delivery, free_at: int) -> None:
         """Sets the state of a batch whose last try has ended: delivered, failed, or waiting for a retry (A20)."""
         world = self._world
         last = delivery.tries[-1]

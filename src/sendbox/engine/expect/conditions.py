@@ -11,6 +11,8 @@ import orjson
 from sendbox.engine.durations import iso
 from sendbox.engine.texts import Pattern
 
+#: A dotted path into a decoded body, word by word.
+Path = tuple[str, ...]
 #: The name by which the time of a thing is read; no field has it.
 INSTANT: Final = "hours"
 #: Reads the field of a name.
@@ -189,11 +191,16 @@ def _inside(value: Any, path: tuple[str, ...]) -> Any:
     those of all items, as a tuple."""
     if not path:
         return value
+    values = [item for inner in values_at(value, path) for item in (inner if isinstance(inner, list) else [inner])]
+    return values[0] if len(values) == 1 else tuple(values) or None
+
+
+def values_at(value: Any, path: Iterable[str]) -> list[Any]:
+    """All values at a path; of a list on the way, a number leads to one item, anything else to all."""
     values = [value]
     for name in path:
-        values = [value for holder in values for value in _at(holder, name)]
-    values = [item for value in values for item in (value if isinstance(value, list) else [value])]
-    return values[0] if len(values) == 1 else tuple(values) or None
+        values = [inner for holder in values for inner in _at(holder, name)]
+    return values
 
 
 def _at(holder: Any, name: str) -> list[Any]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import msgspec
 
 from sendbox.engine.durations import show
-from sendbox.engine.expect.conditions import Range, Where
+from sendbox.engine.expect.conditions import Path, Range, Where
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -46,7 +46,8 @@ class Expectation(msgspec.Struct, frozen=True):
     that it follows. `among` are, by their kind, the things that say which subjects are judged, or, without `each`, of
     which things `share_low` and `share_high` are a part. `rate` bounds how many come within a time, `pauses`
     (milliseconds) the time from each to the next, the last one also all further ones. Of those that count, what meets
-    one of the conditions of `in_order` comes after something that meets the one before.
+    one of the conditions of `in_order` comes after something that meets the one before. Where the content of calls is
+    compared, `ignoring` are the paths in their bodies that may differ.
     """
 
     that: str
@@ -69,6 +70,7 @@ class Expectation(msgspec.Struct, frozen=True):
     pauses: tuple[int, ...] = ()
     not_before: int | None = None
     in_order: tuple[tuple[Where, ...], ...] = ()
+    ignoring: tuple[Path, ...] = ()
     #: what of it, and of its `then`, nothing can meet
     never: tuple[Never, ...] = ()
 

@@ -110,7 +110,7 @@ class Explainer:
         where, _ = differences(entry.where, subject.readings(self._world, thing))
         differing = {name for name, _ in where}
         for place, name in enumerate(self._expectation.names(miss.step)):
-            values = [key[0] for key in subject.belonging([name])(self._world, thing.what)]
+            values = [key[0] for key in subject.belonging([name], entry.ignoring)(self._world, thing.what)]
             expected = dict.fromkeys(key[place] for key in miss.keys)
             if name not in differing and expected.keys().isdisjoint(values):
                 is_ = said(name, tuple(values)) if all(map(_is_plain, values)) else f"{name} is another one"

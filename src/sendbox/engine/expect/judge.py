@@ -109,7 +109,7 @@ class Judge:
         """The things that count for an entry of the chain, by subject; only the first entry checks times here."""
         world, entry = self._world, self._chain[step]
         subject = self._subjects[entry.that]
-        belongs = subject.belonging(self._expectation.names(step))
+        belongs = subject.belonging(self._expectation.names(step), entry.ignoring)
         rows: Rows = {}
         for thing in occurrences_of(world, subject):
             yield  # each time: a delivery with a thousand events takes long
@@ -129,7 +129,7 @@ class Judge:
         known: dict[Key, None] = {}
         for kind, where in among:
             subject = self._subjects[kind]
-            belongs = subject.belonging(self._expectation.each)
+            belongs = subject.belonging(self._expectation.each, self._expectation.ignoring)
             for thing in occurrences_of(world, subject):
                 yield
                 if thing is not None and self._matches(where, subject, thing):
@@ -159,8 +159,9 @@ class Judge:
         for step, entry in enumerate(self._chain):
             yield
             keys = [key]
-            if before is not None and entry.same != self._expectation.each:
-                keys = self._matching_keys(kind, entry.same, before, key)
+            alike = (entry.same, entry.ignoring) == (self._expectation.each, self._expectation.ignoring)
+            if before is not None and not alike:
+                keys = self._matching_keys(kind, entry, before, key)
             row = self._merge_rows(step, keys)
             span = range(len(row.things))
             if entry.in_order and (early := (yield from self._find_early(entry, row, keys))) is not None:
@@ -195,14 +196,17 @@ class Judge:
             met.update(own)
         return None
 
-    def _matching_keys(self, kind: str, same: tuple[str, ...], before: Occurrence, key: Key) -> list[Key]:
-        """The keys of a thing for some names; if a name of `each` has several values, only the value of the subject."""
+    def _matching_keys(self, kind: str, entry: Expectation, before: Occurrence, key: Key) -> list[Key]:
+        """The keys of a thing for the names of an entry that follows it.
+
+        If a name of `each` has several values, only the value of the subject.
+        """
         subject = dict(zip(self._expectation.each, key, strict=True))
-        keys = self._subjects[kind].belonging(same)(self._world, before.what)
+        keys = self._subjects[kind].belonging(entry.same, entry.ignoring)(self._world, before.what)
         own_rows = [
             values
             for values in keys
-            if all(subject.get(name, value) == value for name, value in zip(same, values, strict=True))
+            if all(subject.get(name, value) == value for name, value in zip(entry.same, values, strict=True))
         ]
         return own_rows or keys
 

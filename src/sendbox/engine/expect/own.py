@@ -13,7 +13,8 @@ from sendbox.engine import bounds
 from sendbox.engine.delivery.faults.fault import FaultyDelivery
 from sendbox.engine.delivery.faults.table import DELIVERIES
 from sendbox.engine.delivery.targets import NOT_ALLOWED, NOT_FETCHED
-from sendbox.engine.expect.subjects import REQUESTS, Field, Reads, Subject
+from sendbox.engine.expect.conditions import Path, values_at
+from sendbox.engine.expect.subjects import CONTENT, REQUESTS, Field, Reads, Subject
 from sendbox.engine.faults.calls import Applied
 from sendbox.engine.faults.table import CALLS
 
@@ -66,9 +67,8 @@ _OF_CASE: Final[dict[str, Callable[[Case], str | None]]] = {
 
 
 def _each_event(_code: int, delivery: Delivery) -> Iterable[Any]:
-    if isinstance(delivery, FaultyDelivery) and delivery.again:
-        return []
-    return [(event, delivery) for event in delivery.events]
+    events = delivery.fresh if isinstance(delivery, FaultyDelivery) else delivery.events
+    return [(event, delivery) for event in events]
 
 
 def _each(name: str) -> Callable[[World, Delivery], tuple[Any, ...]]:
@@ -108,9 +108,34 @@ def _request_line(_world: World, record: RequestRecord) -> str:
     return f"{record.operation} {record.method} {record.path.partition('?')[0]}: {record.status}"
 
 
-def _content(_world: World, record: RequestRecord) -> bytes:
-    """The content of a call, equal if the same call comes again: operation, key, path with query, and body."""
-    return b"\0".join((f"{record.operation}\0{record.key}\0{record.path}".encode(), record.query, record.body))
+def _content(_world: World, record: RequestRecord, ignoring: tuple[Path, ...] = ()) -> bytes:
+    """The content of a call, equal if the same call comes again: operation, key, path with query, and body.
+
+    With paths to ignore, the decoded body without what stands there.
+    """
+    body = _encoded(_without(_decoded(record), ignoring), record.body) if ignoring else record.body
+    return b"\0".join((f"{record.operation}\0{record.key}\0{record.path}".encode(), record.query, body))
+
+
+def _encoded(value: Any, raw: bytes) -> bytes:
+    """A decoded body as JSON that is equal for equal values; one that is too deep as it came."""
+    try:
+        return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
+    except orjson.JSONEncodeError:
+        return raw
+
+
+def _without(value: Any, paths: Iterable[Path]) -> Any:
+    """A value without what stands at some paths; of a list, a number leads to one item, anything else to all."""
+    for path in paths:
+        *way, last = path
+        for holder in values_at(value, way):
+            for item in holder if isinstance(holder, list) and not last.isdecimal() else [holder]:
+                if isinstance(item, dict):
+                    item.pop(last, None)
+                elif isinstance(item, list) and last.isdecimal() and int(last) < len(item):
+                    item[int(last)] = None
+    return value
 
 
 def _decoded(record: RequestRecord) -> Any:
@@ -199,7 +224,7 @@ def subjects(
             ("request",),
             about={
                 "request": lambda _world, record: request(record) or record,
-                "content": _content,
+                CONTENT: _content,
                 **named,
             },
             own=("request",),

@@ -6,11 +6,12 @@ An occurrence in the journal is found by the kind of its entry, any other in a l
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from functools import partial
 from itertools import product
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
-from sendbox.engine.expect.conditions import INSTANT, Reading
+from sendbox.engine.expect.conditions import INSTANT, Path, Reading
 from sendbox.engine.journal import CODE
 
 if TYPE_CHECKING:
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 Comparison = Literal["phone", "text", "word", "number", "time", "flag", "payload"]
 #: Reads something of an occurrence, from the world and its record: a value, None, or a tuple of values.
 Reads = Callable[[Any, Any], Any]
+#: The name of that of which parts may be ignored: its reader takes the paths as a third argument.
+CONTENT: Final = "content"
 #: The subject whose occurrences are the calls of the client.
 REQUESTS: Final = "requests"
 #: Entries looked at between two pauses.
@@ -125,9 +128,17 @@ class Subject(NamedTuple):
 
         return [Reading(read(part), words, parts.line(part)) for part, words in parts.of(record)]
 
-    def belonging(self, names: Iterable[str]) -> Callable[[World, Any], list[tuple[Any, ...]]]:
-        """A function that finds the keys of an occurrence's subjects: in each key, a value for each of the names."""
+    def belonging(
+        self, names: Iterable[str], ignoring: tuple[Path, ...] = ()
+    ) -> Callable[[World, Any], list[tuple[Any, ...]]]:
+        """A function that finds the keys of an occurrence's subjects: in each key, a value for each of the names.
+
+        `ignoring` are the paths in the content that make no difference.
+        """
         known, parts = self.names, self.parts
+        if ignoring and CONTENT in known:
+            content: Callable[..., Any] = known[CONTENT]
+            known[CONTENT] = partial(content, ignoring=ignoring)
         reads = [(known[name], parts is not None and name in parts.names) for name in names]
 
         def belongs(world: World, record: Any) -> list[tuple[Any, ...]]:

@@ -8,7 +8,7 @@ import orjson
 
 from sendbox.engine.faults.fault import ApiFault, Whole
 from sendbox.engine.faults.status import HEADERS
-from sendbox.engine.forms import Given, Reads, Value, mapping, whole
+from sendbox.engine.forms import Value, ValueNode, ValueReader, mapping, whole
 
 _TEXT: Final = "text/plain; charset=utf-8"
 _JSON: Final = "application/json"
@@ -17,13 +17,13 @@ _TYPE: Final = "content-type"
 _EMPTY: Final = frozenset({204, 205, 304})
 
 
-def _body(source: Given, _reader: Reads) -> tuple[str, str]:
+def _body(source: ValueNode, _reader: ValueReader) -> tuple[str, str]:
     """A body as text, and its content type."""
     value = _plain(source)
     return (value, _TEXT) if isinstance(value, str) else (orjson.dumps(value).decode(), _JSON)
 
 
-def _plain(source: Given) -> Any:
+def _plain(source: ValueNode) -> Any:
     if isinstance(source.value, dict):
         return {key: _plain(item) for key, item in source.entries().items()}
     return list(map(_plain, source.items())) if isinstance(source.value, list) else source.value

@@ -15,7 +15,7 @@ import msgspec
 from msgspec import Struct
 
 from sendbox.engine.durations import Rate, Span, show
-from sendbox.engine.forms import Given, Reads, Value, mapping, word
+from sendbox.engine.forms import Value, ValueNode, ValueReader, mapping, word
 
 #: No time at all.
 AT_ONCE: Final = Span(0, 0)
@@ -53,7 +53,7 @@ def by_name(*faults: type[F]) -> dict[str, type[F]]:
     return {fault.kind: fault for fault in faults}
 
 
-def read(table: Mapping[str, type[F]], source: Given, reader: Reads) -> F:
+def read(table: Mapping[str, type[F]], source: ValueNode, reader: ValueReader) -> F:
     """A fault of a scenario: a word, or a mapping of one key."""
     if not isinstance(source.value, dict):
         fault = table[str(source.value)]

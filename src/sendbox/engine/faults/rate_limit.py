@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Final
 
 from sendbox.engine.durations import Rate, show
 from sendbox.engine.faults.fault import ApiFault, Error
-from sendbox.engine.forms import Given, Reads, Value, either, mapping, positive, text, window, word
+from sendbox.engine.forms import Value, ValueNode, ValueReader, either, mapping, positive, text, window, word
 
 #: What a rule always says otherwise.
 _NONE: Final = Rate(0, 0)
@@ -32,7 +32,7 @@ _NODE: Final = either(
 ).node
 
 
-def _limit(source: Given, reader: Reads) -> dict[str, Any]:
+def _limit(source: ValueNode, reader: ValueReader) -> dict[str, Any]:
     per = source.get("per")
     return {"rate": reader.rate(source), **({} if per is None else {"per": per.value})}
 

@@ -176,7 +176,7 @@ def yaml(value: Any) -> str:
 
 
 def by(entry: Entry) -> str:
-    """Which rule made a fault; a rule without a name has only its whole text, which says nothing new."""
+    """The rule that made a fault; a rule without a name has only its whole text, which says nothing new."""
     rule = str(entry.get("rule") or "{")
     return "" if rule.startswith("{") else f', by "{cut(rule)}"'
 

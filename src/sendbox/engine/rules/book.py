@@ -180,7 +180,7 @@ class Rulebook(Generic[R]):
     # -- deciding
 
     def decide(self, rules: Iterable[R], case: Case, *others: Case) -> tuple[list[Decision[R]], bool]:
-        """Which rules decide what, the first that takes a case for each thing; and whether by order of arrival.
+        """The rules that decide, for each thing the first that takes a case; and whether by order of arrival.
 
         Of several cases each rule looks at the first that it is about. A rule behind those that decided counts and
         draws all the same, as if nothing had come before it.

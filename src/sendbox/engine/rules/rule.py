@@ -31,7 +31,7 @@ class Hours(Protocol):
 
 
 class When:
-    """Which cases a rule takes.
+    """The cases that a rule takes.
 
     `asked` is what it wants of fields, by their names: a pattern, words, a number, or a condition of a service; those
     that are None are not asked, and all the others must hold. `begins` and `ends` bound a window of the world's clock,

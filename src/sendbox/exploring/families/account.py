@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Final
 
-from sendbox.exploring.misfortune import Kind, Spot, Value, about_message, later
+from sendbox.exploring.misfortune import Kind, Spot, Value, about_message, later, spread_out
 from sendbox.services.messaging.channels import FAMILY
 
 if TYPE_CHECKING:
     from sendbox.exploring.census import Census, Sent, Tried
 
+#: Millionths of a unit of money.
+_MILLION: Final = 1_000_000
+#: At so many places the credit may end within the messages of one instant.
+_ENDS: Final = 20
 #: States of a template in which it cannot be used, and of a business number in which it cannot send.
 _TEMPLATE: Final = ("PAUSED", "DISABLED")
 _NUMBER: Final = "RESTRICTED"
@@ -26,10 +32,19 @@ def _attempts(world: Census) -> Iterator[tuple[Sent, Tried]]:
 
 
 def _credit(kind: Kind, world: Census) -> Iterator[Spot]:
-    for at in world.charged:
-        value = Value("has ended", _happens(at, account={"credit": {"eur": 0, "czk": 0}}))
+    """The credit has ended before anything of an instant is paid, or ends behind one of the messages."""
+    for at, payments in groupby(world.charged, itemgetter(0)):
+        paid = [amount for _, amount in payments]
+        values = [_suffices(at, paid, count) for count in spread_out(range(len(paid)), _ENDS)]
         place = f"the credit of the account at {later(at)}"
-        yield Spot(kind, world.ordinal, place, f"{world.ordinal} account", kind.name, (value,))
+        yield Spot(kind, world.ordinal, place, f"{world.ordinal} account", kind.name, tuple(values))
+
+
+def _suffices(at: int, paid: Sequence[int], count: int) -> Value:
+    """The credit suffices for exactly so many of the payments of an instant."""
+    left = sum(paid[:count]) / _MILLION
+    says = f"suffices for {count} of {len(paid)} messages" if count else "has ended"
+    return Value(says, _happens(at, account={"credit": {"eur": left, "czk": left}}))
 
 
 def _used(kind: Kind, world: Census, subject: str, message: Sent, attempt: Tried, *values: Value) -> Spot:

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from itertools import dropwhile
+from itertools import dropwhile, takewhile
 from typing import TYPE_CHECKING, Any, Final
 
 from sendbox.exploring.misfortune import Kind, Misfortune, Spot, Value, call_when, call_words, later
+from sendbox.services.operations import ASKING
 
 if TYPE_CHECKING:
     from sendbox.exploring.census import Called, Census
@@ -112,15 +113,16 @@ def _repeated(misfortune: Misfortune, passed: Census, broken: Census) -> bool:
 def _looked(misfortune: Misfortune, passed: Census, broken: Census) -> bool:
     """True if the client did not repeat a call whose answer was lost, or asked for its result before it did.
 
-    While the clock does not move, no list has the messages that were just sent.
+    The question may stand anywhere between the two. While the clock does not move, no list has the messages that were
+    just sent.
     """
     if _made(broken) <= _made(passed):
         return True
     assert misfortune.spot.row is not None
     operation, (ordinal,) = misfortune.spot.row
-    behind = dropwhile(lambda call: (call.operation, call.ordinal) != (operation, ordinal), broken.calls)
-    following = [call.operation for call in behind][1:2]
-    return bool(following) and following[0] != operation
+    lost, *following = dropwhile(lambda call: (call.operation, call.ordinal) != (operation, ordinal), broken.calls)
+    before = takewhile(lambda call: (call.operation, call.phone) != (operation, lost.phone), following)
+    return any(call.operation in ASKING for call in before)
 
 
 def _made(world: Census) -> Counter[tuple[str, ...]]:

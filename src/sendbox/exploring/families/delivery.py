@@ -1,11 +1,11 @@
-"""`delivery`: webhooks come again, in another order, alone, together or later, within the advance of their event.
+"""`delivery`: webhooks come again, in another order, alone, together, later, or in other bytes.
 
-Or before the answer to their call: then the clock moves within the call already, and less in the advance.
+All of it happens within the advance of their event; or before the answer to their call, where the clock moves then.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import pairwise, zip_longest
 from typing import TYPE_CHECKING, Any, Final
 
@@ -26,6 +26,12 @@ if TYPE_CHECKING:
 
 #: The first retry comes so long after the try before (A20).
 _RETRY: Final = 30_000
+#: Other ways to write the JSON of a delivery.
+_WRITTEN: Final = {
+    "spaces": "with spaces between its parts",
+    "escapes": "with escaped characters",
+    "order": "with its keys in another order",
+}
 
 
 def rule(event: Posted, fault: Any) -> dict[str, Any]:
@@ -35,9 +41,21 @@ def rule(event: Posted, fault: Any) -> dict[str, Any]:
 
 def spot(kind: Kind, world: Census, event: Posted, values: list[Value]) -> Spot:
     """A spot at an event."""
-    like = f"{kind.name} {event.event} {event.gateway} {event.result}"
+    like = f"{kind.name} {_like(event)}"
     about = f"{world.ordinal} webhook {event.thread}"
     return Spot(kind, world.ordinal, event_words(event), about, like, tuple(values), event.phone)
+
+
+def _like(event: Posted) -> str:
+    return f"{event.event} {event.gateway} {event.result}"
+
+
+def _first_alike(events: Iterable[Posted]) -> Iterable[Posted]:
+    """Of events that are alike the first."""
+    first: dict[str, Posted] = {}
+    for event in events:
+        first.setdefault(_like(event), event)
+    return first.values()
 
 
 def deciding(world: Census) -> bool:
@@ -67,14 +85,22 @@ def _repeated(kind: Kind, world: Census) -> Iterator[Spot]:
     counted = deciding(world)
     for event in world.received:
         values = [Value("comes twice, with the same X-Request-Id", rule(event, "duplicate"), counted)]
-        times = dict(pauses(world, event))
         room = event.until - event.at
+        times = dict(pauses(world, event))
+        newer = next((other for other in world.received if _is_newer(event, other) and other.at < event.until), None)
+        if newer is not None:
+            times.setdefault(newer.at - event.at + 1, f"behind {event_words(newer)}")
         if room >= _RETRY:
             times.setdefault(_RETRY, "as a retry after a lost answer")
         for after, when in times.items():
             fault = {"duplicate": {"after": later(after)}}
             values.append(Value(f"comes again after {later(after)}, {when}", rule(event, fault), counted))
         yield spot(kind, world, event, values)
+
+
+def _is_newer(event: Posted, other: Posted) -> bool:
+    """True if an event is not older, and about another message or conversation of the same phone."""
+    return other.at >= event.at and other.thread > event.thread and other.phone == event.phone != ""
 
 
 def _moved(kind: Kind, world: Census) -> Iterator[Spot]:
@@ -176,6 +202,29 @@ def _early(kind: Kind, world: Census) -> Iterator[Spot]:
             yield Spot(kind, world.ordinal, call_words(call), about, like, tuple(values), row=row)
 
 
+def _written(kind: Kind, world: Census) -> Iterator[Spot]:
+    counted = deciding(world)
+    for event in _first_alike(world.received):
+        values = [
+            Value(f"comes as the same JSON {how}", rule(event, {"reformat": way}), counted)
+            for way, how in _WRITTEN.items()
+        ]
+        yield spot(kind, world, event, values)
+
+
+def _with_newer(kind: Kind, world: Census) -> Iterator[Spot]:
+    """A question: a delivery that comes again has the same id (A91), so a client may know events by their delivery."""
+    begun: set[int] = set()
+    followed = []
+    for event in world.received:
+        if event.thread in begun:
+            followed.append(event)
+        begun.add(event.thread)
+    for event in _first_alike(followed):
+        says = "comes in one delivery with the webhook before it, which came already with another X-Request-Id"
+        yield spot(kind, world, event, [Value(says, rule(event, "repeat"))])
+
+
 KINDS: Final = (
     Kind(
         "delivery",
@@ -201,4 +250,20 @@ KINDS: Final = (
     ),
     Kind("delivery", "split", ("A92",), "Each delivery has at least one event.", _split),
     Kind("delivery", "bundled", ("A92", "A22"), "A delivery has at most `batch_size` events.", _bundled),
+    Kind(
+        "delivery",
+        "other bytes",
+        ("§6", "A21"),
+        "The signature is that of the bytes as they came. The same JSON may be written with spaces, with escapes, or "
+        "with its keys in another order.",
+        _written,
+    ),
+    Kind(
+        "delivery",
+        "in two batches",
+        ("A91", "A92"),
+        "An event that comes again says the same; another `X-Request-Id` does not make it another event.",
+        _with_newer,
+        asks=True,
+    ),
 )

@@ -6,15 +6,28 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final
 
-from sendbox.exploring.misfortune import Kind, Spot, Value, about_message, attempt_words, later, message_when, ordinal
+from sendbox.exploring.misfortune import (
+    Kind,
+    Spot,
+    Value,
+    about_message,
+    attempt_words,
+    later,
+    message_when,
+    ordinal,
+    spread_out,
+)
 from sendbox.services.messaging.channels import LEGAL, USUAL, legal_next
 from sendbox.services.messaging.results import ACCEPTED, CODES, REACH, STATES, WAYS
 
 if TYPE_CHECKING:
-    from sendbox.exploring.census import Census, Sent, Tried
+    from sendbox.exploring.census import Census, Sent, Session, Tried
 
 #: How long a result takes that the run did not have, where there is so much time.
 _STEP: Final = 1_000
+#: The SMS of a code is late by minutes of its life, by at most so many values.
+_MINUTE: Final = 60_000
+_MINUTES: Final = 15
 #: How long after the flow has gone on a late receipt comes: behind the results of the next step, and among them.
 _LATE: Final = ((4_000, "behind the results of the next step"), (500, "before the next step is confirmed"))
 _STAYS: Final = "stays {}: nothing more is heard of it"
@@ -167,9 +180,37 @@ def _codes(kind: Kind, world: Census) -> Iterator[Spot]:
             for end, says in (*((end, _words(end)) for end in _ends(USUAL) if not _reach(end)), _SILENT)
             if end != session.sms
         ]
-        place = f"the SMS of the {ordinal(session.ordinal)} code of {session.phone}"
-        about = f"{world.ordinal} session {session.phone} {session.ordinal}"
+        place, about = _code(world, session)
         yield Spot(kind, world.ordinal, place, about, kind.name, tuple(values), session.phone)
+
+
+def _late_codes(kind: Kind, world: Census) -> Iterator[Spot]:
+    """By each minute of the life of a code, as far as the clock goes, and a second beyond it."""
+    last = max((move.ended for move in world.moves), default=0)
+    for session in world.sessions:
+        life = session.expires - session.at
+        minutes = spread_out(range(_MINUTE, life, _MINUTE), _MINUTES)
+        values = [
+            Value(f"comes {later(late)} late", _arrives(session, late))
+            for late in (*minutes, life + 1_000)
+            if session.sms and (world.runs or session.at + late <= last)
+        ]
+        if values:
+            place, about = _code(world, session)
+            yield Spot(kind, world.ordinal, place, about, kind.name, tuple(values), session.phone)
+
+
+def _arrives(session: Session, late: int) -> dict[str, Any]:
+    """A rule that delivers the SMS of a code so late."""
+    when = {"phone": session.phone, "operation": "createValidation", "nth": session.nth}
+    then = ["sending", {"sent": later(_STEP)}, {"delivered": later(late - _STEP)}]
+    return {"attempts": [{"when": when, "then": then}]}
+
+
+def _code(world: Census, session: Session) -> tuple[str, str]:
+    """The SMS of a code by its place, and what misfortunes of it are about."""
+    place = f"the SMS of the {ordinal(session.ordinal)} code of {session.phone}"
+    return place, f"{world.ordinal} session {session.phone} {session.ordinal}"
 
 
 KINDS: Final = (
@@ -214,5 +255,12 @@ KINDS: Final = (
         ("§3.2", "A72", "A73"),
         "A code holds from its creation until it expires, whatever is heard of its SMS.",
         _codes,
+    ),
+    Kind(
+        "results",
+        "code late",
+        ("§3.2", "A72", "A73"),
+        "A code can be entered from its creation until it expires, whenever its SMS comes.",
+        _late_codes,
     ),
 )

@@ -10,10 +10,13 @@ from sendbox.exploring.misfortune import ANY_TIME, Kind, Spot, Value, later, ord
 if TYPE_CHECKING:
     from sendbox.exploring.census import Census, Moved, Session
 
-#: Awkward hours at which a world may begin: (instant, what happens a second later).
-STARTS: Final = (
+#: Instants with what happens a second later: midnights, and all awkward hours at which a world may begin.
+MIDNIGHTS: Final = (
     ("2026-03-09T23:59:59Z", "midnight in UTC"),
     ("2026-03-09T22:59:59Z", "midnight in Prague"),
+)
+STARTS: Final = (
+    *MIDNIGHTS,
     ("2026-04-30T23:59:59Z", "the end of a month"),
     ("2026-12-31T23:59:59Z", "the end of a year"),
     ("2028-02-28T23:59:59Z", "the day of a leap year"),

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from sendbox.engine.durations import Rate, duration
 from sendbox.engine.expect.conditions import INSTANT, Condition, Hours, Not, OfPart, Range, Where
 from sendbox.engine.expect.expectation import SOME, Expectation, Share
-from sendbox.engine.expect.subjects import Field, Subject
+from sendbox.engine.expect.subjects import CONTENT, Field, Subject
 from sendbox.engine.texts import Pattern
 from sendbox.scenario.keys.when import hours
 from sendbox.scenario.model import Node, listed, nearest, plain, show
@@ -136,8 +136,23 @@ def _entry(
         in_order=()
         if node.get("in_order") is None or entries["that"].cut
         else tuple(_where(item, that, subjects[that], reader) for item in items(node.get("in_order"))),
+        ignoring=_ignoring(node, reader),
         pauses=() if least is None else tuple(reader.duration(item) for item in least.items() or [least]),
     )
+
+
+def _ignoring(node: Node, reader: Reader) -> tuple[tuple[str, ...], ...]:
+    """The paths in the content of calls that may differ."""
+    paths = words(node.get("ignoring")) or ()
+    names = {*(words(node.get("each")) or ()), *(words(node.get("same")) or ())}
+    if paths and CONTENT not in names:
+        message = f'"ignoring" says what may differ in the {CONTENT}, and neither each nor same has {CONTENT}'
+        reader.add_problem(node, "ignoring", message, key="ignoring")
+    for path in paths:
+        if not all(path.split(".")):
+            message = f"{show(path)} is not a dotted path such as reference or to.0.params"
+            reader.add_problem(node, "ignoring", message, key="ignoring")
+    return tuple(tuple(path.split(".")) for path in paths)
 
 
 def _counts(node: Node, reader: Reader, *, judged: bool) -> tuple[int | None, int | None, Rate | None]:

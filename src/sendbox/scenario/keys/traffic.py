@@ -10,10 +10,11 @@ from typing import Final, Protocol
 
 from msgspec.structs import replace
 
-from sendbox.engine.traffic import NONE, PARENT, Reception, Traffic, parse_reference
+from sendbox.engine.texts import PARENT
+from sendbox.engine.traffic import NONE, Counterexample, Reception, Traffic, parse_reference
 from sendbox.scenario.keys.when import values_at
 from sendbox.scenario.model import Node, listed, nearest, plain, show
-from sendbox.scenario.values import Reader, whole_number, words
+from sendbox.scenario.values import Reader, items, whole_number, words
 
 #: What stands behind the words for an argument that must be given.
 REQUIRED: Final = "*"
@@ -184,6 +185,33 @@ def _content(node: Node | None, call: Called | None, kind: Node | None) -> bytes
 def compile_receiver(nodes: list[Node]) -> tuple[Reception, ...]:
     """The entries, as they are written."""
     return tuple(Reception(entry.get("webhook"), tuple(entry["ends"])) for entry in map(plain, nodes))
+
+
+def compile_counterexamples(
+    nodes: list[Node], reader: Reader, calls: Mapping[str, Called], acts: Mapping[str, Mapping[str, str]]
+) -> tuple[Counterexample, ...]:
+    """The clients of a list; each fails expectations that the scenario has, by their names."""
+    return tuple(_counterexample(node, reader, calls, acts) for node in nodes)
+
+
+def _counterexample(
+    node: Node, reader: Reader, calls: Mapping[str, Called], acts: Mapping[str, Mapping[str, str]]
+) -> Counterexample:
+    entries = node.entries()
+    fails = words(entries["fails"]) or ()
+    expected = None if reader.root is None else reader.root.get("expect")
+    names = [str(name.value) for item in items(expected) if (name := item.get("name")) is not None]
+    for failed in fails:
+        if failed not in names:
+            legal = listed(names) or "none"
+            message = f"{show(failed)} is not the name of an expectation of this scenario; legal: {legal}"
+            reader.add_problem(entries["fails"], "counterexample", message, near=nearest(failed, names))
+    return Counterexample(
+        str(entries["name"].value),
+        fails,
+        compile_traffic(entries["traffic"].items(), reader, calls, acts),
+        compile_receiver(items(entries.get("receiver"))),
+    )
 
 
 def _parts(calls: Mapping[str, Called]) -> list[str]:

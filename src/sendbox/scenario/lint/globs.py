@@ -70,7 +70,7 @@ def overlaps(first: str, second: str) -> bool:
 
 
 def why_no_number(pattern: str) -> str | None:
-    """Why no phone number can match a phone pattern with wildcards; None when one can."""
+    """The reason why no phone number can match a phone pattern with wildcards; None when one can."""
     digits = pattern.replace(_ANY, "")
     if len(digits) > LONGEST:
         return f"it has {len(digits)} digits, and a number has at most {LONGEST}"

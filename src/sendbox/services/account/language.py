@@ -7,7 +7,8 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from sendbox.engine.traffic import PARENT, parse_reference
+from sendbox.engine.texts import PARENT
+from sendbox.engine.traffic import parse_reference
 from sendbox.scenario.keys.timeline import Happening
 from sendbox.scenario.model import Node, listed, nearest, plain, show
 from sendbox.scenario.vocabulary import Key, Vocabulary

@@ -1,4 +1,4 @@
-"""Which assumptions a client's traffic rested on, read from the journal on request.
+"""The assumptions that a client's traffic rested on, read from the journal on request.
 
 Four sources show it: a remark (finding or advice) that names its assumption; an item of coverage that rests on one,
 among them the fields of requests; an operation whose whole shape is assumed; and rules, one for each row that only what

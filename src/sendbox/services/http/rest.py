@@ -22,9 +22,9 @@ ASSUMED: Final = ("A19", "A26", "A56", "A57", "A75")
 #: The text for no key, and for one that is not known (A26).
 UNAUTHORIZED: Final = "Unauthorized"
 #: Fields that hold addresses of receivers, which change from run to run and enter no name.
-_RECEIVERS: Final = frozenset({"default_callback_url", "default_callback_secret"})
+_RECEIVER_FIELDS: Final = frozenset({"default_callback_url", "default_callback_secret"})
 #: Fields that hold names which the world gave, and which no other world has.
-_NAMED: Final = frozenset({"apikey", "subid"})
+_WORLD_NAMES: Final = frozenset({"apikey", "subid"})
 
 # -- answers
 
@@ -76,12 +76,12 @@ def read_body(
     """
     request = parsed(exchange)
     if isinstance(request, dict):
-        exchange.content = canonical(_unsalted(request, exchange))
+        exchange.content = canonical(_comparable_content(request, exchange))
         unknown_fields(request, known(exchange, exchange.route.request), "$", exchange.route.section, exchange.advice)
-        lacking = [name for name in needed if not request.get(name)]
-        if lacking:
+        missing_names = [name for name in needed if not request.get(name)]
+        if missing_names:
             checker = exchange.contract.checker(exchange.route.request or "")
-            raise beside(lacks(exchange, lacking, missing or ""), checker.findings(request))
+            raise beside(lacks(exchange, missing_names, missing or ""), checker.findings(request))
     checker = exchange.contract.checker(exchange.route.request or "")
     if not checker.is_valid(request):
         findings = list(checker.findings(request))
@@ -125,13 +125,13 @@ def lacks(exchange: Exchange, names: list[str], text: str) -> Refused:
     return Refused(findings, 400, text)
 
 
-def _unsalted(request: dict[str, Any], exchange: Exchange) -> dict[str, Any]:
+def _comparable_content(request: dict[str, Any], exchange: Exchange) -> dict[str, Any]:
     """The request without receivers, and with placeholders for the world's own names, so that worlds compare."""
     alias = exchange.world.alias
     return {
-        name: alias(value) if name in _NAMED and isinstance(value, str) else value
+        name: alias(value) if name in _WORLD_NAMES and isinstance(value, str) else value
         for name, value in request.items()
-        if name not in _RECEIVERS
+        if name not in _RECEIVER_FIELDS
     }
 
 

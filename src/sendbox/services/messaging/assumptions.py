@@ -1,4 +1,4 @@
-"""Which assumptions the path of a message rests on, as far as only what happened can show it."""
+"""The assumptions that the path of a message rests on, as far as only its course can show them."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ def of_transition(attempt: Attempt, code: int, *, first: bool) -> Iterator[str]:
         if attempt.refused in ("blacklist", "optout") and attempt.message.submission.key.billing is not None:
             yield "A90"
     if first and attempt.number == 0:
-        yield from _let_through(attempt.message)
+        yield from _of_acceptance(attempt.message)
     if first and attempt.price is not None:
-        yield from _handed_over(attempt)
+        yield from _of_hand_over(attempt)
 
 
-def _let_through(message: Message) -> Iterator[str]:
+def _of_acceptance(message: Message) -> Iterator[str]:
     """The rows under another value of which the message could have been held back."""
     send = message.submission.send
     if message.phone == limits.TEST_NUMBER:
@@ -42,7 +42,7 @@ def _let_through(message: Message) -> Iterator[str]:
         yield "A84"
 
 
-def _handed_over(attempt: Attempt) -> Iterator[str]:
+def _of_hand_over(attempt: Attempt) -> Iterator[str]:
     send = attempt.message.submission.send
     step = attempt.step
     yield "A61"

@@ -54,8 +54,8 @@ _BAD_ENDS: Final = frozenset({UNDELIVERED, REJECTED, FAILED})
 #: Results that the handset reports: while it is off they wait.
 _BY_HANDSET: Final = frozenset({DELIVERED, SEEN})
 #: The kinds of entries that a result makes, by its code: where it is reported, and where it has no target (A68).
-_ENTERED: Final = [bytes((entry,)) for entry in ENTRY]
-_UNHEARD: Final = [bytes((entry, CODE["no_target"])) for entry in ENTRY]
+_REPORTED_KINDS: Final = [bytes((entry,)) for entry in ENTRY]
+_UNREPORTED_KINDS: Final = [bytes((entry, CODE["no_target"])) for entry in ENTRY]
 
 
 def met(attempt: Attempt) -> bool:
@@ -64,7 +64,7 @@ def met(attempt: Attempt) -> bool:
     return any(REACH[code] >= needed for code, _ in attempt.transitions())
 
 
-def _similar(attempt: Attempt, other: Attempt) -> bool:
+def _report_alike(attempt: Attempt, other: Attempt) -> bool:
     """True if attempts of two submissions report to the same target, and no flow continues after them."""
     ours, theirs = attempt.message.submission, other.message.submission
     ends = attempt.number + 1 == len(ours.send.steps) and other.number + 1 == len(theirs.send.steps)
@@ -113,7 +113,7 @@ class Simulator:
             return self.begin(messages, 0, first, last)
         message = messages[first]
         now = self._world.clock.now
-        opens = self._opens(message)
+        opens = self._opening_instant(message)
         rate, send = assume.queue, message.submission.send
         if opens > now:
             self._postpone(message, opens, self.message_due)
@@ -130,13 +130,13 @@ class Simulator:
 
     def turn_due(self, messages: Sequence[Message], first: int, _last: int) -> int:
         """A message's turn in the normal queue has come; where hours have closed meanwhile, it needs another."""
-        due = self.message_due if self._opens(messages[first]) > self._world.clock.now else self._begin
+        due = self.message_due if self._opening_instant(messages[first]) > self._world.clock.now else self._begin
         return due(messages, first, first + 1)
 
     def _begin(self, messages: Sequence[Message], first: int, last: int) -> int:
         return self.begin(messages, 0, first, last)
 
-    def _opens(self, message: Message) -> int:
+    def _opening_instant(self, message: Message) -> int:
         """The first instant from now at which promotional hours let the message through, in its own window too."""
         now = self._world.clock.now
         if self._home.assume.promotional_window is None:
@@ -203,14 +203,14 @@ class Simulator:
                         phones.make_links(attempt, prepared)
             attempt.plan = plan
             begun.append(attempt)
-            if alone or (place == first + 1 and self._alone(attempt, plan)):
+            if alone or (place == first + 1 and self._must_move_alone(attempt, plan)):
                 break
         if begun and begun[-1].message is submission.messages[-1]:
             submission.prepared = None  # no recipient follows
         if number == 0:
             home.rows.add(messages[first:place], now)
         if begun:
-            self._next(begun, plan)
+            self._schedule_next(begun, plan)
         if refusal is not None:
             self._refuse(attempt, refusal)
         return place
@@ -287,7 +287,7 @@ class Simulator:
 
     # -- transitions
 
-    def _next(self, attempts: Sequence[Attempt], plan: Plan) -> None:
+    def _schedule_next(self, attempts: Sequence[Attempt], plan: Plan) -> None:
         """Schedules the next entry of a plan; one that is due at the hand-over itself happens at once."""
         attempt = attempts[0]
         position = len(attempt.history) // TRANSITION_SIZE
@@ -302,7 +302,7 @@ class Simulator:
         world = self._world
         world.timeline.together(world.clock.now + after, attempt.message.ordinal, self.transition_due, attempts)
 
-    def _alone(self, attempt: Attempt, plan: Plan) -> bool:
+    def _must_move_alone(self, attempt: Attempt, plan: Plan) -> bool:
         """True if the next entry of a plan may do more than others of its kind, or something else at this instant."""
         home, submission = self._home, attempt.message.submission
         position = len(attempt.history) // TRANSITION_SIZE
@@ -324,12 +324,12 @@ class Simulator:
         if plan is None:
             return first + 1
         alike = [attempt]
-        if first + 1 < last and not self._alone(attempt, plan):
+        if first + 1 < last and not self._must_move_alone(attempt, plan):
             history, submission = attempt.history, attempt.message.submission
             for other in attempts[first + 1 : last]:
                 if other.plan is not plan or other.history != history or other.fate is not None:
                     break
-                if other.message.submission is not submission and not _similar(other, attempt):
+                if other.message.submission is not submission and not _report_alike(other, attempt):
                     break
                 alike.append(other)
         self._move(alike, plan)
@@ -354,7 +354,7 @@ class Simulator:
                 attempt.plan = None
                 return
         self.enter(attempts, code, info)
-        self._next(attempts, plan)
+        self._schedule_next(attempts, plan)
 
     def enter(self, attempts: Sequence[Attempt], code: int, info: str | None) -> None:
         """A result is reached by one attempt, or by some of the same kind: journaled, reported, checked by the flow."""
@@ -377,20 +377,20 @@ class Simulator:
         if fate is not None and fate.order_sensitive:
             world.journal.mark(len(world.journal))
         if outlet is not None:
-            world.journal.extend(now, _ENTERED[code], attempts)
+            world.journal.extend(now, _REPORTED_KINDS[code], attempts)
             world.outlets.post(outlet, *[(member, code) for member in attempts])
         elif submission.carrier is None:
-            world.journal.extend(now, _UNHEARD[code], attempts)
+            world.journal.extend(now, _UNREPORTED_KINDS[code], attempts)
         else:
-            world.journal.extend(now, _ENTERED[code], attempts)
+            world.journal.extend(now, _REPORTED_KINDS[code], attempts)
             if code == DELIVERED:
                 submission.carrier.arrived()
         if fate is not None and code == DELIVERED:
             self._delivered(attempt, fate)
         if attempt.number + 1 < len(submission.send.steps):
-            self._watch(attempt, code, first)
+            self._check_flow(attempt, code, first)
 
-    def _watch(self, attempt: Attempt, code: int, first: bool) -> None:
+    def _check_flow(self, attempt: Attempt, code: int, first: bool) -> None:
         """The flow's side of a transition, where a further step exists (§2.2, A04, A64)."""
         if code in _BAD_ENDS:
             if attempt.refused is not None:
@@ -420,7 +420,7 @@ class Simulator:
 
     def _move_on(self, attempt: Attempt, why: str) -> None:
         """To the next step at this instant, unless the flow has to stay; a step of its own, as flows may be long."""
-        if self._stays(attempt):
+        if self._is_flow_over(attempt):
             return
         world = self._world
         world.timeline.at(world.clock.now, attempt.message.ordinal, self.fallback_due, (attempt, why))
@@ -428,14 +428,14 @@ class Simulator:
     def fallback_due(self, subject: tuple[Attempt, str]) -> None:
         """The flow moves on to the next step."""
         attempt, why = subject
-        if self._stays(attempt):  # another reason came first, or a tester moved it
+        if self._is_flow_over(attempt):  # another reason came first, or a tester moved it
             return
         world = self._world
         world.journal.add(world.clock.now, CODE["fallback"], (attempt, why))
         self.begin((attempt.message,), attempt.number + 1, 0, 1)
 
     @staticmethod
-    def _stays(attempt: Attempt) -> bool:
+    def _is_flow_over(attempt: Attempt) -> bool:
         """True if the flow is past this attempt, has no further step, or met its condition (§2.2, A64)."""
         message = attempt.message
         last = message.last is not attempt or attempt.number + 1 >= len(message.submission.send.steps)

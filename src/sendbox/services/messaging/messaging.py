@@ -356,6 +356,6 @@ def _check_templates(home: Home, send: Send) -> list[Finding]:
 
 
 def number_finding(number: str, path: str, assumed: str) -> Finding:
-    """Why a number is refused in the answer already (§7.3)."""
+    """The reason why a number is refused in the answer already (§7.3)."""
     text = f'"{number}" cannot be normalized to international form; legal: 8 to 15 digits with a calling code'
     return Finding(path, "phone-number", f"{text} (§7.3, A14)", "§7.3", assumed)

@@ -180,6 +180,7 @@ FIELDS: Final = (
     MessageField(
         "template", "the name of its template", lambda attempt: attempt.template_name, of_step=True, posted=True
     ),
+    MessageField("params", "a parameter of its template", lambda attempt: attempt.template_params, of_step=True),
     MessageField("operation", "the operation that sent it", lambda message: message.submission.operation),
     MessageField("attempt", "which attempt of the message, from 1", lambda attempt: attempt.number + 1, of_step=True),
     MessageField("key", "the API key that sent it", lambda message: message.submission.key.id),

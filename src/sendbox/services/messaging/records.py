@@ -295,6 +295,11 @@ class Attempt(msgspec.Struct, eq=False):
         return None if self.template is None else self.template.name
 
     @property
+    def template_params(self) -> tuple[str, ...]:
+        """The texts that its template got as parameters."""
+        return () if self.template is None else self.template.texts
+
+    @property
     def sent_at(self) -> int | None:
         """The instant at which it was sent; None when it never was."""
         return self.reached(SENT)

@@ -14,7 +14,7 @@ from sendbox.engine.expect.subjects import Field, Parts, Subject
 from sendbox.engine.journal import CODE
 from sendbox.services.messaging.channels import CHANNEL_WORDS, FAMILIES
 from sendbox.services.messaging.checks import BY_WORD
-from sendbox.services.messaging.content.tags import normalize
+from sendbox.services.messaging.content.tags import DEFAULT, normalize
 from sendbox.services.messaging.events import info_of
 from sendbox.services.messaging.model import ASKED
 from sendbox.services.messaging.records import Attempt, Inbound, Message
@@ -55,14 +55,18 @@ def keys_of(world: World) -> Iterable[str]:
 
 
 def _tags_of(world: World) -> Iterator[str]:
-    """The tags of all messages, and those that the scenario's traffic has."""
-    for traffic in world.blueprint.traffic:
+    """The tags of all messages, those that the traffic of the scenario and of its counterexamples has, and the usual
+    one."""
+    blueprint = world.blueprint
+    counterexamples = (traffic for other in blueprint.counterexamples for traffic in other.traffic)
+    for traffic in (*blueprint.traffic, *counterexamples):
         for message in traffic.value if isinstance(traffic.value, list) else [traffic.value]:
             for name in ("tag", "messageTag") if isinstance(message, dict) else ():
                 if isinstance(message.get(name), str):
                     yield from normalize(message[name])
     for message in _every_message(world):
         yield from message.submission.send.tags
+    yield from DEFAULT
 
 
 def _senders_of(world: World) -> Iterator[str]:
@@ -197,6 +201,7 @@ _MESSAGE_FIELDS: Final = {
     "channel": _ABOUT_STEP["channel"]._replace(says="the channel of a step that was tried"),
     "body": _ABOUT_STEP["body"],
     "sender": _ABOUT_STEP["sender"],
+    "params": _ABOUT_STEP["params"],
     "attempts": Field("number", "how many attempts were made", lambda _world, message: len(message.attempts)),
     "rule": _ATTEMPT_FIELDS["rule"]._replace(says="a rule that decided about a step that was tried"),
 }
@@ -222,14 +227,14 @@ def _steps(message: Message) -> list[tuple[Attempt, Collection[str]]]:
 _STEPS: Final = Parts(
     "step that was tried",
     _steps,
-    frozenset({"result", "channel", "body", "sender", "rule", "template"}),
+    frozenset({"result", "channel", "body", "sender", "params", "rule", "template"}),
     {
         "tried": "conditions of a step that was tried, as they are without this word; of one not yet tried, its first",
         "last": "conditions of the step that was tried last",
         "delivered": "conditions of the step that was delivered",
     },
     lambda attempt: _attempt_line(None, attempt),
-    frozenset({"result", "channel", "body", "sender"}),
+    frozenset({"result", "channel", "body", "sender", "params"}),
     ("result", (STATES[DELIVERED], STATES[SEEN])),
 )
 

@@ -32,7 +32,7 @@ MOST_LISTED: Final = 100
 #: So many characters of a text are shown in a long list.
 MOST_SHOWN: Final = 160
 #: So many messages of a phone are looked at between two pauses.
-_LOOKED: Final = 64
+_LOOKS_BETWEEN_PAUSES: Final = 64
 
 
 def attempt_view(attempt: Attempt) -> answers.Attempt:
@@ -204,7 +204,7 @@ def phone_short(world: World, number: str) -> Generator[None, None, answers.Shor
                 received += 1
                 key = at, message.ordinal, attempt.number
                 newest = (key, attempt) if newest is None or key > newest[0] else newest
-        if place % _LOOKED == 0:
+        if place % _LOOKS_BETWEEN_PAUSES == 0:
             yield
     written = phones.written.of(number)
     texts = texts_of(shares_on(world, number))

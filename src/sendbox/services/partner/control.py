@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, TypeVar
 
 from msgspec.structs import asdict
 
-from sendbox.control.export.rows import ActStep, Exported, Look, NoEntry, some
+from sendbox.control.export.rows import ActStep, Exported, NameLookup, NoEntry, select_arguments
 from sendbox.control.operation import Call, ControlError, operation
 from sendbox.control.reading import map_in_slices
 from sendbox.engine.answer import enum, reference
@@ -226,7 +226,11 @@ def _template(world: World, step: ActStep) -> dict[str, Any]:
     records = _templates_called(world, detail["template"])
     if len(records) != 1:
         raise NoEntry("the template is gone")
-    change = {"name": records[0]["name"], "language": records[0]["language"], **some(detail, "status", "reason")}
+    change = {
+        "name": records[0]["name"],
+        "language": records[0]["language"],
+        **select_arguments(detail, "status", "reason"),
+    }
     return {"template": change}
 
 
@@ -236,7 +240,7 @@ def _number(world: World, step: ActStep) -> dict[str, Any]:
     number = Partner.of(world).numbers.get(detail["number"]) or Partner.of(world).number_of(detail["number"])
     if number is None:
         raise NoEntry("the number is gone")
-    return {"number": {"phone_number": number.phone_number, **some(detail, "status", "quality")}}
+    return {"number": {"phone_number": number.phone_number, **select_arguments(detail, "status", "quality")}}
 
 
 def _named(world: World, name: str) -> str | None:
@@ -256,5 +260,5 @@ _SOONER: Final = frozenset({"sending", "rejected"})
 EXPORTED: Final[Mapping[str, Exported]] = {
     "move_template": Exported(_template, _SOONER),
     "move_number": Exported(_number, _SOONER),
-    "open_signup": Exported(look=Look("partner", _named)),
+    "open_signup": Exported(look=NameLookup("partner", _named)),
 }

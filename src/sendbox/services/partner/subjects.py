@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 import orjson
 
 from sendbox.engine.expect.subjects import Field, Subject
+from sendbox.services.operations import CALLS
 from sendbox.services.partner.records import CATEGORIES, MODES, SIGNUP, TEMPLATE
 
 if TYPE_CHECKING:
@@ -34,6 +35,31 @@ def named_template(_world: World, record: RequestRecord) -> str | None:
         return None
 
 
+#: The fields of calls that name the client of a signup.
+_CLIENT: Final = ("client_id", "partner_client_id")
+
+
+def named_signups(world: World, record: RequestRecord) -> tuple[str, ...]:
+    """The ids of the signups that a call of partner management names: by the client, the account or the number."""
+    from sendbox.services.partner.partner import Partner  # a check of a scenario has no world
+
+    if record.operation not in CALLS or CALLS[record.operation].interface != "partner":
+        return ()
+    try:
+        fields = orjson.loads(record.body)
+    except orjson.JSONDecodeError:
+        return ()
+    if not isinstance(fields, dict):
+        return ()
+    return tuple(
+        signup.id
+        for signup in Partner.of(world).signups.values()
+        if (signup.client_id is not None and signup.client_id in map(fields.get, _CLIENT))
+        or (signup.account is not None and signup.account.id == fields.get("waba_id"))
+        or (signup.phone_number is not None and signup.phone_number == fields.get("phone_number"))
+    )
+
+
 #: Types of its events.
 EVENTS: Final = ("partnerOnboarding",)
 SUBJECTS: Final[dict[str, Subject]] = {
@@ -58,5 +84,6 @@ SUBJECTS: Final[dict[str, Subject]] = {
         },
         lambda _world, event: f"signup: {event.fields['status']}",
         ("signup",),
+        about={"signup": lambda _world, event: event.signup.id},
     ),
 }

@@ -54,6 +54,19 @@ class TemplateUse(msgspec.Struct):
     carousel: list[Any] | None = None
     lto: list[Any] | None = None
 
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """Every text among its parameters, those of body, header and buttons first."""
+        texts: list[str] = []
+        rest: list[Any] = [self.params, self.header, self.buttons, self.carousel, self.lto]
+        while rest:
+            value = rest.pop(0)
+            if isinstance(value, str):
+                texts.append(value)
+            elif isinstance(value, dict | list):
+                rest += value.values() if isinstance(value, dict) else value
+        return tuple(texts)
+
 
 class Template(msgspec.Struct, frozen=True):
     """A compiled template (§2.5).

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from sendbox.control.arguments import Duration, Size
-from sendbox.control.export.rows import Exported, Look
+from sendbox.control.export.rows import Exported, NameLookup
 from sendbox.control.operation import Call, ControlError, operation
 from sendbox.control.reading import map_in_slices, newest, select, wait_for
 from sendbox.engine.answer import Answer
@@ -70,4 +70,4 @@ def _newest(world: World, name: str) -> str | None:
     return "codes.0.token" if last is not None and last.token == name else None
 
 
-EXPORTED: Final[Mapping[str, Exported]] = {"codes": Exported(look=Look("codes", _newest))}
+EXPORTED: Final[Mapping[str, Exported]] = {"codes": Exported(look=NameLookup("codes", _newest))}

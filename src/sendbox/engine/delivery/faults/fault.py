@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol
 
 from msgspec import Struct
 
-from sendbox.engine.delivery.batches import Delivery, Outlet, Target
+from sendbox.engine.delivery.batches import Delivery, Outlet, Target, in_one_row
 from sendbox.engine.durations import Span, show
 from sendbox.engine.faults.fault import AT_ONCE, Fault
 
@@ -27,23 +27,34 @@ class Rule(Protocol):
 class FaultyDelivery(Delivery):
     """A batch that a rule made or changed.
 
-    `of` is the delivery whose id it repeats; `mark` tells it from others of the same event where the id is its own.
-    `ahead` while it is outside its line, on its way before the answer of its own request.
+    `of` is the delivery whose id it repeats; `mark` tells it from others of the same event where the id is its own;
+    `repeated` is how many of its events, the first ones, left in another batch already. `ahead` while it is outside its
+    line, on its way before the answer of its own request.
     """
 
-    __slots__ = ("ahead", "mark", "of", "rule")
+    __slots__ = ("ahead", "mark", "of", "repeated", "rule")
 
     def __init__(self, number: int, outlet: Outlet, events: tuple[Any, ...], at: int, rule: Rule) -> None:
         super().__init__(number, "", outlet, events, at)
         self.rule = rule
         self.of: Delivery | None = None
         self.mark = ""
+        self.repeated = 0
         self.ahead = False
 
+    def repeat(self, events: Sequence[Any]) -> None:
+        """Puts events in front that left in another batch already."""
+        self._events = (*in_one_row(events), *self._events)
+        self.repeated = len(events)
+
     @property
-    def again(self) -> bool:
-        """True if its events left earlier in another batch: it is a copy, or stale."""
-        return self.of is not None or self.mark != ""
+    def first(self) -> Any:
+        return self.events[self.repeated]
+
+    @property
+    def fresh(self) -> list[Any]:
+        """Its events without those that left earlier in another batch, as all did of a copy or a stale one."""
+        return [] if self.of is not None or self.mark else self.events[self.repeated :]
 
 
 class Way(Protocol):
@@ -65,10 +76,14 @@ class Way(Protocol):
 
 
 class Spoilt(Struct, frozen=True):
-    """The errors in the request of a batch: another content type than the target's, the signature of another secret."""
+    """The errors in the request of a batch: another content type than the target's, the signature of another secret.
+
+    `way` is another way to write its JSON (`WAYS`), "" the usual one.
+    """
 
     content_type: str | None = None
     bad_signature: bool = False
+    way: str = ""
 
 
 NOT_SPOILT: Final = Spoilt()

@@ -61,7 +61,8 @@ class Several(WebhookFault, frozen=True):
     def spoilt(self) -> Spoilt:
         parts = [fault.spoilt for fault in self.faults]
         types = [part.content_type for part in parts if part.content_type is not None]
-        return Spoilt(types[0] if types else None, any(part.bad_signature for part in parts))
+        ways = "".join(part.way for part in parts)
+        return Spoilt(types[0] if types else None, any(part.bad_signature for part in parts), ways)
 
     def note(self, target: Target) -> str | None:
         return "; ".join(note for fault in self.faults if (note := fault.note(target)) is not None) or None

@@ -12,7 +12,9 @@ from sendbox.engine.delivery.faults.delay import Delay
 from sendbox.engine.delivery.faults.drop import Drop
 from sendbox.engine.delivery.faults.duplicate import Duplicate
 from sendbox.engine.delivery.faults.overtake import Overtake
+from sendbox.engine.delivery.faults.reformat import Reformat
 from sendbox.engine.delivery.faults.reorder import Reorder
+from sendbox.engine.delivery.faults.repeat import Repeat
 from sendbox.engine.delivery.faults.split import Split
 from sendbox.engine.delivery.faults.stale import Stale
 from sendbox.engine.faults.fault import by_name, keys, words
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
     from sendbox.engine.delivery.faults.fault import WebhookFault
 
 DELIVERIES: Final[dict[str, type[WebhookFault]]] = by_name(
-    Drop, Duplicate, Delay, Reorder, Split, Bundle, BadSignature, Stale, Overtake, ContentType, Answer
+    Drop, Duplicate, Delay, Reorder, Split, Bundle, BadSignature, Stale, Repeat, Overtake, ContentType, Reformat, Answer
 )
 
 

@@ -13,7 +13,7 @@ from typing import Final, Literal
 from sendbox.engine.regex import regex
 
 #: Country-code top-level domains, and the general ones that are common enough to be meant.
-_TOP: Final = frozenset(
+_TOP_LEVEL_DOMAINS: Final = frozenset(
     "ac ad ae af ag ai al am ao aq ar as at au aw ax az ba bb bd be bf bg bh bi bj bm bn bo br bs bt bv bw by bz ca cc "
     "cd cf cg ch ci ck cl cm cn co cr cu cv cw cx cy cz de dj dk dm do dz ec ee eg er es et eu fi fj fk fm fo fr ga gb "
     "gd ge gf gg gh gi gl gm gn gp gq gr gs gt gu gw gy hk hm hn hr ht hu id ie il im in io iq ir is it je jm jo jp ke "
@@ -33,16 +33,16 @@ _TOP: Final = frozenset(
 )
 #: What a host cannot hold. Letters of every script can; `@` `+` `%` stay inside, so that e-mail addresses stay whole.
 _DELIMITERS: Final = r"\s\x00-\x1f!\"#$&'()*,/:;<=>?\[\\\]^`{|}~«»\u2010-\u206f\u3000-\u303f\ue000-\uf8ff"
-_RUN: Final = regex(rf"[^{_DELIMITERS}]+")
+_WORD: Final = regex(rf"[^{_DELIMITERS}]+")
 _TARGET: Final = r"[^\s\x00-\x1f<>\"«»\u201c-\u201f\ue000-\uf8ff]"
 # Spelt out instead of IGNORECASE, which would make the large sets slow to compile and to match.
 _HTTP: Final = "[Hh][Tt][Tt][Pp][Ss]?"
-_FULL: Final = regex(rf"{_HTTP}://(?=[^{_DELIMITERS}.@+%-]|\[)(?:(?![,;|]{_HTTP}://){_TARGET})+")
-_REST: Final = regex(rf"(?::[0-9]{{1,5}}(?![0-9]))?(?:[/?#](?:(?![,;|]{_HTTP}://){_TARGET})*)?")
+_FULL_LINK: Final = regex(rf"{_HTTP}://(?=[^{_DELIMITERS}.@+%-]|\[)(?:(?![,;|]{_HTTP}://){_TARGET})+")
+_PORT_AND_PATH: Final = regex(rf"(?::[0-9]{{1,5}}(?![0-9]))?(?:[/?#](?:(?![,;|]{_HTTP}://){_TARGET})*)?")
 _SCHEME: Final = regex(rf"{_HTTP}\Z")
-#: Inside a run, no domain holds these; around a domain, those are punctuation.
-_NO_NAME: Final = frozenset("@+%_")
-_OUTER: Final = "-.+%_"
+#: Inside a word, no domain holds these; around a domain, those are punctuation.
+_NEVER_IN_DOMAIN: Final = frozenset("@+%_")
+_OUTER_PUNCTUATION: Final = "-.+%_"
 _CLOSING: Final = {")": "(", "]": "[", "}": "{"}
 _TRAILING: Final = frozenset(".,;:!?'`*|~\u2018\u2019\u201a\u2026") | _CLOSING.keys()
 
@@ -57,8 +57,8 @@ def shorten(text: str, kind: Literal["full", "all"], make: Callable[[str], str])
 def _shorten_full(text: str, make: Callable[[str], str]) -> str:
     parts: list[str] = []
     copied = 0
-    for match in _FULL.finditer(text):
-        end = _trimmed(text, match.start(), match.end())
+    for match in _FULL_LINK.finditer(text):
+        end = _end_of_link(text, match.start(), match.end())
         parts += (text[copied : match.start()], make(text[match.start() : end]))
         copied = end
     return "".join(parts) + text[copied:]
@@ -67,26 +67,26 @@ def _shorten_full(text: str, make: Callable[[str], str]) -> str:
 def _shorten_all(text: str, make: Callable[[str], str]) -> str:
     parts: list[str] = []
     copied = at = 0
-    while match := _RUN.search(text, at):
+    while match := _WORD.search(text, at):
         start, at = match.span()
-        run = match.group()
-        scheme = _SCHEME.search(run) if text.startswith("://", at) else None
-        full = _FULL.match(text, start + scheme.start()) if scheme else None
+        word = match.group()
+        scheme = _SCHEME.search(word) if text.startswith("://", at) else None
+        full = _FULL_LINK.match(text, start + scheme.start()) if scheme else None
         if full:
             start, at = full.span()
-            end = _trimmed(text, start, at)
+            end = _end_of_link(text, start, at)
             target = text[start:end]
-        elif "." not in run:
+        elif "." not in word:
             continue
         else:
-            start += len(run) - len(run.lstrip(_OUTER))
-            end = at - len(run) + len(run.rstrip(_OUTER))
+            start += len(word) - len(word.lstrip(_OUTER_PUNCTUATION))
+            end = at - len(word) + len(word.rstrip(_OUTER_PUNCTUATION))
             # After a slash it is a part of a path, or the host of a protocol that is not ours.
             if text[start - 1 : start] in ("/", "\\") or not _is_domain(text[start:end]):
                 continue
-            if end == at and (tail := _REST.match(text, end)):
+            if end == at and (tail := _PORT_AND_PATH.match(text, end)):
                 at = tail.end()
-                end = _trimmed(text, end, at)
+                end = _end_of_link(text, end, at)
             target = f"http://{text[start:end]}"
         parts += (text[copied:start], make(target))
         copied = end
@@ -95,18 +95,18 @@ def _shorten_all(text: str, make: Callable[[str], str]) -> str:
 
 def _is_domain(name: str) -> bool:
     labels = name.lower().split(".")
-    if len(labels) < 2 or len(name) > 253 or not _NO_NAME.isdisjoint(name):
+    if len(labels) < 2 or len(name) > 253 or not _NEVER_IN_DOMAIN.isdisjoint(name):
         return False
     if not all(0 < len(label) < 64 and label[0] != "-" != label[-1] for label in labels):
         return False
-    top = labels[-1]
-    if top in _TOP or top.startswith("xn--"):
+    top_level = labels[-1]
+    if top_level in _TOP_LEVEL_DOMAINS or top_level.startswith("xn--"):
         return True
-    return labels[0] == "www" and len(labels) > 2 and len(top) > 1 and top.isalpha()
+    return labels[0] == "www" and len(labels) > 2 and len(top_level) > 1 and top_level.isalpha()
 
 
-def _trimmed(text: str, start: int, end: int) -> int:
-    """Where the link ends once punctuation is cut off; a bracket stays that has its partner inside the link."""
+def _end_of_link(text: str, start: int, end: int) -> int:
+    """The end of the link once punctuation is cut off; a bracket stays that has its partner inside the link."""
     surplus = {
         closing: text.count(closing, start, end) - text.count(opening, start, end)
         for closing, opening in _CLOSING.items()

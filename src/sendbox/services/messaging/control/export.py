@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from sendbox.control.export.rows import ActStep, Exported, Look, NoEntry, before, done
+from sendbox.control.export.rows import ActStep, Exported, NameLookup, NoEntry, entries_before, made_entry
 from sendbox.services.messaging.channels import FAMILY, LEGAL
 from sendbox.services.messaging.control.messages import number_of
 from sendbox.services.messaging.messaging import Messaging
@@ -34,7 +34,7 @@ def _number(world: World, step: ActStep) -> str:
 def _held(world: World, number: str, step: ActStep) -> Iterator[tuple[Attempt, int]]:
     """The attempts that a phone had before this act as far as was known, newest first, with their states."""
     now: set[tuple[int, int]] = set()  # what had been reached at this very instant
-    for at, code, record in before(world, step):
+    for at, code, record in entries_before(world, step):
         if at < step.at:
             break
         if isinstance(record, Attempt):
@@ -58,13 +58,13 @@ def _held(world: World, number: str, step: ActStep) -> Iterator[tuple[Attempt, i
 
 def _opened(world: World, step: ActStep) -> Attempt:
     """The attempt that a phone opened by an act, which stands behind it."""
-    opened: Attempt = done(world, step, STATES[SEEN])
+    opened: Attempt = made_entry(world, step, STATES[SEEN])
     return opened
 
 
 def _written(world: World, step: ActStep) -> dict[str, Any]:
     """The entry that repeats a message which a phone wrote by an act; the act follows it in the journal."""
-    inbound: Inbound = done(world, step, "inbound")
+    inbound: Inbound = made_entry(world, step, "inbound")
     if "{{" in inbound.body:
         raise NoEntry("its text has {{, which is a gap in a scenario")
     family, phone, text = inbound.channel, inbound.sender, {"body": inbound.body}
@@ -92,7 +92,7 @@ def _seen(world: World, step: ActStep) -> dict[str, Any]:
 
 def _click(world: World, step: ActStep) -> dict[str, Any]:
     """A link was followed, by a phone or by anyone else who has its address."""
-    link: Link = done(world, step, "click")
+    link: Link = made_entry(world, step, "click")
     message = link.message
     newest = next((attempt for attempt, _ in _held(world, message.phone, step) if attempt.message.links), None)
     if newest is None or newest.message is not message:
@@ -155,11 +155,11 @@ EXPORTED: Final[Mapping[str, Exported]] = {
         _click,
         _SENDING,
         line=lambda literals, detail: literals.call("client.get", [f"/s/{detail['code']}"], {}),
-        look=Look("messages", _link),
+        look=NameLookup("messages", _link),
     ),
     "phone_seen": _phone(_seen, frozenset({"sent", "delivered"}), line=_by_phone("seen")),
     "phone_offline": _phone(_alone("offline"), frozenset({"delivered", "seen"}), line=_by_phone("offline")),
     "phone_online": _phone(_alone("online"), line=_by_phone("online")),
     "phone_opt_out": _phone(_alone("opt_out"), line=_by_phone("opt_out")),
-    "event": Exported(line=_moved, look=Look("messages", _message)),
+    "event": Exported(line=_moved, look=NameLookup("messages", _message)),
 }

@@ -105,7 +105,7 @@ def accept(exchange: Exchange, sends: list[Send], content: bytes, kind: type[Rem
 
 
 def unpaid(exchange: Exchange, send: Send, assumed: str) -> Finding | None:
-    """Why the credit does not suffice for a message whose answer says so at once; None where it does (A12, A13)."""
+    """The finding that the credit does not suffice for a message, None where it does; its answer says so (A12, A13)."""
     if Messaging.of(exchange.world).can_pay([send], exchange.key):
         return None
     count = len(send.recipients)

@@ -69,7 +69,7 @@ RESULT: Final = "legacy.json#/$defs/SendResult"
 
 _CODE_OF_STATUS: Final = {401: BAD_KEY, 402: NO_CREDIT, 503: FULL}
 #: What stands between two numbers.
-_BETWEEN: Final = regex(r"[;,]")
+_SEPARATOR: Final = regex(r"[;,]")
 _FIELDS: Final = frozenset({"apikey", "message", "sender", "gateway", "time", "callback"})
 _CODES: Final = {"$.message": BAD_MESSAGE, "$.sender": BAD_SENDER, "$.gateway": BAD_GATEWAY}
 
@@ -124,7 +124,7 @@ def decode(exchange: Exchange, fields: dict[str, str], name: str, schema: str) -
     numbers, 102 for anything else.
     """
     problems: list[Finding] = []
-    phone_numbers = [number for text in _BETWEEN.split(fields.get(name, "")) if (number := text.strip())]
+    phone_numbers = [number for text in _SEPARATOR.split(fields.get(name, "")) if (number := text.strip())]
     if len(phone_numbers) > limits.IN_ALL:
         text = f"{len(phone_numbers)} numbers are more than the {limits.IN_ALL} that one call may have"
         problems.append(_fault(name, "maxItems", text))

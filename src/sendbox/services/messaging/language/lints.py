@@ -5,7 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from sendbox.engine import durations
+from sendbox.engine.delivery.batches import succeeded
+from sendbox.engine.durations import Moment
+from sendbox.engine.expect.conditions import Condition
 from sendbox.engine.rules.conditions import several
+from sendbox.engine.texts import Pattern
 from sendbox.engine.traffic import parse_reference
 from sendbox.scenario.lint import globs
 from sendbox.scenario.lint.linter import Linter, asked
@@ -19,13 +23,15 @@ from sendbox.services.numbers.normal import normalize
 
 if TYPE_CHECKING:
     from sendbox.engine.blueprint import Blueprint
-    from sendbox.engine.texts import Pattern
+    from sendbox.engine.delivery.rules import WebhookRule
+    from sendbox.engine.expect.expectation import Expectation
     from sendbox.services.messaging.model import PhoneSpec
     from sendbox.services.messaging.rules.rules import Rule
 
 #: Results after which a phone can answer.
 _ARRIVED: Final = ("delivered", "seen")
 #: What can happen at the instant of a request; the others need an operator or a phone, which take at least no time.
+_START: Final = Moment(0, True)
 _AT_ONCE: Final = frozenset({"sending", "rejected"})
 
 
@@ -136,9 +142,10 @@ def _length(item: Node, rule: Rule, linter: Linter) -> None:
 
 
 def _webhooks(linter: Linter) -> None:
-    """Results that no event can report, or that come too late for the fault."""
+    """Results that no event can report, or that come too late for the fault; tries that all fail."""
     for at, item in linter.entries("webhooks"):
         rule = linter.blueprint.webhooks[at]
+        _tries(item, rule, linter)
         results = rule.when.words("result")
         if results is None:
             continue
@@ -150,6 +157,43 @@ def _webhooks(linter: Linter) -> None:
         if rule.fault.racing and not _AT_ONCE.intersection(results) and not _hurried(linter.blueprint):
             message = f"nothing overtakes the answer to its request: {listed(results)}"
             linter.warn(node, "never-asked", f"{message}; at once come {listed(sorted(_AT_ONCE))}")
+
+
+def _tries(item: Node, rule: WebhookRule, linter: Linter) -> None:
+    """A rule under which all tries of a webhook fail (A20), unless the scenario expects webhooks that have failed."""
+    retries, when = linter.blueprint.assume.webhook_retry, rule.when
+    ending = rule.fault.ending
+    if (
+        ending is None
+        or succeeded(*ending)
+        or when.share is not None
+        or when.nth
+        or when.every
+        or when.hours
+        or rule.times
+    ):
+        return
+    begins, ends = when.begins or _START, when.ends
+    # a rule without an end is meant so
+    if ends is None or ends.relative != begins.relative or ends.at - begins.at <= sum(retries):
+        return
+    if any(map(_expects_failed, linter.blueprint.expect)):
+        return
+    window, tries = durations.show(ends.at - begins.at), durations.show(sum(retries))
+    message = f"it holds for {window}, and a webhook is given up {tries} after its first try (A20, webhook_retry)"
+    linter.warn(item, "given-up", f"{message}; if that is meant, expect deliveries with the state failed")
+
+
+def _expects_failed(expectation: Expectation) -> bool:
+    """True if an expectation, or an entry of its `then`, is about webhooks that have failed."""
+    return any(
+        isinstance(condition, Condition)
+        and condition.field == "state"
+        and any(isinstance(value, Pattern) and value.matches("failed") for value in condition.wanted)
+        for entry in expectation.chain
+        if entry.that == "deliveries"
+        for condition in entry.where
+    )
 
 
 def _hurried(blueprint: Blueprint) -> bool:

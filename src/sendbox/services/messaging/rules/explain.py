@@ -130,7 +130,7 @@ def _attempt(world: World, attempt: Attempt, witnessed: Seen | None) -> dict[str
 
 
 def _undecided(attempt: Attempt) -> str | None:
-    """Why no rule decided about an attempt; None where one did."""
+    """The reason why no rule decided about an attempt; None where one did."""
     if attempt.refused not in (None, "credit"):
         return "no rule was asked: checks come before rules"
     return (

@@ -38,7 +38,7 @@ _CODE: Final = regex(r"\[([0-9]+)\]")
 
 
 class Filter(Struct, frozen=True):
-    """Which rows are asked for: those of one sub-account; with these tags, sorted; of this phone (A60, A70)."""
+    """The rows that are asked for: those of one sub-account; with these tags, sorted; of this phone (A60, A70)."""
 
     billing: Billing
     tags: tuple[str, ...] | None = None

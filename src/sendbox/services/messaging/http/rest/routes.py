@@ -43,7 +43,7 @@ def read_day(exchange: Exchange, date: str) -> int:
 
 
 def read_filter(exchange: Exchange, fields: dict[str, str]) -> Filter:
-    """Which rows a call asks for: of which sub-account, with which tags, of which phone (§4.4, A60, A70)."""
+    """The rows that a call asks for: of which sub-account, with which tags, of which phone (§4.4, A60, A70)."""
     wanted_tags: tuple[str, ...] | None = None
     if "tag" in fields:
         cleaned = tags.normalize(fields["tag"])

@@ -147,7 +147,7 @@ def _problems(request: Any, exchange: Exchange) -> Sequence[Finding]:
 
 
 def _bad(request: Any, exchange: Exchange) -> Collection[int]:
-    """Which messages of a call are not legal by their schema: all where the call is refused as a whole (A88)."""
+    """The messages of a call that are not legal by their schema: all where the call is refused as a whole (A88)."""
     whole = range(len(_list(request)))
     if Assume.of(exchange.world).messages_refusal != "partial" or not 0 < len(whole) <= limits.MESSAGES:
         return whole

@@ -125,7 +125,7 @@ def is_off(name: str, exchange: Exchange) -> bool:
 
 
 def channel_finding(name: str, path: str, exchange: Exchange) -> Finding:
-    """Why a flow may not name this channel (§2.2, A02)."""
+    """The reason why a flow may not name this channel (§2.2, A02)."""
     legal = _legal(exchange)
     channel = ROWS.get(name)
     if channel is not None:
