@@ -4,14 +4,14 @@ import { randomUUID } from 'node:crypto'
 
 const origin = process.env.SANDBOX ?? 'http://127.0.0.1:7357'
 
-async function control(method, path, body) {
+export async function control(method, path, body) {
   const answer = await fetch(`${origin}/_sandbox${path}`, {
     method,
     headers: { 'content-type': 'application/json', ...(body?.id && { 'x-api-key': body.id }) }, // for a proxy
     body: body === undefined ? undefined : JSON.stringify(body),
   })
   const value = await answer.json()
-  if (!answer.ok) throw Object.assign(new Error(value.message), { status: answer.status, error: value.error })
+  if (!answer.ok) throw Object.assign(new Error(value.message), { status: answer.status, error: value.error, refused: true })
   return value
 }
 

@@ -14,6 +14,7 @@ from sendbox.control.replicas import compare, leaning
 from sendbox.control.reports import report
 from sendbox.engine.kinds import own
 from sendbox.engine.kinds.rows import KindTable, ObservationRows
+from sendbox.exploring import control as exploring
 from sendbox.interfaces import INTERFACES, LINKS, PARTS, ROUTES, UPLOADS
 from sendbox.language import LANGUAGE, SUBJECTS
 from sendbox.page.answers import document
@@ -60,6 +61,7 @@ SERVED: Final = Served(
         messages,
         phones,
         playing,
+        exploring,
         story,
     ),
     routes=ROUTES,

@@ -76,7 +76,7 @@ _OPTIONS: Final[tuple[tuple[str, str, dict[str, Any]], ...]] = (
         "explore each test: run it again with misfortunes that the service allows, 30 to 100 times unless told",
         {"nargs": "?", "const": "", "metavar": "RUNS"},
     ),
-    ("families", "families of misfortunes, default delivery", {"metavar": "LIST"}),
+    ("families", "families of misfortunes, default all", {"metavar": "LIST"}),
     ("explore-seed", "what the plans are drawn from, default 0", {"default": "0", "metavar": "SEED"}),
     (
         "explore-time",
@@ -84,7 +84,7 @@ _OPTIONS: Final[tuple[tuple[str, str, dict[str, Any]], ...]] = (
         {"metavar": "TIME"},
     ),
     ("explore-strict", "questions that exploration finds fail their tests too", {"action": "store_true"}),
-    ("found", "run the finds in .sendbox/found again", {"action": "store_true"}),
+    ("found", "run the finds in .sendbox/found again; without a path no other test", {"action": "store_true"}),
 )
 #: The keys of the ini file that are not options of a server: the end of the name, the help text, and the type.
 _INI: Final[tuple[tuple[str, str, Literal["args", "string"]], ...]] = (

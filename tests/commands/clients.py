@@ -21,9 +21,9 @@ number = len(Path("runs").read_text()) + 1 if Path("runs").exists() else 1
 with Path("runs").open("a") as file:
     file.write(".")
 
-def call(path, body=None):
+def call(path, body=None, key="test-a"):
     data = None if body is None else json.dumps(body).encode()
-    headers = {"x-api-key": "test-a", "content-type": "application/json"}
+    headers = {"x-api-key": key, "content-type": "application/json"}
     try:
         request = urllib.request.Request(os.environ["SENDBOX_URL"] + path, data, headers)
         with opener.open(request, timeout=3) as answer:

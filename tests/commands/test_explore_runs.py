@@ -8,12 +8,13 @@ import signal
 import socket
 import subprocess
 from pathlib import Path
+from textwrap import dedent
 from typing import Final
 
 import pytest
 
 from sendbox.cli.explore import command
-from sendbox.cli.explore.runs import judged
+from sendbox.cli.explore.runs import Judged, judged
 from sendbox.cli.outcome import CANNOT, INTERRUPTED, NO, OK
 from sendbox.exploring import exploration, find_files
 from tests.commands.clients import CALLS, FAILED, ONCE, client, explore, said
@@ -64,11 +65,39 @@ def test_a_report_that_no_argument_names(tmp_path: Path) -> None:
 
 
 def test_a_report_that_cannot_be_written_anew(tmp_path: Path) -> None:
-    """A folder in its place is told."""
-    (tmp_path / "build.xml").mkdir()
-    result = explore(client(ONCE), "--junit", "build.xml")
+    """The reason is told."""
+    (tmp_path / "build").touch()
+    result = explore(client(ONCE), "--junit", "build/report.xml")
     assert result.exit_code == CANNOT
-    assert said(result).startswith("sendbox: build.xml cannot be removed: ")
+    assert said(result).startswith("sendbox: build/report.xml cannot be removed: ")
+
+
+def test_a_folder_of_reports(tmp_path: Path) -> None:
+    """The first test that failed in any of its files is named, with its assertion."""
+    folder = """
+    failed = send() != 200 != send()
+    out = Path(sys.argv[1]) / "test"
+    out.mkdir(parents=True)
+    (out / "TEST-a.xml").write_text('<testsuite><testcase classname="shop" name="is ready"/></testsuite>')
+    text = '<failure message="expected: 200">java.AssertionError: expected: 200\\n\\tat Shop.java:7</failure>'
+    case = f'<testcase classname="shop" name="sends">{text if failed else ""}</testcase>'
+    (out / "TEST-b.xml").write_text(f"<testsuite>{case}</testsuite>")
+    """
+    result = explore([*client(dedent(folder)), "reports"], *FAILED, "--junit", "reports/")
+    assert result.exit_code == NO
+    assert result.stdout.startswith("breaks: shop::sends\n")
+    assert "the assertion:\n  java.AssertionError: expected: 200\n" in result.stdout
+    assert not (tmp_path / "reports").exists()
+
+
+def test_a_folder_that_no_argument_names(tmp_path: Path) -> None:
+    """Reports of the run before are removed, and nothing else."""
+    (tmp_path / "reports").mkdir()
+    for name, text in {"old.xml": "<testsuite/>", "pom.xml": "<project/>"}.items():
+        (tmp_path / "reports" / name).write_text(text)
+    result = explore(client("send(); sys.exit(Path('reports/old.xml').exists())"), "--junit", "reports", "--runs", "1")
+    assert result.exit_code == OK
+    assert [file.name for file in (tmp_path / "reports").iterdir()] == ["pom.xml"]
 
 
 @pytest.mark.sample(3)
@@ -96,6 +125,8 @@ def test_which_test_a_report_names(tmp_path: Path) -> None:
         report = judged(file)
         assert report is not None
         assert report.failed == name
+    file.write_text('<testsuite><testcase name="a"><error message="no">why</error></testcase></testsuite>')
+    assert judged(file) == Judged("a", ("no", "why"))
     for text in ("<html/>", "<testsuite", ""):
         file.write_text(text)
         assert judged(file) is None
@@ -176,6 +207,27 @@ def test_a_clock_jumps_unless_the_command_moves_it(tmp_path: Path) -> None:
         assert result.exit_code == OK, result.output
         assert (tmp_path / "modes").read_text().split() == modes
         (tmp_path / "modes").unlink()
+
+
+#: Two tests that run in another order each time, each in a world of its own.
+PARALLEL: Final = """
+tests = [("a", "420777000101"), ("b", "420777000102")][:: 1 if number % 2 else -1]
+for name, phone in tests:
+    key = f"test-{name}{more}"
+    call("/v2/message", {"to": [{"phone_number": phone}], "body": "Hello"}, key)
+"""
+
+
+def test_parallel_tests_have_worlds_with_ids_that_repeat() -> None:
+    """These are told apart by their ids, else by their order; the reason is told."""
+    assert explore(client(f"more = ''\n{PARALLEL}"), "--runs", "2").exit_code == OK
+    Path("runs").unlink()
+    result = explore(client(f"more = number\n{PARALLEL}"))
+    assert result.exit_code == CANNOT
+    assert said(result).endswith(
+        "; world 1 was test-a1, then test-b2: do tests run in parallel? "
+        "Then give their worlds ids that are the same in each run"
+    )
 
 
 def test_worlds_open_with_the_scenario() -> None:

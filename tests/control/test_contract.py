@@ -153,6 +153,7 @@ OPEN: Final = {
     "LegalKey": ("/example",),
     "AccountView": ("/templates/*",),
     "Message": ("/payload",),
+    "ExploredWorld": ("/scenario",),
     "Text": ("/content",),
     "Known": ("/content", "/raw"),
     "HeaderShown": ("",),

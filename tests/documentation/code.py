@@ -44,10 +44,13 @@ PIECES: Final = {
     **{language: Piece(file) for language, file in CLIENTS.items()},
     "helper": Piece("examples/sandbox.mjs"),
     "helper in tests": Piece("examples/sandbox.test.mjs"),
+    "exploration in Node": Piece("examples/explore.mjs"),
+    "tests in Java": Piece("examples/java/ShopTest.java"),
+    "tests in Go": Piece("examples/go/sandbox_test.go"),
     "typescript": Piece("examples/typescript/client.ts"),
 }
 #: The language of a block by the end of the file's name.
-_LANGUAGES: Final = {".py": "python", ".json": "json", ".ts": "typescript"} | {
+_LANGUAGES: Final = {".py": "python", ".json": "json", ".ts": "typescript", ".java": "java"} | {
     f".{file.rpartition('.')[2]}": language for language, file in CLIENTS.items()
 }
 

@@ -24,7 +24,7 @@ from sendbox.control.operation import Operation
 from sendbox.control.stream import STREAMED
 from sendbox.engine.lifecycle import Table, diagram
 from sendbox.engine.texts import FAKES
-from sendbox.exploring.families.table import FAMILIES, USUAL
+from sendbox.exploring.families.table import FAMILIES
 from sendbox.fixture.sandbox import Phone, Sandbox
 from sendbox.language import LANGUAGE, SUBJECTS
 from sendbox.pytest_plugin import MARKER, pytest_addoption
@@ -108,7 +108,7 @@ def families() -> str:
     alike = (list(kinds) for kinds_of in FAMILIES.values() for _, kinds in groupby(kinds_of, attrgetter("relies")))
     rows = [
         (
-            f"`{first.family}`{' (usual)' * (first.family in USUAL)}",
+            code(first.family),
             ", ".join(kind.name for kind in (first, *others)),
             "question" if first.changing else "bug",
             ", ".join(dict.fromkeys(cited for kind in (first, *others) for cited in kind.cites)),
@@ -187,6 +187,7 @@ _WITH: Final = {
     "control.checkpoints": "worlds",
     "control.refused": "worlds",
     "playing.control": "playing",
+    "exploring.control": "exploring",
     "exchanges.requests": "records",
     "exchanges.deliveries": "records",
     "control.messages": "traffic",

@@ -110,9 +110,9 @@ def plugin() -> list[str]:
     return [] if installed else ["-p", "sendbox.pytest_plugin"]
 
 
-def need(program: str) -> None:
-    """Skips on a machine without a program; continuous integration and a deep run must have it."""
-    if shutil.which(program) is None:
+def need(program: str, file: Path | None = None) -> None:
+    """Skips on a machine without a program, or its file; continuous integration and a deep run must have it."""
+    if shutil.which(program) is None if file is None else not file.exists():
         if DEEP or os.environ.get("CI"):
             pytest.fail(f"{program} is not installed: the examples of the documentation run with it")
         pytest.skip(f"{program} is not installed")

@@ -507,14 +507,14 @@ def parse_kinds(text: str) -> tuple[str, ...]:
     "--families",
     metavar="LIST",
     callback=converter(parse_families),
-    help="Families of misfortunes, with commas between them.  [default: delivery]",
+    help="Families of misfortunes, with commas between them.  [default: all]",
 )
 @click.option("--seed", **{**SEED, "help": "Number or text that the plans are drawn from.  [default: 0]"})
 @click.option("--time", **DURATION, help="Real time after which nothing else is tried, such as 10m.  [default: no end]")
 @click.option(
     "--junit",
     metavar="PATH",
-    help="The JUnit file that COMMAND writes. Where COMMAND names PATH, each run gets a file of its own in its place.",
+    help="The JUnit file that COMMAND writes, or a folder of them. Where COMMAND names PATH, each run has its own.",
 )
 @click.option("--jobs", type=WholeNumber(1), help="Runs at once.  [default: the number of processors]")
 @scenario_option("worlds open")
@@ -531,9 +531,10 @@ def explore(found: bool, **arguments: Any) -> int:
 
     COMMAND runs tests of the client against the sandbox whose address is in the environment variable SENDBOX_URL. It
     is run again and again, without a shell, each time with a fresh sandbox, in which something else goes wrong that
-    the service allows. Exit code 0 of COMMAND means that it passed; with --junit a failure in that file counts as
-    well, and names the test. Clocks jump to what is next by themselves, or stand still where COMMAND moves one.
-    Webhooks may go to this machine only. Worlds are told apart by the order in which they are opened.
+    the service allows. Exit code 0 of COMMAND means that it passed; with --junit a failure in that file or folder
+    counts as well, names the test, and its assertion is shown. Clocks jump to what is next by themselves, or stand
+    still where COMMAND moves one. Webhooks may go to this machine only. Worlds are told apart by their ids where these
+    are the same in each run, else by the order in which they are opened.
 
     A find is shown, and is kept as a scenario in .sendbox/found. It is a bug where the service may do at any time what
     breaks COMMAND, and a question where it changes what is true, so that a correct client may fail as well. COMMAND
@@ -545,6 +546,7 @@ def explore(found: bool, **arguments: Any) -> int:
     Examples:
       sendbox explore -- node test.mjs
       sendbox explore --junit report.xml --time 10m -- pytest --junitxml=report.xml
+      sendbox explore --junit target/surefire-reports -- mvn -q test
       sendbox explore --found
     """
     from sendbox.cli.explore import command as explore_command

@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, TypeVar
 
 import msgspec
-from msgspec.inspect import BoolType, DictType, IntType, Metadata, NoneType, StrType, UnionType, type_info
+from msgspec.inspect import BoolType, DictType, IntType, ListType, Metadata, NoneType, StrType, UnionType, type_info
 
 from sendbox.engine import bounds
 from sendbox.engine.answer import keywords
@@ -19,7 +19,13 @@ if TYPE_CHECKING:
 
 K = TypeVar("K")
 _FLAGS: Final[Mapping[Any, bool]] = {"true": True, "1": True, 1: True, "false": False, "0": False, 0: False}
-_TYPES: Final = {StrType: "text", IntType: "a whole number", DictType: "an object", NoneType: "null"}
+_TYPES: Final = {
+    StrType: "text",
+    IntType: "a whole number",
+    DictType: "an object",
+    ListType: "a list",
+    NoneType: "null",
+}
 
 
 def convert(value: Any, kind: Any) -> Any:

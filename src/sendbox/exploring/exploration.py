@@ -11,10 +11,10 @@ shows the progress in a pytest session.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar
 
 from sendbox.engine.durations import show
 from sendbox.exploring import census
@@ -25,6 +25,8 @@ from sendbox.runtime import wall
 
 if TYPE_CHECKING:
     from sendbox.exploring.watcher import Line, ObservedWorld
+
+T = TypeVar("T")
 
 #: The time limit of a run, as a multiple of the time of the first run; and its minimum in real seconds.
 TIME_FACTOR: Final = 10
@@ -67,6 +69,19 @@ RunAll = Callable[[Iterable[Plan]], Iterator[tuple[Plan, Run]]]
 
 
 @dataclass(frozen=True, slots=True)
+class RunRequest:
+    """A run for which an exploration asks: its plan, and True if its worlds shall be observed."""
+
+    plan: Plan
+    observing: bool = False
+
+
+#: Yields requests, receives the plan and the run of each, and returns a result. A request that is an iterator asks for
+#: a run of the next of its plans; the answer is None if there are no more.
+Steps = Generator[RunRequest | Iterator[Plan], tuple[Plan, Run] | None, T]
+
+
+@dataclass(frozen=True, slots=True)
 class Find:
     """A plan that breaks the test each time, its last run, and its story. `effort` is a text about its runs."""
 
@@ -87,7 +102,7 @@ class Result:
     """The result of an exploration: its finds, bugs first; `words` are lines about the runs, or about their absence.
 
     `runs_left` is the number of runs that were not made because the time was over, `unproved_plan` a plan that broke
-    the test when the exploration was interrupted.
+    the test when the exploration was interrupted, `untried` are the families for which the test has no place.
     """
 
     words: list[str]
@@ -95,6 +110,7 @@ class Result:
     tried: Tried | None = None
     runs_left: int = 0
     unproved_plan: Plan = ()
+    untried: Sequence[str] = ()
 
 
 def time_limit(took: float) -> float:
@@ -145,9 +161,30 @@ class Interrupted(KeyboardInterrupt):
         self.result = result
 
 
-def explore(
+def explore(passed: Run, run: RunTest, *, run_all: RunAll | None = None, **settings: Any) -> Result:
+    """Explores a test that passed; `settings` are those of `explore_by_steps`. Raises `Interrupted`."""
+    run_plans = run_all or (lambda plans: ((plan, run(plan, False)) for plan in plans))
+    steps = explore_by_steps(passed, **settings)
+    outcomes: Iterator[tuple[Plan, Run]] | None = None
+    answer: tuple[Plan, Run] | None = None
+    while True:
+        try:
+            request = steps.send(answer)
+        except StopIteration as end:
+            result: Result = end.value
+            return result
+        try:
+            if isinstance(request, RunRequest):
+                answer = request.plan, run(request.plan, request.observing)
+            else:
+                outcomes = outcomes or run_plans(request)
+                answer = next(outcomes, None)
+        except KeyboardInterrupt as interrupt:
+            steps.throw(interrupt)
+
+
+def explore_by_steps(
     passed: Run,
-    run: RunTest,
     *,
     name: str,
     families: Sequence[str],
@@ -155,31 +192,29 @@ def explore(
     seed: int | str,
     runs: int | None = None,
     over: Callable[[], bool] = lambda: False,
-    run_all: RunAll | None = None,
     progress: Callable[[int, int, str], object] = lambda done, runs, finds: None,
-) -> Result:
-    """Explores a test that passed.
+) -> Steps[Result]:
+    """Explores a test that passed, by runs that its caller makes.
 
     `keep` are kinds of misfortune that are left out; `runs` is the number of plans, by default `Search` decides; `over`
     is true if the time is over; `progress` is called before the first run and after each run with the number of runs
-    made, the number of all runs, and the finds in words. Raises `Interrupted`.
+    made, the number of all runs, and the finds in words. Raises `Interrupted` for a KeyboardInterrupt.
     """
     if over():
         return Result(["not explored: the time of the session was over"], runs_left=runs or RUNS)
-    repeated = run((), True)
+    repeated = yield from _run(())
     if repeated.failed is not False:
         return Result(["not repeatable, so not explored: the second run without misfortune did not pass"])
     differs = census.difference(*([item.census for item in compared_run.worlds] for compared_run in (passed, repeated)))
     if differs is not None:
-        return Result([f"not repeatable, so not explored: {differs}"])
+        return Result([f"not repeatable, so not explored: {differs}{_other_ids(passed.worlds, repeated.worlds)}"])
     censuses = [item.census for item in passed.worlds]
     untried = table.untried(censuses, families, keep)
     search = Search(table.spots(censuses, families, keep), seed=seed, name=name, runs=runs)
-    exploration = _Exploration(search, passed, run, over, progress)
-    run_plans = run_all or (lambda plans: ((plan, run(plan, False)) for plan in plans))
+    exploration = _Exploration(search, passed, over, progress)
     plans = search.plans()
     try:
-        exploration.search(run_plans(_take_until(plans, over)))
+        yield from exploration.search(_take_until(plans, over))
     except KeyboardInterrupt:
         partial = Result(
             [search.tried.words()], exploration.ordered(), search.tried, unproved_plan=exploration.examined
@@ -192,7 +227,36 @@ def explore(
     words += [f"it broke only now and then: {'; '.join(map(str, plan))}" for plan in search.tried.unsteady]
     left = sum(1 for _ in plans) if over() and not exploration.full else 0
     time_over = ["the time of the session was over before all was tried"] if left else []
-    return Result([*words, *untried, *time_over], finds, search.tried, left)
+    return Result([*words, *time_over], finds, search.tried, left, untried=untried)
+
+
+def _other_ids(first: Sequence[ObservedWorld], second: Sequence[ObservedWorld]) -> str:
+    """A question about the first of several worlds whose id did not repeat, "" where each did."""
+    ids = ((one.census.ordinal, one.name, other.name) for one, other in _pairs(first, second) if len(first) > 1)
+    return next(
+        (
+            f"; world {number} was {one}, then {other}: do tests run in parallel? "
+            "Then give their worlds ids that are the same in each run"
+            for number, one, other in ids
+            if one != other
+        ),
+        "",
+    )
+
+
+def _pairs(
+    first: Sequence[ObservedWorld], second: Sequence[ObservedWorld]
+) -> list[tuple[ObservedWorld, ObservedWorld]]:
+    """The worlds of two runs, those of the same ordinal side by side."""
+    others = {world.census.ordinal: world for world in second}
+    return [(world, others[world.census.ordinal]) for world in first if world.census.ordinal in others]
+
+
+def _run(plan: Plan, *, observing: bool = True) -> Steps[Run]:
+    """A run under a plan."""
+    answer = yield RunRequest(plan, observing)
+    assert answer is not None
+    return answer[1]
 
 
 class _Exploration:
@@ -202,13 +266,11 @@ class _Exploration:
         self,
         search: Search,
         passed: Run,
-        run: RunTest,
         over: Callable[[], bool],
         progress: Callable[[int, int, str], object],
     ) -> None:
         self._search = search
         self._passed = passed
-        self._run = run
         self._over = over
         self._progress = progress
         self._finds: list[Find] = []
@@ -226,11 +288,12 @@ class _Exploration:
         """The finds, bugs first."""
         return sorted(self._finds, key=lambda find: FIND_KINDS.index(find.kind))
 
-    def search(self, outcomes: Iterator[tuple[Plan, Run]]) -> None:
-        """Examines the runs in order, until no further find would be kept."""
+    def search(self, plans: Iterator[Plan]) -> Steps[None]:
+        """Examines the runs under plans in order, until no further find would be kept."""
         tried = self._search.tried
         self._progress(0, self._search.runs, NOTHING_FOUND)
-        for plan, outcome in outcomes:
+        while (answer := (yield plans)) is not None:
+            plan, outcome = answer
             if self._search.leave_out(plan):  # it was begun before that was known
                 continue
             self._search.count(plan)
@@ -240,7 +303,7 @@ class _Exploration:
                 tried.mute = tried.mute or plan
             elif outcome.failed:
                 self.examined = plan
-                self._examine(plan, outcome)
+                yield from self._examine(plan, outcome)
                 self.examined = ()
             self._progress(tried.runs, self._search.runs, self._count_text())
             if self.full:
@@ -252,7 +315,7 @@ class _Exploration:
         words = ", ".join(f"{number} {kind}{'s' * (number > 1)}" for kind, number in counts.items() if number)
         return words or NOTHING_FOUND
 
-    def _examine(self, plan: Plan, outcome: Run) -> None:
+    def _examine(self, plan: Plan, outcome: Run) -> Steps[None]:
         """Makes a plan that broke the test small, and keeps it where it is not known."""
         tried = self._search.tried
         before = tried.shrinking
@@ -264,22 +327,19 @@ class _Exploration:
                 self._search.record_failure(plan, new=False)
                 return
             plan = unknown
-            outcome = self._run_smaller(plan)
+            outcome = yield from self._run_smaller(plan)
             tried.shrinking += 1
             if not outcome.failed:
                 return
         assertion = outcome.assertion
-
-        def breaks(smaller: Plan) -> bool:
-            smaller_run = self._run_smaller(smaller)
-            return smaller_run.failed is True and smaller_run.assertion == assertion
-
-        minimal = self._search.shrunk(plan, breaks)
+        minimal = yield from self._shrink(plan, assertion)
         kinds = kinds_of(minimal)
         if any(known <= kinds for known in self._known.get(assertion, ())):
             self._search.record_failure(minimal, new=False)
             return
-        proof_runs = [self._run(minimal, True) for _ in range(PROOF_RUNS)]
+        proof_runs: list[Run] = []
+        while len(proof_runs) < PROOF_RUNS:
+            proof_runs.append((yield from _run(minimal)))
         if not all(result.failed and result.assertion == assertion for result in proof_runs):
             tried.unsteady.append(minimal)
             return
@@ -291,9 +351,22 @@ class _Exploration:
         effort = f"found by run {tried.runs}, made small by {tried.shrinking - before} more"
         self._keep_find(Find(kind, minimal, proof_runs[-1], lines, effort))
 
-    def _run_smaller(self, plan: Plan) -> Run:
+    def _shrink(self, plan: Plan, assertion: str) -> Steps[Plan]:
+        """The smallest plan that still breaks the assertion."""
+        shrinking = self._search.shrink(plan)
+        breaks: bool | None = None
+        while True:
+            try:
+                smaller = shrinking.send(breaks)
+            except StopIteration as end:
+                minimal: Plan = end.value
+                return minimal
+            run = yield from self._run_smaller(smaller)
+            breaks = run.failed is True and run.assertion == assertion
+
+    def _run_smaller(self, plan: Plan) -> Steps[Run]:
         """A run under a part of a plan that broke the test; without a result if the time is over."""
-        return Run(None) if self._over() else self._run(plan, False)
+        return Run(None) if self._over() else (yield from _run(plan, observing=False))
 
     def _without_known(self, plan: Plan, assertion: str) -> Plan:
         """A plan without the misfortunes that are known to break the assertion.
@@ -311,8 +384,8 @@ class _Exploration:
         """The reason why a find is a question, "" if it is a bug."""
         if any(item.changing for item in plan):
             return REASON_CHANGING
-        worlds = [(world.census for world in run.worlds) for run in (self._passed, broken)]
-        pairs = {passed.ordinal: (passed, other) for passed, other in zip(*worlds, strict=False)}
+        worlds = _pairs(self._passed.worlds, broken.worlds)
+        pairs = {passed.census.ordinal: (passed.census, other.census) for passed, other in worlds}
 
         def survived(item: Misfortune) -> bool:
             pair = pairs.get(item.spot.world)
@@ -365,7 +438,7 @@ def story(
     if question:
         lines.append(f"a question, not a bug: {question}. Would a correct client pass?")
     parting: list[str] = []
-    for passed_world, broken_world in zip(passed, broken, strict=False):
+    for passed_world, broken_world in _pairs(passed, broken):
         where = f" in world {passed_world.census.ordinal}" if len(passed) > 1 else ""
         parting += _divergence(passed_world.lines, broken_world.lines, where)
     return [*lines, *(parting or [SAME_ENTRIES])]

@@ -1,4 +1,4 @@
-"""Files of finds in `.sendbox/found`: one scenario for each world of a plan, with the name of the test.
+"""Files of finds in `.sendbox/found`: one scenario for each world of a plan, named by the test and the misfortune.
 
 A find is an ordinary scenario, which `sendbox check` and `sendbox play` accept. Its rules are the plan; its traffic are
 the requests of the client in the run that failed.
@@ -28,8 +28,10 @@ FOLDER: Final = Path(".sendbox") / "found"
 #: The keys that a find takes from the run, so that it can be played by itself.
 _RUN_KEYS: Final = ("extends", "include", "traffic", "receiver")
 _NOT_ALPHANUMERIC: Final = re.compile(r"[^A-Za-z0-9]+")
-#: The longest readable part of a name.
+#: The longest readable part of a name that is about the test, and of one about the misfortune.
 _LONGEST_NAME: Final = 60
+#: The longest name of a scenario.
+_LONGEST_TITLE: Final = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,19 +61,29 @@ def write(
 ) -> list[Path]:
     """Writes a find; the same test, plan and assertion have the same files. Raises OSError."""
     folder.mkdir(parents=True, exist_ok=True)
+    files = {folder / name: text for name, text in texts(test, find, command).items()}
+    for file, text in files.items():
+        file.write_text(text, encoding="utf-8")
+    return list(files)
+
+
+def texts(test: str, find: Find, command: Sequence[str] = ()) -> dict[str, str]:
+    """The texts of the files of a find, by their names."""
     broken = find.run.worlds
-    readable = _NOT_ALPHANUMERIC.sub("-", test.partition("::")[2] or test).strip("-")[:_LONGEST_NAME].strip("-")
+    kinds = "-".join(dict.fromkeys(item.spot.kind.name for item in find.plan))
     name = f"{test}\0{find.summary}\0{find.run.assertion}".encode()
-    stem = f"{readable}-{blake2b(name, digest_size=4).hexdigest()}"
+    digest = blake2b(name, digest_size=4).hexdigest()
+    stem = f"{_readable(test.partition('::')[2] or test)}-{_readable(kinds)}-{digest}"
+    title = f"{test}: {find.summary}"
     by_world = scenarios(find.plan)
-    files = []
+    files = {}
     for world, rules in by_world.items():
         observed = next((item for item in broken if item.census.ordinal == world), None)
         run = {} if observed is None else {key: observed.scenario[key] for key in _RUN_KEYS if key in observed.scenario}
         clock = {} if observed is None else {"clock": {"mode": "manual", "start": observed.start}}
         content = {
             "sendbox": 1,
-            "name": f"Breaks {test}",
+            "name": title if len(title) <= _LONGEST_TITLE else f"{title[: _LONGEST_TITLE - 1]}…",
             "found": {
                 "test": test,
                 "kind": find.kind,
@@ -86,10 +98,9 @@ def write(
         }
         if "clock" in rules:
             content["clock"] = {**clock.get("clock", {}), **rules["clock"]}
-        file = folder / (f"{stem}.yaml" if world == min(by_world) else f"{stem}.world-{world}.yaml")
+        file = f"{stem}.yaml" if world == min(by_world) else f"{stem}.world-{world}.yaml"
         head = "".join(f"# {line}".rstrip() + "\n" for line in find.story)
-        file.write_text(head + dump(content), encoding="utf-8")
-        files.append(file)
+        files[file] = head + dump(content)
     return files
 
 
@@ -97,21 +108,43 @@ def _start(rules: Mapping[str, Any]) -> dict[str, bool]:
     return {"start": True} if "start" in rules.get("clock", {}) else {}
 
 
+def _readable(text: str) -> str:
+    return _NOT_ALPHANUMERIC.sub("-", text).strip("-")[:_LONGEST_NAME].strip("-")
+
+
 def read(folder: Path) -> list[StoredFind]:
     """The finds of a folder. Raises ValueError for a file that is not a find, or has a problem."""
     grouped: dict[str, dict[int, tuple[Path, dict[str, Any]]]] = {}
     for file in sorted(folder.glob("*.yaml")):
-        node, _ = parse(file.read_text(encoding="utf-8"), Source(str(file), file.parent))
-        content: Any = None if node is None else plain(node)
-        about = content.get("found") if isinstance(content, dict) else None
-        if not isinstance(about, dict) or "test" not in about:
+        content = _content(file)
+        if content is None:
             raise ValueError(f'{file} is not a find: it has no "found" with the name of a test')
-        try:
-            LANGUAGE.load(str(file))
-        except ScenarioError as error:
-            raise ValueError(str(error)) from None
-        grouped.setdefault(file.stem.partition(".world-")[0], {})[about.get("world", 1)] = (file, content)
+        grouped.setdefault(file.stem.partition(".world-")[0], {})[_world(content)] = (file, content)
     return [_stored_find(worlds) for worlds in grouped.values()]
+
+
+def read_plan(file: Path) -> dict[int, dict[str, Any]] | None:
+    """The plan of one file, by the ordinal of its world; None if the file is not a find. Raises ValueError."""
+    content = _content(file) if file.is_file() else None
+    return None if content is None else {_world(content): _plan(content)}
+
+
+def _content(file: Path) -> dict[str, Any] | None:
+    """The scenario in a file, None if it is not a find. Raises ValueError if it is one, and has a problem."""
+    node, _ = parse(file.read_text(encoding="utf-8"), Source(str(file), file.parent))
+    content: Any = None if node is None else plain(node)
+    about = content.get("found") if isinstance(content, dict) else None
+    if not isinstance(about, dict) or "test" not in about:
+        return None
+    try:
+        LANGUAGE.load(str(file))
+    except ScenarioError as error:
+        raise ValueError(str(error)) from None
+    return dict(content)
+
+
+def _world(content: Mapping[str, Any]) -> int:
+    return int(content["found"].get("world", 1))
 
 
 def _stored_find(worlds: Mapping[int, tuple[Path, dict[str, Any]]]) -> StoredFind:

@@ -8,12 +8,13 @@ number of runs draw the same plans. Of these, plans that would only break what i
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import Final
 
 from sendbox.engine.draws import Chooser, Draw, seed_bytes
+from sendbox.exploring.families.table import rank
 from sendbox.exploring.misfortune import MOST, Misfortune, Plan, Spot, kinds_of, legal
 
 #: So many runs a test gets at most, and at least, unless a number is said.
@@ -23,11 +24,13 @@ FEWEST: Final = 30
 PLACES: Final = 4
 #: So many runs making a plan small may take.
 SHRINKING: Final = 300
+#: So many misfortunes are looked through for a plan of those that fit together.
+WINDOW: Final = 8 * MOST
 #: So many pairs are counted in a report.
 COUNTED: Final = 100_000
 
-#: Whether a plan breaks the client; None where the run said nothing, as one that took too long.
-Breaks = Callable[[Plan], bool | None]
+#: Yields plans, receives whether each of them breaks the client (None: its run said nothing), and returns a plan.
+Shrinking = Generator[Plan, bool | None, Plan]
 
 
 @dataclass(slots=True)
@@ -132,8 +135,7 @@ class Search:
         if not self.singles:
             return
         if len(self.singles) * 2 > self.runs:
-            for first in range(0, len(self.singles), MOST):
-                yield self._fitting(self.singles[first : first + MOST])
+            yield from self._packed()
         yield from ((single,) for single in self.singles)
         pairs = iter(self._pairs)
         for number in range(self.runs * 20):  # so many that a search ends where nearly all was tried
@@ -157,7 +159,7 @@ class Search:
         return self._chooser.draw("explore", self._name, number)
 
     def _varied(self, singles: list[Misfortune]) -> list[Misfortune]:
-        """In an order in which the next one is as unlike those before it as possible."""
+        """In an order in which the next one is as unlike those before it as possible, then in that of their kinds."""
         draw = self._draw(0)
         places = {id(single): draw.between(0, 2**32, f"place {number}") for number, single in enumerate(singles)}
         kinds: Counter[tuple[str, int]] = Counter()
@@ -166,7 +168,10 @@ class Search:
             like = (single.spot.like, single.number)
             turn[id(single)] = kinds[like]
             kinds[like] += 1
-        return sorted(singles, key=lambda single: (turn[id(single)], single.number, places[id(single)]))
+        return sorted(
+            singles,
+            key=lambda single: (turn[id(single)], single.number, rank(single.spot.kind), places[id(single)]),
+        )
 
     def _all_pairs(self) -> list[Plan]:
         about: dict[str, list[Misfortune]] = {}
@@ -183,11 +188,19 @@ class Search:
         drawn = {id(pair): draw.between(0, 2**32, f"pair {number}") for number, pair in enumerate(pairs)}
         return sorted(pairs, key=lambda pair: drawn[id(pair)])
 
+    def _packed(self) -> Iterator[Plan]:
+        """Each single misfortune once, in plans of as many as fit together."""
+        left = self.singles
+        while left:
+            plan = self._fitting(left[:WINDOW])
+            yield plan
+            left = [single for single in left if single not in plan]
+
     def _fitting(self, singles: Sequence[Misfortune]) -> Plan:
         """As many of them as a plan may have."""
         plan: Plan = ()
         for single in singles:
-            if legal((*plan, single)):
+            if len(plan) < MOST and legal((*plan, single)):
                 plan = (*plan, single)
         return plan
 
@@ -201,33 +214,36 @@ class Search:
             chosen.append(Misfortune(spot, draw.between(0, len(spot.values) - 1, f"value {place}")))
         return self._fitting(chosen)
 
-    def shrunk(self, plan: Plan, breaks: Breaks) -> Plan:
+    def shrink(self, plan: Plan) -> Shrinking:
         """The same with as few misfortunes as still break the client, and with the simplest values.
 
         One misfortune takes the place of several where it breaks the client alone.
         """
         left = SHRINKING
 
-        def still(smaller: Plan) -> bool:
+        def still(smaller: Plan) -> Generator[Plan, bool | None, bool]:
             nonlocal left
             left -= 1
             self.tried.shrinking += 1
-            return left >= 0 and breaks(smaller) is True
+            return left >= 0 and (yield smaller) is True
 
         removing = True
         while removing and len(plan) > 1:
             removing = False
             half = plan[: len(plan) // 2], plan[len(plan) // 2 :]
             for smaller in (*(half if len(plan) > 2 else ()), *(_without(plan, item) for item in plan)):
-                if still(smaller):
+                if (yield from still(smaller)):
                     plan, removing = smaller, True
                     break
         if len(plan) > 1:
-            plan = next(filter(still, self._untried(plan)), plan)
+            for single in self._untried(plan):
+                if (yield from still(single)):
+                    plan = single
+                    break
         for place, item in enumerate(plan):
             for number in range(item.number):
                 simpler = (*plan[:place], replace(item, number=number), *plan[place + 1 :])
-                if still(simpler):
+                if (yield from still(simpler)):
                     plan = simpler
                     break
         return plan

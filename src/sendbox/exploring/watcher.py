@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from sendbox.control.catalog import catalog
@@ -34,24 +36,39 @@ Line = tuple[int, str]
 
 @dataclass(frozen=True, slots=True)
 class ObservedWorld:
-    """A world after its run: its census, its entries in words, and the scenario that does the same again."""
+    """A world after its run: its census, its entries in words, and the scenario that does the same again.
+
+    `name` is its id, without what the ids of its run begin with.
+    """
 
     census: Census
     lines: tuple[Line, ...]
     start: str
     scenario: Mapping[str, Any]
+    name: str = ""
+
+
+#: A world of a run: its name, and the number of worlds that the run has opened under this name.
+_Key = tuple[str, int]
 
 
 class Watcher(WorldHooks):
-    """The hooks that watch a server. `fronts` stand in front of every world, the plan's scenarios in front of them."""
+    """The hooks that watch a server. `fronts` stand in front of every world, the plan's scenarios in front of them.
+
+    A world has the ordinal that a world of its name had in the run without misfortune, else the next one.
+    """
 
     def __init__(self, served: Served, fronts: Sequence[Mapping[str, Any]] = ()) -> None:
         self._served = served
         self._fronts = tuple(fronts)
         self._plan: Mapping[int, Mapping[str, Any]] = {}
         self._observing = False
-        #: how many worlds were opened in this run, and the ordinals of those that are open
-        self._count = 0
+        #: what the ids of the worlds of this run begin with, and the ordinals of all that were opened
+        self._prefix = ""
+        self._opened: dict[_Key, int] = {}
+        #: the ordinals of the worlds of the run without misfortune
+        self._known: dict[_Key, int] = {}
+        #: the ordinals of the worlds that are open
         self._ordinals: dict[HostedWorld, int] = {}
         #: what each world would have been opened from without a plan
         self._bases: dict[int, Blueprint] = {}
@@ -67,11 +84,15 @@ class Watcher(WorldHooks):
         #: why a scenario could not be laid in front
         self._refused: ScenarioError | None = None
 
-    def begin(self, plan: Mapping[int, Mapping[str, Any]], *, observing: bool) -> None:
-        """A run begins; `plan` has a scenario for each world that it is about, by its ordinal."""
+    def begin(self, plan: Mapping[int, Mapping[str, Any]], *, observing: bool, prefix: str = "") -> None:
+        """A run begins; `plan` has a scenario for each world that it is about, by its ordinal.
+
+        The ids of its worlds begin with `prefix`, which is another one in each run.
+        """
+        self._prefix = prefix
         self._plan = plan
         self._observing = observing
-        self._count = 0
+        self._opened = {}
         self._ordinals, self._bases, self._moves, self._observed, self._fired = {}, {}, {}, {}, {}
 
     def end(self, runtime: Runtime) -> list[ObservedWorld]:
@@ -94,6 +115,11 @@ class Watcher(WorldHooks):
         self._usual = {
             (world.census.ordinal, move.ordinal): move.ended for world in worlds for move in world.census.moves
         }
+        names: Counter[str] = Counter()
+        self._known = {}
+        for world in worlds:
+            names[world.name] += 1
+            self._known[world.name, names[world.name]] = world.census.ordinal
 
     @property
     def idle(self) -> bool:
@@ -110,17 +136,17 @@ class Watcher(WorldHooks):
 
     # -- as the runtime calls it
 
-    def before_open(self, blueprint: Blueprint, start: int | None) -> tuple[Blueprint, int | None]:
+    def before_open(self, world_id: str, blueprint: Blueprint, start: int | None) -> tuple[Blueprint, int | None]:
         """A world is about to open."""
-        ordinal = self._count + 1
+        _, ordinal = self._place(world_id)
         self._bases[ordinal] = blueprint
         clock = self._plan.get(ordinal, {}).get("clock", {})
         return self._laid(ordinal, blueprint), instant(clock["start"]) if "start" in clock else start
 
     def after_open(self, hosted: HostedWorld) -> None:
         """A world has opened."""
-        self._count += 1
-        self._ordinals[hosted] = self._count
+        key, ordinal = self._place(hosted.world.id)
+        self._opened[key] = self._ordinals[hosted] = ordinal
 
     def before_load(self, hosted: HostedWorld, blueprint: Blueprint) -> Blueprint:
         """A world gets another scenario."""
@@ -158,6 +184,14 @@ class Watcher(WorldHooks):
 
     # -- inside
 
+    def _place(self, world_id: str) -> tuple[_Key, int]:
+        """The place of the next world with this id."""
+        name = world_id.removeprefix(self._prefix)
+        key = name, 1 + sum(opened == name for opened, _ in self._opened)
+        taken = set(self._opened.values())
+        known = self._known.get(key)
+        return key, known if known is not None and known not in taken else next(n for n in count(1) if n not in taken)
+
     def _laid(self, ordinal: int, blueprint: Blueprint) -> Blueprint:
         """A blueprint with the plan of its world in front."""
         plan = self._plan.get(ordinal)
@@ -179,6 +213,7 @@ class Watcher(WorldHooks):
             tuple(self._lines(world)),
             iso(world.start),
             self._scenario(world, base),
+            world.id.removeprefix(self._prefix),
         )
 
     def _leaned(self, world: World) -> Collection[str]:

@@ -46,7 +46,7 @@ class Carrier:
         world = hosted.world
         work = Slice()
         for number, delivery in enumerate(batches, 1):
-            call = encoded(world, delivery)
+            call = encoded(world, delivery, urgent=hosted.answering > 0)
             self._runtime.keep_task(hosted, asyncio.create_task(self._deliver(hosted, world, delivery, call)))
             if number % LAUNCH == 0 or work.over:
                 await asyncio.sleep(0)
@@ -221,11 +221,11 @@ def _ahead(delivery: Delivery) -> bool:
     return isinstance(delivery, FaultyDelivery) and delivery.ahead
 
 
-def encoded(world: World, delivery: Delivery) -> HttpCall:
-    """A delivery as a request, with what a rule of `webhooks:` makes of it."""
+def encoded(world: World, delivery: Delivery, *, urgent: bool = False) -> HttpCall:
+    """A delivery as a request, with what a rule of `webhooks:` makes of it; `urgent` if an answer waits for it."""
     target, outlets = delivery.outlet.target, world.outlets
     batch, name = body_of(world, delivery), outlets.id_of(delivery)
     trace = outlets.traces.onward(outlets.requests_of(delivery), name, len(delivery.tries))
     if not isinstance(delivery, FaultyDelivery):
-        return policy.encode(target, batch, name, trace=trace)
-    return policy.encode(target, batch, name, delivery.rule.fault.spoilt, urgent=delivery.ahead, trace=trace)
+        return policy.encode(target, batch, name, urgent=urgent, trace=trace)
+    return policy.encode(target, batch, name, delivery.rule.fault.spoilt, urgent=urgent or delivery.ahead, trace=trace)

@@ -71,7 +71,7 @@ class RuntimeInterface(Protocol):
 class WorldHooks:
     """Hooks for the life of worlds, called on the loop of the runtime. These do nothing; subclasses override them."""
 
-    def before_open(self, blueprint: Blueprint, start: int | None) -> tuple[Blueprint, int | None]:
+    def before_open(self, world_id: str, blueprint: Blueprint, start: int | None) -> tuple[Blueprint, int | None]:
         """The blueprint and the start with which a world will open; None = no call has set the start."""
         return blueprint, start
 

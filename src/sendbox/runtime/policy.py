@@ -65,7 +65,7 @@ class HttpCall:
     url: str
     headers: list[tuple[str, str]]
     body: bytes = b""
-    #: the answer to a request waits for it (a fault, `overtake`)
+    #: the answer to a request waits for it (the faults `overtake` and `before_answer`)
     urgent: bool = field(default=False, compare=False)
 
 

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 MAX_TICKS: Final = 32
 #: The longest real seconds a timer is set for; then it is set again.
 LONGEST_TIMER: Final = 86_400.0
+#: The most real seconds that an answer waits for the webhooks that come before it.
+HOLD: Final = 5.0
 
 
 class Mover:
@@ -124,6 +126,42 @@ class Mover:
         """Lets the step go: one that was cancelled holds its frames, and so the world."""
         if hosted.auto is step:
             hosted.auto = None
+
+    async def ahead(self, hosted: HostedWorld, by: int, ended: asyncio.Future[None], *, waits: bool) -> None:
+        """Moves a world before the answer to a call goes out (the faults `before_answer` and `before_read`).
+
+        Returns when the receivers have answered, after `HOLD` or the patience of the world at the latest; unless it
+        `waits`, as soon as a webhook has set out. The move then goes on. A world that moves already stays as it is, and
+        one in `real` mode has its own time. `ended`: the epoch has ended.
+        """
+        world, longest = hosted.world, min(HOLD, (hosted.settings or self._runtime.settings).patience)
+        if hosted.advancing or hosted.gone or hosted.auto is not None:
+            return
+        hosted.answering += waits
+        try:
+            if world.clock.mode == "real":
+                wait = world.clock.real_ns_until(world.now + by, self._runtime.reading())
+                if waits and wait is not None:
+                    await asyncio.wait({ended}, timeout=min(longest, wait / 1e9))
+                return
+            if hosted.timer is not None:  # of an `auto` clock
+                hosted.timer.cancel()
+            hosted.auto = step = self._loop.create_task(self._step(hosted, Goal("by", by)))
+            self._runtime.keep_task(hosted, step)
+            step.add_done_callback(lambda _: self._auto_ended(hosted, step))
+            if waits:
+                await asyncio.wait({step, ended}, timeout=longest, return_when=asyncio.FIRST_COMPLETED)
+            while not (waits or step.done() or ended.done() or world.outlets.in_flight):
+                await asyncio.sleep(0)
+        finally:
+            hosted.answering -= waits
+
+    async def _step(self, hosted: HostedWorld, goal: Goal) -> None:
+        """A move that no tester waits for: why it did not come to its goal stands in the log."""
+        try:
+            await self._advance(hosted, goal)
+        except Conflict as conflict:
+            self._runtime.log(hosted.world.id, conflict.message, "warning")
 
     async def steady(self, hosted: HostedWorld) -> None:
         """Waits until the step that an `auto` clock is taking has ended, so that it disturbs no command."""

@@ -288,8 +288,10 @@ class HostedWorld(Changing, eq=False):
     tried: Sum | None = None
     #: the instant of a step that is too far away for an `auto` clock, as the log has said
     too_far: int | None = None
-    #: the step that an `auto` clock is taking by itself
+    #: the step that an `auto` clock is taking by itself, or the move that comes before the answer to a call
     auto: asyncio.Task[None] | None = None
+    #: calls whose answers wait for deliveries
+    answering: int = 0
     #: requests of emulated interfaces that are being answered, a token each
     open: set[object] = msgspec.field(default_factory=set)
     #: calls of its receivers while it advances

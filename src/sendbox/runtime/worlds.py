@@ -259,7 +259,7 @@ class Runtime:
             raise Conflict(MEMORY_FULL, full)
         blueprint = blueprint or self.blueprint
         seed, given_start = self._seed(blueprint, seed), start
-        blueprint, start = self.hooks.before_open(blueprint, start)
+        blueprint, start = self.hooks.before_open(world_id, blueprint, start)
         late, pinned = (late, pinned) if start == given_start else (False, True)
         opening = self.opening(
             world_id, blueprint=blueprint, seed=seed, salt=salt, mode=mode, start=start, rate=rate, pinned=pinned

@@ -90,7 +90,7 @@ def upload_route(runtime: Runtime, emulated: Emulated, upload: Upload) -> Route:
             outcome = await hosted.whole(desk.upload(world, call, upload))
             emulated.note(hosted, outcome)
             answer = emulated.hinted(outcome, hosted, call.origin)
-            return response(answer) if answer.fault is None else _Spoilt(answer.fault, answer, hosted)
+            return response(answer) if answer.fault is None else _Spoilt(runtime, answer.fault, answer, hosted)
         finally:
             hosted.request_ended(token)
             runtime.note_change(hosted)
@@ -117,9 +117,9 @@ async def _read(request: Request, hosted: HostedWorld, longest: int) -> Body:
 class _Spoilt(Response):
     """An answer of which a rule of `api:` leaves something else."""
 
-    def __init__(self, fault: Applied, answer: Answer, hosted: HostedWorld) -> None:
+    def __init__(self, runtime: Runtime, fault: Applied, answer: Answer, hosted: HostedWorld) -> None:
         super().__init__()
-        self._spoilt = fault, answer, hosted
+        self._spoilt = runtime, fault, answer, hosted
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Does it to the connection, once the call has ended."""

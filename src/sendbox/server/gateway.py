@@ -138,7 +138,7 @@ class Emulated(BaseRoute):
                 hosted.request_ended(token)
                 self._runtime.note_change(hosted)
             if answer.fault is not None:  # takes its time, and the world goes on meanwhile
-                await carry_out(answer.fault, answer, hosted, scope, receive, send)
+                await carry_out(self._runtime, answer.fault, answer, hosted, scope, receive, send)
 
     def _find(self, scope: Scope) -> tuple[Route | None, Mapping[str, str]]:
         """The row of a call, None if it has none, and the parameters of its path."""

@@ -21,7 +21,7 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Final, Protocol
 from urllib.parse import unquote
 
-from sendbox.engine.faults.fault import End, Piece, Wait
+from sendbox.engine.faults.fault import Advance, End, Piece, Wait
 
 if TYPE_CHECKING:
     import httpx
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     from sendbox.engine.faults.calls import Applied
     from sendbox.runtime.slot import HostedWorld
+    from sendbox.runtime.worlds import Runtime
     from sendbox.services.http.exchange import Answer
 
 #: Where a wire stands among the extensions of a scope.
@@ -240,7 +241,13 @@ _STATUS: Final = {status.value: f"HTTP/1.1 {status.value} {status.phrase}\r\n".e
 
 
 async def carry_out(
-    applied: Applied, answer: Answer, hosted: HostedWorld, scope: Scope, receive: Receive, send: Send
+    runtime: Runtime,
+    applied: Applied,
+    answer: Answer,
+    hosted: HostedWorld,
+    scope: Scope,
+    receive: Receive,
+    send: Send,
 ) -> None:
     """Does to the connection what a fault says; `answer` is what would have come."""
     wire, begun = wire_of(scope), False
@@ -250,6 +257,10 @@ async def carry_out(
             match act:
                 case Wait(milliseconds):
                     if not await wire.wait(milliseconds, ended, receive):
+                        break
+                case Advance(milliseconds, waits):
+                    await runtime.mover.ahead(hosted, milliseconds, ended, waits=waits)
+                    if ended.done():
                         break
                 case Piece(begin, end):
                     if not begun:

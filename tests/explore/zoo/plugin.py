@@ -1,7 +1,7 @@
 """What the suite of the zoo needs: the shop, once for each client, and time that passes.
 
-`--zoo` says which clients are explored: each bug on its test and family, the correct client on that of the first bug
-of each family, or on every test with all families together. `--zoo-told` names the file for what was found.
+`--zoo` says which clients are explored: each bug on its test, or the correct client on every test. `--zoo-told` names
+the file for what was found.
 """
 
 from __future__ import annotations
@@ -14,15 +14,12 @@ from typing import Any, Final
 import httpx
 import pytest
 
-from sendbox.exploring.families.table import FAMILIES
 from sendbox.fixture import Sandbox
-from tests.explore.zoo.bugs import BUGS
+from tests.explore.zoo.bugs import ALL, BUGS, CORRECT
 from tests.explore.zoo.shop import Shop
 
 #: Which clients are explored.
-ZOO: Final = ("bugs", "correct", "whole")
-#: Families that no bug belongs to, and the test on which the correct client is explored with them.
-_MORE: Final = {"late": "test_a_notice_arrives"}
+ZOO: Final = ("bugs", "correct")
 #: So often the clock moves on before a shop that still has something to do is given up.
 _PATIENCE: Final = 40
 
@@ -38,21 +35,11 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "make_shop" not in metafunc.fixturenames:
         return
     zoo, name = metafunc.config.getoption("--zoo", None), metafunc.function.__name__
-    mine = [bug for bug in BUGS if bug.test == name]
-    first = {**_MORE, **{bug.family: bug.test for bug in reversed(BUGS)}}
-    clients = {
-        None: [_client(Shop, "correct"), *(_client(bug, bug.__name__) for bug in BUGS)],
-        "bugs": [_client(bug, bug.__name__, bug.family) for bug in mine],
-        "correct": [_client(Shop, family, family) for family, test in first.items() if test == name],
-        "whole": [_client(Shop, "correct", *FAMILIES)],
-    }[zoo]
+    bugs = {None: ALL, "bugs": [bug for bug in BUGS if bug.test == name], "correct": ()}[zoo]
+    clients = [pytest.param(bug, id=bug.__name__) for bug in bugs]
+    if zoo != "bugs":
+        clients.insert(0, pytest.param(Shop, id=CORRECT))
     metafunc.parametrize("make_shop", clients)
-
-
-def _client(shop: type[Shop], name: str, *families: str) -> Any:
-    """A client under test, and how it is explored."""
-    marks = [pytest.mark.sendbox(explore={"families": list(families)})] if families else []
-    return pytest.param(shop, id=name, marks=marks)
 
 
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:

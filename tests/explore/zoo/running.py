@@ -14,11 +14,10 @@ from pathlib import Path
 from typing import Any, Final
 
 from sendbox.exploring import find_files
-from tests.documentation.markdown import ROOT, code, table
+from sendbox.exploring.families.table import FAMILIES
+from tests.documentation.markdown import ROOT, table
 from tests.explore.zoo.bugs import BUGS, Bug
 
-#: The runs within which each bug is found.
-RUNS: Final = 200
 SUITE: Final = Path(__file__).with_name("test_shop.py")
 #: What was found, as the documentation has it.
 KEPT: Final = Path(__file__).with_name("finds.json")
@@ -31,17 +30,24 @@ _EFFORT: Final = re.compile(r"^found by run (\d+), made small by (\d+) more$", r
 _FILE: Final = re.compile(r"^scenario: (\S+)$", re.MULTILINE)
 #: Where the second find of a test begins.
 _SECOND: Final = "sendbox explored, find 2 of "
-_PLAN: Final = re.compile(r"^  (\S.*)\n    the service may do so by ", re.MULTILINE)
+_PLAN: Final = re.compile(
+    r"^  (\S.*)\n    the service may do so by (.*); a client may rely on this:\n    (.*)$", re.MULTILINE
+)
+#: The name of each kind of misfortune, by what its story says of it.
+_NAMES: Final = {(", ".join(kind.cites), kind.relies): kind.name for kinds in FAMILIES.values() for kind in kinds}
 
 
 @dataclass(frozen=True, slots=True)
 class Find:
-    """What was found of a client: after how many runs, made small by how many, in words, entries of the scenario."""
+    """What was found of a client: bug or question, after how many runs, made small by how many, in words, by which
+    kinds of misfortune, entries of the scenario."""
 
     client: str
+    kind: str
     runs: int
     shrinking: int
     says: list[str]
+    kinds: list[str]
     entries: int
 
 
@@ -54,27 +60,34 @@ class Explored:
     finds: dict[str, Find]
 
 
-def explored(folder: Path, zoo: str, runs: int = RUNS, only: str = "") -> Explored:
-    """Explores the zoo in a folder, or `only` the tests that fit an expression of pytest's `-k`."""
+def explored(folder: Path, zoo: str, runs: int | None = None, only: str = "") -> Explored:
+    """Explores the zoo in a folder with the usual options, or `only` the tests that fit an expression of pytest's `-k`.
+
+    Its time is longer than usual, so that the result does not depend on the machine.
+    """
+    told = folder / "told.json"
+    options = [f"--zoo={zoo}", f"--zoo-told={told}", f"-k={only}", f"--sendbox-explore={runs or ''}"]
+    code, text = session(folder, *options, "--sendbox-explore-time=1h")
+    said = json.loads(told.read_text("utf-8")) if told.exists() else {}
+    stored = {find.file.name: find for find in find_files.read(folder / find_files.FOLDER)}
+    finds = [_find(test, story, stored) for test, story in said.items()]
+    return Explored(code, text, {find.client: find for find in finds})
+
+
+def session(folder: Path, *options: str) -> tuple[int, str]:
+    """The exit code and the output of a session with the suite, in a folder; questions fail their tests too."""
     (folder / "pytest.ini").write_text(_INI, "utf-8")
     (folder / SUITE.name).write_text(SUITE.read_text("utf-8"), "utf-8")
-    told = folder / "told.json"
     paths = os.pathsep.join([str(ROOT / "src"), str(ROOT), os.environ.get("PYTHONPATH", "")])
-    arguments = ["-q", "--tb=short", f"--zoo={zoo}", f"--zoo-told={told}", f"--sendbox-explore={runs}", SUITE.name]
-    arguments += ["--sendbox-explore-time=1h", "--sendbox-explore-strict", f"-k={only}"]
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", *arguments],
+        [sys.executable, "-m", "pytest", "-q", "--tb=short", "--sendbox-explore-strict", *options],
         cwd=folder,
         env={**_unmeasured(), "PYTHONPATH": paths},
         capture_output=True,
         text=True,
         check=False,
     )
-    text = done.stdout + done.stderr
-    said = json.loads(told.read_text("utf-8")) if told.exists() else {}
-    plans = {each.file.name: each.plan for each in find_files.read(folder / find_files.FOLDER)}
-    finds = [_find(test, story, plans) for test, story in said.items()]
-    return Explored(done.returncode, text, {find.client: find for find in finds})
+    return done.returncode, done.stdout + done.stderr
 
 
 def _unmeasured() -> dict[str, str]:
@@ -82,13 +95,18 @@ def _unmeasured() -> dict[str, str]:
     return {name: value for name, value in os.environ.items() if name != "COVERAGE_PROCESS_CONFIG"}
 
 
-def _find(test: str, story: str, plans: Mapping[str, Mapping[int, Any]]) -> Find:
+def _find(test: str, story: str, finds: Mapping[str, find_files.StoredFind]) -> Find:
     story = story.partition(_SECOND)[0]
     effort, file = _EFFORT.search(story), _FILE.search(story)
     runs, shrinking = map(int, effort.groups()) if effort else (0, 0)
     client = test.partition("[")[2].rstrip("]")
-    name = Path(file[1]).name if file else ""
-    return Find(client, runs, shrinking, _PLAN.findall(story), sum(map(entries, plans.get(name, {}).values())))
+    find = finds.get(Path(file[1]).name if file else "")
+    if find is None:
+        return Find(client, "", runs, shrinking, [], [], 0)
+    plan = _PLAN.findall(story)
+    kinds = [_NAMES[cites, relies] for _, cites, relies in plan]
+    size = sum(map(entries, find.plan.values()))
+    return Find(client, find.kind, runs, shrinking, [says for says, _, _ in plan], kinds, size)
 
 
 def entries(plan: Mapping[str, Any]) -> int:
@@ -108,8 +126,11 @@ def rows(finds: Mapping[str, Find]) -> list[dict[str, Any]]:
 
 
 def _row(bug: type[Bug], find: Find | None) -> dict[str, Any]:
-    row: dict[str, Any] = {"bug": (bug.__doc__ or "").strip(), "family": bug.family}
-    return row if find is None else {**row, "runs": find.runs, "shrinking": find.shrinking, "says": find.says}
+    row: dict[str, Any] = {"bug": " ".join((bug.__doc__ or "").split())}
+    if find is None:
+        return row
+    fields = ("kind", "kinds", "runs", "shrinking", "says")
+    return {**row, **{name: getattr(find, name) for name in fields}}
 
 
 def kept() -> list[dict[str, Any]]:
@@ -132,7 +153,14 @@ def fresh() -> str:
 def document() -> str:
     """The table of the documentation."""
     cells = [
-        (row["bug"], code(row["family"]), str(row["runs"]), str(row["shrinking"]), "; ".join(row["says"]))
+        (
+            row["bug"],
+            row["kind"],
+            ", ".join(row["kinds"]),
+            str(row["runs"]),
+            str(row["shrinking"]),
+            "; ".join(row["says"]),
+        )
         for row in kept()
     ]
-    return table(("the client's bug", "family", "found by run", "made small by", "what breaks it"), cells)
+    return table(("the client's bug", "found as", "kind", "found by run", "made small by", "what breaks it"), cells)

@@ -6,7 +6,10 @@ is a method of its own.
 
 from __future__ import annotations
 
+import hashlib
+import hmac
 import json
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, time, timedelta, tzinfo
@@ -27,14 +30,19 @@ ARRIVED: Final = ("delivered", "seen")
 #: Answers that a question waits for.
 ANSWERS: Final = ("YES", "NO")
 STOP: Final = "STOP"
+#: The secret with which the service signs its webhooks, where it has one.
+SECRET: Final = "s3cret"
 
 
 @dataclass(slots=True)
 class Notice:
-    """A message of the shop: `state` is queued, unsure, taken or refused; `results` are the furthest by channel."""
+    """A message of the shop: `state` is queued, unsure, taken, refused or dropped.
+
+    `results` are the furthest by channel; of an announcement, which goes to several `phones`, by phone.
+    """
 
     order: str
-    phone: str
+    phones: tuple[str, ...]
     body: str
     kind: str
     due: datetime
@@ -64,30 +72,39 @@ class Shop:
         self.stopped: set[str] = set()
         #: what each customer wrote
         self.said: dict[str, list[str]] = {}
+        #: the number of receipts of each order
+        self.receipts: Counter[str] = Counter()
+        #: True if the service signs its webhooks
+        self.signed = False
         self._seen: set[str] = set()
+        self._told: set[str] = set()
 
     # -- what its owner does
 
     def notify(self, order: str, phone: str) -> None:
         """Tells a customer that an order is on its way: by rich message, else by SMS."""
-        self._put(order, phone, f"Order {order} is on its way.", "notice")
+        self._put(order, (phone,), f"Order {order} is on its way.", "notice")
 
     def ask(self, order: str, phone: str) -> None:
         """Asks a customer who answers YES or NO, and is thanked."""
-        self._put(order, phone, f"Order {order} comes at noon. Are you at home? YES or NO.", "question")
+        self._put(order, (phone,), f"Order {order} comes at noon. Are you at home? YES or NO.", "question")
 
     def offer(self, order: str, phone: str) -> None:
         """Sends an offer, by day, to who wants it."""
         if phone not in self.stopped:
-            self._put(order, phone, f"Offer {order} is for you. STOP ends offers.", "offer")
+            self._put(order, (phone,), f"Offer {order} is for you. STOP ends offers.", "offer")
 
     def remind(self, order: str, phone: str) -> None:
         """Reminds a customer of an order, by the simple interface."""
-        self._put(order, phone, f"Order {order} waits for you.", "reminder")
+        self._put(order, (phone,), f"Order {order} waits for you.", "reminder")
+
+    def announce(self, order: str, phones: Iterable[str]) -> None:
+        """Tells several customers of an order at once, by SMS."""
+        self._put(order, tuple(phones), f"Order {order} has a new day.", "announcement")
 
     def log_in(self, phone: str) -> None:
         """Has a code sent to a customer."""
-        self.logins[phone] = Login(phone, self.now())
+        self.logins[phone] = self.login(phone)
         self.work()
 
     def enter(self, phone: str, code: str) -> str:
@@ -114,6 +131,13 @@ class Shop:
         """The channels by which a message arrived; the shop pays for each."""
         return {channel for channel, result in self.notices[order].results.items() if self.has_it(result)}
 
+    def missed(self, order: str) -> set[str]:
+        """The customers whom an announcement cannot reach."""
+        notice = self.notices[order]
+        if notice.state == "refused":
+            return set(notice.phones)
+        return {phone for phone, result in notice.results.items() if result in ("rejected", "failed", "undelivered")}
+
     def code_is_valid(self, phone: str) -> bool:
         """Whether the page still asks for the code."""
         expires = self.logins[phone].expires
@@ -134,6 +158,8 @@ class Shop:
         for notice in list(self.notices.values()):
             if notice.kind == "offer" and notice.state == "queued":
                 notice.due = max(notice.due, self.opening(now))
+                if not self.is_wanted(notice):
+                    notice.state = "dropped"
             if notice.due > now:
                 continue
             if notice.state == "unsure":
@@ -153,6 +179,46 @@ class Shop:
         self._seen.add(delivery)
         return True
 
+    def is_new_event(self, event: Mapping[str, Any]) -> bool:
+        """Whether an event did not come before, in another delivery."""
+        text = json.dumps(event, sort_keys=True)
+        if text in self._told:
+            return False
+        self._told.add(text)
+        return True
+
+    def is_genuine(self, body: bytes, signature: str) -> bool:
+        """Whether a delivery comes from the service."""
+        return hmac.compare_digest(hmac.new(SECRET.encode(), body, hashlib.sha256).hexdigest(), signature)
+
+    def count(self, orders: Iterable[str]) -> None:
+        """Counts the receipts of a delivery."""
+        self.receipts.update(orders)
+
+    def notice_of(self, event: Mapping[str, Any]) -> Notice | None:
+        """The notice that an event is about."""
+        payload = event.get("payload") or {}
+        return self.notices.get(payload.get("order") or payload.get("customID") or "")
+
+    def taken(self, notice: Notice, answer: httpx.Response) -> None:
+        """The service has taken a message, its webhooks may have come already."""
+        notice.state = "taken"
+        if notice.kind == "announcement":
+            self.refuse(notice, answer)
+
+    def refuse(self, notice: Notice, answer: httpx.Response) -> None:
+        """Takes down the customers of an announcement whom the answer refuses."""
+        for entry in answer.json()["rejected"]:
+            notice.results[notice.phones[int(entry["key"])]] = "rejected"
+
+    def is_wanted(self, notice: Notice) -> bool:
+        """Whether an offer that has waited is still wanted."""
+        return self.stopped.isdisjoint(notice.phones)
+
+    def login(self, phone: str) -> Login:
+        """A customer who is asked for a code of its own."""
+        return Login(phone, self.now())
+
     def events(self, body: bytes) -> Iterable[Mapping[str, Any]]:
         """The events of a delivery."""
         events: list[Mapping[str, Any]] = json.loads(body)
@@ -167,8 +233,8 @@ class Shop:
         """Whether a result says that the customer has it."""
         return result in ARRIVED
 
-    def unanswered(self, notice: Notice) -> None:
-        """A call got no answer: it may have had its effect."""
+    def unanswered(self, notice: Notice, answer: httpx.Response | None) -> None:
+        """A call got no answer, or an error: it may have had its effect."""
         notice.state = "unsure"
         notice.due = self.now() + ASKS
 
@@ -178,7 +244,7 @@ class Shop:
         said.append(text)
         if notice is not None and notice.kind == "question" and text.strip().upper() in ANSWERS:
             number = len(said)  # no two messages have the same text: it is how `_ask_about` knows them
-            self._put(f"{notice.order} thanks {number}", phone, f"Thank you for answer {number}.", "thanks")
+            self._put(f"{notice.order} thanks {number}", (phone,), f"Thank you for answer {number}.", "thanks")
 
     def wants_no_more(self, text: str) -> bool:
         """Whether a customer wants no more offers."""
@@ -212,8 +278,8 @@ class Shop:
         zone: tzinfo | None = local.tzinfo
         return datetime.combine(day, OPENS, zone).astimezone(UTC)
 
-    def _put(self, order: str, phone: str, body: str, kind: str) -> None:
-        self.notices[order] = Notice(order, phone, body, kind, self.now())
+    def _put(self, order: str, phones: tuple[str, ...], body: str, kind: str) -> None:
+        self.notices[order] = Notice(order, phones, body, kind, self.now())
         if kind != "thanks":  # those are sent by the timer: their webhook is to be answered first
             self.work()
 
@@ -224,19 +290,19 @@ class Shop:
             self.too_many(notice, answer)
         elif answer is None or answer.status_code >= 500:
             if notice.state == "queued":  # a webhook may have come already, and said that it was taken
-                self.unanswered(notice)
+                self.unanswered(notice, answer)
         elif self.was_taken(answer):
-            notice.state = "taken"
+            self.taken(notice, answer)
         else:
             notice.state = "refused"
 
     def submit(self, notice: Notice) -> httpx.Response | None:
         """Makes the call for a message."""
         if notice.kind == "reminder":
-            form = {"phone_number": notice.phone, "message": notice.body, "customID": notice.order}
+            form = {"phone_number": notice.phones[0], "message": notice.body, "customID": notice.order}
             return self._call("POST", "/v2/simple/message", data=form)
         message: dict[str, Any] = {
-            "to": [{"phone_number": notice.phone}],
+            "to": [{"phone_number": phone} for phone in notice.phones],
             "body": notice.body,
             "payload": {"order": notice.order},
             "callback": "https://shop.example/webhooks",
@@ -249,16 +315,21 @@ class Shop:
     def _ask_about(self, notice: Notice) -> None:
         """Looks in the service's list whether a message was taken; it is sent again where it was not."""
         assert notice.tried is not None
-        for day in sorted({notice.tried.astimezone(UTC).date(), self.now().astimezone(UTC).date()}):
-            query = {"date": day.isoformat(), "phone_number": notice.phone}
-            answer = self._call("GET", "/v1/messages", params=query)
-            if answer is None or not answer.is_success:
+        missing = []
+        for phone in notice.phones:
+            answers = [self._list(day, phone) for day in sorted({_day(notice.tried), _day(self.now())})]
+            if any(answer is None or not answer.is_success for answer in answers):
                 notice.due = self.now() + ASKS
                 return
-            if any(row["body"] == notice.body for row in answer.json()["messages"]):
-                notice.state = "taken"
-                return
-        notice.state = "queued"
+            rows = [row for answer in answers if answer is not None for row in answer.json()["messages"]]
+            if not any(row["body"] == notice.body for row in rows):
+                missing.append(phone)
+        notice.state = "taken" if len(missing) < len(notice.phones) else "queued"
+        if notice.state == "taken":
+            notice.results.update(dict.fromkeys(missing, "rejected"))
+
+    def _list(self, day: str, phone: str) -> httpx.Response | None:
+        return self._call("GET", "/v1/messages", params={"date": day, "phone_number": phone})
 
     def _ask_for_code(self, login: Login) -> None:
         answer = self._call("POST", "/v1/validations", json={"phoneNumber": login.phone})
@@ -280,20 +351,30 @@ class Shop:
     def __call__(self, environ: Mapping[str, Any], start_response: Callable[..., Any]) -> list[bytes]:
         """Takes a delivery of webhooks."""
         body = environ["wsgi.input"].read()
+        if self.signed and not self.is_genuine(body, environ.get("HTTP_X_REQUEST_SIGNATURE", "")):
+            start_response("401 Unauthorized", [])
+            return []
         if self.is_new(environ["HTTP_X_REQUEST_ID"]):
-            for event in self.events(body):
+            events = [event for event in self.events(body) if self.is_new_event(event)]
+            notices = [notice for event in events if event["type"] == "outgoing" and (notice := self.notice_of(event))]
+            self.count(notice.order for notice in notices)
+            for event in events:
                 self._take(event)
         start_response("200 OK", [])
         return []
 
     def _take(self, event: Mapping[str, Any]) -> None:
-        told = event.get("payload") or {}
-        notice = self.notices.get(told.get("order") or told.get("customID") or "")
+        notice = self.notice_of(event)
         if event["type"] == "outgoing":
             if notice is not None:
                 notice.state = "taken"  # also where the call got no answer
-                self.record(notice, event["gateway"], event["result"])
+                of = event["to"]["phone_number"] if notice.kind == "announcement" else event["gateway"]
+                self.record(notice, of, event["result"])
             return
         if self.wants_no_more(event["body"]):
             self.stopped.add(event["sender"])
         self.wrote(event["sender"], notice, event["body"])
+
+
+def _day(instant: datetime) -> str:
+    return instant.astimezone(UTC).date().isoformat()

@@ -9,12 +9,13 @@ import pytest
 
 from sendbox.fixture import Sandbox
 from sendbox.services.messaging.answers import Message
-from tests.explore.zoo.shop import Shop
+from tests.explore.zoo.shop import SECRET, Shop
 
 pytestmark = pytest.mark.sendbox(clock={"start": "2026-03-02T09:00:00Z"})
 
 JANA = "420777000101"
 PETR = "420777000201"
+WRONG = "12"
 
 
 def named(sendbox: Sandbox, order: str) -> list[Message]:
@@ -121,6 +122,20 @@ def test_a_customer_logs_in(
     assert _entered(shop, passes, code) == "welcome"
 
 
+def test_each_order_has_a_code_of_its_own(
+    shop: Shop, sendbox: Sandbox, ends: Callable[[], None], passes: Callable[[str], None]
+) -> None:
+    """A customer who orders twice is asked for two codes."""
+    welcomed = 0
+    for _ in range(2):
+        shop.log_in(JANA)
+        passes("1m")
+        code = sendbox.codes(phone=JANA)[-1].code if sendbox.codes(phone=JANA) else "000000"
+        welcomed += _entered(shop, passes, code) == "welcome"
+        passes("1m")
+    assert welcomed <= sum(code.state == "verified" for code in sendbox.codes(phone=JANA))
+
+
 def _entered(shop: Shop, passes: Callable[[str], None], code: str) -> str:
     """What the page says in the end."""
     for _ in range(10):
@@ -147,9 +162,72 @@ def test_offers_come_by_day(
     shop: Shop, sendbox: Sandbox, passes: Callable[[str], None], ends: Callable[[], None]
 ) -> None:
     """No offer leaves between ten in the evening and eight in the morning, by the customers' clock."""
-    for number in range(8):
+    for number in range(4):
         shop.offer(f"O-{number}", f"42077700{number}101")
         passes("3h")
     ends()
     for message in sendbox.messages():
         assert 8 <= message.accepted_at.astimezone(ZoneInfo("Europe/Prague")).hour < 22
+
+
+def test_offers_keep_the_night(
+    shop: Shop, sendbox: Sandbox, passes: Callable[[str], None], ends: Callable[[], None]
+) -> None:
+    """None leaves at night, whenever the day of the shop began."""
+    for number in range(5):
+        shop.offer(f"O-{number}", f"42077700{number}101")
+        passes("7h")
+    ends()
+    for message in sendbox.messages():
+        assert 8 <= message.accepted_at.astimezone(ZoneInfo("Europe/Prague")).hour < 22
+
+
+def test_an_offer_that_waited_is_still_wanted(
+    shop: Shop, sendbox: Sandbox, passes: Callable[[str], None], ends: Callable[[], None]
+) -> None:
+    """Who wrote STOP in the evening gets no offer in the morning."""
+    shop.ask("A-1", JANA)
+    passes("12h")
+    shop.ask("A-2", JANA)
+    shop.offer("O-1", JANA)
+    passes("1h")
+    wanted = not sendbox.phone(JANA).state.opted_out
+    ends()
+    assert bool(named(sendbox, "O-1")) <= wanted
+
+
+@pytest.mark.sendbox(scenario={"sendbox": 1, "extends": "default", "assume": {"bundle": False}})
+def test_an_announcement_says_whom_it_cannot_reach(
+    shop: Shop, sendbox: Sandbox, passes: Callable[[str], None], ends: Callable[[], None]
+) -> None:
+    """The page names the customers without a right number."""
+    shop.announce("A-1", [JANA, WRONG, PETR])
+    passes("1m")
+    ends()
+    reached = {message.phone for message in named(sendbox, "A-1") if channels(message)}
+    assert WRONG in shop.missed("A-1")
+    assert reached.isdisjoint(shop.missed("A-1"))
+
+
+def test_receipts_are_counted(
+    shop: Shop, sendbox: Sandbox, passes: Callable[[str], None], ends: Callable[[], None]
+) -> None:
+    """The shop pays by the receipt."""
+    shop.notify("A-1", JANA)
+    passes("5m")
+    ends()
+    (message,) = named(sendbox, "A-1")
+    assert shop.receipts["A-1"] == sum(len(attempt.timeline) for attempt in message.attempts)
+
+
+@pytest.mark.sendbox(scenario={"sendbox": 1, "extends": "default", "account": {"default_callback_secret": SECRET}})
+def test_signed_receipts_are_taken(
+    shop: Shop, sendbox: Sandbox, passes: Callable[[str], None], ends: Callable[[], None]
+) -> None:
+    """The page shows what the service says, and nobody else."""
+    shop.signed = True
+    shop.notify("A-1", JANA)
+    passes("5m")
+    ends()
+    (message,) = named(sendbox, "A-1")
+    assert shop.channels("A-1") == channels(message)

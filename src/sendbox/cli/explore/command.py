@@ -28,7 +28,7 @@ from sendbox.exploring.exploration import (
     explore,
     story,
 )
-from sendbox.exploring.families.table import USUAL
+from sendbox.exploring.families.table import USUAL, untried_lines
 
 if TYPE_CHECKING:
     from sendbox.exploring.exploration import FindKind
@@ -190,7 +190,7 @@ class _Exploration:
             raise Failure(CANNOT, f"{self._name} is {result.words[0]}")
         for find in result.finds:
             self._told(find)
-        for line in result.words:
+        for line in [*result.words, *untried_lines(dict.fromkeys(result.untried, 1), 1)]:
             self._echo(one_line(line))
         if result.runs_left:
             self._echo(f"{result.runs_left:,} runs were not made; a longer --time makes more")
@@ -236,12 +236,20 @@ def _passes(command: Sequence[str], run: Run, progress: _Progress) -> None:
         return
     progress.clear()
     result: Shown = run.output
-    raise Failure(CANNOT, f"{shlex.join(command)} fails without misfortune: {result.ended}", tuple(result.output))
+    raise Failure(
+        CANNOT, f"{shlex.join(command)} fails without misfortune: {result.ended}", (*result.assertion, *result.output)
+    )
 
 
 def _output(result: Shown) -> list[str]:
-    """The last lines of a run, and how it ended."""
-    return ["the last lines of the run that broke:", *(f"  {line}" for line in result.output), f"  ({result.ended})"]
+    """The assertion of a run by its report, its last lines, and how it ended."""
+    assertion = ["the assertion:", *(f"  {line}" for line in result.assertion)] if result.assertion else []
+    return [
+        *assertion,
+        "the last lines of the run that broke:",
+        *(f"  {line}" for line in result.output),
+        f"  ({result.ended})",
+    ]
 
 
 class _Progress:

@@ -1,6 +1,6 @@
 """Runs of a command, each with a server of its own under a plan; several at once, their results in order.
 
-The JUnit file of a run: where it is written, and which test it says has failed.
+The JUnit files of a run: where they are written, which test failed by them, and its assertion.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any, Final
 from xml.etree import ElementTree as ET
 
 from sendbox.app import SERVED
-from sendbox.cli.explore.children import Children
-from sendbox.cli.outcome import CANNOT, Failure
+from sendbox.cli.explore.children import LINES, Children
+from sendbox.cli.outcome import CANNOT, Failure, one_line
 from sendbox.exploring.exploration import Run, time_limit
 from sendbox.exploring.misfortune import Plan, scenarios
 from sendbox.exploring.watcher import Watcher
@@ -35,31 +35,34 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """The result in a JUnit file: the first test that failed, None if all passed."""
+    """The result in JUnit files: the first test that failed, None if all passed, and its assertion, line by line."""
 
     failed: str | None
+    assertion: tuple[str, ...] = ()
 
 
 class Reports:
-    """The JUnit files of all runs of a command, which names `path` in its arguments.
+    """The JUnit files of all runs of a command, which names `path` in its arguments: a file, or a folder of them.
 
-    Each run has a file of its own below `folder`, whose name stands in place of `path`. Where no argument names `path`
+    Each run has a path of its own below `folder`, whose name stands in place of `path`. Where no argument names `path`
     all runs write it, so they have to run one at a time (`shared`).
     """
 
     def __init__(self, path: str, command: Sequence[str], folder: Path) -> None:
-        self._path = path
+        self._path = path = path.rstrip("/\\") or path
         self._folder = folder
         #: not within a longer path
         self._named = re.compile(rf"(?<![\w./\\-]){re.escape(path)}(?![\w/\\-]|\.\w)")
         self.shared = not any(map(self._named.search, command))
 
     def prepared(self, command: Sequence[str]) -> tuple[list[str], Path]:
-        """The command of one run, and the file that it writes, which is not there yet. Raises `Failure`."""
+        """The command of one run, and the path that it writes, where no JUnit file is yet. Raises `Failure`."""
         if self.shared:
             file = Path(self._path)
             try:
-                file.unlink(missing_ok=True)
+                for report in _files(file):
+                    if not file.is_dir() or _cases(report) is not None:
+                        report.unlink(missing_ok=True)
             except OSError as error:
                 raise Failure(CANNOT, f"{file} cannot be removed: {error.strerror or error}") from None
             return list(command), file
@@ -67,16 +70,37 @@ class Reports:
         return [self._named.sub(lambda _: str(file), word) for word in command], file
 
 
-def judged(file: Path) -> Judged | None:
-    """The result in a JUnit file; None if the file does not exist, or is not a JUnit file."""
+def judged(path: Path) -> Judged | None:
+    """The result in a JUnit file, or in those of a folder; None if there is none."""
+    results = [cases for file in _files(path) if (cases := _cases(file)) is not None]
+    if not results:
+        return None
+    failed = next((case for cases in results for case in cases if _failed(case)), None)
+    return Judged(None) if failed is None else Judged(_name(failed), _assertion(failed))
+
+
+def _files(path: Path) -> list[Path]:
+    """The files of a report, which may be a folder with folders."""
+    return sorted(path.rglob("*.xml")) if path.is_dir() else [path]
+
+
+def _cases(file: Path) -> list[ET.Element] | None:
+    """The tests in a JUnit file; None if the file does not exist, or is not a JUnit file."""
     try:
         root = ET.parse(file).getroot()
     except (OSError, ET.ParseError):
         return None
     cases = list(root.iter("testcase"))
-    if not cases and root.tag not in ("testsuite", "testsuites"):
-        return None
-    return Judged(next((_name(case) for case in cases if _failed(case)), None))
+    return cases if cases or root.tag in ("testsuite", "testsuites") else None
+
+
+def _assertion(case: ET.Element) -> tuple[str, ...]:
+    """The first lines of the message of a test that failed, and of its text where that says more."""
+    node = case.find("failure") if case.find("failure") is not None else case.find("error")
+    assert node is not None
+    message, text = node.get("message", "").strip(), (node.text or "").strip()
+    whole = text if message in text else f"{message}\n{text}"
+    return tuple(one_line(line.rstrip()) for line in whole.splitlines()[:LINES])
 
 
 def _failed(case: ET.Element) -> bool:
@@ -96,11 +120,12 @@ Scenarios = Mapping[int, Mapping[str, Any]]
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """The result of a run: its exit code (None if it took too long), last lines, and its failed test by a report."""
+    """The result of a run: its exit code (None if it took too long), last lines, and by a report its failed test."""
 
     code: int | None
     output: tuple[str, ...]
     failed: str | None
+    assertion: tuple[str, ...] = ()
 
     @property
     def ended(self) -> str:
@@ -220,5 +245,5 @@ class Runs:
         ended = self._children.run(command, {**os.environ, "SENDBOX_URL": origin}, self._limit)
         report = None if file is None else judged(file)
         failed = None if report is None else report.failed
-        result = Shown(ended.code, ended.output, failed)
+        result = Shown(ended.code, ended.output, failed, () if report is None else report.assertion)
         return (None if ended.code is None else ended.code != 0 or failed is not None), result

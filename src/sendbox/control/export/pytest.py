@@ -54,6 +54,8 @@ class _File:
         self._names: dict[str, str] = {world.id: "sendbox.api_key"}
         self._literals = Literals(self._names)
         self._now = world.start
+        #: a call moved the clock since the last step that did
+        self._moved = False
         self._lines: list[str] = []
 
     def text(self) -> str:
@@ -139,13 +141,16 @@ class _File:
 
     def _move(self, at: int) -> None:
         if at > self._now:
-            self._lines.append(f'sendbox.advance("{show(at - self._now)}")  # {iso(at)}')
-            self._now = at
+            by = f'"{show(at - self._now)}")  # {iso(at)}'
+            to = f'to="{iso(at)}")'
+            self._lines.append(f"sendbox.advance({to if self._moved else by}")
+            self._now, self._moved = at, False
         else:
             self._lines.append("sendbox.settle()")
 
     def _call(self, step: CallStep) -> None:
         record = step.record
+        self._moved = self._moved or step.moves
         query = f"?{record.query.decode('latin-1')}" if record.query else ""
         options = {**self._headers(step), **self._body(step)}
         target = self._names.get(step.address) or self._literals.text(record.path + query)

@@ -54,6 +54,12 @@ class CallStep(msgspec.Struct, frozen=True):
         return f"{self.call.origin}{self.call.path}"
 
     @property
+    def moves(self) -> bool:
+        """True if the clock was moved before the answer."""
+        fault = self.record.fault
+        return fault is not None and fault.rule.fault.moves
+
+    @property
     def broken(self) -> bool:
         """True if the client got no whole answer: no HTTP, nothing at all, or the first half of an answer."""
         fault = self.record.fault

@@ -115,6 +115,13 @@ class Piece(Struct, frozen=True):
     end: int
 
 
+class Advance(Struct, frozen=True):
+    """Moves the clock of the world, so that webhooks leave before what comes next; `waits` for their receivers."""
+
+    milliseconds: int
+    waits: bool
+
+
 class End(Struct, frozen=True):
     """Ends the connection, after bytes that are not of the answer; `reset`: at once, and the client is told so."""
 
@@ -122,15 +129,15 @@ class End(Struct, frozen=True):
     reset: bool = False
 
 
-Act = Wait | Piece | End
+Act = Wait | Piece | Advance | End
 
 
 class ApiFault(Fault, frozen=True):
     """A fault that happens to a call.
 
     `has_effect`: True if the call has its effect, unless its rule says otherwise. `time` is the span of the drawn time,
-    in real milliseconds. `rate` and `per`: only calls beyond a rate are struck, counted for each `key`, `phone` or
-    `world`.
+    in milliseconds, real ones unless it moves the clock of the world. `rate` and `per`: only calls beyond a rate are
+    struck, counted for each `key`, `phone` or `world`.
     """
 
     effective: ClassVar[bool] = True
@@ -179,9 +186,14 @@ class ApiFault(Fault, frozen=True):
         return Piece(0, 1) not in self.acts(1, 0)
 
     @property
+    def moves(self) -> bool:
+        """True if it moves the clock of the world."""
+        return any(isinstance(act, Advance) for act in self.acts(1, 0))
+
+    @property
     def late(self) -> bool:
         """True if the whole answer comes in the end: such an answer exists only if the call has its effect."""
-        return not self.broken and any(isinstance(act, Wait) for act in self.acts(1, 0))
+        return not self.broken and (self.moves or any(isinstance(act, Wait) for act in self.acts(1, 0)))
 
 
 class Timed(ApiFault, frozen=True):

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from sendbox.engine.faults.answer import Answer
 from sendbox.engine.faults.bad_json import BadJson
+from sendbox.engine.faults.before_answer import BeforeAnswer, BeforeRead
 from sendbox.engine.faults.delay import Delay
 from sendbox.engine.faults.disconnect import Disconnect
 from sendbox.engine.faults.fault import by_name, keys, words
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from sendbox.engine.faults.fault import ApiFault
 
 CALLS: Final[dict[str, type[ApiFault]]] = by_name(
-    Status, Answer, Delay, Disconnect, Reset, Garbage, BadJson, Trickle, Timeout, RateLimit
+    Status, Answer, Delay, Disconnect, Reset, Garbage, BadJson, Trickle, Timeout, RateLimit, BeforeAnswer, BeforeRead
 )
 _SAYS: Final = "a fault such as disconnect or {status: 500}"
 

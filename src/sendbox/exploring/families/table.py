@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 from sendbox.exploring.families import account, assumptions, calls, delivery, late, people, results, time
+from sendbox.exploring.misfortune import ANY_TIME
+from sendbox.services.numbers.normal import normalize
 
 if TYPE_CHECKING:
     from sendbox.exploring.census import Census
@@ -22,8 +24,30 @@ FAMILIES: Final[dict[str, tuple[Kind, ...]]] = {
     "time": time.KINDS,
     "assumptions": assumptions.KINDS,
 }
-#: The families that are tried where none are named.
-USUAL: Final = ("delivery",)
+#: The families that are tried where none are named: questions fail no test, and most bugs of clients need them.
+USUAL: Final = tuple(FAMILIES)
+#: The kinds that are tried first, since they break clients of the zoo (`docs/explore.md`): most clients first.
+FIRST: Final = (
+    "answer lost",
+    "out of order",
+    "bundled",
+    "expiry",
+    "start",
+    "stop",
+    "repeated",
+    "failed",
+    "late",
+    "rate limit",
+    "not confirmed",
+    "credit",
+    "two replies",
+)
+_RANKS: Final = {name: number for number, name in enumerate(FIRST)}
+
+
+def rank(kind: Kind) -> int:
+    """The place of a kind in the order in which kinds are tried."""
+    return _RANKS.get(kind.name, len(FIRST))
 
 
 def parse_families(names: str | Sequence[str]) -> tuple[str, ...]:
@@ -56,25 +80,43 @@ def spots(census: Collection[Census], families: Sequence[str], keep: Sequence[st
         for kind in FAMILIES[family]
         if kind.name not in keep
         for spot in kind.spots(kind, world)
+        if _can_be_named(spot)
     ]
 
 
+def _can_be_named(spot: Spot) -> bool:
+    """True if a rule can name the phone of a spot; a client may send to what is no number."""
+    return spot.row is not None or spot.phone in ("", ANY_TIME) or normalize(spot.phone, "") is not None
+
+
 def untried(census: Collection[Census], families: Sequence[str], keep: Sequence[str] = ()) -> list[str]:
-    """Families for which the run has no place, each with the reason."""
-    return [f"{family} not tried: {WHY_NOT[family]}" for family in families if not spots(census, (family,), keep)]
+    """Families for which the run has no place."""
+    return [family for family in families if not spots(census, (family,), keep)]
+
+
+def untried_lines(counts: Mapping[str, int], tests: int) -> list[str]:
+    """Lines about families and the number of tests that have no place for them, with the reason and the need."""
+    alike: dict[tuple[str, int], list[str]] = {}
+    for family in FAMILIES:
+        if counts.get(family):
+            alike.setdefault((WHY_NOT[family], counts[family]), []).append(family)
+    where = {count: "" if count == tests else f" in {count:,} of {tests:,} tests" for count in counts.values()}
+    return [f"{', '.join(names)} not tried{where[count]}: {why}" for (why, count), names in alike.items()]
 
 
 _NO_RECEIVER: Final = (
-    "no webhook came to a receiver of the test's own (deliver_to, a callback), so there was nothing to spoil"
+    "no webhook came to a receiver of the test's own, so there was nothing to spoil; it needs one (deliver_to, a "
+    "callback), and an advance"
 )
-#: Why a family may have nothing to spoil.
+#: Why a family may have nothing to spoil, and what a test needs to show it.
 WHY_NOT: Final[dict[str, str]] = {
     "delivery": _NO_RECEIVER,
     "late": _NO_RECEIVER,
-    "calls": "the test calls no operation, or makes calls of each of them fail itself",
-    "results": "the test sends no message, and moves no clock after it",
-    "people": "no message is on a phone while a clock moves, so nobody could answer",
-    "account": "the test sends nothing that the account pays for, or that needs a sender or a template",
-    "time": "the start of the world is kept, and no advance comes near the end of a code",
-    "assumptions": "nothing in the run rests on an assumption that has a setting",
+    "calls": "the test calls no operation, or makes calls of each of them fail itself; it needs another call",
+    "results": "the test sends no message, and moves no clock after it; it needs a message, and an advance after it",
+    "people": "no message is on a phone while a clock moves, so nobody could answer; it needs a second advance",
+    "account": "the test sends nothing that the account pays for, or that needs a sender or a template; it needs "
+    "such a call",
+    "time": "the start of the world is kept, and no advance comes near the end of a code; it needs one beyond it",
+    "assumptions": "nothing in the run rests on an assumption that has a setting; it needs a call that does",
 }

@@ -1,0 +1,100 @@
+"""Operations of control that explore a test whose runs its client makes, in any language.
+
+The client asks for the next run, runs the test in worlds whose ids begin with the prefix of this run, and says how it
+ended. The plan is laid over these worlds as they open.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Final
+
+import msgspec
+
+from sendbox.control.arguments import Duration
+from sendbox.control.operation import Call, operation
+from sendbox.engine.answer import enum
+from sendbox.exploring.answers import Exploration, ExplorationList, ForgottenExploration, NextRun
+
+if TYPE_CHECKING:
+    from sendbox.exploring.dialogue import Explorations
+
+#: The most runs of an exploration, and the longest text of an argument.
+MOST_RUNS: Final = 10_000
+LONGEST: Final = 10_000
+#: The results of a run, and whether it failed.
+RESULTS: Final = {"passed": False, "failed": True, "unknown": None}
+Text = Annotated[str, msgspec.Meta(max_length=LONGEST)]
+RunCount = Annotated[int, msgspec.Meta(ge=1, le=MOST_RUNS)]
+
+
+def _explorations(call: Call) -> Explorations:
+    """Those of the server."""
+    from sendbox.exploring.dialogue import Explorations  # a server starts without it
+
+    return Explorations.of(call.runtime)
+
+
+@operation("POST", "/explorations", status=201, answers=Exploration)
+async def begin_exploration(
+    call: Call,
+    test: Text,
+    runs: RunCount | None = None,
+    time: Duration | None = None,
+    families: list[str] | None = None,
+    keep: list[str] | None = None,
+    seed: int | str = "0",
+) -> Exploration:
+    """Begins to explore a test, by its name. `runs` and `time`, a real time, bound it; the rest is as in a session.
+
+    409 `too_many_explorations`: of a server's explorations, the oldest that is over is forgotten for a new one.
+    """
+    return _explorations(call).open(call, test, families, keep or (), seed=seed, runs=runs, time=time).view()
+
+
+@operation("GET", "/explorations", answers=ExplorationList)
+async def explorations(call: Call) -> ExplorationList:
+    """The explorations of this server."""
+    return ExplorationList(explorations=[item.view() for item in _explorations(call).by_id.values()])
+
+
+@operation("GET", "/explorations/{id}", answers=Exploration)
+async def exploration(call: Call, id: str) -> Exploration:
+    """An exploration: how it stands, and once it is over what it found. `scenarios` are the files of a find."""
+    return _explorations(call).get(id).view()
+
+
+@operation("POST", "/explorations/{id}/next", answers=NextRun, whole=True, asked=True)
+async def next_run(call: Call, id: str) -> NextRun:
+    """The next run that is to be made, or `done`. The first two have no misfortune.
+
+    Each world whose id begins with `prefix` is a world of this run, however it is opened: the plan is laid over it. Use
+    the same ids behind the prefix in each run. `worlds` has those of the first run, with what is laid over each.
+    """
+    return _explorations(call).get(id).next()
+
+
+@operation("POST", "/explorations/{id}/result", answers=Exploration, asked=True)
+async def end_run(
+    call: Call,
+    id: str,
+    run: int,
+    result: Annotated[str, enum(RESULTS)],
+    message: Text = "",
+    assertion: Text = "",
+) -> Exploration:
+    """Takes the result of a run, and closes its worlds.
+
+    `assertion` is the same text whenever the same assertion fails, such as its place in the code; without it, it is the
+    first line of `message`. A run is `unknown` that was skipped, took too long, or in which an act of the test itself
+    was refused.
+    """
+    exploring = _explorations(call).get(id)
+    await exploring.end_run(call.runtime, run, RESULTS[result], message, assertion)
+    return exploring.view()
+
+
+@operation("DELETE", "/explorations/{id}", answers=ForgottenExploration)
+async def end_exploration(call: Call, id: str) -> ForgottenExploration:
+    """Ends an exploration, closes the worlds of its run, and forgets it. Its finds are gone too."""
+    _explorations(call).delete(call.runtime, id)
+    return ForgottenExploration(deleted=id)

@@ -1,0 +1,163 @@
+"""The helpers of examples/ for tests in Java, Node and Go: a world for a test, its story, and exploration."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from tests.documentation.markdown import ROOT
+from tests.examples.running import LIMIT, need
+from tests.house import House, housed
+
+JARS: Final = Path("/usr/share/java")
+#: The packages of JUnit 5, as Debian installs them.
+CLASSES: Final = [
+    *(f"junit-jupiter-{name}" for name in ("api", "engine")),
+    *(f"junit-platform-{name}" for name in ("commons", "console", "engine", "launcher", "reporting")),
+    "opentest4j",
+    "opentest4j-reporting-events",
+    "apiguardian-api",
+    "picocli",
+]
+PATH: Final = os.pathsep.join(["out", *(str(JARS / f"{name}.jar") for name in CLASSES)])
+LAUNCHER: Final = ["java", "-cp", PATH, "org.junit.platform.console.ConsoleLauncher", "--disable-banner"]
+
+SOURCES: Final = [file.name for file in sorted((ROOT / "examples" / "java").glob("*.java"))]
+
+
+@dataclass(frozen=True, slots=True)
+class Helper:
+    """A helper: the folder of its files, what is run there, and how the client of its tests becomes wrong.
+
+    `wrong` is a file, a text in it and another one, by which the last webhook wins. `plain` breaks an ordinary test.
+    """
+
+    folder: str
+    needs: Sequence[tuple[str, Path | None]]
+    lines: Sequence[Sequence[str]]
+    wrong: tuple[str, str, str]
+    plain: tuple[str, str, str] | None = None
+
+
+HELPERS: Final = {
+    "java": Helper(
+        "examples/java",
+        [("javac", None), ("junit5", JARS / "junit-jupiter-engine.jar")],
+        [
+            ["javac", "-Xlint:all,-path", "-Werror", "-cp", PATH, "-d", "out", *SOURCES],
+            [*LAUNCHER, "-c", "ShopTest", "--disable-ansi-colors", "--details=tree", "--details-theme=ascii"],
+        ],
+        ("Shop.java", "RESULTS.indexOf(result) > RESULTS.indexOf(notice.result)", "true"),
+        ("ShopTest.java", '"delivered", shop', '"seen", shop'),
+    ),
+    "node": Helper(
+        "examples",
+        [("node", None)],
+        [["node", "explore.test.mjs"]],
+        ("explore.test.mjs", "order.indexOf(result) > order.indexOf(before)", "true"),
+    ),
+    "go": Helper(
+        "examples/go",
+        [("go", None)],
+        [["go", "test", "-count=1", "-v", "./..."]],
+        ("sandbox_test.go", "order[event.Result] > order[c.state]", "true"),
+        ("sandbox_test.go", "!= 4", "!= 5"),
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def house() -> Iterator[House]:
+    with housed() as opened:
+        yield opened
+
+
+class Project:
+    """The files of a helper in a folder of their own, and the lines that test them."""
+
+    def __init__(self, helper: Helper, folder: Path, origin: str) -> None:
+        for program, file in helper.needs:
+            need(program, file)
+        self.folder = folder
+        self._lines = helper.lines
+        self._environment = os.environ | {"SANDBOX": origin, "no_proxy": "*"}
+        for file in (ROOT / helper.folder).iterdir():
+            if file.is_file():
+                shutil.copy(file, folder)
+
+    def change(self, file: str, text: str, other: str) -> None:
+        """Writes another text into a file."""
+        before = (self.folder / file).read_text("utf-8")
+        assert before.count(text) == 1, text
+        (self.folder / file).write_text(before.replace(text, other), "utf-8")
+
+    def run(self) -> tuple[int, str]:
+        """The exit code of the last line, and what it wrote."""
+        for line in self._lines:
+            done = subprocess.run(
+                line, cwd=self.folder, env=self._environment, capture_output=True, text=True, timeout=LIMIT
+            )
+        return done.returncode, done.stdout + done.stderr
+
+
+@pytest.fixture
+def project(house: House, tmp_path: Path, request: pytest.FixtureRequest) -> Project:
+    return Project(HELPERS[request.param], tmp_path, house.origin)
+
+
+@pytest.fixture
+def project_of_java(house: House, tmp_path: Path) -> Project:
+    return Project(HELPERS["java"], tmp_path, house.origin)
+
+
+EACH: Final = pytest.mark.parametrize("project", HELPERS, indirect=True)
+
+
+@EACH
+def test_a_correct_client_passes(house: House, project: Project) -> None:
+    """Its ordinary tests, and the one that is explored; no world and no exploration is left."""
+    before = house.control("GET", "/worlds")["worlds"]
+    code, output = project.run()
+    assert code == 0, output
+    assert "nothing found: all 22 single misfortunes" in output
+    assert house.control("GET", "/worlds")["worlds"] == before
+    assert house.control("GET", "/explorations")["explorations"] == []
+
+
+@pytest.mark.sample(3)
+@pytest.mark.parametrize(("project", "name"), [(name, name) for name in HELPERS], indirect=["project"])
+def test_a_wrong_client_is_found(project: Project, name: str) -> None:
+    """With its story, and a scenario in a file; an ordinary test that fails shows what happened in its world."""
+    helper = HELPERS[name]
+    project.change(*helper.wrong)
+    if helper.plain is not None:
+        project.change(*helper.plain)
+    code, output = project.run()
+    assert code != 0
+    assert "bug: " in output
+    assert "what breaks it:\n" in output
+    assert "the run that broke:\n" in output
+    files = list((project.folder / ".sendbox" / "found").glob("*.yaml"))
+    assert files
+    assert all(f"scenario: .sendbox/found/{file.name}" in output for file in files)
+    assert helper.plain is None or "POST /v2/message -> 200 sendMessage: m1 to 420777000101 (" in output
+
+
+@pytest.mark.deep
+def test_a_correct_application_in_java(project_of_java: Project) -> None:
+    """Under the families to which its test is open, in 500 runs."""
+    families = "delivery calls late results people account".split()
+    quoted = ", ".join(f'"{family}"' for family in families)
+    settings = f'@Sandbox.Explore(runs = 500, time = "10m", families = {{{quoted}}})'
+    project_of_java.change("ShopTest.java", "@Sandbox.Explore(runs = 30)", settings)
+    code, output = project_of_java.run()
+    assert code == 0, output
+    assert "nothing found: all " in output
+    assert "bug: " not in output
