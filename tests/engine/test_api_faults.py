@@ -25,6 +25,7 @@ from sendbox.engine.faults.status import Status
 from sendbox.engine.faults.table import CALLS
 from sendbox.engine.faults.timeout import Timeout
 from sendbox.engine.faults.trickle import Trickle
+from sendbox.engine.faults.twice import Twice
 from sendbox.engine.rules.rule import When
 from sendbox.engine.texts import Pattern
 from tests.core.worlds import START, go_back, make_world
@@ -304,6 +305,8 @@ SHOWN: list[tuple[ApiFault, Any, bool, bool]] = [
     (Garbage(), "garbage", True, True),
     (BadJson(), "bad_json", True, False),
     (Timeout(), "timeout", False, True),
+    (Twice(), {"twice": "last"}, True, False),
+    (Twice(first=True), {"twice": "first"}, True, False),
 ]
 
 

@@ -53,10 +53,10 @@ def test_families_are_whole() -> None:
 @pytest.mark.sample(6)
 @pytest.mark.parametrize("family", FAMILIES)
 def test_every_value_is_a_scenario(base: Ran, family: str) -> None:
-    """Without a problem, in its own words; each kind of the family has a place in the sample."""
+    """Without a problem, in its own words; each kind has a place in the sample, but for what it does not use."""
     for kind in FAMILIES[family]:
         spots = list(kind.spots(kind, base.census))
-        assert spots or family == "assumptions", kind.name
+        assert spots or family in ("assumptions", "codes"), kind.name
         assert len({(spot.place, spot.about) for spot in spots}) == len(spots), kind.name
         for spot in spots:
             assert len({value.says for value in spot.values}) == len(spot.values) > 0, spot.place

@@ -16,6 +16,7 @@ from sendbox.engine.faults.rate_limit import RateLimit
 from sendbox.engine.faults.status import Status
 from sendbox.engine.faults.timeout import Timeout
 from sendbox.engine.faults.trickle import Trickle
+from sendbox.engine.faults.twice import Twice
 from sendbox.engine.rules.rule import When
 from sendbox.engine.texts import Pattern
 from sendbox.scenario.model import ScenarioError
@@ -42,6 +43,9 @@ FAULTS: list[tuple[Any, ApiFault]] = [
     ("trickle", Trickle(time=Span(2000, 2000))),
     ({"trickle": "500ms"}, Trickle(time=Span(500, 500))),
     ("timeout", Timeout()),
+    ("twice", Twice()),
+    ({"twice": "last"}, Twice()),
+    ({"twice": "first"}, Twice(first=True)),
     ({"rate_limit": "10/s"}, RateLimit(rate=Rate(10, 1000))),
     ({"rate_limit": {"max": 5, "within": "1h"}}, RateLimit(rate=Rate(5, 3_600_000))),
     (

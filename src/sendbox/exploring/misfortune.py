@@ -26,7 +26,7 @@ IN_ROW: Final = 2
 #: Stands for the phone of a misfortune that moves no instants.
 ANY_TIME: Final = "-"
 #: Families that change what is true: a correct client may rightly do something else then.
-_CHANGING: Final = frozenset({"late", "results", "people", "account", "time", "assumptions"})
+_CHANGING: Final = frozenset({"late", "codes", "results", "people", "account", "time", "assumptions"})
 #: Families that move nothing but webhooks.
 _WEBHOOKS: Final = {"delivery", "late"}
 #: A rule may have a name of 100 characters; some are kept for a number.

@@ -158,6 +158,11 @@ class ApiFault(Fault, frozen=True):
     def per(self) -> str:
         return "key"
 
+    @property
+    def doubled(self) -> str:
+        """The answer that the client gets where the call is carried out twice: `first` or `last`; "" if it is not."""
+        return ""
+
     def replacement(self, body: bytes, wait: int) -> Error | Body | Whole | None:
         """The answer that replaces the real one; None = the real answer.
 

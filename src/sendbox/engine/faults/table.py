@@ -16,13 +16,26 @@ from sendbox.engine.faults.reset import Reset
 from sendbox.engine.faults.status import Status
 from sendbox.engine.faults.timeout import Timeout
 from sendbox.engine.faults.trickle import Trickle
+from sendbox.engine.faults.twice import Twice
 from sendbox.engine.forms import Node, either
 
 if TYPE_CHECKING:
     from sendbox.engine.faults.fault import ApiFault
 
 CALLS: Final[dict[str, type[ApiFault]]] = by_name(
-    Status, Answer, Delay, Disconnect, Reset, Garbage, BadJson, Trickle, Timeout, RateLimit, BeforeAnswer, BeforeRead
+    Status,
+    Answer,
+    Delay,
+    Disconnect,
+    Reset,
+    Garbage,
+    BadJson,
+    Trickle,
+    Timeout,
+    RateLimit,
+    BeforeAnswer,
+    BeforeRead,
+    Twice,
 )
 _SAYS: Final = "a fault such as disconnect or {status: 500}"
 

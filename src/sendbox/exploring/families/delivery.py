@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from itertools import pairwise, zip_longest
 from typing import TYPE_CHECKING, Any, Final
 
-from sendbox.exploring.families.calls import free
+from sendbox.exploring.families.calls import free_calls
 from sendbox.exploring.misfortune import (
     Kind,
     Spot,
@@ -174,7 +174,7 @@ def _early(kind: Kind, world: Census) -> Iterator[Spot]:
     counted = deciding(world)
     heard = [event.at for event in world.events]
     heard += [at for message in world.messages for attempt in message.attempts for _, at in attempt.results]
-    calls = {call for call in free(world) if call.attended}
+    calls = {call for call in free_calls(world) if call.attended}
     for call, following in zip_longest(world.calls, world.calls[1:]):
         events, end = _coming(world, call) if call in calls else ([], 0)
         if not events:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
-from sendbox.exploring.families import account, assumptions, calls, delivery, late, people, results, time
+from sendbox.exploring.families import account, assumptions, calls, codes, delivery, late, people, results, time
 from sendbox.exploring.misfortune import ANY_TIME
 from sendbox.services.numbers.normal import normalize
 
@@ -18,6 +18,7 @@ FAMILIES: Final[dict[str, tuple[Kind, ...]]] = {
     "delivery": delivery.KINDS,
     "late": late.KINDS,
     "calls": calls.KINDS,
+    "codes": codes.KINDS,
     "results": results.KINDS,
     "people": people.KINDS,
     "account": account.KINDS,
@@ -114,6 +115,7 @@ WHY_NOT: Final[dict[str, str]] = {
     "delivery": _NO_RECEIVER,
     "late": _NO_RECEIVER,
     "calls": "the test calls no operation, or makes calls of each of them fail itself; it needs another call",
+    "codes": "the test asks for no code and enters none, or makes such calls fail itself; it needs such a call",
     "results": "the test sends no message, and moves no clock after it; it needs a message, and an advance after it",
     "people": "no message is on a phone while a clock moves, so nobody could answer; it needs a second advance",
     "account": "the test sends nothing that the account pays for, or that needs a sender or a template; it needs "

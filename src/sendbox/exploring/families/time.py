@@ -28,6 +28,10 @@ STARTS: Final = (
 )
 
 
+#: Ends of an advance beyond the end of a code: milliseconds after it.
+_AROUND: Final = ((0, "at the instant when"), (1, "a millisecond after"), (-1, "a millisecond before"))
+
+
 def _start(kind: Kind, world: Census) -> Iterator[Spot]:
     values = [
         Value(f"is {instant}, a second before {moment}", {"clock": {"start": instant}}) for instant, moment in STARTS
@@ -50,12 +54,12 @@ def _ends(world: Census, session: Session, move: Moved) -> Iterator[Value]:
     """Other ends of an advance: nothing else may happen between that end and its own."""
     expires = session.expires
     whose = f"the {ordinal(session.ordinal)} code of {session.phone}"
-    if session.verified is not None and session.verified <= move.ended:
+    if session.verified is not None and session.verified < move.ended:
         return
     if move.began < expires < move.ended:
-        for end, when in ((expires, "at the instant"), (expires + 1, "a millisecond after")):
-            if end < move.ended and _quiet(world, expires, move.ended):
-                yield _moved(move, end, f"ends {when} when {whose} expires")
+        for end, when in _AROUND:
+            if expires + end < move.ended and _quiet(world, expires, move.ended):
+                yield _moved(move, expires + end, f"ends {when} {whose} expires")
     elif session.at <= move.ended < expires - 1 and _quiet(world, move.ended, expires):
         yield _moved(move, expires - 1, f"ends a millisecond before {whose} expires")
 

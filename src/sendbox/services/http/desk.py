@@ -43,6 +43,8 @@ _PIECE: Final = 1 << 16
 #: Work in portions: the caller pauses at each None, and calls each function that it is given off the event loop.
 Work = Generator[Callable[[], None] | None, None, "Handled"]
 Findings = Sequence[Finding]
+#: A call that is carried out, in portions too.
+Carried = Generator[Callable[[], None] | None, None, tuple[Exchange, Answer, Findings]]
 #: Ids of requests whose events may have to leave before the answer.
 RequestIds = Sequence[str]
 
@@ -146,6 +148,8 @@ class Desk:
             if isinstance(exchange.bearer, Finding):
                 bare = call._replace(body=b"")
                 return _refused(world, bare, route.operation, route.deny(True), exchange.bearer, call)
+        if decision[0] is not None and decision[0].rule.fault.doubled:
+            return self._twice(call, exchange, decision, decision[0].rule.fault.doubled)
         overtakes = world.outlets.faults.overtakes
         if overtakes:
             world.outlets.injection.overtaking_requests.clear()
@@ -161,8 +165,7 @@ class Desk:
     def _again(self, call: Call, exchange: Exchange, decision: Decision, missing: NotLoaded) -> Work:
         """The same again, once the missing module is loaded: nothing was done before."""
         yield missing.load
-        fresh = self.exchange(exchange.world, call, exchange.route, exchange.params)
-        outcome = self._served(call, fresh, decision)
+        outcome = self._served(call, self._fresh(call, exchange), decision)
         return outcome if isinstance(outcome, Handled) else (yield from outcome)
 
     def _worked(self, call: Call, exchange: Exchange, decision: Decision, work: Generator[None, None, Answer]) -> Work:
@@ -172,6 +175,33 @@ class Desk:
         except NotLoaded as missing:
             return (yield from self._again(call, exchange, decision, missing))
         return self._ended(call, exchange, answer, findings, decision, ())
+
+    def _twice(self, call: Call, exchange: Exchange, decision: Decision, doubled: str) -> Work:
+        """The outcome of a call that is carried out twice; the journal has it once, with the effects of both."""
+        first = yield from self._carried_out(call, exchange)
+        again = self._fresh(call, exchange)
+        again.changed = first[0].changed
+        last = yield from self._carried_out(call, again)
+        answered, answer, findings = first if doubled == "first" else last
+        answered.entries = exchange.entries
+        return self._ended(call, answered, answer, findings, decision, ())
+
+    def _carried_out(self, call: Call, exchange: Exchange) -> Carried:
+        """The call with the answer of its handler and the findings, once that was loaded and has done all its work."""
+        try:
+            answer, findings = handled(exchange)
+            if answer.work is not None:
+                answer, findings = yield from worked(exchange, answer.work)
+        except NotLoaded as missing:
+            yield missing.load
+            return (yield from self._carried_out(call, self._fresh(call, exchange)))
+        return exchange, answer, findings
+
+    def _fresh(self, call: Call, exchange: Exchange) -> Exchange:
+        """The same call, not handled yet."""
+        fresh = self.exchange(exchange.world, call, exchange.route, exchange.params)
+        fresh.bearer = exchange.bearer
+        return fresh
 
     def _ended(
         self,
