@@ -82,7 +82,11 @@ def with_tables(text: str) -> str:
     parts["where"]["properties"] = _conditions(parts)
     one, several = parts["belongs"]["anyOf"]
     names = dict.fromkeys(("phone", *(name for row in SUBJECTS.values() for name in row.about), "body", NONE))
-    one["examples"] = several["items"]["examples"] = list(names)
+    one = {"description": one["description"], "examples": list(names), "x-says": one["x-says"]}
+    parts["belonging"] = {**one, "type": "string", "minLength": 1}
+    belonging = (*names, *dict.fromkeys(name for row in SUBJECTS.values() for name in row.names))
+    one = with_words(one, belonging, **{"x-checked": "belonging", "examples": one["examples"]})
+    parts["belongs"]["anyOf"] = [one, {**several, "items": {**one, "description": several["items"]["description"]}}]
     request = parts["trafficRequest"]["properties"]
     request["operation"] = with_words(request["operation"], OPERATIONS, **{"x-checked": "anyOperation"})
     for name, operations in (("operation", SENDING), ("called", EMULATED)):

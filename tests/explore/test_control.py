@@ -73,7 +73,8 @@ async def explored(box: Box, test: Test, **settings: Any) -> tuple[dict[str, Any
 async def test_a_client_is_explored() -> None:
     """The first two runs have no misfortune; a find has its story, its assertion, and a scenario that is read."""
     async with boxed() as box:
-        exploration, runs = await explored(box, last_wins, keep=["repeated", "split", "bundled"])
+        kept = ["repeated", "split", "bundled", "in two batches", "other bytes"]
+        exploration, runs = await explored(box, last_wins, families=["delivery"], keep=kept)
         assert [run["misfortunes"] for run in runs[:3]] == [[], [], runs[2]["misfortunes"]]
         assert len(runs[2]["misfortunes"]) == 1
         assert runs[0]["worlds"] == [{"id": "test-explore-1-1-1", "scenario": {"sendbox": 1}}]
@@ -89,7 +90,7 @@ async def test_a_client_is_explored() -> None:
         (file,) = find["scenarios"]
         assert LANGUAGE.load(file["text"]).name == f"shop: {find['misfortunes'][0]}"
         assert not box.runtime.worlds
-        again, _ = await explored(box, last_wins, keep=["repeated", "split", "bundled"])
+        again, _ = await explored(box, last_wins, families=["delivery"], keep=kept)
         assert (again["finds"], again["words"]) == (exploration["finds"], exploration["words"])
 
 
@@ -106,7 +107,7 @@ async def test_a_correct_client_survives() -> None:
 async def test_other_worlds_have_no_plan() -> None:
     """Neither those beside a run, nor one of its prefix after its end; a world of a run keeps its plan."""
     async with boxed() as box:
-        at = await begin(box, runs=1)
+        at = await begin(box, runs=1, families=["delivery"])
         for number in (1, 2, 3):
             prefix = (await box.post(f"{at}/next")).json["prefix"]
             await furthest(box, f"test-{number}-")

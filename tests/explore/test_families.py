@@ -64,7 +64,7 @@ def test_every_value_is_a_scenario(base: Ran, family: str) -> None:
                 assert problems(Misfortune(spot, number)) == [], spot.place
 
 
-@pytest.mark.parametrize("family", ["results", "people", "account"])
+@pytest.mark.parametrize("family", ["delivery", "results", "people", "account"])
 def test_a_run_without_messages_has_no_place(family: str) -> None:
     """Then the report says so."""
     empty = Census(1, (), (), (), (), (), ())
@@ -109,3 +109,17 @@ def test_one_misfortune_changes_nothing_of_other_phones(rich: Rich, base: Ran, f
             ran = rich.run((item,))
             assert others(ran, phone) == others(base, phone), str(item)
             assert others(ran) != others(base), str(item)
+
+
+def test_an_advance_ends_where_it_ends_without_a_move_before_an_answer(rich: Rich, base: Ran) -> None:
+    """Each value is legal; and a test whose calls moved the clock finds it where it left it otherwise."""
+    (kind,) = (kind for kind in FAMILIES["delivery"] if kind.moving)
+    spots = list(kind.spots(kind, base.census))
+    assert len({spot.place for spot in spots}) == len(spots) > 10
+    tried = [Misfortune(spot, number) for spot in spots for number in range(len(spot.values))]
+    assert [problems(misfortune) for misfortune in tried] == [[]] * len(tried)
+    moving = [misfortune for misfortune in tried if "all until" in str(misfortune)]
+    assert moving
+    for misfortune in [moving[0], moving[-1], tried[0], tried[1]]:
+        ran = rich.run((misfortune,))
+        assert [move.ended for move in ran.census.moves] == [move.ended for move in base.census.moves], misfortune

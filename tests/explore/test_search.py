@@ -243,3 +243,13 @@ def test_a_second_run_that_fails_is_not_explored() -> None:
     result = explore(Run(False), lambda _plan, _observing: Run(True), name="test_it", families=["calls"], seed=0)
     assert result.words == ["not repeatable, so not explored: the second run without misfortune did not pass"]
     assert result.finds == []
+
+
+def test_a_kind_that_moves_the_clock_is_alone_in_its_world() -> None:
+    """What else is placed there was placed by instants that it changes."""
+    moving = Kind("delivery", "early", ("§1",), "It ends.", lambda _kind, _world: iter(()), moving=True)
+    parts = {"api": [{"when": {"nth": 1}, "fault": {"before_answer": "1s"}}]}
+    early, elsewhere = (Spot(moving, world, "early", "one", "e", (Value("says", parts),)) for world in (1, 2))
+    other = Misfortune(spot("a"))
+    assert not legal((Misfortune(early), other))
+    assert legal((Misfortune(elsewhere), other))

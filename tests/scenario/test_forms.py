@@ -199,9 +199,11 @@ def test_the_words_of_where_are_those_of_the_subject(that: str, name: str) -> No
         ({"expect": [{"that": "requests", "where": {"operation": "send*", "status": [202, ">=500"]}}]}, True),
         ({"expect": [{"that": "messages", "where": {"result": "deliver*"}}]}, False),
         ({"expect": [{"that": "messages", "where": {"last": {"channel": "smss"}}}]}, False),
+        ({"expect": [{"that": "messages", "each": ["phone", "body"]}]}, True),
+        ({"expect": [{"that": "messages", "each": "customer"}]}, False),
     ],
 )
 def test_editors_underline_what_check_refuses(rule: dict[str, Any], legal: bool) -> None:
-    """Operations, results and channels are words in the schema, too."""
+    """Operations, results, channels and the names of `each` are words in the schema, too."""
     assert _accepts(rule) is legal
     assert legal or check({"sendbox": 1, **rule})

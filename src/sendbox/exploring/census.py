@@ -12,6 +12,7 @@ from dataclasses import dataclass, fields, is_dataclass
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Final
 
+from sendbox.engine.commands.command import Call, Capture
 from sendbox.engine.delivery.batches import succeeded
 from sendbox.engine.journal import CODE
 from sendbox.services.assume import SETTINGS, Assume
@@ -72,7 +73,10 @@ class Posted:
 
 @dataclass(frozen=True, slots=True)
 class Called:
-    """A call of the client, the `ordinal`-th of its operation; `struck` by a rule of the test itself."""
+    """A call of the client, the `ordinal`-th of its operation; `struck` by a rule of the test itself.
+
+    `attended`: the receiver of the test was there already.
+    """
 
     operation: str
     ordinal: int
@@ -80,6 +84,7 @@ class Called:
     at: int
     status: int
     struck: bool = False
+    attended: bool = True
 
     @property
     def failed(self) -> bool:
@@ -229,14 +234,30 @@ def census(
 
 def _calls(world: World) -> Iterator[Called]:
     counts: Counter[str] = Counter()
-    for number in world.journal.find(CODE["request"], world.journal.first):
+    unattended = _unattended(world)
+    for place, number in enumerate(world.journal.find(CODE["request"], world.journal.first)):
         at, _, record = world.journal.entry(number)
         if record.operation not in EMULATED:
             continue
         counts[record.operation] += 1
         phone = next(iter(phones_of(world, record)), "")
         struck = record.fault is not None
-        yield Called(record.operation, counts[record.operation], phone, at - world.start, record.status, struck)
+        yield Called(
+            record.operation,
+            counts[record.operation],
+            phone,
+            at - world.start,
+            record.status,
+            struck,
+            place >= unattended,
+        )
+
+
+def _unattended(world: World) -> int:
+    """The most calls that may have come before an application or an outbox began to take deliveries."""
+    commands = [command for _, command in world.record.commands()]
+    begins = [place for place, command in enumerate(commands) if isinstance(command, Capture) and command.captured]
+    return sum(isinstance(command, Call) for command in commands[: max(begins, default=0)])
 
 
 def _begun(world: World) -> list[tuple[Attempt, int]]:

@@ -71,6 +71,7 @@ class Kind:
     `asks`: a find is a question, as is each find of a family that changes what is true. `relies` says what a correct
     client may rely on all the same. `survived` says of a misfortune, the run without it
     and the run that broke under it, whether the client coped with it, so that only the test looked for something else.
+    `moving`: it moves the clock before the test does, so that nothing else is placed in its world.
     """
 
     family: str
@@ -80,6 +81,7 @@ class Kind:
     spots: Callable[[Kind, Census], Iterator[Spot]]
     survived: Callable[[Misfortune, Census, Census], bool] = lambda _misfortune, _passed, _broken: False
     asks: bool = False
+    moving: bool = False
 
     @property
     def changing(self) -> bool:
@@ -143,6 +145,8 @@ def legal(plan: Plan) -> bool:
 
 def _apart(one: Spot, other: Spot) -> bool:
     """True if neither moves the event by which the other was placed."""
+    if one.world == other.world and (one.kind.moving or other.kind.moving):
+        return False
     alike = one.kind.family == other.kind.family or {one.kind.family, other.kind.family} == _WEBHOOKS
     if alike or one.world != other.world or ANY_TIME in (one.phone, other.phone):
         return True

@@ -13,6 +13,8 @@ from sendbox.control.export.scenario import of_the_library, scenario_of, source_
 from sendbox.control.export.script import build_script
 from sendbox.engine.coverage import Collector
 from sendbox.engine.durations import duration, instant, iso
+from sendbox.engine.faults.before_answer import BeforeAnswer
+from sendbox.engine.faults.table import CALLS
 from sendbox.engine.kinds.happened import line_of, narrator_of
 from sendbox.engine.kinds.rows import Observer
 from sendbox.engine.timeline import Goal
@@ -162,6 +164,9 @@ class Watcher(WorldHooks):
         end = ends.get(number)
         if end is None and self._plan and goal.way == "next":  # a misfortune is a step more, and the test counts others
             end = self._usual.get((ordinal, number))
+        if end is None and goal.way == "by" and hosted.world.clock.mode == "manual" and _moving(plan):
+            moves = self._moves.get(hosted)
+            end = (moves[-1][1] if moves else hosted.world.start) + goal.value - hosted.world.start
         if end is None or hosted.world.start + end < hosted.world.now:
             return goal
         return Goal("to", hosted.world.start + end)
@@ -241,6 +246,14 @@ class Watcher(WorldHooks):
         source = {"extends": base.name} if of_the_library(language, base) else {"include": [source_of(base)]}
         value, _ = scenario_of(language, world, build_script(world), source, self._served.exported)
         return value
+
+
+def _moving(scenario: Mapping[str, Any]) -> bool:
+    """True if a plan moves the clock before answers: the test moves it from where it would stand otherwise."""
+    faults = (rule["fault"] for rule in scenario.get("api", ()))
+    return any(
+        issubclass(CALLS[kind], BeforeAnswer) for fault in faults if isinstance(fault, Mapping) for kind in fault
+    )
 
 
 def _rules(scenario: Mapping[str, Any]) -> set[str] | None:

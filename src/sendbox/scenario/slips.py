@@ -59,6 +59,10 @@ class Repaired(NamedTuple):
     instead: str | None = None
 
 
+#: What looks like the dash of an item.
+_DASHES: Final = r"[\u2010-\u2014\u2212]"
+
+
 def _quote(match: re.Match[str], _before: Sequence[str]) -> str:
     """The value in quotes that it does not contain; `text` is the value where it has quotes already."""
     value = match.groupdict().get("text") or match["at"]
@@ -78,6 +82,8 @@ def _aligned(match: re.Match[str], before: Sequence[str]) -> str | None:
     """The line under its neighbour: a dash under a dash, a key under a key."""
     above = next((line for line in before if line.strip()), "")
     dash, text = re.match(r" *(?=- )", above), match["text"]
+    if re.match(rf" *{_DASHES} ", above):
+        return None  # it is wrong there
     if text.startswith("- "):
         return None if dash is None else f"{dash[0]}{text}"
     start = re.match(r"[ -]*", above)
@@ -106,6 +112,12 @@ _APOSTROPHE: Final = "a single quote inside single quotes ends the text; use dou
 BLANK: Final = "a blank must follow the colon"
 
 SLIPS: Final = (
+    Slip(
+        re.compile(rf"(?P<before> *)(?P<at>{_DASHES})(?P<after> .*)"),
+        "another dash begins an item",
+        lambda match, _before: f"{match['before']}-{match['after']}",
+        "expect:\n  \u2013 that: sends\n    count: 0\n",
+    ),
     Slip(
         re.compile(r"(?P<before>.*\b(?:share|at_least|at_most): +)(?P<at>%(?P<text>[0-9.]+))(?P<after>.*)"),
         "the percent sign follows the number",
@@ -243,7 +255,7 @@ HINTS: Final = (
         meant=r"\1%",
     ),
     Hint(
-        re.compile(r'\S+: \{"[\u2010-\u2014\u2212] '),
+        re.compile(rf'\S+: \{{"{_DASHES} '),
         "expect:\n  \u2013 that: sends\n",
         "expect:\n  - that: sends\n",
         says="; another dash begins an item: -",

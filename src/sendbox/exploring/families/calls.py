@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _AFTER: Final = 1
 
 
-def _free(world: Census) -> Iterator[Called]:
+def free(world: Census) -> Iterator[Called]:
     """The calls of operations of which no call failed without misfortune."""
     failed = {call.operation for call in world.calls if call.struck or call.failed}
     return (call for call in world.calls if call.operation not in failed)
@@ -28,7 +28,7 @@ def _free(world: Census) -> Iterator[Called]:
 
 def _spots(kind: Kind, world: Census, values: list[tuple[str, dict[str, Any]]], calls: int = 1) -> Iterator[Spot]:
     """A spot at each call, and so many from it on: (what happens, the rule without its conditions)."""
-    for call in _free(world):
+    for call in free(world):
         when = call_when(call)
         if calls > 1:
             when["nth"] = [*range(call.ordinal, call.ordinal + calls)]
@@ -86,7 +86,7 @@ def _lost(kind: Kind, world: Census) -> Iterator[Spot]:
 def _limited(kind: Kind, world: Census) -> Iterator[Spot]:
     """One call is refused; or all until the clock has moved, where it moves by itself or the test moves it later."""
     fault = {"status": {"code": 429, "headers": {"Retry-After": str(_AFTER)}}}
-    for call in _free(world):
+    for call in free(world):
         once = {"api": [{"when": call_when(call), "fault": fault}]}
         values = [Value(f"is refused with 429 for {_AFTER} s, and the next is taken", once)]
         end = call.at + _AFTER * 1000

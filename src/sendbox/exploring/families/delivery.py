@@ -1,18 +1,28 @@
 """`delivery`: webhooks come again, in another order, alone, together, later, or in other bytes.
 
-All of it happens within the advance of their event.
+All of it happens within the advance of their event; or before the answer to their call, where the clock moves then.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from itertools import pairwise
+from itertools import pairwise, zip_longest
 from typing import TYPE_CHECKING, Any, Final
 
-from sendbox.exploring.misfortune import Kind, Spot, Value, event_when, event_words, later
+from sendbox.exploring.families.calls import free
+from sendbox.exploring.misfortune import (
+    Kind,
+    Spot,
+    Value,
+    call_when,
+    call_words,
+    event_when,
+    event_words,
+    later,
+)
 
 if TYPE_CHECKING:
-    from sendbox.exploring.census import Census, Posted
+    from sendbox.exploring.census import Called, Census, Posted
 
 #: The first retry comes so long after the try before (A20).
 _RETRY: Final = 30_000
@@ -139,6 +149,59 @@ def _bundled(kind: Kind, world: Census) -> Iterator[Spot]:
         )
 
 
+def _coming(world: Census, call: Called) -> tuple[list[Posted], int]:
+    """The webhooks of the messages that a call made within the next advance, in their order, and its end.
+
+    What is posted at the end may belong to a call that came then.
+    """
+    phones = {
+        message.phone for message in world.messages if (message.operation, message.at) == (call.operation, call.at)
+    }
+    events = [event for event in world.received if event.phone in phones and event.at >= call.at]
+    ends = [move.ended for move in world.moves if move.began >= call.at]
+    if world.runs:
+        ends += [event.until for event in events]
+    end = min(ends, default=call.at)
+    last = end - any(other.at == end > call.at for other in world.calls)
+    return sorted((event for event in events if event.at <= last and ends), key=lambda event: event.at), end
+
+
+def _early(kind: Kind, world: Census) -> Iterator[Spot]:
+    """The calls that made messages, with the times until their first and last webhook in the next advance.
+
+    What later calls cause before that advance comes as much later, and must still be within it.
+    """
+    counted = deciding(world)
+    heard = [event.at for event in world.events]
+    heard += [at for message in world.messages for attempt in message.attempts for _, at in attempt.results]
+    calls = {call for call in free(world) if call.attended}
+    for call, following in zip_longest(world.calls, world.calls[1:]):
+        events, end = _coming(world, call) if call in calls else ([], 0)
+        if not events:
+            continue
+        first, last = events[0], events[-1]
+        alone = following is None or following.at > (last if world.runs else call).at
+        room = end - (call.at if alone else max(at for at in heard if at <= end))
+        values = [
+            Value(
+                f"{says} {event_words(event)}",
+                {"api": [{"when": call_when(call), "fault": {fault: later(event.at - call.at)}}]},
+                counted,
+            )
+            for fault, says, event in (
+                ("before_answer", "is answered after", first),
+                *([("before_answer", "is answered after all until", last)] if last is not first else ()),
+                ("before_read", "is answered, and its answer read, after", first),
+            )
+            if event.at - call.at <= room
+        ]
+        if values:
+            about = f"{world.ordinal} webhook {first.thread}"
+            row = (call.operation, (call.ordinal,))
+            like = f"{kind.name} {call.operation}"
+            yield Spot(kind, world.ordinal, call_words(call), about, like, tuple(values), row=row)
+
+
 def _written(kind: Kind, world: Census) -> Iterator[Spot]:
     counted = deciding(world)
     for event in _first_alike(world.received):
@@ -176,6 +239,14 @@ KINDS: Final = (
         ("A92", "A93"),
         "A result does not become untrue: of the results of an attempt the one that is furthest counts.",
         _moved,
+    ),
+    Kind(
+        "delivery",
+        "before answer",
+        ("§1", "A93"),
+        "The answer to a call is whole and right, and names its messages; their webhooks do not wait for it.",
+        _early,
+        moving=True,
     ),
     Kind("delivery", "split", ("A92",), "Each delivery has at least one event.", _split),
     Kind("delivery", "bundled", ("A92", "A22"), "A delivery has at most `batch_size` events.", _bundled),

@@ -31,6 +31,7 @@ FIRST: Final = (
     "answer lost",
     "out of order",
     "bundled",
+    "other bytes",
     "expiry",
     "start",
     "stop",

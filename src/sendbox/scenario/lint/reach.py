@@ -32,6 +32,9 @@ _ONE: Final = {"phone", "key", "name", "code", "subject"}
 #: A text that begins like a reference to an earlier answer, and has no blanks.
 _MEANT: Final = re.compile(r"\$([A-Za-z_][A-Za-z0-9_-]*)(?=[.\[/]|\Z)\S*\Z")
 
+#: Parts of a pattern that only a regular expression has: ranges in brackets, classes of characters, numbers of times.
+_EXPRESSION: Final = re.compile(r"\[\^?\w-\w[^\]]*\]|\\[dswDSW]|\{[0-9]+(?:,[0-9]*)?\}")
+
 
 def timeline(linter: Linter, happenings: Mapping[str, Happening]) -> None:
     """Warns about every entry of the timeline that is never reached, or has no effect."""
@@ -87,6 +90,7 @@ def find(linter: Linter, keys: Iterable[str], subjects: Mapping[str, Subject]) -
             _conditions(item.get("among"), among, subjects[kind], rules, linter)
         for node, step in zip((item, *items(then)), (expectation, *expectation.then), strict=True):
             _turned(node.get("where"), _own(step), subjects[step.that], rules, linter)
+            _expressions(node.get("where"), _own(step), linter)
 
 
 def _changed(linter: Linter, subjects: Mapping[str, Subject]) -> None:
@@ -281,6 +285,18 @@ def _turned(
     for inner, condition in zip(groups, (entry for entry in conditions if isinstance(entry, Not)), strict=True):
         _conditions(inner, condition.conditions, subject, rules, linter)
         _turned(inner, condition.conditions, subject, rules, linter)
+
+
+def _expressions(where: Node | None, conditions: Iterable[Where], linter: Linter) -> None:
+    """Warns about patterns that are written as regular expressions."""
+    for condition in conditions:
+        if where is None or not isinstance(condition, Condition) or condition.path or condition.field == "tag":
+            continue  # `_conditions` looks at tags
+        node = where.entries()[condition.field]
+        for item in node.items() or [node]:
+            if isinstance(item.value, str) and (match := _EXPRESSION.search(item.value)) is not None:
+                message = f"{show(item.value)} is no regular expression: only * stands for any characters"
+                linter.warn(item, "expression", f"{message}, and {match[0]} for itself")
 
 
 def _ranges(numbers: tuple[tuple[int, float], ...]) -> str:
