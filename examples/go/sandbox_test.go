@@ -60,7 +60,7 @@ func TestWorld(t *testing.T) {
 }
 
 func TestExplored(t *testing.T) {
-	Explore(t, Settings{Runs: 30}, func(t testing.TB, s *Sandbox) {
+	Explore(t, Settings{Runs: 30, Families: []string{"delivery"}}, func(t testing.TB, s *Sandbox) {
 		c := &client{}
 		receiver := httptest.NewServer(c)
 		defer receiver.Close()

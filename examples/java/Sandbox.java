@@ -86,7 +86,8 @@ public final class Sandbox implements ExtensionContext.Store.CloseableResource {
 
     String time() default "60s";
 
-    String[] families() default {"delivery"};
+    /** Without one the usual families. */
+    String[] families() default {};
 
     String[] keep() default {};
   }
@@ -186,7 +187,7 @@ public final class Sandbox implements ExtensionContext.Store.CloseableResource {
       var body = new HashMap<String, Object>();
       body.put("test", tests.getSimpleName() + "::" + method.getName());
       body.put("time", settings.time());
-      body.put("families", List.of(settings.families()));
+      if (settings.families().length > 0) body.put("families", List.of(settings.families()));
       body.put("keep", List.of(settings.keep()));
       if (settings.runs() > 0) body.put("runs", settings.runs());
       path = "/explorations/" + control("POST", "/explorations", body).get("id");

@@ -39,6 +39,10 @@ class ShopTest {
     }
     var messages = (List<?>) sandbox.get("messages").get("messages");
     assertEquals(1, messages.size());
-    assertEquals(((Map<?, ?>) messages.get(0)).get("result"), shop.result("A-1"));
+    assertEquals(hasArrived(((Map<?, ?>) messages.get(0)).get("result")), hasArrived(shop.result("A-1")));
+  }
+
+  private static boolean hasArrived(Object result) {
+    return List.of("delivered", "seen").contains(result);
   }
 }
