@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from itertools import islice
+from dataclasses import replace
+from itertools import islice, takewhile
 from typing import Final
 
 import pytest
@@ -11,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sendbox.exploring.exploration import Run, explore, parse_runs
+from sendbox.exploring.families.table import FIRST
 from sendbox.exploring.misfortune import ANY_TIME, MOST, Kind, Misfortune, Plan, Spot, Value, legal, scenarios
 from sendbox.exploring.search import PLACES, SHRINKING, Search
 
@@ -88,6 +90,23 @@ def test_unlike_misfortunes_come_first() -> None:
     of = search([spot(f"{letter}{n}") for letter in "abc" for n in range(5)])
     firsts = [plan[0].spot.like for plan in islice(of.plans(), 6)]
     assert sorted(firsts[:3]) == sorted(firsts[3:]) == ["a", "b", "c"]
+
+
+def test_of_unlike_misfortunes_the_kinds_that_break_most_clients_come_first() -> None:
+    """In the order of the table; then the kinds that have no place there."""
+    names = ("no kind of the table", *reversed(FIRST))
+    spots = [replace(spot(name), kind=replace(KIND, name=name), like=name) for name in names]
+    plans = search(spots, runs=100).plans()
+    assert [plan[0].spot.kind.name for plan in islice(plans, len(names))] == [*FIRST, names[0]]
+
+
+def test_of_a_large_census_each_misfortune_has_its_place_in_one_plan() -> None:
+    """What does not fit with those before it stands in a later plan."""
+    spots = [replace(spot(f"a{n}"), place=f"a{n // 2}") for n in range(40)]
+    plans = list(takewhile(lambda plan: len(plan) > 1, search(spots, runs=60).plans()))
+    chosen = [item.spot for plan in plans for item in plan]
+    assert len(chosen) == len(set(chosen)) == 40
+    assert all(legal(plan) for plan in plans)
 
 
 def test_the_same_seed_tries_the_same_plans() -> None:

@@ -216,7 +216,7 @@ class AllAccepted(Bug):
     """It takes an answer of 200 for all recipients, also where it refuses some."""
 
     test = "test_an_announcement_says_whom_it_cannot_reach"
-    kind = "assumption"
+    kind = "invalid_number"
 
     def refuse(self, notice: Notice, answer: httpx.Response) -> None:
         return
@@ -234,8 +234,8 @@ class CountsDeliveries(Bug):
 class KnowsDeliveries(Bug):
     """It knows a delivery that comes again, and not an event that comes again in another delivery."""
 
-    test = "test_each_reply_is_thanked_for_once"
-    kind = "two batches"
+    test = "test_receipts_are_counted"
+    kind = "in two batches"
 
     def is_new_event(self, event: Mapping[str, Any]) -> bool:
         return True

@@ -37,12 +37,15 @@ FIRST: Final = (
     "start",
     "stop",
     "repeated",
+    "other bytes",
     "failed",
     "late",
     "rate limit",
     "not confirmed",
     "credit",
     "two replies",
+    "in two batches",
+    "invalid_number",
 )
 _RANKS: Final = {name: number for number, name in enumerate(FIRST)}
 
