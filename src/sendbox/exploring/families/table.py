@@ -33,7 +33,6 @@ FIRST: Final = (
     "before answer",
     "out of order",
     "bundled",
-    "other bytes",
     "expiry",
     "start",
     "stop",
