@@ -30,9 +30,9 @@ USUAL: Final = tuple(FAMILIES)
 #: The kinds that are tried first, since they break clients of the zoo (`docs/explore.md`): most clients first.
 FIRST: Final = (
     "answer lost",
+    "before answer",
     "out of order",
     "bundled",
-    "other bytes",
     "expiry",
     "start",
     "stop",
