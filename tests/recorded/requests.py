@@ -205,4 +205,13 @@ SERVER: Final[tuple[Step, ...]] = (
     _whole("GET /_sandbox/coverage", query={"format": "what"}),
     _whole("PUT /_sandbox/health"),
     _whole("GET /_sandbox/schema", query={"format": "yaml"}),
+    _whole("POST /_sandbox/explorations", json={"test": "shop", "families": ["luck"]}),
+    _whole("POST /_sandbox/explorations", json={"test": "shop", "families": ["delivery"]}),
+    _whole("POST /_sandbox/explorations/1/next"),
+    _whole("POST /_sandbox/explorations/1/next"),
+    _whole("GET /_sandbox/explorations"),
+    _whole("POST /_sandbox/explorations/1/result", json={"run": 1, "result": "failed", "message": "no"}),
+    _whole("GET /_sandbox/explorations/1"),
+    _whole("DELETE /_sandbox/explorations/1"),
+    _whole("DELETE /_sandbox/explorations/1"),
 )
