@@ -14,7 +14,7 @@ import shlex
 import shutil
 import sys
 import textwrap
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, Final, NoReturn, TypeVar
 
@@ -26,6 +26,7 @@ from sendbox.cli import address
 from sendbox.cli.outcome import CANNOT, CODES, INTERRUPTED, NO, OK, USAGE, Failure, one_line
 from sendbox.cli.values import parse_assumptions, parse_hosts, parse_keys, parse_seed, parse_size, parse_ttl
 from sendbox.engine import durations
+from sendbox.engine.answer import JsonMapping
 from sendbox.runtime.callbacks import Callbacks
 from sendbox.services.messaging.channels import CHANNELS
 from sendbox.settings import OPTIONS, Numbers, Option, Settings
@@ -262,7 +263,7 @@ def option_sources() -> dict[str, str]:
     return origins
 
 
-def serve_options(arguments: Mapping[str, Any]) -> Any:
+def serve_options(arguments: JsonMapping) -> Any:
     """The `Options` of `serve` for its arguments. Raises `Failure`."""
     from sendbox.cli.serve import Options
 

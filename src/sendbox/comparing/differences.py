@@ -13,6 +13,7 @@ import orjson
 
 from sendbox.contract.findings import MISSING, Path, differing, json_path, show
 from sendbox.contract.schemas import inlined, name_of
+from sendbox.engine.answer import JsonObject
 
 if TYPE_CHECKING:
     from sendbox.contract.validators import Contract
@@ -236,7 +237,7 @@ def _assumed(node: Any, steps: list[str | int]) -> str | None:
     return assumed
 
 
-def _branches(node: dict[str, Any]) -> Iterator[dict[str, Any]]:
+def _branches(node: JsonObject) -> Iterator[JsonObject]:
     yield node
     for keyword in ("anyOf", "oneOf", "allOf"):
         for branch in node.get(keyword, ()):

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from sendbox import __version__
 from sendbox.comparing.differences import masked
+from sendbox.engine.answer import JsonObject
 from sendbox.services.assumptions import registry
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ def lines(compared: Sequence[Compared]) -> Iterator[str]:
         yield f"passed over: call {one.call.number}, {one.call.method} {_path(one)}: {one.made.why}"
 
 
-def as_object(compared: Sequence[Compared]) -> dict[str, Any]:
+def as_object(compared: Sequence[Compared]) -> JsonObject:
     """The report to send."""
     rows = {row.id: row for row in registry()}
     return {

@@ -13,12 +13,14 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from sendbox.engine.answer import JsonMapping, JsonObject
+
 if TYPE_CHECKING:
     from sendbox.contract.schemas import Node
 
 _LINK: Final = "https://client.example/picture.png"
 #: What stands in a request where a field of this name, or of this end of a path, is needed.
-SAMPLES: Final[dict[str, Any]] = {
+SAMPLES: Final[JsonObject] = {
     "template_name": "otp",
     "language": "en",
     "sender": "Acme",
@@ -95,7 +97,7 @@ SAMPLES: Final[dict[str, Any]] = {
 #: A Message wants a text, whether its schema says so or not (§2.1).
 MESSAGE: Final = {"body": "Hello", "to": [{"phone_number": "420777000101"}]}
 #: Requests that rules beyond their schema make longer.
-BASES: Final[dict[str, Any]] = {
+BASES: Final[JsonObject] = {
     "Message": MESSAGE,
     "Messages": [MESSAGE],
     "SimpleQuery": {"phone_number": "420777000101", "message": "Hello"},
@@ -116,7 +118,7 @@ _TYPES: Final[dict[str, type | tuple[type, ...]]] = {
     "boolean": bool,
     "null": type(None),
 }
-_NONE: Final[Mapping[str, Any]] = MappingProxyType({})
+_NONE: Final[JsonMapping] = MappingProxyType({})
 
 
 class Field(NamedTuple):
@@ -199,5 +201,5 @@ class _Maker:
         whole[name] = self.having(whole.get(name), node["properties"][name], f"{path}.{name}", parts[1:])
         return whole
 
-    def _object(self, path: str, node: Node) -> dict[str, Any]:
+    def _object(self, path: str, node: Node) -> JsonObject:
         return {name: self.value(f"{path}.{name}", node["properties"][name]) for name in node.get("required", ())}

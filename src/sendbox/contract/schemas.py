@@ -22,7 +22,9 @@ from typing import Any, Final
 
 import orjson
 
-Node = dict[str, Any]
+from sendbox.engine.answer import JsonObject
+
+Node = JsonObject
 
 LOCAL: Final = "#/$defs/"
 

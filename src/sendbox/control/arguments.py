@@ -10,7 +10,7 @@ import msgspec
 from msgspec.inspect import BoolType, DictType, IntType, Metadata, NoneType, StrType, UnionType, type_info
 
 from sendbox.engine import bounds
-from sendbox.engine.answer import keywords
+from sendbox.engine.answer import JsonMapping, JsonObject, keywords
 from sendbox.engine.durations import duration, instant
 from sendbox.engine.texts import foreign
 
@@ -99,7 +99,7 @@ Count = Annotated[int, msgspec.Meta(ge=1)]
 class Written(int):
     """An integer that is written in a form of its own: `SCHEMA` describes the form, `read` reads it or raises."""
 
-    SCHEMA: ClassVar[dict[str, Any]]
+    SCHEMA: ClassVar[JsonObject]
     read: ClassVar[staticmethod[[Any], int]]
 
 
@@ -139,9 +139,7 @@ class Compiled(dict[str, Any]):
     result: Any
 
 
-async def beside(
-    builder: Builder, raw: Mapping[str, Any], of: K, compile: Callable[[Mapping[str, Any], K], Any]
-) -> Compiled:
+async def beside(builder: Builder, raw: JsonMapping, of: K, compile: Callable[[JsonMapping, K], Any]) -> Compiled:
     """A body, compiled off the loop. Raises what `compile` raises."""
     long = Compiled(raw)
     long.of = of
@@ -149,6 +147,6 @@ async def beside(
     return long
 
 
-def compiled(raw: Mapping[str, Any], of: K, compile: Callable[[Mapping[str, Any], K], Any]) -> Any:
+def compiled(raw: JsonMapping, of: K, compile: Callable[[JsonMapping, K], Any]) -> Any:
     """The compiled form of a body; it is compiled here unless it already was."""
     return raw.result if isinstance(raw, Compiled) and raw.of == of else compile(raw, of)

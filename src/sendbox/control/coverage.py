@@ -11,7 +11,7 @@ from msgspec.structs import asdict
 from sendbox.control.catalog import loaded
 from sendbox.control.operation import Call, ControlError, Text, one_of, operation
 from sendbox.control.reports.coverage import FORMATS, Report, Scope, scope_of
-from sendbox.engine.answer import Answer, enum, keywords, read
+from sendbox.engine.answer import Answer, JsonObject, enum, keywords, read
 from sendbox.services.assumptions import CONFIDENCE, registry
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ class Dimension(DimensionShare):
 
 
 #: Settings of the assumptions by name, with values of different types.
-Settings = Annotated[dict[str, Any], keywords(description="Settings by name, as a scenario has them under `assume`.")]
+Settings = Annotated[JsonObject, keywords(description="Settings by name, as a scenario has them under `assume`.")]
 
 
 class Assumption(Answer):

@@ -22,6 +22,7 @@ from msgspec.structs import replace
 from sendbox.contract.findings import json_path
 from sendbox.control.arguments import convert, unknown
 from sendbox.engine import bounds
+from sendbox.engine.answer import JsonMapping, JsonObject
 from sendbox.engine.commands.command import Act
 from sendbox.engine.commands.record import Cut
 from sendbox.engine.digest import finished
@@ -56,7 +57,7 @@ class ControlError(Exception):
     """The stable word."""
     message: str
     """The line for people."""
-    detail: dict[str, Any]
+    detail: JsonObject
     """The other fields of the answer."""
 
     def __init__(self, status: int, error: str, message: str, /, **detail: Any) -> None:
@@ -66,7 +67,7 @@ class ControlError(Exception):
         self.message = message
         self.detail = detail
 
-    def as_json(self) -> dict[str, Any]:
+    def as_json(self) -> JsonObject:
         """The body of the answer."""
         return {"error": self.error, "message": self.message, **self.detail}
 
@@ -117,14 +118,14 @@ class Call:
 
 Function = Callable[..., Awaitable[Any]]
 #: What an act needs before it can be done at once: (call, arguments) to the arguments that it is done with.
-Prepare = Callable[["Call", Mapping[str, Any]], Awaitable[Mapping[str, Any]]]
+Prepare = Callable[["Call", JsonMapping], Awaitable[JsonMapping]]
 #: The answer of an operation for the past of its world: (call, its row, its arguments, the place).
-Past = Callable[["Call", "Operation", Mapping[str, Any], Any], Awaitable[Any]]
+Past = Callable[["Call", "Operation", JsonMapping, Any], Awaitable[Any]]
 #: An answer as lines for people.
-Words = Callable[[dict[str, Any]], list[str]]
+Words = Callable[[JsonObject], list[str]]
 
 
-def _unsaid(_answer: dict[str, Any]) -> list[str]:
+def _unsaid(_answer: JsonObject) -> list[str]:
     """Most answers have no such lines."""
     return []
 
@@ -217,7 +218,7 @@ class Operation:
         """The public names of all arguments: its own, and the one that asks for the past."""
         return [*self.takes, THEN] if self.reads and not self.present else [*self.takes]
 
-    def convert(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    def convert(self, arguments: JsonMapping) -> JsonObject:
         """The values of its arguments, by parameter. Raises `ControlError`."""
         fields = [(self.takes[name], value) for name, value in arguments.items() if name in self.takes]
         return {field.name: converted(field.encode_name, value, field.type) for field, value in fields}
@@ -229,7 +230,7 @@ class Operation:
 
 #: Arguments that hold a scenario or a part of one.
 READ: Final = frozenset({"scenario", "text", "raw"})
-_NONE: Final[Mapping[str, Any]] = {}
+_NONE: Final[JsonMapping] = {}
 
 
 def operation(method: str, path: str, **settings: Any) -> Callable[[Function], Operation]:
@@ -298,7 +299,7 @@ class Served:
     exported: Mapping[str, Exported] = field(default_factory=dict)
     attributes: Mapping[str, Callable[[Any], Any]] = field(default_factory=dict)
     views: Sequence[View] = ()
-    document: Callable[[Mapping[str, Any]], str] | None = None
+    document: Callable[[JsonMapping], str] | None = None
 
     @cached_property
     def by_name(self) -> Mapping[str, Operation]:
@@ -319,15 +320,11 @@ class Control:
         """The worlds of the application."""
         return self.app.runtime
 
-    async def perform(
-        self, origin: str, name: str, world_id: str | None = None, arguments: Mapping[str, Any] = _NONE
-    ) -> Any:
+    async def perform(self, origin: str, name: str, world_id: str | None = None, arguments: JsonMapping = _NONE) -> Any:
         """Performs an operation by its name; `arguments` by public name. Raises `ControlError`."""
         return await self.do(origin, self.served.by_name[name], world_id, arguments)
 
-    async def do(
-        self, origin: str, row: Operation, world_id: str | None = None, arguments: Mapping[str, Any] = _NONE
-    ) -> Any:
+    async def do(self, origin: str, row: Operation, world_id: str | None = None, arguments: JsonMapping = _NONE) -> Any:
         """Performs an operation by its row, as `perform` does."""
         if row.in_path("id") and not row.worldly:
             arguments = {**arguments, "id": world_id}
@@ -483,7 +480,7 @@ def one_of(value: Any, name: str, words: Iterable[str]) -> None:
         raise ControlError(400, "bad_argument", f"{name}: {unknown(value, words)}")
 
 
-def json_object(raw: Any, meaning: str) -> dict[str, Any]:
+def json_object(raw: Any, meaning: str) -> JsonObject:
     """A body that must be a JSON object, and is to be what `meaning` says. Raises `ControlError`."""
     if not isinstance(raw, dict):
         raise ControlError(400, "bad_body", f"{shown(raw)} is not {meaning}; legal: a JSON object")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any, Final
 
@@ -17,7 +17,7 @@ from sendbox.control.openapi import document
 from sendbox.control.operation import Control, ControlError, Made, Operation, Served, Text, out_of_bounds, refusal
 from sendbox.control.stream import STREAMED, Events
 from sendbox.engine import bounds
-from sendbox.engine.answer import Answer, encoded
+from sendbox.engine.answer import Answer, JsonMapping, JsonObject, encoded
 from sendbox.runtime.slot import Conflict, Slice
 from sendbox.server.origin import ClientLeft, read_body
 from sendbox.server.origin import origin_of as origin_of
@@ -120,7 +120,7 @@ async def _wait_for_disconnect(receive: Receive) -> None:
         pass
 
 
-async def _pieces(value: dict[str, Any], encode: Callable[[Any], bytes] = encoded) -> AsyncGenerator[bytes, None]:
+async def _pieces(value: JsonObject, encode: Callable[[Any], bytes] = encoded) -> AsyncGenerator[bytes, None]:
     """An object as JSON, in pieces, between which other tasks of the loop run. Its lists are emptied."""
     before, work = b"{", Slice()
     for name, items in value.items():
@@ -201,15 +201,15 @@ async def _run_while_connected(coroutine: Awaitable[Any], receive: Receive) -> A
         leaving.cancel()
 
 
-def _log(control: Control, row: Operation, request: Request, answer: Mapping[str, Any]) -> None:
+def _log(control: Control, row: Operation, request: Request, answer: JsonMapping) -> None:
     """A line for what a client did through control."""
     world = request.path_params.get("id") or answer.get("id") or ""
     caller = "a local socket" if request.client is None else f"{request.client.host}:{request.client.port}"
     control.runtime.log(world, f"control {row.name} from {caller}", operation=row.name, caller=caller)
 
 
-async def _arguments(control: Control, request: Request, row: Operation) -> dict[str, Any]:
-    arguments: dict[str, Any] = {}
+async def _arguments(control: Control, request: Request, row: Operation) -> JsonObject:
+    arguments: JsonObject = {}
     for name, value in request.query_params.multi_items():
         if name in arguments:
             raise _duplicate_argument(name)

@@ -10,9 +10,9 @@ from typing import Any, Final, Literal, get_args, get_origin, get_type_hints
 import msgspec
 
 from sendbox.control.arguments import Written
-from sendbox.engine.answer import COMPONENTS, REFERENCES, Answer, Instant
+from sendbox.engine.answer import COMPONENTS, REFERENCES, Answer, Instant, JsonObject
 
-Schema = dict[str, Any]
+Schema = JsonObject
 _INSTANT: Final = {"type": "string", "format": "date-time"}
 
 

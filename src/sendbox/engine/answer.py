@@ -18,6 +18,11 @@ from msgspec import Struct
 
 from sendbox.engine.durations import within_calendar
 
+#: A JSON object.
+JsonObject = dict[str, Any]
+#: A JSON object that is only read.
+JsonMapping = Mapping[str, Any]
+
 #: pytest shows a failure at the call in the test, not in this module.
 __tracebackhide__ = True
 
@@ -112,16 +117,16 @@ class Answer(msgspec.Struct, Mapping[str, Any], metaclass=_Class, frozen=True):
             raise AttributeError(f'"{name}" is not a field here; legal: {", ".join(self)}')
 
     @property
-    def json(self) -> dict[str, Any]:
+    def json(self) -> JsonObject:
         """The object as plain values, for `json.dumps`."""
         return {name: plain(value) for name, value in self.present().items()}
 
-    def extended(self, fields: Mapping[str, Any]) -> dict[str, Any]:
+    def extended(self, fields: JsonMapping) -> JsonObject:
         """The fields as they are, and those that services add."""
-        plain_fields: dict[str, Any] = builtins(self)
+        plain_fields: JsonObject = builtins(self)
         return {**plain_fields, **fields}
 
-    def present(self) -> dict[str, Any]:
+    def present(self) -> JsonObject:
         """The values of the fields that there are, by their names."""
         values = ((name, getattr(self, field.attribute), field.absent) for name, field in _fields(type(self)).items())
         return {name: value for name, value, absent in values if value is not absent}

@@ -12,6 +12,7 @@ from typing import Any, Final, Literal
 import msgspec
 from msgspec import Struct
 
+from sendbox.engine.answer import JsonObject
 from sendbox.engine.regex import regex
 from sendbox.engine.rules.conditions import choices, fits, quoted
 
@@ -119,7 +120,7 @@ def field(answer: Any, path: tuple[str, ...]) -> Any:
     return value
 
 
-def resolve(value: Any, answers: dict[str, Any]) -> Any:
+def resolve(value: Any, answers: JsonObject) -> Any:
     """The value with every reference replaced. LookupError where one does not lead to a value."""
     if isinstance(value, dict):
         return {key: resolve(item, answers) for key, item in value.items()}

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from msgspec.structs import asdict
 
+from sendbox.engine.answer import JsonObject
 from sendbox.engine.bounds import END
 from sendbox.engine.commands.command import Call, Open, Own
 from sendbox.engine.commands.record import Polling, Races, Record
@@ -386,7 +387,7 @@ class World:
         """Journals advice that belongs to no request."""
         return self.journal.add(self.clock.now, CODE["advice"], (advice, about))
 
-    def control(self, what: str, detail: dict[str, Any]) -> int:
+    def control(self, what: str, detail: JsonObject) -> int:
         """Journals what a tester did through control."""
         return self.journal.add(self.clock.now, CODE["control"], {"what": what, **detail})
 

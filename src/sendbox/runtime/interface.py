@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from msgspec import Struct
 
+from sendbox.engine.answer import JsonMapping
+
 if TYPE_CHECKING:
     from sendbox.engine.blueprint import Blueprint
     from sendbox.engine.timeline import Goal
@@ -18,7 +20,7 @@ if TYPE_CHECKING:
     from sendbox.settings import Settings
 
 Level = Literal["info", "warning", "error"]
-_NO_DETAILS: Mapping[str, Any] = {}
+_NO_DETAILS: JsonMapping = {}
 
 
 class LogLine(Struct, frozen=True):

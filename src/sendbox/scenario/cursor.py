@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from sendbox.engine.answer import JsonObject
 from sendbox.scenario import parse
 from sendbox.scenario.model import Node, Source
 
@@ -34,11 +35,11 @@ class Legal(NamedTuple):
     """
 
     place: str | None
-    keys: list[dict[str, Any]]
+    keys: list[JsonObject]
     values: list[Any]
     examples: list[Any]
 
-    def as_json(self) -> dict[str, Any]:
+    def as_json(self) -> JsonObject:
         """The same as control answers it."""
         return self._asdict()
 

@@ -10,6 +10,7 @@ import msgspec
 import orjson
 from msgspec.structs import asdict
 
+from sendbox.engine.answer import JsonObject
 from sendbox.engine.texts import foreign
 from sendbox.engine.texts import nearest as nearest
 from sendbox.scenario import slips
@@ -128,7 +129,7 @@ class Problem(msgspec.Struct, frozen=True):
             return f"{self.path}: {message}" if self.path else message
         return f"{self.file}:{self.line}:{self.column}: {message}"
 
-    def as_json(self) -> dict[str, Any]:
+    def as_json(self) -> JsonObject:
         """The problem as control answers it; a value that is long, or beyond JSON, as the message quotes it."""
         return asdict(self) | {"value": _short(self.value)}
 

@@ -14,12 +14,13 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextvars import ContextVar
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 from msgspec.structs import replace
 
 from sendbox.engine import bounds
+from sendbox.engine.answer import JsonMapping
 from sendbox.scenario import environment, library, repair
 from sendbox.scenario.model import SIZE, Node, Problem, Source, listed, nearest, problem, show
 
@@ -45,7 +46,7 @@ _NOTED: Final[ContextVar[list[Path] | None]] = ContextVar("noted", default=None)
 
 #: Nodes, None if there are none, and what is wrong with them.
 _Read = tuple[Node | None, list[Problem]]
-Scenario = str | Path | Mapping[str, Any]
+Scenario = str | Path | JsonMapping
 #: One scenario, or a list or tuple of them.
 Scenarios = Scenario | Sequence[Scenario]
 

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
+from sendbox.engine.answer import JsonObject
 from sendbox.server.application import Application
 from sendbox.server.wire import WIRE, Joined, Line, gone, written
 
@@ -87,7 +88,7 @@ class Protocol(HttpToolsProtocol):
         self._offered = False
         self._packet = b""
         self._again: bytes | None = None
-        self._extensions: dict[str, Any] = {}
+        self._extensions: JsonObject = {}
         self._line: Line | None = None
         #: whether the head of a request is being read, and how much of it came in earlier packets
         self._heading, self._head = True, 0

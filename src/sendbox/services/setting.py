@@ -13,6 +13,7 @@ import msgspec
 from msgspec.structs import asdict
 
 from sendbox.engine import durations, forms
+from sendbox.engine.answer import JsonMapping
 from sendbox.engine.durations import Rate
 from sendbox.engine.forms import Node, Value, ValueNode, word
 
@@ -91,7 +92,7 @@ def rows(owner: type) -> dict[str, Setting]:
     return {member.name: member.metadata["setting"] for member in fields(owner)}
 
 
-def definition(settings: Mapping[str, Setting], profiles: Mapping[str, Mapping[str, Any]]) -> Node:
+def definition(settings: Mapping[str, Setting], profiles: Mapping[str, JsonMapping]) -> Node:
     """The key `assume` in the language's schema."""
     return {
         "title": "assume",
@@ -103,7 +104,7 @@ def definition(settings: Mapping[str, Setting], profiles: Mapping[str, Mapping[s
     }
 
 
-def _profile(profiles: Mapping[str, Mapping[str, Any]]) -> Node:
+def _profile(profiles: Mapping[str, JsonMapping]) -> Node:
     says = "; ".join(
         f"{name} is {', '.join(f'{setting}: {value}' for setting, value in values.items())}"
         for name, values in profiles.items()

@@ -11,6 +11,7 @@ import msgspec
 
 from sendbox.control.export.rows import ActStep, Exported, Literals, broken
 from sendbox.control.export.script import CallStep, Script, file_stem, is_complete
+from sendbox.engine.answer import JsonObject
 from sendbox.engine.bounds import deeper
 from sendbox.engine.commands.record import JSON_TYPE
 from sendbox.engine.durations import iso, show
@@ -223,7 +224,7 @@ class _File:
         self._lines += [f"with pytest.raises({error}):", "    " + line.replace("\n", "\n    ")]
 
 
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _unique(pairs: list[tuple[str, Any]]) -> JsonObject:
     """An object whose names are all different. Raises ValueError for one whose are not."""
     mapping = dict(pairs)
     if len(mapping) != len(pairs):

@@ -18,6 +18,7 @@ import orjson
 from sendbox import __version__
 from sendbox.control.export.scenario import source_of
 from sendbox.engine import ENGINE
+from sendbox.engine.answer import JsonMapping, JsonObject
 from sendbox.engine.blueprint import Blueprint
 from sendbox.engine.commands.command import COMMANDS, Open, Stamp
 from sendbox.engine.digest import digest
@@ -63,9 +64,9 @@ class Recorded(NamedTuple):
 # -- written
 
 
-def written(world: World, kinds: KindTable, proof: str) -> Generator[None, None, dict[str, Any]]:
+def written(world: World, kinds: KindTable, proof: str) -> Generator[None, None, JsonObject]:
     """Makes the record of a world as data, with pauses. Raises `Cut`."""
-    commands: list[dict[str, Any]] = []
+    commands: list[JsonObject] = []
     for stamp, command in world.record.commands():
         commands.append({"command": _WORD[type(command)], **_place(stamp), **_fields(command)})
         yield
@@ -93,11 +94,11 @@ def entry(on: Observer, number: int) -> Entry:
     return Entry(view["at"], view["kind"], blake2b(raw, digest_size=8).hexdigest())
 
 
-def _place(stamp: Stamp) -> dict[str, Any]:
+def _place(stamp: Stamp) -> JsonObject:
     return {"epoch": stamp.epoch, "at": iso(stamp.at), "ticks": stamp.ticks}
 
 
-def _fields(command: Command) -> dict[str, Any]:
+def _fields(command: Command) -> JsonObject:
     fields = command._asdict()
     names = sorted(fields, key=_LAST.__contains__)
     values = {_KEYS.get(name, name): _write(name, fields[name]) for name in names}
@@ -170,16 +171,16 @@ def _told(error: Exception) -> str:
     return f'"{error.args[0]}" is missing' if isinstance(error, KeyError) else str(error)
 
 
-def _stamp(line: Mapping[str, Any]) -> Stamp:
+def _stamp(line: JsonMapping) -> Stamp:
     return Stamp(int(line["epoch"]), instant(line["at"]), int(line["ticks"]))
 
 
-def _command(line: Mapping[str, Any], language: Language) -> Command:
+def _command(line: JsonMapping, language: Language) -> Command:
     word = line["command"]
     kind = COMMANDS.get(word)
     if kind is None:
         raise Unreadable(f"{word!r} is not a command; legal: {', '.join(COMMANDS)}")
-    fields: dict[str, Any] = {}
+    fields: JsonObject = {}
     for name in kind._fields:
         key = _KEYS.get(name, name)
         if key in line:
@@ -243,7 +244,7 @@ class Comparison(NamedTuple):
 
     first: int | None
     recorded: Entry | None
-    replayed: Mapping[str, Any] | None
+    replayed: JsonMapping | None
     digest: str
 
 

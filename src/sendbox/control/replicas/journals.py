@@ -15,6 +15,7 @@ import msgspec
 import orjson
 
 from sendbox.contract.findings import MISSING, differing, json_path
+from sendbox.engine.answer import JsonObject
 from sendbox.engine.durations import show
 from sendbox.scenario.model import article
 
@@ -25,7 +26,7 @@ NOTHING: Final = "(nothing)"
 #: The name of a request in canonical form: its hash, and its ordinal among equal ones.
 _REQUEST: Final = re.compile(rb'"([0-9a-f]{32}):[0-9]+(?=[:"])')
 
-Entry = dict[str, Any]
+Entry = JsonObject
 
 
 class Difference(msgspec.Struct):

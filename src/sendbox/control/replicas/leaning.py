@@ -8,7 +8,7 @@ acted differently. The module is long because the type of each answer stands wit
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -21,7 +21,7 @@ from sendbox.control.catalog import loaded
 from sendbox.control.export.scenario import source_of
 from sendbox.control.operation import Call, operation
 from sendbox.control.replaying import CHUNK, Diverged, Replay
-from sendbox.engine.answer import Answer, Instant, moment
+from sendbox.engine.answer import Answer, Instant, JsonMapping, JsonObject, moment
 from sendbox.engine.blueprint import Blueprint
 from sendbox.engine.commands.command import Act, Open, Outcome, Stamp
 from sendbox.engine.durations import iso
@@ -100,7 +100,7 @@ class Observation(NamedTuple):
     entry: int
     kind: str
     number: int
-    view: dict[str, Any]
+    view: JsonObject
     delivery: int | None = None
 
     @property
@@ -132,7 +132,7 @@ def observations(world: World) -> Iterator[Observation]:
         yield Observation(entry, kind, numbers[kind], view, delivery)
 
 
-def _webhook(world: World, at: int, delivery: Any) -> dict[str, Any]:
+def _webhook(world: World, at: int, delivery: Any) -> JsonObject:
     bodies = (world.events[type(event)].body(world, event, delivery.made_at) for event in delivery.events)
     return {"at": iso(at), "target": delivery.address, "body": orjson.loads(orjson.dumps(list(bodies)))}
 
@@ -279,7 +279,7 @@ def _with_alternative(
 # -- the operation
 
 
-def lines(answer: Mapping[str, Any]) -> list[str]:
+def lines(answer: JsonMapping) -> list[str]:
     """The differences, one line for each other value; for an assumption without a setting, its first use."""
     texts = []
     for row in answer["leaned"]:

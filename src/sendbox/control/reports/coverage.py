@@ -10,6 +10,7 @@ from typing import Any, Final, Literal
 
 from sendbox import __version__
 from sendbox.engine import ENGINE
+from sendbox.engine.answer import JsonObject
 from sendbox.engine.coverage import Catalog, Item, Sum, Tally
 from sendbox.engine.texts import nearest
 from sendbox.services.assumptions import registry
@@ -148,7 +149,7 @@ class Report(Sum):
             return dumps(self.as_json(), indent=1, ensure_ascii=False) + "\n"
         return self.html() if form == "html" else self.text()
 
-    def as_json(self) -> dict[str, Any]:
+    def as_json(self) -> JsonObject:
         """As plain values: every item with its count, 0 where it was never tried, in the scope or not."""
         return {
             "sendbox": __version__,
@@ -165,7 +166,7 @@ class Report(Sum):
     def _shares(self, dimension: str | None) -> dict[str, int]:
         return dict(zip(("tried", "of"), self.figures(dimension), strict=True))
 
-    def dimension_json(self, name: str) -> dict[str, Any]:
+    def dimension_json(self, name: str) -> JsonObject:
         """One dimension as plain values: its items that are in the scope, those that were never tried first."""
         return {
             "name": name,

@@ -15,7 +15,7 @@ from urllib.parse import quote_plus, unquote_plus
 
 import orjson
 
-from sendbox.engine.answer import builtins
+from sendbox.engine.answer import JsonMapping, builtins
 from sendbox.engine.regex import regex
 
 #: The end of everything that is masked.
@@ -118,7 +118,7 @@ def _line(text: str) -> str:
     return text[:begin] + _without_value(text[begin:at]) + _THERE.sub("", text[at:])
 
 
-def _finding(finding: Mapping[str, Any]) -> Mapping[str, Any]:
+def _finding(finding: JsonMapping) -> JsonMapping:
     """A finding without the value of a secret; anything else as it is."""
     path, value, message = finding["path"], finding.get("value"), finding["message"]
     if not isinstance(path, str) or not isinstance(message, str):
@@ -228,7 +228,7 @@ class Mask:
         return [self._value(item, name, keys) for item in value] if isinstance(value, list | tuple) else value
 
 
-def _addresses(value: Mapping[str, Any], name: str) -> Iterable[str]:
+def _addresses(value: JsonMapping, name: str) -> Iterable[str]:
     """The fields of a view that hold the address of a webhook. A view of a short link has `url` and `target` too."""
     if "callback" in name.lower() or ("url" in value and "headers" in value):
         yield "url"

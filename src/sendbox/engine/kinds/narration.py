@@ -6,9 +6,10 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
+from sendbox.engine.answer import JsonMapping, JsonObject
 from sendbox.engine.kinds.masking import MASK
 
-Entry = Mapping[str, Any]
+Entry = JsonMapping
 
 #: Who acts, if it is not a phone.
 CLIENT: Final = "client"
@@ -154,7 +155,7 @@ def cut(text: object, most: int = SHOWN) -> str:
     return line if len(line) <= most else f"{line[: most - 1]}…"
 
 
-def fields_of(entry: Entry) -> dict[str, Any]:
+def fields_of(entry: Entry) -> JsonObject:
     """The fields of an entry beside those that every entry has."""
     return {name: value for name, value in entry.items() if name not in _HEAD and value not in (None, "", [], {})}
 

@@ -11,7 +11,7 @@ from urllib.parse import parse_qsl
 
 import orjson
 
-from sendbox.engine.answer import moment
+from sendbox.engine.answer import JsonObject, moment
 from sendbox.engine.bounds import crowded
 from sendbox.engine.delivery.batches import succeeded
 from sendbox.engine.delivery.faults.fault import FaultyDelivery
@@ -118,7 +118,7 @@ def json_of(raw: bytes) -> Any:
 # -- webhooks
 
 
-def head_of(on: Observer, delivery: Delivery) -> dict[str, Any]:
+def head_of(on: Observer, delivery: Delivery) -> JsonObject:
     """The fields of a `WebhookHead`."""
     faulty = delivery.rule if isinstance(delivery, FaultyDelivery) else None
     return {

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final
 
+from sendbox.engine.answer import JsonObject
 from sendbox.engine.kinds.own import json_of
 from sendbox.services.coverage.limits import CODE, EDITS, MEDIA, limits_of
 from sendbox.services.messaging.channels import ROWS, USUAL
@@ -98,7 +99,7 @@ def of_request(interface: str, record: RequestRecord, request: Any) -> Iterator[
             yield "A55"
 
 
-def _lends_its_body(message: dict[str, Any]) -> bool:
+def _lends_its_body(message: JsonObject) -> bool:
     """True if a step that needs a text, and has none of its own, uses the root's."""
     steps = [element.items() for element in message.get("flow", ())]
     return "body" in message and any(name in _LENT and "body" not in step for pairs in steps for name, step in pairs)

@@ -8,7 +8,7 @@ all other problems of the request. Nothing of that diagnosis is on the way of a 
 from __future__ import annotations
 
 from ast import literal_eval
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final, TypeVar
 from urllib.parse import parse_qs
 
@@ -18,6 +18,7 @@ from msgspec.structs import replace
 from sendbox.contract.findings import QUOTED, show
 from sendbox.contract.parser import Malformed, parse_json
 from sendbox.engine import bounds
+from sendbox.engine.answer import JsonMapping, JsonObject
 from sendbox.engine.commands.record import JSON_TYPE, compact
 from sendbox.engine.regex import regex
 from sendbox.engine.remarks import Advice, Finding
@@ -175,7 +176,7 @@ def child(path: str, name: str) -> str:
     return f"{path}.{name}" if name.isidentifier() and len(name) <= QUOTED else f"{path}[{name[:QUOTED]!r}]"
 
 
-def choose_name(fields: Mapping[str, Any], name: str, alias: str, section: str, advice: list[Advice]) -> str:
+def choose_name(fields: JsonMapping, name: str, alias: str, section: str, advice: list[Advice]) -> str:
     """The name under which a field that has two names is given; beside its own name the alias is ignored (A86)."""
     if alias not in fields:
         return name
@@ -186,7 +187,7 @@ def choose_name(fields: Mapping[str, Any], name: str, alias: str, section: str, 
     return name
 
 
-def renamed(record: dict[str, Any], old: str, new: str, path: str, advice: list[Advice]) -> Any:
+def renamed(record: JsonObject, old: str, new: str, path: str, advice: list[Advice]) -> Any:
     """The value of a field that has a deprecated name, None if the record has neither name (§9).
 
     The old name works with advice (A85); beside the new one it is ignored, with advice (A86).

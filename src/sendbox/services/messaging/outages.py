@@ -7,11 +7,11 @@ has to be collected when an outage begins or released when it ends.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
+from sendbox.engine.answer import JsonMapping, JsonObject
 from sendbox.engine.durations import iso
 from sendbox.engine.journal import CODE
 from sendbox.services.messaging.channels import LEGAL
@@ -43,7 +43,7 @@ _TAKEN: Final = frozenset({SENT, DELIVERED, SEEN})
 _CUT_OFF: Final = "cut_off"
 
 
-def named(entry: Mapping[str, Any]) -> str:
+def named(entry: JsonMapping) -> str:
     """The description of an outage in words, from an entry of the journal."""
     channels = entry.get("channel") or []
     where = [channels if isinstance(channels, str) else ", ".join(channels)]
@@ -99,7 +99,7 @@ class Current(msgspec.Struct, eq=False):
     outage: Outage
     began: int
     until: int
-    what: dict[str, Any]
+    what: JsonObject
 
     def meets_new(self, attempt: Attempt) -> bool:
         """True if an attempt was not handed over before the outage."""
@@ -118,7 +118,7 @@ class Outages:
         self._world = home.world
         self.current: list[Current] = []
 
-    def begin(self, outage: Outage, shown: dict[str, Any]) -> None:
+    def begin(self, outage: Outage, shown: JsonObject) -> None:
         """From this instant on it is out."""
         world = self._world
         now = world.clock.now

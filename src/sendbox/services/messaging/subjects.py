@@ -10,6 +10,7 @@ from urllib.parse import parse_qs
 
 import orjson
 
+from sendbox.engine.answer import JsonObject
 from sendbox.engine.expect.subjects import Field, Parts, Subject
 from sendbox.engine.journal import CODE
 from sendbox.services.messaging.channels import CHANNEL_WORDS, FAMILIES
@@ -89,7 +90,7 @@ _OF_MESSAGE: Final = {
 }
 _OF_STEP: Final = {**_OF_MESSAGE, "template": lambda _world, subject: _template(_attempt(subject).step)}
 #: Of the fields that are more than any text, how they are compared, and what lists their names.
-_COMPARED: Final[dict[str, dict[str, Any]]] = {
+_COMPARED: Final[dict[str, JsonObject]] = {
     "channel": {"kind": "word", "words": CHANNEL_WORDS},
     "phone": {"kind": "phone"},
     "tag": {"known": _tags_of},
@@ -266,7 +267,7 @@ def _messages(says: str, at: Callable[[Message], int], origin: Callable[[Message
     )
 
 
-def _happening(code: int, record: Any) -> Iterator[tuple[dict[str, Any], str | None]]:
+def _happening(code: int, record: Any) -> Iterator[tuple[JsonObject, str | None]]:
     """An entry of the timeline, as it was written; an outage, which has entries of its own, with its state."""
     if code == CODE["outage"]:
         current, state = record
@@ -275,14 +276,14 @@ def _happening(code: int, record: Any) -> Iterator[tuple[dict[str, Any], str | N
         yield record, None
 
 
-def _named_by(happening: tuple[dict[str, Any], str | None], *names: str) -> Iterator[str]:
+def _named_by(happening: tuple[JsonObject, str | None], *names: str) -> Iterator[str]:
     """The values that an entry of the timeline has under these names."""
     for name in names:
         value = happening[0].get(name)
         yield from map(str, value if isinstance(value, list) else () if value is None else (value,))
 
 
-def _happening_phones(world: World, happening: tuple[dict[str, Any], str | None]) -> tuple[str, ...]:
+def _happening_phones(world: World, happening: tuple[JsonObject, str | None]) -> tuple[str, ...]:
     """The phones that an entry of the timeline names, in international form; an outage has patterns."""
     if happening[0]["kind"] == "outage":
         return ()

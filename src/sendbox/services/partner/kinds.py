@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
+from sendbox.engine.answer import JsonObject
 from sendbox.engine.kinds.narration import WORLD, Entry, Narration, Narrator, cut, fields_of, flat
 from sendbox.engine.kinds.rows import Event, Kind, Lapse, Line, ObservationRows, Observer, View
 from sendbox.services.partner.records import Onboarding
@@ -50,7 +51,7 @@ def _changed_lines(_canon: Canon, state: View) -> Iterator[Line]:
 def _changed(word: str) -> Kind:
     """A template or a number that changed, or was not allowed to."""
 
-    def count(collector: Collector, state: dict[str, Any]) -> None:
+    def count(collector: Collector, state: JsonObject) -> None:
         if "status" in state:
             collector.count("states", f"{word} {state['status']}")
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 import orjson
 
 from sendbox.contract.parser import Malformed, parse_json
+from sendbox.engine.answer import JsonObject
 from sendbox.engine.durations import iso
 from sendbox.engine.remarks import Finding
 from sendbox.services import limits
@@ -174,7 +175,7 @@ def _disabled(exchange: Exchange) -> Answer:
     raise refusal("VERIFICATION_DISABLED", [Finding("$.proof", "secret", text, "§4.5", "A51")], 0)
 
 
-def _session(exchange: Exchange, content: bytes | None = None) -> tuple[Session, dict[str, Any]]:
+def _session(exchange: Exchange, content: bytes | None = None) -> tuple[Session, JsonObject]:
     """The session of the path and the body of the call, whose `content` is this once it is JSON. Raises `Refused`."""
     session = Verify.of(exchange.world).find(exchange.params["token"], exchange.key)
     remaining = 0 if session is None else session.remaining
@@ -234,7 +235,7 @@ def _checked(outcome: ProofOutcome) -> Answer:
     return _json({"valid": outcome == "valid", **({"expired": True} if outcome == "expired" else {})})
 
 
-def _proved(verify: Verify, session: Session, body: dict[str, Any]) -> Answer:
+def _proved(verify: Verify, session: Session, body: JsonObject) -> Answer:
     """With the proof where the account has a secret: every validation response has it then (§4.5)."""
     proof = verify.proof(session)
     return _json(body if proof is None else {**body, "proof": proof})
@@ -256,7 +257,7 @@ def parse(exchange: Exchange, remaining: int) -> Any:
     return without_nulls(body) if Assume.of(exchange.world).nulls == "absent" else body
 
 
-def legal(exchange: Exchange, body: Any, remaining: int) -> dict[str, Any]:
+def legal(exchange: Exchange, body: Any, remaining: int) -> JsonObject:
     """The known fields of a body, legal by the route's schema. Raises `Refused`.
 
     A required field that is absent or null is missing, and so is one of a wrong form (A72), except the phone number of

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from operator import attrgetter
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
@@ -23,7 +23,7 @@ from sendbox.control.reading import (
     wait_for,
 )
 from sendbox.control.searching import TEXT, SearchKey, match_texts, patterns, search_filter, texts, times, words
-from sendbox.engine.answer import enum, read
+from sendbox.engine.answer import JsonMapping, enum, read
 from sendbox.services.messaging.answers import Explanation, Messages
 from sendbox.services.messaging.answers import Message as MessageShown
 from sendbox.services.messaging.channels import CHANNELS, IllegalTransition
@@ -148,7 +148,7 @@ async def message_of(world: World, message_id: str) -> Message:
     return find_message(world, message_id)
 
 
-async def make_ids(call: Call, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
+async def make_ids(call: Call, arguments: JsonMapping) -> JsonMapping:
     """Makes the ids of all messages before an act that names one, since many ids take long; returns the arguments."""
     if arguments.get("message_id") is not None:
         await run_in_slices(Messaging.of(call.hosted.world).by_id.read())

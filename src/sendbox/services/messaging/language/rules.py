@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from msgspec.structs import replace
 
+from sendbox.engine.answer import JsonObject
 from sendbox.engine.durations import Span
 from sendbox.engine.forms import (
     Value,
@@ -73,7 +74,7 @@ def _way(
 ) -> tuple[Path, dict[str, Any]]:
     """The content of a rule, or of a way of a mix: the results and the acts of the phone; and its text."""
     path = Path()
-    decides: dict[str, Any] = {}
+    decides: JsonObject = {}
     if "then" in values:
         path, decides["then"] = _path(values["then"], reader.assume.timing)
         if not illegal:

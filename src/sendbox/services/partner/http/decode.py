@@ -12,6 +12,7 @@ import orjson
 
 from sendbox.contract.findings import show
 from sendbox.engine import durations as spans
+from sendbox.engine.answer import JsonObject
 from sendbox.engine.regex import regex
 from sendbox.engine.remarks import Finding
 from sendbox.services.http.exchange import Answer, Exchange, Refused
@@ -22,7 +23,7 @@ from sendbox.services.http.rest import error, known
 if TYPE_CHECKING:
     from sendbox.contract.validators import Checker
 
-Request = dict[str, Any]
+Request = JsonObject
 
 _DATE: Final = regex(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 import orjson
 from msgspec import Struct
 
+from sendbox.engine.answer import JsonObject
 from sendbox.engine.durations import DAY, iso
 from sendbox.engine.regex import regex
 from sendbox.services.messaging.content.text import text_shown
@@ -48,7 +49,7 @@ class Filter(Struct, frozen=True):
 class Page(Struct, frozen=True):
     """One page of rows, and the cursor of the next one; None when this is the last."""
 
-    rows: list[dict[str, Any]]
+    rows: list[JsonObject]
     cursor: str | None
 
 
@@ -108,7 +109,7 @@ def _seal(world: World, day: int, body: bytes) -> bytes:
 # Rows
 
 
-def row(world: World, message: Message) -> dict[str, Any]:
+def row(world: World, message: Message) -> JsonObject:
     """The row of a message that has one (§2.4): the attempt it shows, with flags and times of all attempts (A65)."""
     attempt = message.shown
     assert attempt is not None
@@ -168,7 +169,7 @@ def _transitions(message: Message) -> Iterator[tuple[int, int]]:
 # One message
 
 
-def status(world: World, message: Message) -> dict[str, Any]:
+def status(world: World, message: Message) -> JsonObject:
     """The status of one message, also of one that still waits (A29)."""
     shown_attempt = message.shown
     submission = message.submission
