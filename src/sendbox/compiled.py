@@ -50,7 +50,7 @@ def _file() -> str:
     return str(data.folder("scenarios").resolve() / f"{NAME}.yaml")
 
 
-def read(kept: Any) -> Any:
+def read(kept: object) -> Any:
     """The value of a node. Raises `ValueError` for a class of another package."""
     if isinstance(kept, list):
         return tuple(map(read, kept))
@@ -75,7 +75,7 @@ def _made(kept: dict[str, Any]) -> Any:
     return getattr(import_module(module), name)(**arguments)
 
 
-def node(value: Any) -> Any:
+def node(value: object) -> Any:
     """The node of a value, from which it can be read. Raises `TypeError` if it cannot."""
     if isinstance(value, str) and value.startswith(f"{_file()}:"):
         return {"line": int(value.rpartition(":")[2])}
@@ -112,7 +112,7 @@ def _arguments_of_record(record: msgspec.Struct) -> dict[str, Any]:
     }
 
 
-def _arguments(value: Any) -> dict[str, Any]:
+def _arguments(value: object) -> dict[str, Any]:
     """The arguments that make an object, without those that have their defaults."""
     arguments: dict[str, Any] = {}
     for name, parameter in inspect.signature(type(value)).parameters.items():
@@ -124,7 +124,7 @@ def _arguments(value: Any) -> dict[str, Any]:
     return arguments
 
 
-def _is_json(value: Any) -> bool:
+def _is_json(value: object) -> bool:
     """True if JSON can represent all of a value, so that it stays the same."""
     if isinstance(value, dict):
         return all(isinstance(key, str) and _is_json(item) for key, item in value.items())

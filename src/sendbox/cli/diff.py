@@ -110,7 +110,7 @@ def _decode_bodies(entry: Entry) -> Entry:
     return decoded
 
 
-def _map_texts(value: Any, change: Callable[[str], str]) -> Any:
+def _map_texts(value: object, change: Callable[[str], str]) -> Any:
     if isinstance(value, str):
         return change(value)
     if isinstance(value, dict):

@@ -94,7 +94,7 @@ def body_of(
 
 def run(
     blueprint: Blueprint,
-    request: Any,
+    request: object,
     operation: str | None = None,
     verify: str | None = None,
     at: Moment | None = None,
@@ -109,7 +109,7 @@ def run(
 
 
 async def _run(
-    blueprint: Blueprint, request: Any, operation: str | None, verify: str | None, at: Moment | None
+    blueprint: Blueprint, request: object, operation: str | None, verify: str | None, at: Moment | None
 ) -> JsonObject:
     async def content(_call: Any) -> Outcome:
         return Outcome(200, None)

@@ -113,7 +113,7 @@ class WholeNumber(click.IntRange):
 def converter(read: Callable[[Any], Any]) -> Callable[[click.Context, click.Parameter, Any], Any]:
     """A callback that converts the value of an option with `read`; an error of `read` becomes a usage error."""
 
-    def callback(_context: click.Context, _option: click.Parameter, value: Any) -> Any:
+    def callback(_context: click.Context, _option: click.Parameter, value: object) -> Any:
         try:
             return None if value is None else read(value)
         except (ValueError, Failure) as error:
@@ -901,7 +901,7 @@ def write_output(text: str, file: Path | None, *, new: bool = False) -> None:
         raise Failure(CANNOT, f"{file} cannot be written: {error.strerror or error}") from None
 
 
-def format_json(value: Any) -> str:
+def format_json(value: object) -> str:
     """A value as indented JSON."""
     return json.dumps(value, indent=2, ensure_ascii=False)
 

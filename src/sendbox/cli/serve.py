@@ -81,7 +81,7 @@ class _Noted(dict[str, str]):
         super().__init__(environment)
         self.names: set[str] = set()
 
-    def get(self, name: str, default: Any = None) -> Any:
+    def get(self, name: str, default: object = None) -> Any:
         """The value of a variable."""
         self.names.add(name)
         return super().get(name, default)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from sendbox.comparing.differences import STATUS, Answered, Difference, compare
 from sendbox.comparing.running import Made, Run
@@ -115,7 +115,7 @@ def _differences(
     return differing
 
 
-def _candidates(outcomes: Sequence[Made], differing: Differences, settings: Any) -> list[Alternative]:
+def _candidates(outcomes: Sequence[Made], differing: Differences, settings: object) -> list[Alternative]:
     """Other values of each setting of the assumptions that the calls with differences rest on."""
     ids: set[str] = set()
     for place, differences in differing.items():

@@ -51,7 +51,7 @@ RULES: Final = (
 IDS: Final = RULES[0]
 
 
-def passed_over(name: str | int | None, value: Any) -> bool:
+def passed_over(name: str | int | None, value: object) -> bool:
     """True if a value is an id, a time or a price."""
     named = isinstance(name, str) and any(rule.name.search(name) for rule in RULES)
     return named or (isinstance(value, str) and any(rule.form.fullmatch(value) for rule in RULES))
@@ -146,7 +146,7 @@ def _found(
                 )
 
 
-def _pair(path: Path, a: Any, b: Any, *, values: bool) -> Difference | None:
+def _pair(path: Path, a: object, b: object, *, values: bool) -> Difference | None:
     """The difference between two values at one place; None if they may differ."""
     in_words = _shown(a), _shown(b)
     place = json_path(path)
@@ -199,7 +199,7 @@ def _parsed(body: bytes) -> Any:
         return _NOT_JSON
 
 
-def _kind(value: Any) -> str:
+def _kind(value: object) -> str:
     return "an array" if isinstance(value, list) else "null" if value is None else _TYPES[type(value)]
 
 
@@ -207,7 +207,7 @@ def _entries(value: list[Any]) -> str:
     return f"{len(value)} {'entry' if len(value) == 1 else 'entries'}"
 
 
-def _shown(value: Any) -> str:
+def _shown(value: object) -> str:
     return "nothing" if value is MISSING else show(value)
 
 

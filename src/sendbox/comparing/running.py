@@ -258,7 +258,7 @@ def _words(recorded: bytes, here: bytes) -> Iterator[tuple[tuple[str, ...], str,
             yield (_OK,) if index == 1 and naming else (), word, other
 
 
-def _plain(value: Any) -> bool:
+def _plain(value: object) -> bool:
     return isinstance(value, str | int) and not isinstance(value, bool)
 
 

@@ -187,7 +187,7 @@ class _Maker:
             return [self.value(f"{path}[]", node.get("items") or {})]
         return {"boolean": True, "integer": 1, "number": 1}.get(kinds[0], "Example")
 
-    def having(self, value: Any, node: Node, path: str, parts: Sequence[str]) -> Any:
+    def having(self, value: object, node: Node, path: str, parts: Sequence[str]) -> Any:
         """The value (None if there is none yet) with the field put into it that lies `parts` below it."""
         if not parts:
             return self.value(path, node) if value is None else value

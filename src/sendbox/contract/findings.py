@@ -321,7 +321,7 @@ MISSING: Final = object()
 Path = tuple[str | int, ...]
 
 
-def differing(a: Any, b: Any, path: Path = ()) -> Iterator[tuple[Path, Any, Any]]:
+def differing(a: object, b: object, path: Path = ()) -> Iterator[tuple[Path, Any, Any]]:
     """Each place that differs, with both values; of arrays first their common entries, then arrays of other lengths."""
     if isinstance(a, dict) and isinstance(b, dict):
         for key in dict.fromkeys((*a, *b)):

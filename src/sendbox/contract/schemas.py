@@ -140,7 +140,7 @@ def inlined(definitions: dict[str, Node], name: str) -> Node:
     return node
 
 
-def without_settings(node: Any) -> Any:
+def without_settings(node: object) -> Any:
     """An inlined schema without the keywords that a setting may relax; code decides about those."""
 
     def strict(part: Node) -> Node:
@@ -150,7 +150,7 @@ def without_settings(node: Any) -> Any:
     return rebuilt(node, strict)
 
 
-def rebuilt(node: Any, change: Callable[[Node], Node]) -> Any:
+def rebuilt(node: object, change: Callable[[Node], Node]) -> Any:
     """A copy of a node in which each object, its parts before itself, went through `change`."""
     if isinstance(node, dict):
         return change({key: rebuilt(value, change) for key, value in node.items()})

@@ -22,7 +22,7 @@ _FLAGS: Final[Mapping[Any, bool]] = {"true": True, "1": True, 1: True, "false": 
 _TYPES: Final = {StrType: "text", IntType: "a whole number", DictType: "an object", NoneType: "null"}
 
 
-def convert(value: Any, kind: Any) -> Any:
+def convert(value: object, kind: object) -> Any:
     """The value of a type that an argument is. Raises `ValueError` that says what is legal.
 
     A text stands for a number or a flag too, since queries are text, and a number for its text, since YAML makes
@@ -42,7 +42,7 @@ def convert(value: Any, kind: Any) -> Any:
     raise ValueError(_why(value, kind, problems[0]))
 
 
-def _readings(value: Any) -> Iterator[Any]:
+def _readings(value: object) -> Iterator[Any]:
     """The value, and all that it may stand for."""
     yield value
     if isinstance(value, str) and (number := bounds.whole(value)) is not None:
@@ -53,21 +53,21 @@ def _readings(value: Any) -> Iterator[Any]:
         yield _FLAGS[value]
 
 
-def _decoded(kind: type[Written], value: Any) -> Written:
+def _decoded(kind: type[Written], value: object) -> Written:
     return kind(kind.read(value))
 
 
-def _words(kind: Any) -> Sequence[str]:
+def _words(kind: object) -> Sequence[str]:
     """The legal words of a type that has only some (`enum`)."""
     return [word for meta in getattr(kind, "__metadata__", ()) for word in (meta.extra or {}).get("words", ())]
 
 
-def unknown(value: Any, words: Iterable[str]) -> str:
+def unknown(value: object, words: Iterable[str]) -> str:
     """The reason why a value is not legal that is not one of some words."""
     return f'"{value}" is not known; legal: {", ".join(words)}{foreign(value) if isinstance(value, str) else ""}'
 
 
-def _why(value: Any, kind: Any, error: msgspec.ValidationError) -> str:
+def _why(value: object, kind: object, error: msgspec.ValidationError) -> str:
     """The reason why a value is not legal."""
     if isinstance(error.__cause__, ValueError):
         return str(error.__cause__)
@@ -81,7 +81,7 @@ def _why(value: Any, kind: Any, error: msgspec.ValidationError) -> str:
     return f"{value!r} is not legal; legal: {' or '.join(_TYPES[part] for part in types)}"
 
 
-def _not_whole(value: Any, legal: IntType) -> str:
+def _not_whole(value: object, legal: IntType) -> str:
     """The reason why a value is not a whole number within bounds."""
     number = bounds.whole(value) if isinstance(value, str) else value
     if isinstance(number, int) and not isinstance(number, bool):

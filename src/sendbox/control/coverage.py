@@ -185,7 +185,7 @@ async def assumptions(call: Call) -> Assumptions:
     )
 
 
-def _json_value(value: Any) -> Any:
+def _json_value(value: object) -> Any:
     if isinstance(value, msgspec.Struct):
         return {name: _json_value(part) for name, part in asdict(value).items() if name != "table"}
     return list(value) if isinstance(value, tuple) else value

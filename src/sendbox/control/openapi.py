@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Mapping
 from functools import cache
-from typing import TYPE_CHECKING, Any, Final, get_args
+from typing import TYPE_CHECKING, Final, get_args
 
 from sendbox.contract.schemas import load, name_of, with_optional
 from sendbox.control.operation import THEN, Text
@@ -159,7 +159,7 @@ def _operation(types: Schemas, row: Operation, *further: JsonObject) -> JsonObje
     return operation
 
 
-def _content(types: Schemas, answers: Any) -> JsonObject:
+def _content(types: Schemas, answers: object) -> JsonObject:
     """The forms of an answer: JSON, and text of its media types; or a stream, with the data of each event."""
     if isinstance(answers, Mapping):
         events = {name: types.schema(data) for name, data in answers.items()}

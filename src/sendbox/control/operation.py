@@ -173,7 +173,7 @@ class Operation:
     asked: bool = False
     longest: int = bounds.SHORT_BODY
 
-    def __call__(self, call: Call, *positional: Any, **named: Any) -> Awaitable[Any]:
+    def __call__(self, call: Call, *positional: object, **named: Any) -> Awaitable[Any]:
         """The answer of the function of the row."""
         return self.function(call, *positional, **named)
 
@@ -448,7 +448,7 @@ def acting(call: Call, row: Operation, values: Mapping[str, Any]) -> Generator[N
     return answer
 
 
-def _check(row: Operation, name: str, value: Any) -> None:
+def _check(row: Operation, name: str, value: object) -> None:
     """Raises `ControlError` for an argument that an operation does not take, and for a value outside the bounds.
 
     A scenario, or a part of one, is held to the bounds where it is read, which says the place of each problem.
@@ -466,7 +466,7 @@ def _check(row: Operation, name: str, value: Any) -> None:
         raise out_of_bounds(replace(outside, place=(name, *outside.place)))
 
 
-def converted(name: str, value: Any, kind: Any) -> Any:
+def converted(name: str, value: object, kind: object) -> Any:
     """The value of a type that an argument is. Raises `ControlError` that says what is legal."""
     try:
         return convert(value, kind)
@@ -474,13 +474,13 @@ def converted(name: str, value: Any, kind: Any) -> Any:
         raise ControlError(400, "bad_argument", f"{name}: {error}") from None
 
 
-def one_of(value: Any, name: str, words: Iterable[str]) -> None:
+def one_of(value: object, name: str, words: Iterable[str]) -> None:
     """Raises `ControlError` for an argument that is not one of some words."""
     if not isinstance(value, str) or value not in words:
         raise ControlError(400, "bad_argument", f"{name}: {unknown(value, words)}")
 
 
-def json_object(raw: Any, meaning: str) -> JsonObject:
+def json_object(raw: object, meaning: str) -> JsonObject:
     """A body that must be a JSON object, and is to be what `meaning` says. Raises `ControlError`."""
     if not isinstance(raw, dict):
         raise ControlError(400, "bad_body", f"{shown(raw)} is not {meaning}; legal: a JSON object")

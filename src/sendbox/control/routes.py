@@ -59,7 +59,7 @@ async def _openapi(request: Request) -> Response:
     return json_answer(await asyncio.get_running_loop().run_in_executor(None, make_document))
 
 
-def json_answer(value: Any, status: int = 200, encode: Callable[[Any], bytes] = encoded) -> Response:
+def json_answer(value: object, status: int = 200, encode: Callable[[Any], bytes] = encoded) -> Response:
     """A JSON answer; one that holds long lists is encoded and sent piece by piece."""
     fields = value.present() if isinstance(value, Answer) else value
     if isinstance(fields, dict) and any(isinstance(item, list) and len(item) > PIECE for item in fields.values()):

@@ -22,7 +22,7 @@ class Schemas:
     def __init__(self) -> None:
         self.components: dict[str, Schema] = {}
 
-    def schema(self, kind: Any) -> Schema:
+    def schema(self, kind: object) -> Schema:
         """The schema of a type. Raises `TypeError` for one that JSON does not have, and for two classes of one name."""
         (schema,), components = msgspec.json.schema_components(
             [kind], schema_hook=_schema_of, ref_template=f"{COMPONENTS}{{name}}"
@@ -84,7 +84,7 @@ def _classes() -> Mapping[str, type[Answer]]:
     return {answer.__name__: answer for answer in below(Answer)}
 
 
-def _references(schema: Any) -> Iterator[str]:
+def _references(schema: object) -> Iterator[str]:
     """The names of the components that a schema refers to."""
     if isinstance(schema, Mapping):
         if isinstance(name := schema.get("$ref"), str):
@@ -133,7 +133,7 @@ def _field(schema: Schema) -> Schema:
     return field
 
 
-def _plain(schema: Any) -> Any:
+def _plain(schema: object) -> Any:
     """A schema in its shortest form."""
     if isinstance(schema, list):
         return [_plain(part) for part in schema]

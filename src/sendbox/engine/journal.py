@@ -37,7 +37,7 @@ class Journal:
         #: numbers of entries whose decision depended on the order of arrival
         self.order_sensitive: set[int] = set()
 
-    def add(self, at: int, kind: int, what: Any) -> int:
+    def add(self, at: int, kind: int, what: object) -> int:
         """Appends an entry and returns its number."""
         self.at.append(at)
         self.kind.append(kind)
@@ -129,7 +129,7 @@ class Capped(Journal):
         """True if any decision so far, also a forgotten one, depended on the order of arrival."""
         return self._ordered or bool(self.order_sensitive)
 
-    def add(self, at: int, kind: int, what: Any) -> int:
+    def add(self, at: int, kind: int, what: object) -> int:
         """Appends an entry and returns its number."""
         return super().add(at, kind, what) + self._first
 

@@ -68,7 +68,7 @@ class Timeline:
         #: the run that was scheduled last, while all of it is to come
         self._newest: Run | None = None
 
-    def at(self, instant: int, rank: int, handler: Handler, what: Any) -> None:
+    def at(self, instant: int, rank: int, handler: Handler, what: object) -> None:
         """Schedules a step: `handler(what)` at `instant`."""
         if instant > END:
             return
@@ -124,7 +124,7 @@ class Timeline:
         """The number of steps that are scheduled."""
         return self._seq - self.fired
 
-    def lapse(self, instant: int, kind: str, what: Any) -> None:
+    def lapse(self, instant: int, kind: str, what: object) -> None:
         """Notes that something of `kind` stops being true at `instant`."""
         if instant > END:
             return

@@ -383,7 +383,7 @@ class World:
         """A new epoch has begun at a checkpoint."""
         self.journal.add(self.clock.now, CODE["restored"], {"name": name, "epoch": self.epoch})
 
-    def advise(self, advice: Advice, about: Any = None) -> int:
+    def advise(self, advice: Advice, about: object = None) -> int:
         """Journals advice that belongs to no request."""
         return self.journal.add(self.clock.now, CODE["advice"], (advice, about))
 

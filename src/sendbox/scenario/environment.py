@@ -67,7 +67,7 @@ def fill(root: Node, shape: Shape, environment: Mapping[str, str], refused: str 
     return problems
 
 
-def escaped(value: Any) -> Any:
+def escaped(value: object) -> Any:
     """A value with its texts escaped, so that `fill` gives the same value again."""
     if isinstance(value, dict):
         return {key: escaped(item) for key, item in value.items()}

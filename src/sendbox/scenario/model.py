@@ -163,7 +163,7 @@ def problem(
     *,
     key: str | None = None,
     nearest: str | None = None,
-    value: Any = ...,
+    value: object = ...,
     severity: Severity = "error",
 ) -> Problem:
     """A problem at a node, or at one of its keys. `nearest` is appended to the message as a question.
@@ -208,14 +208,14 @@ def child(path: str, key: str) -> str:
     return f"{path}.{key}" if key.replace("-", "_").isidentifier() else f"{path}[{key!r}]"
 
 
-def _short(value: Any) -> Any:
+def _short(value: object) -> Any:
     try:
         return value if len(orjson.dumps(value)) <= WHOLE else show(value)
     except TypeError:
         return show(value)
 
 
-def show(value: Any) -> str:
+def show(value: object) -> str:
     """A value as messages quote it: JSON, cut after 60 characters."""
     try:
         text = orjson.dumps(value).decode()

@@ -369,7 +369,7 @@ class _Reader:
         self._complain(event, "tag", f"{show(tag)} is a tag; scenarios have none, a value is what it looks like")
         return True
 
-    def _complain(self, event: Any, rule: str, message: str) -> None:
+    def _complain(self, event: object, rule: str, message: str) -> None:
         self.problems.append(problem(self._node(event, None), rule, message))
 
 

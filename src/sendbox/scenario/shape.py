@@ -229,7 +229,7 @@ def _joined(base: Any, addition: Any) -> Any:
     return [*base, *addition] if isinstance(base, list) else addition
 
 
-def _without_patterns(node: Any) -> Any:
+def _without_patterns(node: object) -> Any:
     if isinstance(node, dict) and "x-checked" in node:
         return {"$ref": f"#/$defs/{node['x-checked']}"}
     if isinstance(node, dict):
@@ -431,7 +431,7 @@ def _meant(key: str, legal: Iterable[str], node: Node | None = None) -> str | No
 def _keys() -> frozenset[str]:
     """Every key of the language."""
 
-    def below(node: Any) -> Iterator[str]:
+    def below(node: object) -> Iterator[str]:
         if isinstance(node, dict):
             yield from node.get("properties", ())
         for inner in node.values() if isinstance(node, dict) else node if isinstance(node, list) else ():

@@ -271,7 +271,7 @@ def _canonical_value(value: object) -> object:
     return value.text if isinstance(value, Pattern) else str(value)
 
 
-def _from_start(value: Any) -> int:
+def _from_start(value: object) -> int:
     """A duration in a place that also takes an instant."""
     try:
         return spans.duration(value)

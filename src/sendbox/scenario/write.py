@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from itertools import groupby
-from typing import Any, Final
+from typing import Final
 
 from sendbox.engine.answer import JsonObject
 from sendbox.scenario.environment import escaped
@@ -50,7 +50,7 @@ def _split_by_file(node: Node, path: tuple[str, ...], contents: list[JsonObject]
         _set_value(contents[0], path, plain(node))
 
 
-def _set_value(target: JsonObject, path: tuple[str, ...], value: Any) -> None:
+def _set_value(target: JsonObject, path: tuple[str, ...], value: object) -> None:
     *parents, last = path
     for key in parents:
         target = target.setdefault(key, {})

@@ -61,11 +61,11 @@ class Setting(NamedTuple):
     unset: str
     other: Any = None
 
-    def written(self, value: Any) -> Any:
+    def written(self, value: object) -> Any:
         """A value as a scenario has it; None = the scenario leaves the setting out."""
         return _written(value, self.node)
 
-    def others(self, value: Any) -> list[Any]:
+    def others(self, value: object) -> list[Any]:
         """Other values than this one, as a scenario has them: all of them if these are words, else the usual ones."""
         if self.node.get("type") == "boolean":
             legal = [False, True]
@@ -82,7 +82,7 @@ class Setting(NamedTuple):
         return {key: node[key] for key in sorted(node, key=lambda key: _LAST.index(key) if key in _LAST else -1)}
 
 
-def setting(default: T, assumption: str, form: Value, unset: str = "", *, other: Any = None) -> T:
+def setting(default: T, assumption: str, form: Value, unset: str = "", *, other: object = None) -> T:
     """The field of a setting (see `Setting`)."""
     return field(default=default, metadata={"setting": Setting(assumption, default, *form, unset, other)})
 
@@ -117,7 +117,7 @@ def _profile(profiles: Mapping[str, JsonMapping]) -> Node:
     }
 
 
-def choice(description: str, words: Any) -> Value:
+def choice(description: str, words: object) -> Value:
     """One of the words of a `Literal`."""
     return word(description, get_args(words), "a choice")
 

@@ -133,7 +133,7 @@ class Literals:
         parts = (f"{{{known[piece]}}}" if piece in known else _escaped(piece, braces=True) for piece in pieces)
         return f'f"{"".join(parts)}"'
 
-    def value(self, value: Any, indent: int = 0, used: int = 0) -> str:
+    def value(self, value: object, indent: int = 0, used: int = 0) -> str:
         """A JSON value; one that does not fit on its line is broken after each item. `used` columns are taken."""
         short = self._short(value)
         if len(short) + indent + used <= WIDTH or not isinstance(value, dict | list) or not value:
@@ -147,7 +147,7 @@ class Literals:
             left, right = "[]"
         return "\n".join([left, *(pad + line for line in lines), " " * indent + right])
 
-    def _short(self, value: Any) -> str:
+    def _short(self, value: object) -> str:
         if isinstance(value, str):
             return self.text(value)
         if isinstance(value, Mapping):

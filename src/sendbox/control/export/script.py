@@ -200,7 +200,7 @@ def _json(raw: bytes) -> Any:
         return None
 
 
-def _long_texts(value: Any, path: tuple[str, ...]) -> Iterator[tuple[str, tuple[str, ...]]]:
+def _long_texts(value: object, path: tuple[str, ...]) -> Iterator[tuple[str, tuple[str, ...]]]:
     """The texts of an answer that are long enough to be names, with their paths."""
     if isinstance(value, dict):
         for name, item in value.items():

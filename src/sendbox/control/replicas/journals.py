@@ -245,6 +245,6 @@ def _line(entry: Entry) -> str:
     return line if len(line) <= 2 * SHOWN else f"{line[: 2 * SHOWN - 1]}…"
 
 
-def _value(value: Any) -> str:
+def _value(value: object) -> str:
     text = value if value == NOTHING else orjson.dumps(value).decode()
     return text if len(text) <= SHOWN else f"{text[: SHOWN - 1]}…"

@@ -60,7 +60,7 @@ class Alternative(NamedTuple):
         return f"{self.setting}: {_setting_text(self.setting, self.value)}"
 
 
-def alternatives(settings: Any, ids: Iterable[str]) -> list[Alternative]:
+def alternatives(settings: object, ids: Iterable[str]) -> list[Alternative]:
     """Every other value of the settings of some assumptions, in the order of the settings."""
     assumption_ids = frozenset(ids)
     return [
@@ -82,7 +82,7 @@ def with_setting(language: Language, blueprint: Blueprint, other: Alternative) -
     return replace(changed, **opened)
 
 
-def _setting_text(setting: str, value: Any) -> str:
+def _setting_text(setting: str, value: object) -> str:
     if value is None:
         return SETTINGS[setting].unset or "null"
     return value if isinstance(value, str) else orjson.dumps(value).decode()
@@ -171,7 +171,7 @@ def find_first_difference(
     return None
 
 
-def _differs(was: Observation, path: tuple[str | int, ...], a: Any, b: Any) -> ObservedDifference:
+def _differs(was: Observation, path: tuple[str | int, ...], a: object, b: object) -> ObservedDifference:
     part, *rest = path
     place = json_path(rest)
     if isinstance(a, list) and isinstance(b, list):

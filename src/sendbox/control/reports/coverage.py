@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from html import escape
 from json import dumps
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
 from sendbox import __version__
 from sendbox.engine import ENGINE
@@ -77,7 +77,7 @@ class Report(Sum):
             calls[name.partition(" ")[0]] += count
         return +calls
 
-    def add_json(self, report: Any) -> None:
+    def add_json(self, report: object) -> None:
         """Adds what another report says. Raises `Unreadable`."""
         items = report.get("items") if isinstance(report, dict) else None
         leaned = report.get("leaned", {}) if isinstance(report, dict) else None
@@ -271,7 +271,7 @@ def minimum(text: str, dimensions: Collection[str]) -> tuple[str | None, float]:
     return name or None, least
 
 
-def _counts(value: Any) -> bool:
+def _counts(value: object) -> bool:
     return isinstance(value, dict) and all(type(count) is int and count >= 0 for count in value.values())
 
 

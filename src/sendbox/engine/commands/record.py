@@ -77,7 +77,7 @@ class Record:
         else:
             self._add(at, ticks, _MOVE, Move(by_hand, first))
 
-    def _add(self, at: int, ticks: int, kind: int, entry: Any) -> None:
+    def _add(self, at: int, ticks: int, kind: int, entry: object) -> None:
         if self.cut is None:
             self.at.append(at)
             self.ticks.append(ticks)
@@ -286,14 +286,14 @@ class Races:
         self._used: set[Any] = set()
         self._changed: set[Any] = set()
 
-    def uses(self, instant: int, subject: Any) -> bool:
+    def uses(self, instant: int, subject: object) -> bool:
         """Notes that a call uses something; True if an earlier call of this instant changed it."""
         if instant != self._instant:
             self._at(instant)
         self._used.add(subject)
         return subject in self._changed
 
-    def changes(self, instant: int, subject: Any) -> bool:
+    def changes(self, instant: int, subject: object) -> bool:
         """Notes that a call changes something; True if an earlier call of this instant used or changed it."""
         if instant != self._instant:
             self._at(instant)

@@ -113,7 +113,7 @@ class Outlets:
             outlet = self._lines[target] = Outlet(target, builtin)
         return outlet
 
-    def post(self, outlet: Outlet, *events: Any) -> None:
+    def post(self, outlet: Outlet, *events: object) -> None:
         """Events for a target."""
         if not outlet.pending:
             self.dirty.append(outlet)
@@ -153,7 +153,7 @@ class Outlets:
             self._unposted += count
             yield
 
-    def no_target(self, event: Any) -> None:
+    def no_target(self, event: object) -> None:
         """An event that has no target (A68)."""
         self._world.journal.add(self._world.clock.now, CODE["no_target"], event)
 
@@ -330,7 +330,7 @@ class Outlets:
             delivery.id = self._world.delivery_name(key.encode())
         return delivery.id
 
-    def key_of(self, event: Any, at: int) -> str:
+    def key_of(self, event: object, at: int) -> str:
         """The key of an event that leaves at an instant."""
         return self._world.events[type(event)].key(self._world, event, at)
 

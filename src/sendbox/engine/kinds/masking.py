@@ -145,7 +145,7 @@ class Mask:
         self._known = re.compile(rf"(?<![\w-])(?<!/worlds/)(?:{either})(?![\w-])") if words else None
         self._signs = (*_SIGNS, *(orjson.dumps(word)[1:-1] for word in words))
 
-    def encoded(self, value: Any) -> bytes:
+    def encoded(self, value: object) -> bytes:
         """A view as JSON, masked."""
         raw = orjson.dumps(value, default=builtins)
         hides = any(sign in raw for sign in self._signs) or any(
@@ -153,7 +153,7 @@ class Mask:
         )
         return orjson.dumps(self.view(orjson.loads(raw))) if hides else raw
 
-    def view(self, value: Any, name: str = "") -> Any:
+    def view(self, value: object, name: str = "") -> Any:
         """A view, masked; `name` is that of its field."""
         return self._value(value, name, {KEY, *KEYS})
 
@@ -203,7 +203,7 @@ class Mask:
             masked_text = text if hidden == value else orjson.dumps(hidden).decode()
         return match[0] if masked_text == text else match[1] + MARK.join(map(quote_plus, masked_text.split(MARK)))
 
-    def _value(self, value: Any, name: str, keys: Iterable[str]) -> Any:
+    def _value(self, value: object, name: str, keys: Iterable[str]) -> Any:
         if isinstance(value, str):
             lower = name.lower()
             if lower in SECRETS:
@@ -244,7 +244,7 @@ def _headers(headers: Any) -> Any:
     return [[name, _header(name, value)] for name, value in headers] if pairs else masked(str(headers))
 
 
-def _header(name: Any, value: Any) -> Any:
+def _header(name: object, value: object) -> Any:
     return value if str(name).lower() in OWN else masked(str(value))
 
 

@@ -313,7 +313,7 @@ def _webhook_fault_lines(canon: Canon, applied: InjectedFault) -> Iterator[Line]
         yield {"rule": applied.rule.title, "fault": applied.rule.fault.text, "event": canon.event(event)}
 
 
-def _count_fault(collector: Collector, dimension: str, fault: Any) -> None:
+def _count_fault(collector: Collector, dimension: str, fault: object) -> None:
     """A fault that the scenario asked for: a word, a word and its value, or an object with one key."""
     text = str(next(iter(fault)) if isinstance(fault, Mapping) else fault)
     collector.count(dimension, text.partition(" ")[0])

@@ -27,7 +27,7 @@ View = JsonObject
 Line = JsonObject
 
 
-def no_lines(*_: Any) -> tuple[Line, ...]:
+def no_lines(*_: object) -> tuple[Line, ...]:
     """The canonical form of an entry that is only bookkeeping, or that other entries include: no lines."""
     return ()
 
@@ -150,6 +150,6 @@ class Observer:
             view["order_sensitive"] = True
         return view
 
-    def event(self, event: Any) -> View:
+    def event(self, event: object) -> View:
         """A short view of an event of a webhook."""
         return self.kinds.events[type(event)].view(event)

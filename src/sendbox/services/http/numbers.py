@@ -78,7 +78,7 @@ def tags_of(record: RequestRecord) -> list[str]:
     return [tag for raw in (record.body, record.query) for tag in _tags(_fields(raw))]
 
 
-def _tags(value: Any) -> Iterator[str]:
+def _tags(value: object) -> Iterator[str]:
     """The tags in a request: of the message that it is, or of each in its list; several stand in one text, too."""
     for message in value if isinstance(value, list) else [value]:
         for name in ("tag", "messageTag"):
@@ -98,7 +98,7 @@ def _fields(raw: bytes) -> Any:
     return None if bounds.crowded(raw) else parse_qs(raw.decode("utf-8", "replace"))
 
 
-def _in(value: Any, deep: int = _DEEP) -> str:
+def _in(value: object, deep: int = _DEEP) -> str:
     """The first number in a value: a text is the number itself, of a list the first item counts."""
     if isinstance(value, str | int):
         return _SEVERAL.split(str(value).strip(), maxsplit=1)[0].strip()
@@ -110,7 +110,7 @@ def _in(value: Any, deep: int = _DEEP) -> str:
     return ""
 
 
-def _all(value: Any, deep: int = _DEEP) -> Iterator[str]:
+def _all(value: object, deep: int = _DEEP) -> Iterator[str]:
     """Every number in a value."""
     if isinstance(value, str | int):
         yield from filter(None, map(str.strip, _SEVERAL.split(str(value))))

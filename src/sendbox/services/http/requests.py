@@ -68,12 +68,12 @@ def parsed(exchange: Exchange, line: int = 1) -> Any:
     return request
 
 
-def canonical(request: Any) -> bytes:
+def canonical(request: object) -> bytes:
     """The request in one form, independent of the order of its fields: names are derived from it."""
     return compact(orjson.dumps(request, option=orjson.OPT_SORT_KEYS))
 
 
-def without_nulls(value: Any, depth: int = FIELDS_DEEP) -> Any:
+def without_nulls(value: object, depth: int = FIELDS_DEEP) -> Any:
     """The request with each field left out that is `null`, for `nulls: absent` (A56).
 
     What is not a field stays as it is: the payload, values of template variables, and the legal nulls of
@@ -259,7 +259,7 @@ def _request(exchange: Exchange) -> Any:
         return {name: values[-1] for name, values in fields.items()}
 
 
-def _value(path: str, request: Any, exchange: Exchange) -> str | None:
+def _value(path: str, request: object, exchange: Exchange) -> str | None:
     if path.startswith("header "):
         name = path.removeprefix("header ")
         content = exchange.header(name.encode()) if name in _SHOWN else None

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import orjson
 
@@ -141,7 +141,7 @@ def incoming(inbound: Inbound) -> JsonObject:
     return event
 
 
-def kind_of(event: Any) -> str:
+def kind_of(event: object) -> str:
     """`sentMessage`, `incomingReplyMessage` or `incomingMessage`."""
     if isinstance(event, Inbound):
         return "incomingMessage" if event.message is None else "incomingReplyMessage"

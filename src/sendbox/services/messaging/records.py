@@ -356,7 +356,7 @@ class Attempt(msgspec.Struct, eq=False):
         """The results that are still to come."""
         return [STATES[code] for code, _, _ in (self.plan or ())[self.position :]]
 
-    def note(self, name: str, value: Any) -> None:
+    def note(self, name: str, value: object) -> None:
         """Keeps something rarely needed."""
         if self.extra is None:
             self.extra = {}

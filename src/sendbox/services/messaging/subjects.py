@@ -170,7 +170,7 @@ def named_messages(world: World, record: RequestRecord) -> tuple[str, ...]:
     return tuple(name for name in ids if name in Messaging.of(world).by_id)
 
 
-def message_of(event: Any) -> str | None:
+def message_of(event: object) -> str | None:
     """The id of the message whose result an event reports, or that a reply answers; None for other events."""
     message = event.message if isinstance(event, Inbound) else event[0].message if isinstance(event, tuple) else None
     return None if message is None else str(message.id)

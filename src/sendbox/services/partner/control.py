@@ -189,7 +189,7 @@ def _signup_view(world: World, signup: Signup) -> ListedSignup:
     return ListedSignup(**asdict(signup_view(world, signup)), page=page)
 
 
-def _step(call: Call, signup_id: str, token: str | None, step: Callable[..., None], *values: Any) -> SignupView:
+def _step(call: Call, signup_id: str, token: str | None, step: Callable[..., None], *values: object) -> SignupView:
     """Does a step of a signup with these values, and shows the signup. Raises `ControlError`."""
     signup = _signup(call, signup_id, token)
     try:

@@ -5,7 +5,7 @@ The contents of the real library are not known; a scenario adds its own template
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 from sendbox.engine.answer import JsonObject
 from sendbox.services.partner.records import Failure
@@ -87,7 +87,7 @@ def _button(button: JsonObject, inputs: list[JsonObject]) -> JsonObject:
     return {**button, field: _address(value[field]) if kind == "URL" else str(value[field])}
 
 
-def _address(value: Any) -> str:
+def _address(value: object) -> str:
     """The address of a button: a text, or an object with `base_url`; a suffix makes it dynamic."""
     if not isinstance(value, dict):
         return str(value)

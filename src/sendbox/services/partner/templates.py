@@ -13,7 +13,7 @@ from __future__ import annotations
 import binascii
 from base64 import b64decode, urlsafe_b64encode
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from sendbox.engine.answer import JsonObject
 from sendbox.engine.durations import DAY
@@ -294,7 +294,7 @@ def _uploaded(component: JsonObject, path: str) -> JsonObject:
     return {**component, "example": {**rest, "header_handle": [handle]}}
 
 
-def _handle(url: Any, path: str) -> str:
+def _handle(url: object, path: str) -> str:
     """The handle of a picture. Raises `Failure` for other data, and for a picture that is too large."""
     head, comma, data = url.partition(",") if isinstance(url, str) else ("", "", "")
     kind, _, encoding = head.removeprefix("data:").lower().partition(";")

@@ -95,7 +95,7 @@ def child(path: str, name: str) -> str:
     return f"{path}.{name}" if name.isidentifier() else f"{path}[{name!r}]"
 
 
-def show(value: Any) -> str:
+def show(value: object) -> str:
     """A value as JSON, cut if it is long, as messages begin with it."""
     try:
         text = orjson.dumps(value).decode()

@@ -241,7 +241,7 @@ def _proved(verify: Verify, session: Session, body: JsonObject) -> Answer:
     return _json(body if proof is None else {**body, "proof": proof})
 
 
-def _json(value: Any) -> Answer:
+def _json(value: object) -> Answer:
     return Answer(200, orjson.dumps(value))
 
 
@@ -283,7 +283,7 @@ def legal(exchange: Exchange, body: Any, remaining: int) -> JsonObject:
     return {name: value for name, value in body.items() if name in properties}
 
 
-def misshapen(exchange: Exchange, body: Any) -> list[Finding]:
+def misshapen(exchange: Exchange, body: object) -> list[Finding]:
     """The findings of the schema on a body that is refused for another reason."""
     checker = exchange.contract.checker(exchange.route.request or "")
     return [] if checker.is_valid(body) else checker.findings(body)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import asdict
 
@@ -71,7 +71,7 @@ async def story(call: Call, message_id: str, explain: bool = True) -> Story:
     )
 
 
-def concerns(subject: Any, message: Message) -> bool:
+def concerns(subject: object, message: Message) -> bool:
     """True if an entry with this subject is about a message."""
     if subject is message or subject is message.call:
         return True

@@ -136,7 +136,7 @@ def read_json(exchange: Exchange, line: int = 1) -> Any:
     return request
 
 
-def _problems(request: Any, exchange: Exchange) -> Sequence[Finding]:
+def _problems(request: object, exchange: Exchange) -> Sequence[Finding]:
     """The findings of the schema, and those of the further checks."""
     checker = exchange.contract.checker(exchange.route.request or "")
     if checker.is_valid(request):
@@ -190,7 +190,7 @@ def without_callback(message: JsonObject) -> JsonObject:
     return others
 
 
-def _findings(request: Any, findings: list[Finding], exchange: Exchange) -> list[Finding]:
+def _findings(request: object, findings: list[Finding], exchange: Exchange) -> list[Finding]:
     """The findings of the schema; for a flow channel that is off, only the finding that it is off (A02)."""
     own = [
         channel_finding(name, f"{path}.flow[{index}]", exchange)
@@ -206,13 +206,13 @@ def _findings(request: Any, findings: list[Finding], exchange: Exchange) -> list
     return own + [finding for finding in findings if not finding.path.startswith(places)]
 
 
-def _messages(request: Any) -> list[tuple[str, dict[str, Any]]]:
+def _messages(request: object) -> list[tuple[str, dict[str, Any]]]:
     if isinstance(request, dict):
         return [("$", request)]
     return [(f"$[{index}]", item) for index, item in enumerate(_list(request)) if isinstance(item, dict)]
 
 
-def _list(value: Any) -> list[Any]:
+def _list(value: object) -> list[Any]:
     return value if isinstance(value, list) else []
 
 
@@ -285,7 +285,7 @@ _ENTRIES: Final[JsonObject] = {"to": {"phone_number": "420777000101"}, "flow": {
 _GONE: Final = object()
 
 
-def further(message: Any, path: str, findings: Sequence[Finding], exchange: Exchange) -> list[Finding]:
+def further(message: object, path: str, findings: Sequence[Finding], exchange: Exchange) -> list[Finding]:
     """The findings of meaning of a Message at `path` of the request, whose shape has the problems `findings`.
 
     Its unknown fields go to the advice of the exchange.
@@ -312,7 +312,7 @@ def _below(path: str, above: str) -> bool:
     return path == above or path.startswith((f"{above}.", f"{above}["))
 
 
-def _repaired(value: Any, steps: list[Step], holder: str = "") -> Any:
+def _repaired(value: object, steps: list[Step], holder: str = "") -> Any:
     """The value with something legal where the steps lead; what lies on the way is copied."""
     if not steps:
         return _ENTRIES.get(holder, _GONE)
