@@ -60,7 +60,7 @@ def body_of(
     tag: str | None = None,
     template: str | None = None,
     senders: Mapping[str, Collection[str]] | str = "any",
-) -> Any:
+) -> object:
     """The request: the content of a file, or a message made of options. Raises `Failure`.
 
     `senders` are those of the account: a step that needs a sender (§2.2) and has none gets the first of them.

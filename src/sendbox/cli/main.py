@@ -110,7 +110,7 @@ class WholeNumber(click.IntRange):
             self.fail(f"{value!r} is not legal; legal: a whole number, {legal}", param, ctx)
 
 
-def converter(read: Callable[[Any], Any]) -> Callable[[click.Context, click.Parameter, Any], Any]:
+def converter(read: Callable[[Any], Any]) -> Callable[[click.Context, click.Parameter, Any], object]:
     """A callback that converts the value of an option with `read`; an error of `read` becomes a usage error."""
 
     def callback(_context: click.Context, _option: click.Parameter, value: object) -> Any:

@@ -192,7 +192,7 @@ def _form(line: str) -> str:
     return "|".join(word if re.fullmatch(r"[A-Z]+|\d{1,4}", word) else "…" for word in _words(line))
 
 
-def _parsed(body: bytes) -> Any:
+def _parsed(body: bytes) -> object:
     try:
         return orjson.loads(body)
     except orjson.JSONDecodeError:

@@ -129,7 +129,7 @@ class Field(NamedTuple):
     assumed: str | None = None
 
 
-def fields_of(name: str, schema: Node, samples: Mapping[str, Any] = _NONE) -> list[Field]:
+def fields_of(name: str, schema: Node, samples: Mapping[str, object] = _NONE) -> list[Field]:
     """The fields of an inlined schema, in its order; `samples` go before those of the table."""
     base, make = BASES.get(name), _Maker({**SAMPLES, **samples})
     return [
@@ -138,7 +138,7 @@ def fields_of(name: str, schema: Node, samples: Mapping[str, Any] = _NONE) -> li
     ]
 
 
-def smallest(name: str, schema: Node, samples: Mapping[str, Any] = _NONE) -> Any:
+def smallest(name: str, schema: Node, samples: Mapping[str, object] = _NONE) -> Any:
     """A legal request of an inlined schema with no more in it than it needs."""
     return copy.deepcopy(BASES[name]) if name in BASES else _Maker({**SAMPLES, **samples}).value("$", schema)
 
@@ -163,7 +163,7 @@ class _Maker:
     def __init__(self, samples: Mapping[str, Any]) -> None:
         self._samples = samples
 
-    def _sample(self, path: str) -> tuple[bool, Any]:
+    def _sample(self, path: str) -> tuple[bool, object]:
         """The sample for the longest end of a path that has one."""
         parts = path.split(".")
         for first in range(len(parts)):
@@ -187,7 +187,7 @@ class _Maker:
             return [self.value(f"{path}[]", node.get("items") or {})]
         return {"boolean": True, "integer": 1, "number": 1}.get(kinds[0], "Example")
 
-    def having(self, value: object, node: Node, path: str, parts: Sequence[str]) -> Any:
+    def having(self, value: object, node: Node, path: str, parts: Sequence[str]) -> object:
         """The value (None if there is none yet) with the field put into it that lies `parts` below it."""
         if not parts:
             return self.value(path, node) if value is None else value

@@ -58,7 +58,7 @@ class Checker:
         self._schema = schema
         # Linear time for every text; formats are patterns, because engines differ on what a format is.
         self._decide = Draft202012Validator(schema, validate_formats=False, pattern_options=RegexOptions())
-        self._engine: Any = None
+        self._engine: object = None
 
     def is_valid(self, value: object) -> bool:
         """True if the value is legal; False also if no JSON text can hold it (NaN, a key that is not a string)."""

@@ -42,7 +42,7 @@ def convert(value: object, kind: object) -> Any:
     raise ValueError(_why(value, kind, problems[0]))
 
 
-def _readings(value: object) -> Iterator[Any]:
+def _readings(value: object) -> Iterator[object]:
     """The value, and all that it may stand for."""
     yield value
     if isinstance(value, str) and (number := bounds.whole(value)) is not None:

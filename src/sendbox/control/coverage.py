@@ -156,7 +156,7 @@ def _scope(catalog: Catalog, scope: str | None) -> Scope | None:
         raise ControlError(400, "bad_argument", f"scope: {error}") from None
 
 
-async def _write_report(catalog: Catalog, total: Sum, form: str, scope: Scope | None) -> Any:
+async def _write_report(catalog: Catalog, total: Sum, form: str, scope: Scope | None) -> object:
     report = Report(catalog, total.tally, total.leaned, scope=scope, declared=total.declared)
     if form == "json":
         return read(report.as_json(), Covered)
@@ -185,7 +185,7 @@ async def assumptions(call: Call) -> Assumptions:
     )
 
 
-def _json_value(value: object) -> Any:
+def _json_value(value: object) -> object:
     if isinstance(value, msgspec.Struct):
         return {name: _json_value(part) for name, part in asdict(value).items() if name != "table"}
     return list(value) if isinstance(value, tuple) else value

@@ -385,7 +385,7 @@ class Control:
         if not row.watches:
             hosted.used = self.runtime.reading()
 
-    async def _act(self, call: Call, row: Operation, values: Mapping[str, Any]) -> Any:
+    async def _act(self, call: Call, row: Operation, values: Mapping[str, object]) -> object:
         """Carries out an act of a tester, once nothing else works in the world."""
         hosted = call.hosted
         if row.prepare is not None:
@@ -423,7 +423,7 @@ def act(call: Call, row: Operation, values: Mapping[str, Any]) -> Any:
     return finished(acting(call, row, values))
 
 
-def acting(call: Call, row: Operation, values: Mapping[str, Any]) -> Generator[None, None, Any]:
+def acting(call: Call, row: Operation, values: Mapping[str, object]) -> Generator[None, None, object]:
     """The same with its pauses, for a world into which nothing else comes."""
     hosted = call.hosted
     world = hosted.world

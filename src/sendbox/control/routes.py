@@ -251,7 +251,7 @@ async def _read(control: Control, raw: bytes, *, text_allowed: bool) -> Any:
         raise refusal(conflict) from None
 
 
-def _body(raw: bytes, *, text_allowed: bool) -> Any:
+def _body(raw: bytes, *, text_allowed: bool) -> object:
     """JSON, or where a scenario is expected also YAML text."""
     try:
         if (outside := bounds.many(raw)) is not None and raw.lstrip()[:1] in (b"[", b"{"):

@@ -102,7 +102,7 @@ def _component(answer: type[Answer], schema: Schema) -> Schema:
     for name, hint in zip(answer.__struct_encode_fields__, _hints(answer), strict=True):
         if get_origin(hint) is Literal:  # in the order in which they are written
             fields[name]["enum"] = list(get_args(hint))
-    further: Any = False
+    further: object = False
     if answer.FURTHER is not None:
         further = Schemas().schema(answer.FURTHER) or True
     description = {"description": cleandoc(answer.__doc__)} if answer.__doc__ else {}
@@ -115,7 +115,7 @@ def _component(answer: type[Answer], schema: Schema) -> Schema:
     }
 
 
-def _hints(answer: type[Answer]) -> list[Any]:
+def _hints(answer: type[Answer]) -> list[object]:
     """The types of the fields of a class, in their order."""
     hints = get_type_hints(answer, include_extras=True)
     return [hints[name] for name in answer.__struct_fields__]

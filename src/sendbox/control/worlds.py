@@ -527,7 +527,7 @@ def blueprint_differences(language: Language, old: Blueprint, new: Blueprint) ->
     return [name for name, (before, after) in pairs.items() if before != after]
 
 
-def _rule(call: Call, raw: JsonMapping, of: tuple[str, str, Any]) -> Any:
+def _rule(call: Call, raw: JsonMapping, of: tuple[str, str, object]) -> object:
     """A rule for this list, in a world of this country and these assumptions. Raises `ControlError`."""
     name, country, assume = of
     fields = {field: value for field, value in raw.items() if field != "in"}
@@ -537,7 +537,7 @@ def _rule(call: Call, raw: JsonMapping, of: tuple[str, str, Any]) -> Any:
         raise unreadable(error, "bad_rule") from None
 
 
-def _place(call: Call, raw: JsonMapping) -> tuple[str, str, Any]:
+def _place(call: Call, raw: JsonMapping) -> tuple[str, str, object]:
     """The list of a rule, and what else it is compiled by. Raises `ControlError`."""
     world = call.hosted.world
     name = raw.get("in", "attempts")

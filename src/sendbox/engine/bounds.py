@@ -14,7 +14,7 @@ import json
 import math
 import re
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Final
 
 from msgspec import Struct
 
@@ -151,7 +151,7 @@ def in_json(raw: bytes, value: object) -> Outside | None:
 def in_value(value: object) -> Outside | None:
     """The first value outside the bounds in a value from JSON or Python; None if there is none."""
     place: list[str | int] = []
-    ways: list[Iterator[tuple[str | int, Any]]] = [iter([("", value)])]
+    ways: list[Iterator[tuple[str | int, object]]] = [iter([("", value)])]
     while ways:
         step = next(ways[-1], None)
         if step is None:

@@ -164,7 +164,7 @@ class Canon(Observer):
 _REFUSED: Final = tuple((name,) for name in ("callback", "apikey", "subid", "default_callback_url"))
 
 
-def _read(content: bytes) -> Any:
+def _read(content: bytes) -> object:
     """A request's canonical content as a value, as text where it is none."""
     try:
         return _value(content)
@@ -172,7 +172,7 @@ def _read(content: bytes) -> Any:
         return content.decode("utf-8", "replace")
 
 
-def _value(raw: bytes) -> Any:
+def _value(raw: bytes) -> object:
     """The JSON value of a body. Raises ValueError if it is not JSON, or nested too deep to be written again."""
     if bounds.deeper(raw):
         raise ValueError("nested too deep")

@@ -44,7 +44,7 @@ class Journal:
         self.what.append(what)
         return len(self.kind) - 1
 
-    def extend(self, at: int, kinds: bytes, whats: Sequence[Any]) -> None:
+    def extend(self, at: int, kinds: bytes, whats: Sequence[object]) -> None:
         """Appends, for each of these subjects in turn, an entry of each kind."""
         count = len(whats)
         self.at += array("q", (at,)) * (len(kinds) * count)

@@ -99,7 +99,7 @@ def _legal(root: Node, marked: _Found, shape: Shape, *, begun: bool, whole: bool
     )
 
 
-def _marked(node: Node, steps: tuple[Any, ...]) -> Iterator[_Found]:
+def _marked(node: Node, steps: tuple[object, ...]) -> Iterator[_Found]:
     if MARK in node.entries() or (isinstance(node.value, str) and MARK in node.value):
         yield _Found(node, steps)
     for key, inner in node.entries().items():

@@ -208,7 +208,7 @@ def child(path: str, key: str) -> str:
     return f"{path}.{key}" if key.replace("-", "_").isidentifier() else f"{path}[{key!r}]"
 
 
-def _short(value: object) -> Any:
+def _short(value: object) -> object:
     try:
         return value if len(orjson.dumps(value)) <= WHOLE else show(value)
     except TypeError:

@@ -117,7 +117,7 @@ class Shape:
             return [_unknown(node, key, schema_node) for key in _surplus(error)[: PROBLEMS + 1]]
         return _explain(error, root, errors)
 
-    def _properties(self, schema_node: JsonObject, root: Node, path: Sequence[Any]) -> JsonObject:
+    def _properties(self, schema_node: JsonObject, root: Node, path: Sequence[object]) -> JsonObject:
         """The legal keys of the mapping at a path, by name: fewer where a key of a mapping around it decides."""
         properties: JsonObject = schema_node.get("properties", {})
         if "x-only" not in schema_node:
@@ -176,7 +176,7 @@ class Shape:
             resolved += self.branches(unions) if unions else [target]
         return resolved
 
-    def least(self, schema_node: JsonObject) -> Any:
+    def least(self, schema_node: JsonObject) -> object:
         """A small legal value for a part of the schema: the first word, the first example, or an empty value."""
         first = self.branches([schema_node])[0]
         for words in ("enum", "examples"):
@@ -316,7 +316,7 @@ def _at(node: Node, error: Error) -> Node:
     return _along(node, error.absolute_path)
 
 
-def _along(node: Node, path: Iterable[Any]) -> Node:
+def _along(node: Node, path: Iterable[object]) -> Node:
     for step in path:
         node = _step(node, step)
     return node

@@ -411,7 +411,7 @@ async def _bind_sockets(host: str, port: int) -> list[socket.socket]:
     return sockets
 
 
-async def _addresses(host: str, port: int) -> list[tuple[socket.AddressFamily, tuple[Any, ...]]]:
+async def _addresses(host: str, port: int) -> list[tuple[socket.AddressFamily, tuple[object, ...]]]:
     kind, flags = socket.SOCK_STREAM, socket.AI_PASSIVE
     try:  # an address needs no resolver, and no thread that waits for it
         # as bytes it needs no codec for names of hosts, and what is not ASCII is no address

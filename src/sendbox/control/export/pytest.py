@@ -199,7 +199,7 @@ class _File:
         except UnicodeDecodeError:
             return {"content": repr(step.body)}
 
-    def _as_json(self, step: CallStep) -> tuple[Any] | None:
+    def _as_json(self, step: CallStep) -> tuple[object] | None:
         """The body as `json=` would send it, None where it would be another one."""
         body = step.body
         if step.record.content_type != JSON_TYPE or not body or deeper(body, _NESTED):

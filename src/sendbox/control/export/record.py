@@ -106,7 +106,7 @@ def _fields(command: Command) -> JsonObject:
     return values | ({"scenarios": compiled} if compiled else {})
 
 
-def _write(name: str, value: object) -> Any:
+def _write(name: str, value: object) -> object:
     return _FORMS[name].write(value) if name in _FORMS else value
 
 

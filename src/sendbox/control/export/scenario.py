@@ -244,7 +244,7 @@ class _Writer:
             raise _Unsaid("a field twice")
         return {name: self._quoted(value) for name, value in pairs}
 
-    def _quoted(self, value: object) -> Any:
+    def _quoted(self, value: object) -> object:
         """The value with `$name.field` for what an earlier answer gave."""
         if isinstance(value, str):
             if value not in self._names:

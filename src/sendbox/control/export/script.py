@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 import orjson
@@ -193,7 +193,7 @@ def _with_quoted_names(steps: list[Step]) -> list[Step]:
     return named[::-1]
 
 
-def _json(raw: bytes) -> Any:
+def _json(raw: bytes) -> object:
     try:
         return orjson.loads(raw)
     except orjson.JSONDecodeError:

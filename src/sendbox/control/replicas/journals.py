@@ -185,7 +185,7 @@ def _likeness(a: Entry, b: Entry) -> int:
     return int(same + 4 * (a.get("phone") == b.get("phone")))
 
 
-def _fields(a: Entry, b: Entry) -> Iterator[tuple[str, Any, Any]]:
+def _fields(a: Entry, b: Entry) -> Iterator[tuple[str, object, object]]:
     """Every value that differs, by its path."""
     for path, left, right in differing(a, b):
         if path != ("n",):

@@ -65,7 +65,7 @@ class Record:
             self.kind.append(_CALL)
             self.what.append(record)
 
-    def outcome(self, at: int, ticks: int, tried: tuple[Any, int]) -> None:
+    def outcome(self, at: int, ticks: int, tried: tuple[object, int]) -> None:
         """A try ended: (delivery, index of the try)."""
         self._add(at, ticks, _OUTCOME, tried)
 
@@ -283,8 +283,8 @@ class Races:
 
     def __init__(self) -> None:
         self._instant = -1
-        self._used: set[Any] = set()
-        self._changed: set[Any] = set()
+        self._used: set[object] = set()
+        self._changed: set[object] = set()
 
     def uses(self, instant: int, subject: object) -> bool:
         """Notes that a call uses something; True if an earlier call of this instant changed it."""

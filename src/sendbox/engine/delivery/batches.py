@@ -64,12 +64,12 @@ def succeeded(status: int | None, error: str | None) -> bool:
     return status is not None and error is None and 200 <= status < 300
 
 
-def in_one_row(events: Sequence[Any]) -> Iterator[Any]:
+def in_one_row(events: Sequence[object]) -> Iterator[object]:
     """Events in a row in which each has two places."""
     return chain.from_iterable(event if isinstance(event, tuple) else (event, None) for event in events)
 
 
-def paired(row: Sequence[Any]) -> Iterator[Any]:
+def paired(row: Sequence[object]) -> Iterator[object]:
     """The events of a row in which each has two places."""
     places = iter(row)
     return (event if code is None else (event, code) for event, code in zip(places, places, strict=True))
@@ -139,7 +139,7 @@ class Outlet:
     def __init__(self, target: Target, builtin: bool) -> None:
         self.target = target
         self.builtin = builtin
-        self.pending: list[Any] = []
+        self.pending: list[object] = []
         self.queue: deque[Delivery] = deque()
         self.busy = False
 

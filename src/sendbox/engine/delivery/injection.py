@@ -90,7 +90,7 @@ class Injection:
         self.racing: set[str] = set()
         self.ahead: list[FaultyDelivery] = []
 
-    def sort(self, outlet: Outlet, events: tuple[Any, ...], size: int) -> None:
+    def sort(self, outlet: Outlet, events: tuple[object, ...], size: int) -> None:
         """Sends events of this instant, each as the rules say; `size` is the most that bundling allows."""
         faults, rows = self._faults, self.world.events
         parcels: list[_Parcel] = []
@@ -188,7 +188,7 @@ class Injection:
         """Another batch by the same rule to the same target, not yet sent."""
         return self._made(faulty.outlet, faulty.rule, tuple(events))
 
-    def webhook_due(self, step: tuple[FaultyDelivery, Any]) -> None:
+    def webhook_due(self, step: tuple[FaultyDelivery, object]) -> None:
         """A step that a fault scheduled."""
         faulty, detail = step
         faulty.rule.fault.due(self, faulty, detail)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator, Sequence
 from itertools import islice, takewhile
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
 
@@ -74,7 +74,7 @@ class Outlets:
         #: what the built-in receiver got, oldest first
         self.hook: Kept[Delivery] = Kept()
         #: every event that was posted, in the order in which it occurred, in one row as those of a delivery
-        self._posted: list[Any] = []
+        self._posted: list[object] = []
         #: how many of them were forgotten
         self._unposted = 0
         #: lines with events of this instant
@@ -121,7 +121,7 @@ class Outlets:
         self._posted += in_one_row(events)
 
     @property
-    def posted(self) -> Iterator[Any]:
+    def posted(self) -> Iterator[object]:
         """Every event that was posted, in the order in which it occurred; once for each of its targets."""
         return paired(self._posted)
 

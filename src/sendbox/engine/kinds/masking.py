@@ -244,7 +244,7 @@ def _headers(headers: Any) -> Any:
     return [[name, _header(name, value)] for name, value in headers] if pairs else masked(str(headers))
 
 
-def _header(name: object, value: object) -> Any:
+def _header(name: object, value: object) -> object:
     return value if str(name).lower() in OWN else masked(str(value))
 
 

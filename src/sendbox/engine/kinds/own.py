@@ -99,7 +99,7 @@ def _count_request(collector: Collector, record: RequestRecord) -> None:
             collector.count("fields", name)
 
 
-def _parsed(row: Row, record: RequestRecord) -> Any:
+def _parsed(row: Row, record: RequestRecord) -> object:
     """The request as far as it can be read: JSON, or the parameters of a form or query."""
     if row.takes == "json":
         return json_of(record.body)
@@ -183,7 +183,7 @@ class _Posted:
 
     def __init__(self) -> None:
         self.events: set[Any] = set()
-        self.taken: set[Any] = set()
+        self.taken: set[object] = set()
         self.done: set[Delivery] = set()
         self.newest: dict[Any, int] = {}
 
@@ -221,7 +221,7 @@ def _count_try(collector: Collector, numbered: tuple[Delivery, int]) -> None:
     _take(collector, posted, events)
 
 
-def _take(collector: Collector, posted: _Posted, events: Iterable[Any]) -> None:
+def _take(collector: Collector, posted: _Posted, events: Iterable[object]) -> None:
     """A receiver takes events: some of them again, or after a later one of the same thread."""
     again = False
     for event in events:
@@ -251,17 +251,17 @@ def _failure(status: int | None, error: str | None) -> str:
 # -- lapses, advice, faults
 
 
-def _lapse(on: Observer, lapse: tuple[str, Any]) -> View:
+def _lapse(on: Observer, lapse: tuple[str, object]) -> View:
     name, subject = lapse
     return {"what": name, **on.kinds.lapses[name].view(subject)}
 
 
-def _lapse_lines(canon: Canon, lapse: tuple[str, Any]) -> Iterator[Line]:
+def _lapse_lines(canon: Canon, lapse: tuple[str, object]) -> Iterator[Line]:
     name, subject = lapse
     yield {"what": name, **canon.kinds.lapses[name].line(canon, subject)}
 
 
-def _count_lapse(collector: Collector, lapse: tuple[str, Any]) -> None:
+def _count_lapse(collector: Collector, lapse: tuple[str, object]) -> None:
     name, subject = lapse
     count = collector.kinds.lapses[name].count
     if count is not None:

@@ -58,7 +58,7 @@ def _soonest(world: World) -> Iterator[tuple[int, Callable[..., Any], Any]]:
                 heappush(front, (steps[child][:3], child, 0))
 
 
-def _faulty(step: tuple[FaultyDelivery, Any]) -> About:
+def _faulty(step: tuple[FaultyDelivery, object]) -> About:
     faulty, rule = step[0], step[0].rule
     does = rule.fault.upcoming(faulty)
     return None if does is None else {"what": f'{_webhook(faulty)} {does} by the rule "{rule.title}"'}

@@ -180,7 +180,7 @@ def asked(when: When) -> JsonObject:
     return {name: _written(condition) for name, condition in {**when.asked, **when.limits}.items()}
 
 
-def _written(value: object) -> Any:
+def _written(value: object) -> object:
     """A condition as a scenario has it, where it says how that is."""
     if hasattr(value, "written"):
         value = value.written

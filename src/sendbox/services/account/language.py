@@ -70,11 +70,11 @@ def _credit(node: Node, currency: str, reader: Reader, root_file: str) -> int:
     return 0 if own is None else reader.money(own)
 
 
-def _as_it_is(node: Node, _reader: Reader) -> Any:
+def _as_it_is(node: Node, _reader: Reader) -> object:
     return node.value
 
 
-def _callback(node: Node, _reader: Reader) -> Any:
+def _callback(node: Node, _reader: Reader) -> object:
     # null, unlike an absent key, switches events off: inside that is "" (A68)
     return "" if node.value is None else node.value
 
@@ -83,7 +83,7 @@ def _numbers(node: Node, reader: Reader) -> frozenset[str]:
     return frozenset(reader.number(item) for item in node.items())
 
 
-def _senders(node: Node, reader: Reader, forms: Mapping[str, SenderForm]) -> Any:
+def _senders(node: Node, reader: Reader, forms: Mapping[str, SenderForm]) -> object:
     if not isinstance(node.value, dict):
         return node.value
     return {

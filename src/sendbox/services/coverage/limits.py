@@ -171,6 +171,6 @@ def _instant(text: object, now: int) -> int:
     return now
 
 
-def _list(value: object, name: str) -> list[Any]:
+def _list(value: object, name: str) -> list[object]:
     items = value.get(name) if isinstance(value, dict) else None
     return items if isinstance(items, list) else []

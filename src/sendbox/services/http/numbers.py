@@ -7,7 +7,7 @@ it is about. The call may be malformed: one that cannot be read names no number.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 from urllib.parse import parse_qs
 
 from sendbox.contract.findings import show
@@ -88,7 +88,7 @@ def _tags(value: object) -> Iterator[str]:
                     yield from map(str.strip, text.split(","))
 
 
-def _fields(raw: bytes) -> Any:
+def _fields(raw: bytes) -> object:
     """The content of a body or a query, as JSON or as a form."""
     if raw.lstrip()[:1] in (b"{", b"["):
         try:

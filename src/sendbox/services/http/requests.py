@@ -246,7 +246,7 @@ def steps_of(path: str) -> list[Step]:
     return [name or (int(index) if index else str(literal_eval(quoted))) for name, index, quoted in _STEP.findall(path)]
 
 
-def _request(exchange: Exchange) -> Any:
+def _request(exchange: Exchange) -> object:
     """The request as an object: its JSON, or its parameters; None if it is too long or neither."""
     body = exchange.body
     if len(body) > READ_AGAIN:

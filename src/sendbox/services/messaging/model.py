@@ -207,7 +207,7 @@ class Asked(dict[str, Any]):
         super().__init__(others)
         self.attempt = attempt
 
-    def __missing__(self, name: str) -> Any:
+    def __missing__(self, name: str) -> object:
         row = ASKED[name]
         value = row.of(self.attempt if row.of_step else self.attempt.message)
         self[name] = value = row.unset if value is None else value

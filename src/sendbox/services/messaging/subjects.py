@@ -30,12 +30,12 @@ if TYPE_CHECKING:
     from sendbox.services.messaging.model import Step
 
 
-def _message(pick: Callable[[Message], Any]) -> Callable[[World, Any], Any]:
+def _message(pick: Callable[[Message], Any]) -> Callable[[World, Any], object]:
     """Something of the message that a subject is about, or that an attempt or transition belongs to."""
     return lambda _world, subject: pick(subject if isinstance(subject, Message) else _attempt(subject).message)
 
 
-def _step(pick: Callable[[Attempt], Any]) -> Callable[[World, Any], Any]:
+def _step(pick: Callable[[Attempt], Any]) -> Callable[[World, Any], object]:
     """Something of the attempt that a subject is, or that a transition belongs to."""
     return lambda _world, subject: pick(_attempt(subject))
 
@@ -240,13 +240,13 @@ _STEPS: Final = Parts(
 )
 
 
-def _made(attempt: Attempt) -> tuple[Any, Any]:
+def _made(attempt: Attempt) -> tuple[object, object]:
     """With what an attempt came to its result: its last transition, and already the call if it did at once."""
     message = attempt.message
     return message.cause if _moved(attempt) == message.accepted_at else None, attempt
 
 
-def _sent(message: Message) -> tuple[Any, Any]:
+def _sent(message: Message) -> tuple[object, object]:
     """With what a message was sent: with its call, from a line of an upload with its first attempt."""
     return message.cause or next(iter(message.attempts), None), None
 

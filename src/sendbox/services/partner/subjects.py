@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import orjson
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from sendbox.engine.world import World
 
 
-def _field_of(name: str) -> Callable[[World, JsonObject], Any]:
+def _field_of(name: str) -> Callable[[World, JsonObject], object]:
     return lambda _world, change: change.get(name)
 
 

@@ -59,7 +59,7 @@ class TemplateUse(msgspec.Struct):
     def texts(self) -> tuple[str, ...]:
         """Every text among its parameters, those of body, header and buttons first."""
         texts: list[str] = []
-        rest: list[Any] = [self.params, self.header, self.buttons, self.carousel, self.lto]
+        rest: list[object] = [self.params, self.header, self.buttons, self.carousel, self.lto]
         while rest:
             value = rest.pop(0)
             if isinstance(value, str):

@@ -91,7 +91,7 @@ def _way(
 
 def _mix(
     values: Any, node: Node, channels: tuple[str, ...] | None, reader: Reader, *, illegal: bool
-) -> tuple[tuple[tuple[Path, float], ...], Any]:
+) -> tuple[tuple[tuple[Path, float], ...], object]:
     """The ways of a mix with their weights, and its text."""
     if isinstance(values, dict):
         for goal in values:
@@ -114,7 +114,7 @@ def _click_text(click: Click) -> list[int]:
     return [*_pair(click.after), *([click.link] if click.link else [])]
 
 
-def _path(value: Any, timing: Timing) -> tuple[Path, Any]:
+def _path(value: Any, timing: Timing) -> tuple[Path, object]:
     """The path, and what of it belongs to the rule's canonical text."""
     if isinstance(value, str):
         return Path(goal=value), value
@@ -122,7 +122,7 @@ def _path(value: Any, timing: Timing) -> tuple[Path, Any]:
     return Path(entries=entries), texts
 
 
-def _entry(value: Any, timing: Timing) -> tuple[PathEntry, Any]:
+def _entry(value: Any, timing: Timing) -> tuple[PathEntry, object]:
     if isinstance(value, str):
         return PathEntry(value, _usual(value, timing)), value
     ((result, moment),) = value.items()

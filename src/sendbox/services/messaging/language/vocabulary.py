@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 from sendbox.engine.answer import JsonObject
 from sendbox.engine.rules.conditions import several
@@ -26,7 +26,7 @@ from sendbox.services.messaging.results import WAYS
 _ONLY_WITH: Final = {"link": "click", "button": "press"}
 
 
-def _inbound(node: Node, entry: JsonObject, reader: Reader) -> Any:
+def _inbound(node: Node, entry: JsonObject, reader: Reader) -> object:
     parts = node.entries()
     entry["from"] = reader.number(parts["from"])
     if "to" in parts:
@@ -34,7 +34,7 @@ def _inbound(node: Node, entry: JsonObject, reader: Reader) -> Any:
     return compile_text(parts["body"], reader, ("phone",), node.get("locale"))
 
 
-def _reply(node: Node, entry: JsonObject, reader: Reader) -> Any:
+def _reply(node: Node, entry: JsonObject, reader: Reader) -> object:
     parts = node.entries()
     entry["phone"] = reader.number(parts["phone"])
     return compile_text(parts["body"], reader, GAPS, node.get("locale"))

@@ -203,7 +203,7 @@ def status(world: World, message: Message) -> JsonObject:
     }
 
 
-def _flow_of(submission: Submission) -> list[Any]:
+def _flow_of(submission: Submission) -> list[object]:
     """The flow as the client sent it; of a request without one, its only step without fields (A29)."""
     request = orjson.loads(submission.content or b"{}")
     message = request[submission.index] if isinstance(request, list) else request

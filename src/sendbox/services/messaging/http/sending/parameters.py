@@ -92,7 +92,7 @@ def _places(names: Mapping[str, str]) -> dict[str, str]:
     }
 
 
-def _callback(text: str, exchange: Exchange) -> Any:
+def _callback(text: str, exchange: Exchange) -> object:
     """`callback` of a Message: an address as it stands, an object from its JSON (A01)."""
     value: Any = text
     if text.lstrip().startswith("{"):
