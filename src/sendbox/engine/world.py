@@ -121,7 +121,7 @@ class World:
         self.id = world_id
         self.tag = tag_of(world_id, shard)
         self.shard = shard
-        self.blueprint: Any = blueprint
+        self.blueprint = blueprint
         #: how deliveries go, and what else services settle among the assumptions
         self.assume: Carriage = blueprint.assume
         self.services = tuple(services)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from msgspec import Struct
@@ -33,7 +33,7 @@ class LogLine(Struct, frozen=True):
     world: str = ""
     level: Level = "info"
     operation: str | None = None
-    more: Mapping[str, Any] = _NO_DETAILS
+    more: JsonMapping = _NO_DETAILS
 
 
 class RuntimeInterface(Protocol):

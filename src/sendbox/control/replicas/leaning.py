@@ -35,6 +35,7 @@ from sendbox.services.assumptions import registry
 
 if TYPE_CHECKING:
     from sendbox.engine.commands.command import Command
+    from sendbox.engine.delivery.batches import Delivery
     from sendbox.engine.kinds.rows import KindTable
     from sendbox.engine.world import World
     from sendbox.scenario.language import Language
@@ -132,7 +133,7 @@ def observations(world: World) -> Iterator[Observation]:
         yield Observation(entry, kind, numbers[kind], view, delivery)
 
 
-def _webhook(world: World, at: int, delivery: Any) -> JsonObject:
+def _webhook(world: World, at: int, delivery: Delivery) -> JsonObject:
     bodies = (world.events[type(event)].body(world, event, delivery.made_at) for event in delivery.events)
     return {"at": iso(at), "target": delivery.address, "body": orjson.loads(orjson.dumps(list(bodies)))}
 

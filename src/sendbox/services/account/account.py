@@ -6,7 +6,7 @@ Changed in place; values of the blueprint are shared.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from sendbox.engine.answer import JsonObject
 from sendbox.engine.part import Part
@@ -16,7 +16,7 @@ from sendbox.services.assume import Assume
 from sendbox.services.templates.templates import Template, compile_template
 
 if TYPE_CHECKING:
-    from sendbox.engine.blueprint import TimelineEntry
+    from sendbox.engine.blueprint import Blueprint, TimelineEntry
     from sendbox.engine.world import World
     from sendbox.services import ports
     from sendbox.services.account.spec import AccountSpec
@@ -84,7 +84,7 @@ class Account(Billing, Part):
         return filter(None, every)
 
     @classmethod
-    def expects(cls, blueprint: Any, suffix: str) -> bool:
+    def expects(cls, blueprint: Blueprint, suffix: str) -> bool:
         """True if the scenario makes a sub-key of that name."""
         return any(spec.name == suffix for spec in blueprint.compiled[cls.NAME].subkeys)
 

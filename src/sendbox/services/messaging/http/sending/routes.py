@@ -206,7 +206,7 @@ def _findings(request: object, findings: list[Finding], exchange: Exchange) -> l
     return own + [finding for finding in findings if not finding.path.startswith(places)]
 
 
-def _messages(request: object) -> list[tuple[str, dict[str, Any]]]:
+def _messages(request: object) -> list[tuple[str, JsonObject]]:
     if isinstance(request, dict):
         return [("$", request)]
     return [(f"$[{index}]", item) for index, item in enumerate(_list(request)) if isinstance(item, dict)]
