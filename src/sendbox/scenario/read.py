@@ -68,7 +68,8 @@ def read(
     scenarios of the library named in `without` is read as if it did not. One that was `sent` has smaller bounds.
     """
     reading = _Reading(shape, paths, {} if env is None else env, without, sent=sent)
-    sources = _as_list(source)
+    # no other sequence is a scenario
+    sources: list[Scenario] = list(source) if isinstance(source, list | tuple) else [source]  # type: ignore[list-item]
     if not sources:
         origin = Source(name or "scenario")
         return None, [problem(Node(None, origin, ""), "file", "[] names no scenario; give at least one")], origin
@@ -265,10 +266,6 @@ class _Reading:
             self.problems.append(problem(node, rule, message))
             return None
         return file
-
-
-def _as_list(source: Scenarios) -> list[Scenario]:
-    return list(source) if isinstance(source, list | tuple) else [source]  # type: ignore[list-item] # no other sequence
 
 
 def _is_text(source: str) -> bool:

@@ -68,12 +68,8 @@ def _attempt_line(canon: Canon, attempt: Attempt) -> Line:
 
 
 def _transition(code: int, _on: Observer, attempt: Attempt) -> View:
-    return {**_attempt_view(attempt), "result": STATES[code], "info": info_of(attempt, code), **_decided(attempt)}
-
-
-def _decided(attempt: Attempt) -> View:
-    """The rules that decided what becomes of an attempt."""
-    return {} if attempt.fate is None else {"rules": list(attempt.fate.rules)}
+    rules: View = {} if attempt.fate is None else {"rules": list(attempt.fate.rules)}
+    return {**_attempt_view(attempt), "result": STATES[code], "info": info_of(attempt, code), **rules}
 
 
 def _transition_lines(code: int, canon: Canon, attempt: Attempt) -> Iterator[Line]:

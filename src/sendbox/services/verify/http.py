@@ -40,7 +40,6 @@ if TYPE_CHECKING:
     from sendbox.engine.world import World
     from sendbox.services.http.exchange import Exchange
     from sendbox.services.verify.session import Session
-    from sendbox.services.verify.verify import ProofOutcome
 
 #: HTTP status and text of each error code (§7.2, A49, A54); the text of `MISSING_FIELD` names the field.
 ERRORS: Final = {
@@ -164,7 +163,7 @@ def verify_proof(exchange: Exchange) -> Answer:
         return _disabled(exchange)
     outcome = Verify.of(exchange.world).check(body, body["proof"])
     exchange.content = canonical({"phoneNumber": body["phoneNumber"], "code": body["code"], "outcome": outcome})
-    return _checked(outcome)
+    return _json({"valid": outcome == "valid", **({"expired": True} if outcome == "expired" else {})})
 
 
 def _disabled(exchange: Exchange) -> Answer:
@@ -228,11 +227,6 @@ def _confirmed(session: Session | None) -> Answer:
     if session is None:
         return _json({"valid": False})
     return _json({"valid": True, "phoneNumber": session.phone, "verifiedAt": iso(session.verified_at or 0)})
-
-
-def _checked(outcome: ProofOutcome) -> Answer:
-    """The result of a proof alone (A51)."""
-    return _json({"valid": outcome == "valid", **({"expired": True} if outcome == "expired" else {})})
 
 
 def _proved(verify: Verify, session: Session, body: JsonObject) -> Answer:

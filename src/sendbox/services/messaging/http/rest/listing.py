@@ -23,7 +23,7 @@ from sendbox.services.messaging.results import DELIVERED, FAILED, REJECTED, SEEN
 from sendbox.services.ports import account_of
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterator
+    from collections.abc import Generator
 
     from sendbox.engine.world import World
     from sendbox.services.messaging.records import Attempt, Message, Submission
@@ -150,20 +150,16 @@ class Times:
     def __init__(self, message: Message) -> None:
         first: dict[int, int] = {}
         newest: list[int] = []
-        for code, at in _transitions(message):
-            first[code] = min(at, first.get(code, at))
-            newest.append(at)
+        for attempt in message.attempts:
+            for code, at in attempt.transitions():
+                first[code] = min(at, first.get(code, at))
+                newest.append(at)
         self.sent = first.get(SENT)
         self.delivered = first.get(DELIVERED)
         self.seen = first.get(SEEN)
         self.missed = not first.keys().isdisjoint((UNDELIVERED, REJECTED, FAILED))
         acts = (message.clicked_at, message.replied_at, message.optout_at)
         self.updated = max([*newest, *(at for at in acts if at is not None)], default=None)
-
-
-def _transitions(message: Message) -> Iterator[tuple[int, int]]:
-    for attempt in message.attempts:
-        yield from attempt.transitions()
 
 
 # One message
