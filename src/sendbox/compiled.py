@@ -50,28 +50,28 @@ def _file() -> str:
     return str(data.folder("scenarios").resolve() / f"{NAME}.yaml")
 
 
-def read(kept: object) -> Any:
+def read(stored: object) -> Any:
     """The value of a node. Raises `ValueError` for a class of another package."""
-    if isinstance(kept, list):
-        return tuple(map(read, kept))
-    if not isinstance(kept, dict):
-        return kept
-    if "of" in kept:
-        return _made(kept)
-    if "json" in kept:
-        return kept["json"]
-    if "line" in kept:
-        return f"{_file()}:{kept['line']}"
-    if "set" in kept:
-        return frozenset(map(read, kept["set"]))
-    return {key: read(value) for key, value in kept["dict"].items()}
+    if isinstance(stored, list):
+        return tuple(map(read, stored))
+    if not isinstance(stored, dict):
+        return stored
+    if "of" in stored:
+        return _build(stored)
+    if "json" in stored:
+        return stored["json"]
+    if "line" in stored:
+        return f"{_file()}:{stored['line']}"
+    if "set" in stored:
+        return frozenset(map(read, stored["set"]))
+    return {key: read(value) for key, value in stored["dict"].items()}
 
 
-def _made(kept: dict[str, Any]) -> Any:
-    module, _, name = kept["of"].partition(":")
+def _build(stored: dict[str, Any]) -> Any:
+    module, _, name = stored["of"].partition(":")
     if not module.startswith(_PACKAGE):
-        raise ValueError(f"{kept['of']} is not a class of this package")
-    arguments = {key: read(value) for key, value in kept.items() if key != "of"}
+        raise ValueError(f"{stored['of']} is not a class of this package")
+    arguments = {key: read(value) for key, value in stored.items() if key != "of"}
     return getattr(import_module(module), name)(**arguments)
 
 

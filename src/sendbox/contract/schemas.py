@@ -174,8 +174,8 @@ def with_optional(node: Node) -> Node:
 def _optional(node: Node) -> Node:
     if "default" not in node:
         return node
-    rest = {key: value for key, value in node.items() if key != "default"}
-    return {**rest, "allOf": [*rest.get("allOf", ()), {"default": node["default"]}]}
+    other_keywords = {key: value for key, value in node.items() if key != "default"}
+    return {**other_keywords, "allOf": [*other_keywords.get("allOf", ()), {"default": node["default"]}]}
 
 
 def _with_references(node: Node, change: Callable[[str], str]) -> Node:

@@ -158,8 +158,8 @@ class Language:
         if shared:
             name, paths, env = None, True, None
         blueprint, problems = self._compile(source, name, paths=paths, env=env, sent=sent)
-        if (wrong := errors(problems)) or blueprint is None:
-            raise ScenarioError(wrong)
+        if (mistakes := errors(problems)) or blueprint is None:
+            raise ScenarioError(mistakes)
         if shared:
             self._library[str(source)] = blueprint
         return blueprint
@@ -296,7 +296,7 @@ class Language:
             digest_ignore=() if ignored is None else tuple(dict.fromkeys(str(item.value) for item in ignored.items())),
             coverage=reader.operations(covered, reader.emulated, "not an operation of an emulated interface") or (),
             source=standalone(node),
-            written=_written(node.source),
+            written=_source_text(node.source),
             **compiled,
         )
 
@@ -315,7 +315,7 @@ class Language:
         values.spelling(linter, self.shape)
 
 
-def _written(source: Source) -> Written | None:
+def _source_text(source: Source) -> Written | None:
     """The text of a scenario; that of the library need not be kept."""
     if source.text is None or source.folder == library.folder():
         return None

@@ -148,15 +148,15 @@ class Shape:
             for key, item in self._properties(branch, root, path).items():
                 row: JsonObject = {
                     "key": key,
-                    "means": self._said(item, "description"),
-                    "says": self._said(item, "x-says"),
+                    "means": self._keyword_text(item, "description"),
+                    "says": self._keyword_text(item, "x-says"),
                 }
                 row["required"] = key in branch.get("required", ())
                 examples = [example for inner in self.branches([item]) for example in inner.get("examples", ())]
                 rows.setdefault(key, row | ({"example": examples[0]} if examples else {}))
         return list(rows.values())
 
-    def _said(self, schema_node: JsonObject, word: str) -> str:
+    def _keyword_text(self, schema_node: JsonObject, word: str) -> str:
         """The text that a part of the schema has under a word, else that of the part that it refers to."""
         return str(schema_node[word] if word in schema_node else self._target(schema_node)[word])
 

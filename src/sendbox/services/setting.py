@@ -63,7 +63,7 @@ class Setting(NamedTuple):
 
     def written(self, value: object) -> Any:
         """A value as a scenario has it; None = the scenario leaves the setting out."""
-        return _written(value, self.node)
+        return _scenario_value(value, self.node)
 
     def others(self, value: object) -> list[Any]:
         """Other values than this one, as a scenario has them: all of them if these are words, else the usual ones."""
@@ -78,7 +78,7 @@ class Setting(NamedTuple):
         """Its node in the schema."""
         node = self.node | {"x-assumed": self.assumption}
         if self.default is not None or "null" in node.get("type", ()):
-            node["default"] = _written(self.default, node)
+            node["default"] = _scenario_value(self.default, node)
         return {key: node[key] for key in sorted(node, key=lambda key: _LAST.index(key) if key in _LAST else -1)}
 
 
@@ -122,13 +122,13 @@ def choice(description: str, words: object) -> Value:
     return word(description, get_args(words), "a choice")
 
 
-def _written(value: Any, node: Node) -> Any:
+def _scenario_value(value: Any, node: Node) -> Any:
     """A value as a scenario has it."""
     if isinstance(value, Rate):
         return f"{value.count}/{durations.show(value.within)}"
     if isinstance(value, msgspec.Struct):
         keys = node.get("properties", {})
-        return {name: _written(part, keys.get(name, {})) for name, part in asdict(value).items()}
+        return {name: _scenario_value(part, keys.get(name, {})) for name, part in asdict(value).items()}
     if isinstance(value, tuple) and "items" in node:
-        return [_written(member, node["items"]) for member in value]
+        return [_scenario_value(member, node["items"]) for member in value]
     return durations.show(value) if node.get("$ref") == "#/$defs/duration" else value

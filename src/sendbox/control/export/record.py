@@ -110,7 +110,7 @@ def _write(name: str, value: object) -> object:
     return _FORMS[name].write(value) if name in _FORMS else value
 
 
-def _said(blueprint: Blueprint) -> dict[str, str]:
+def _write_blueprint(blueprint: Blueprint) -> dict[str, str]:
     """A scenario with what it builds on, and what it is called: its text may leave that to its file."""
     return {"name": blueprint.name, "text": dump(source_of(blueprint))}
 
@@ -147,7 +147,7 @@ def read(text: str | bytes, language: Language) -> Recorded:
             data["version"], data["engine"], data["world"], commands, _stamp(data["ends"]), journal, data["digest"]
         )
     except _DAMAGED as error:
-        raise Unreadable(f"it is damaged: {_told(error)}") from None
+        raise Unreadable(f"it is damaged: {_error_text(error)}") from None
 
 
 #: What a record has.
@@ -161,13 +161,13 @@ def _commands(lines: Any, language: Language) -> list[tuple[Stamp, Command]]:
     try:
         commands.extend((_stamp(line), _command(line, language)) for line in lines)
     except _DAMAGED as error:
-        raise Unreadable(f"it is damaged: command {len(commands)}: {_told(error)}") from None
+        raise Unreadable(f"it is damaged: command {len(commands)}: {_error_text(error)}") from None
     if not commands or not isinstance(commands[0][1], Open):
         raise Unreadable("its first command does not open a world")
     return commands
 
 
-def _told(error: Exception) -> str:
+def _error_text(error: Exception) -> str:
     return f'"{error.args[0]}" is missing' if isinstance(error, KeyError) else str(error)
 
 
@@ -213,10 +213,10 @@ _TIME: Final = _Form(iso, lambda text, _: instant(text))
 _FORMS: Final[Mapping[str, _Form]] = {
     "start": _TIME,
     "now": _TIME,
-    "blueprint": _Form(_said, _scenario),
+    "blueprint": _Form(_write_blueprint, _scenario),
     "arguments": _Form(
         lambda values: {
-            name: _said(value) if isinstance(value, Blueprint) else value for name, value in values.items()
+            name: _write_blueprint(value) if isinstance(value, Blueprint) else value for name, value in values.items()
         },
         lambda values, _: values,
     ),

@@ -158,8 +158,8 @@ class Outages:
     def _bad_end(self, attempt: Attempt, outage: Outage) -> Plan:
         """The usual way of a new message to its bad end."""
         attempt.note(_CUT_OFF, outage.new)
-        *way, (code, after, _) = self._home.simulator.goal_plan(attempt.step.channel, outage.new)
-        return (*way, (code, after, outage.info))
+        *earlier, (code, after, _) = self._home.simulator.goal_plan(attempt.step.channel, outage.new)
+        return (*earlier, (code, after, outage.info))
 
     def hold(self, attempt: Attempt, plan: Plan, code: int) -> bool:
         """True if the entry of the plan that is due is postponed, or if the outage ends the attempt instead.

@@ -183,7 +183,7 @@ def phone_view(world: World, number: str) -> answers.Handset:
     phones = Messaging.of(world).phones
     received = [received_view(world, attempt) for attempt in phones.inbox(number)]
     shares = shares_on(world, number)
-    texts = [*received, *texts_of(shares), *_written(phones.written.of(number))]
+    texts = [*received, *texts_of(shares), *_written_views(phones.written.of(number))]
     return answers.Handset(
         **handset_view(world, number),
         messages=[message.id for message in phones.messages_of(number)],
@@ -209,7 +209,7 @@ def phone_short(world: World, number: str) -> Generator[None, None, answers.Shor
     written = phones.written.of(number)
     texts = texts_of(shares_on(world, number))
     ends = [] if newest is None else [received_view(world, newest[1])]
-    ends += [*texts, *_written(written[-1:])]
+    ends += [*texts, *_written_views(written[-1:])]
     last = max(reversed(ends), key=attrgetter("at"), default=None)
     return answers.ShortHandset(
         number=number,
@@ -231,7 +231,7 @@ def written_view(inbound: Inbound) -> answers.Text:
     return inbound_view(inbound, "out")
 
 
-def _written(inbound: Iterable[Inbound]) -> list[answers.Text]:
+def _written_views(inbound: Iterable[Inbound]) -> list[answers.Text]:
     return [written_view(message) for message in inbound]
 
 

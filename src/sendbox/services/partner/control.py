@@ -116,7 +116,7 @@ async def complete_signup(
     call: Call, signup: str, phone_number: str | None = None, details: JsonObject | None = None
 ) -> SignupView:
     """All remaining steps of the hosted page, in one call."""
-    _like_a_number(phone_number)
+    _check_number(phone_number)
     return _step(call, signup, None, Partner.complete, phone_number, _texts(details))
 
 
@@ -161,7 +161,7 @@ async def move_number(
     return number_view(business_number)
 
 
-def _like_a_number(text: str | None) -> None:
+def _check_number(text: str | None) -> None:
     """Raises `ControlError` for a pattern, and for a text that is not written like a number."""
     if text is not None and (wrong := notation.number_problem(text)) is not None:
         raise ControlError(400, "bad_argument", f'"{text}" {wrong}')

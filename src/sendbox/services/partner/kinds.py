@@ -33,7 +33,7 @@ def _count_signup(collector: Collector, onboarding: Onboarding) -> None:
     collector.count("states", f"signup {onboarding.fields['status']}")
 
 
-def _tell_signup(_narrator: Narrator, entry: Entry) -> Narration:
+def _narrate_signup(_narrator: Narrator, entry: Entry) -> Narration:
     reason = f": {entry['reason']}" if entry.get("reason") else ""
     return Narration(
         WORLD, f"signup of {entry.get('partner_client_id') or entry['mode']} {entry.get('status')}{reason}"
@@ -63,7 +63,7 @@ def _changed(word: str) -> Kind:
 
 OBSERVED: Final = ObservationRows(
     kinds=(
-        Kind("signup", _signup, _signup_lines, _count_signup, _tell_signup),
+        Kind("signup", _signup, _signup_lines, _count_signup, _narrate_signup),
         _changed("template"),
         _changed("number"),
         Kind(
