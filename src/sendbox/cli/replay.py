@@ -52,8 +52,8 @@ def read(file: Path, served: Served) -> Recorded:
 
 
 @asynccontextmanager
-async def made(recorded: Recorded, served: Served) -> AsyncIterator[tuple[Control, Replay, str | None]]:
-    """Makes the world of a record again in this process; with why the replay ended early, None where it did not."""
+async def replayed_world(recorded: Recorded, served: Served) -> AsyncIterator[tuple[Control, Replay, str | None]]:
+    """The replay of a record in this process, with its control; and why it ended early, None = it did not."""
     opening: Any = recorded.commands[0][1]
     assert isinstance(opening, Open)
     app = make_app(Settings(mode="manual"), opening.blueprint, Contract(*served.schemas), served)
@@ -70,7 +70,7 @@ async def made(recorded: Recorded, served: Served) -> AsyncIterator[tuple[Contro
 
 
 async def _replay(recorded: Recorded, served: Served) -> tuple[list[str], int]:
-    async with made(recorded, served) as (_, replayed, stopped):
+    async with replayed_world(recorded, served) as (_, replayed, stopped):
         return _report(recorded, compare(recorded, replayed.world, served.kinds), stopped)
 
 
@@ -108,7 +108,7 @@ def of_file(file: Path) -> JsonObject:
 
 
 async def _of_record(file: Path, recorded: Recorded) -> JsonObject:
-    async with made(recorded, SERVED) as (control, replayed, stopped):
+    async with replayed_world(recorded, SERVED) as (control, replayed, stopped):
         world = replayed.world
         if stopped is not None or compare(recorded, world, SERVED.kinds).first is not None:
             message = f"{file}: this version makes another world of it; sendbox replay shows the first difference"

@@ -72,8 +72,8 @@ class ControlError(Exception):
         return {"error": self.error, "message": self.message, **self.detail}
 
 
-class Made(dict[str, Any]):
-    """The answer of an operation that has made something, which it else finds: 201 over HTTP."""
+class Created(dict[str, Any]):
+    """The answer of an operation that has created something, instead of one that was there already: 201 over HTTP."""
 
 
 class Text(str):
@@ -143,7 +143,7 @@ class Operation:
     without a pause, and put on record with its arguments, so that it can be repeated; `prepare` does beforehand what
     takes time, and answers the arguments to go on with. It is journaled too, unless it `journals` itself. `words` makes
     lines for people of its answer. What reads a world can be asked for its past (`THEN`), unless `present` says why
-    not. What only `watches` a world is not a use of it. What `makes` a world that it may find there answers `Made`.
+    not. What only `watches` a world is not a use of it. What `makes` a world that it may find there answers `Created`.
     What is `asked` changes nothing though it is no GET, or is repeated all the time: the log has no line of it. A
     `deprecated` one ends with the next release. `answers` is the class of its answer (`engine/answer.py`); without it
     the answer is any object.

@@ -14,7 +14,7 @@ from starlette.routing import Route
 
 from sendbox import __version__
 from sendbox.control.openapi import document
-from sendbox.control.operation import Control, ControlError, Made, Operation, Served, Text, out_of_bounds, refusal
+from sendbox.control.operation import Control, ControlError, Created, Operation, Served, Text, out_of_bounds, refusal
 from sendbox.control.stream import STREAMED, Events
 from sendbox.engine import bounds
 from sendbox.engine.answer import Answer, JsonMapping, JsonObject, encoded
@@ -172,7 +172,7 @@ async def _perform(row: Operation, request: Request) -> Response:
     if isinstance(value, Events):
         pieces = value.pieces(request.headers.get("last-event-id"))
         return Streamed(pieces, media_type=value.media_type, endless=value.end)
-    return json_answer(value, 201 if isinstance(value, Made) else row.status, encode)
+    return json_answer(value, 201 if isinstance(value, Created) else row.status, encode)
 
 
 async def _run_while_connected(coroutine: Awaitable[Any], receive: Receive) -> Any:

@@ -15,7 +15,7 @@ from sendbox.control.arguments import Body, Count, Following, Moment, ScenarioGi
 from sendbox.control.operation import (
     Call,
     ControlError,
-    Made,
+    Created,
     converted,
     json_object,
     one_of,
@@ -275,7 +275,7 @@ async def ensure_world(
     settings = await _settings(call, id, scenario, seed, clock, salt, deliveries)
     existing = call.runtime.worlds.get(id)
     if existing is None:
-        return Made(world_view(call, _opened(call, id, settings, deliveries)))
+        return Created(world_view(call, _opened(call, id, settings, deliveries)))
     view = world_view(call, existing)
     opening = call.runtime.opening(id, **settings)
     if differs := _differences(existing, opening, deliveries):

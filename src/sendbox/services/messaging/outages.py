@@ -119,7 +119,7 @@ class Outages:
         self.current: list[Current] = []
 
     def begin(self, outage: Outage, shown: JsonObject) -> None:
-        """From this instant on it is out."""
+        """Begins an outage at this instant."""
         world = self._world
         now = world.clock.now
         current = Current(outage, now, now + outage.lasts, shown)
@@ -153,10 +153,10 @@ class Outages:
         current = self.over(attempt)
         if current is None or current.word(attempt) == "wait" or not plan or plan[0][0] == REJECTED:
             return plan
-        return self._bad_end(attempt, current.outage)
+        return self._failing_plan(attempt, current.outage)
 
-    def _bad_end(self, attempt: Attempt, outage: Outage) -> Plan:
-        """The usual way of a new message to its bad end."""
+    def _failing_plan(self, attempt: Attempt, outage: Outage) -> Plan:
+        """The usual plan of a new message that fails."""
         attempt.note(_CUT_OFF, outage.new)
         *earlier, (code, after, _) = self._home.simulator.goal_plan(attempt.step.channel, outage.new)
         return (*earlier, (code, after, outage.info))
@@ -182,7 +182,7 @@ class Outages:
         if attempt.extra is not None and _CUT_OFF in attempt.extra:
             return False  # it is on the way to its bad end
         if attempt.state == SENDING and word == "undelivered" and current.meets_new(attempt):
-            attempt.plan = self._bad_end(attempt, current.outage)  # it waited for another outage, and goes on
+            attempt.plan = self._failing_plan(attempt, current.outage)  # it waited for another outage, and goes on
             return False
         attempt.plan = None
         end = FAILED if word == "failed" or attempt.state == SENDING else UNDELIVERED
