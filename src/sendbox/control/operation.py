@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from sendbox.engine.expect.subjects import Subject
     from sendbox.engine.kinds.rows import KindTable
     from sendbox.engine.part import Part
+    from sendbox.engine.world import World
     from sendbox.runtime.worlds import Runtime
     from sendbox.scenario.language import Language
     from sendbox.scenario.model import ScenarioError
@@ -249,7 +250,7 @@ def operations_of(*modules: ModuleType) -> tuple[Operation, ...]:
 
 
 #: What a service has that is still to come: (world, the most items) to its items.
-Pending = Callable[[Any, int], Awaitable[Sequence[Any]]]
+Pending = Callable[["World", int], Awaitable[Sequence[object]]]
 
 
 class View(NamedTuple):

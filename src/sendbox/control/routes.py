@@ -6,7 +6,7 @@ import asyncio
 import logging
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from functools import cache, partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import orjson
 from starlette.responses import Response
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.types import Receive, Scope, Send
 
+T = TypeVar("T")
 log = logging.getLogger("sendbox")
 PREFIX = "/_sandbox"
 #: The form of a journal that proves that two runs are equal: nothing in it is masked.
@@ -175,7 +176,7 @@ async def _perform(row: Operation, request: Request) -> Response:
     return json_answer(value, 201 if isinstance(value, Created) else row.status, encode)
 
 
-async def _run_while_connected(coroutine: Awaitable[Any], receive: Receive) -> Any:
+async def _run_while_connected(coroutine: Awaitable[T], receive: Receive) -> T:
     """Return the answer of an operation that only reads. It ends when its client goes away. Raises `ClientLeft`."""
     asking = asyncio.current_task()
     assert asking is not None

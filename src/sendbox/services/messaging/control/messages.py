@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from operator import attrgetter
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final, TypeVar
 
 from msgspec import UNSET
 
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from sendbox.engine.world import World
     from sendbox.services.messaging.records import Message
 
-
+T = TypeVar("T")
 #: Channels, results, and results to which a message can be moved.
 CHANNEL: Final = enum(CHANNELS)
 RESULT: Final = enum(STATES)
@@ -208,7 +208,7 @@ async def move_message(
     return message_view(world, message)
 
 
-def translate_errors(act: Callable[[], Any]) -> Any:
+def translate_errors(act: Callable[[], T]) -> T:
     """The answer of an act. Raises `ControlError` if the act cannot be done."""
     try:
         return act()

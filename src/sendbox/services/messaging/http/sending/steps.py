@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import lru_cache
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 import orjson
@@ -69,7 +69,7 @@ class Root(msgspec.Struct, eq=False):
 
 #: Flows that were read without a remark, by what they and the root say; each with the settings that it was read under.
 #: Clients send the same ones again and again: without them the row `call` of the benchmark takes 9 % longer.
-_FLOWS: Final[BoundedCache[tuple[Any, ...], tuple[Assume, tuple[Step, ...]]]] = BoundedCache()
+_FLOWS: Final[BoundedCache[tuple[object, ...], tuple[Assume, tuple[Step, ...]]]] = BoundedCache()
 
 
 def default_flow(root: Root) -> Sequence[Step]:
