@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
 from sendbox.cli.outcome import CANNOT, NO, USAGE, Failure, one_line
-from sendbox.engine.answer import JsonMapping, JsonObject
 from sendbox.engine.texts import Pattern
 from sendbox.runtime import wall
 from sendbox.runtime.callbacks import origin as parsed
@@ -19,6 +18,8 @@ from sendbox.settings import PORT
 
 if TYPE_CHECKING:
     import http.client
+
+    from sendbox.engine.answer import JsonMapping, JsonObject
 
 #: Addresses that mean every address: a client cannot call them.
 EVERY: Final = ("", "0.0.0.0", "::", "*")

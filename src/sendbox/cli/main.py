@@ -16,7 +16,7 @@ import sys
 import textwrap
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Any, Final, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeVar
 
 import click
 from click.core import ParameterSource
@@ -26,10 +26,12 @@ from sendbox.cli import address
 from sendbox.cli.outcome import CANNOT, CODES, INTERRUPTED, NO, OK, USAGE, Failure, one_line
 from sendbox.cli.values import parse_assumptions, parse_hosts, parse_keys, parse_seed, parse_size, parse_ttl
 from sendbox.engine import durations
-from sendbox.engine.answer import JsonMapping
 from sendbox.runtime.callbacks import Callbacks
 from sendbox.services.messaging.channels import CHANNELS
 from sendbox.settings import OPTIONS, Numbers, Option, Settings
+
+if TYPE_CHECKING:
+    from sendbox.engine.answer import JsonMapping
 
 F = TypeVar("F", bound=Callable[..., Any])
 

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from sendbox.engine.answer import JsonMapping, JsonObject
 from sendbox.services.messaging.results import ACCEPTED, ATTEMPT_READABLE, ATTEMPT_SMS, STATES
 
 if TYPE_CHECKING:
+    from sendbox.engine.answer import JsonMapping, JsonObject
     from sendbox.engine.lifecycle import Table
     from sendbox.services.assume import Assume
     from sendbox.services.ports import SenderForm
