@@ -8,7 +8,7 @@ start cost 2.7 times as much processor time as that of a bare server, in place o
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from starlette.responses import RedirectResponse
 from starlette.routing import Mount, Route
@@ -117,7 +117,7 @@ def _catalog(load: Callable[[], Served]) -> Catalog:
     return catalog(load())
 
 
-def _check_batch(contract: Contract, batch: Any) -> list[str]:
+def _check_batch(contract: Contract, batch: object) -> list[str]:
     """The problems of a batch of events, or of the notification of a signup, against the contract (§6, A24)."""
     ref = BATCH if isinstance(batch, list) else ONBOARDING
     return [finding.message for finding in contract.checker(ref).findings(batch)]

@@ -50,32 +50,32 @@ def _file() -> str:
     return str(data.folder("scenarios").resolve() / f"{NAME}.yaml")
 
 
-def read(kept: Any) -> Any:
+def read(stored: object) -> Any:
     """The value of a node. Raises `ValueError` for a class of another package."""
-    if isinstance(kept, list):
-        return tuple(map(read, kept))
-    if not isinstance(kept, dict):
-        return kept
-    if "of" in kept:
-        return _made(kept)
-    if "json" in kept:
-        return kept["json"]
-    if "line" in kept:
-        return f"{_file()}:{kept['line']}"
-    if "set" in kept:
-        return frozenset(map(read, kept["set"]))
-    return {key: read(value) for key, value in kept["dict"].items()}
+    if isinstance(stored, list):
+        return tuple(map(read, stored))
+    if not isinstance(stored, dict):
+        return stored
+    if "of" in stored:
+        return _build(stored)
+    if "json" in stored:
+        return stored["json"]
+    if "line" in stored:
+        return f"{_file()}:{stored['line']}"
+    if "set" in stored:
+        return frozenset(map(read, stored["set"]))
+    return {key: read(value) for key, value in stored["dict"].items()}
 
 
-def _made(kept: dict[str, Any]) -> Any:
-    module, _, name = kept["of"].partition(":")
+def _build(stored: dict[str, Any]) -> Any:
+    module, _, name = stored["of"].partition(":")
     if not module.startswith(_PACKAGE):
-        raise ValueError(f"{kept['of']} is not a class of this package")
-    arguments = {key: read(value) for key, value in kept.items() if key != "of"}
+        raise ValueError(f"{stored['of']} is not a class of this package")
+    arguments = {key: read(value) for key, value in stored.items() if key != "of"}
     return getattr(import_module(module), name)(**arguments)
 
 
-def node(value: Any) -> Any:
+def node(value: object) -> Any:
     """The node of a value, from which it can be read. Raises `TypeError` if it cannot."""
     if isinstance(value, str) and value.startswith(f"{_file()}:"):
         return {"line": int(value.rpartition(":")[2])}
@@ -112,7 +112,7 @@ def _arguments_of_record(record: msgspec.Struct) -> dict[str, Any]:
     }
 
 
-def _arguments(value: Any) -> dict[str, Any]:
+def _arguments(value: object) -> dict[str, Any]:
     """The arguments that make an object, without those that have their defaults."""
     arguments: dict[str, Any] = {}
     for name, parameter in inspect.signature(type(value)).parameters.items():
@@ -124,7 +124,7 @@ def _arguments(value: Any) -> dict[str, Any]:
     return arguments
 
 
-def _is_json(value: Any) -> bool:
+def _is_json(value: object) -> bool:
     """True if JSON can represent all of a value, so that it stays the same."""
     if isinstance(value, dict):
         return all(isinstance(key, str) and _is_json(item) for key, item in value.items())

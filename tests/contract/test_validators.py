@@ -208,7 +208,7 @@ def test_what_is_not_json_is_refused_with_a_finding(value: object) -> None:
 
 def test_the_deciders_own_words_are_shown_where_the_explainer_finds_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     """A refusal always has a finding, whatever the engines differ on."""
-    monkeypatch.setattr(validators, "_problems", lambda engine, value: iter(()))
+    monkeypatch.setattr(validators, "_nearest_problems", lambda error: iter(()))
     (finding,) = STRICT.findings({"to": [{"phone_number": 5}]})
     assert (finding.path, finding.rule, finding.assumed) == ("$.to[0].phone_number", "type", None)
     assert finding.message.startswith("5 is not of type")

@@ -30,7 +30,7 @@ LEFT_OUT: Final[dict[tuple[str, str], str]] = {
     ("Delivery", "body"): "bytes, made from the events when they are sent",
     ("FaultyDelivery", "body"): "bytes, made from the events when they are sent",
     ("Outlets", "_begun"): "what has begun, for whoever carries it out: it is taken away there",
-    ("RequestRecord", "_kept"): "the body, or the file in which the same bytes lie",
+    ("RequestRecord", "_body"): "the body, or the file in which the same bytes lie",
     ("Index", "_by_name"): "messages and deliveries by their ids, worked out when somebody asks",
     ("Index", "_read"): "how far that goes",
     ("Groups", "_groups"): "messages and texts by phone, which a look at a phone brings up to date",

@@ -19,6 +19,8 @@ from sendbox.settings import PORT
 if TYPE_CHECKING:
     import http.client
 
+    from sendbox.engine.answer import JsonMapping, JsonObject
+
 #: Addresses that mean every address: a client cannot call them.
 EVERY: Final = ("", "0.0.0.0", "::", "*")
 #: Worlds of one page of their list.
@@ -82,7 +84,7 @@ def several(world: str | None) -> Pattern | None:
     return None if world is None or "*" not in world else Pattern(world)
 
 
-def fitting(pattern: Pattern) -> Generator[dict[str, str], Mapping[str, Any], list[str]]:
+def fitting(pattern: Pattern) -> Generator[dict[str, str], JsonMapping, list[str]]:
     """The names of the worlds that fit, in the order of their list.
 
     It yields the arguments of the operation `worlds` for each page, and is sent the answers.
@@ -97,7 +99,7 @@ def fitting(pattern: Pattern) -> Generator[dict[str, str], Mapping[str, Any], li
         arguments = {**arguments, "cursor": page["next_cursor"]}
 
 
-def call(origin: str, operation: str, world: str | None, arguments: Mapping[str, Any]) -> Any:
+def call(origin: str, operation: str, world: str | None, arguments: JsonMapping) -> Any:
     """The answer of the sandbox at an origin. Raises `Failure`."""
     from sendbox.app import SERVED
     from sendbox.control.carriers import Client
@@ -153,7 +155,7 @@ ANSWER: Final = 5.0
 PAUSE: Final = 0.05
 
 
-def wait_ready(url: str, wait_ms: int = 0) -> dict[str, Any]:
+def wait_ready(url: str, wait_ms: int = 0) -> JsonObject:
     """The health of the sandbox at `url`, as soon as it is good. Raises `Failure` after `wait_ms` of real time."""
     where = origin(url)
     deadline = wall.monotonic_ns() + wait_ms * 1_000_000
@@ -169,7 +171,7 @@ def wait_ready(url: str, wait_ms: int = 0) -> dict[str, Any]:
         never.wait(min(PAUSE, max(0.0, (deadline - wall.monotonic_ns()) / 1e9)))
 
 
-def ask(origin: str, timeout: float) -> tuple[dict[str, Any] | None, str]:
+def ask(origin: str, timeout: float) -> tuple[JsonObject | None, str]:
     """One request: the health, or None and the reason."""
     import http.client
 

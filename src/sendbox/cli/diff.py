@@ -23,6 +23,7 @@ from sendbox.cli.files import load
 from sendbox.cli.outcome import CANNOT, USAGE, Failure, content, json_of
 from sendbox.control.replicas import journals
 from sendbox.control.replicas.journals import Difference, Entry, Journal, as_text, comparable_entries, notes
+from sendbox.engine.answer import JsonObject
 from sendbox.engine.durations import instant
 from sendbox.settings import Settings
 
@@ -109,7 +110,7 @@ def _decode_bodies(entry: Entry) -> Entry:
     return decoded
 
 
-def _map_texts(value: Any, change: Callable[[str], str]) -> Any:
+def _map_texts(value: object, change: Callable[[str], str]) -> Any:
     if isinstance(value, str):
         return change(value)
     if isinstance(value, dict):
@@ -120,7 +121,7 @@ def _map_texts(value: Any, change: Callable[[str], str]) -> Any:
 # --- showing
 
 
-def as_object(a: Journal, b: Journal, difference: Difference | None) -> dict[str, Any]:
+def as_object(a: Journal, b: Journal, difference: Difference | None) -> JsonObject:
     """The same as a plain object."""
     first = None
     if difference is not None:

@@ -18,6 +18,7 @@ from sendbox.app import SERVED
 from sendbox.assembly import make_app
 from sendbox.cli.outcome import NO, USAGE, Failure, json_of
 from sendbox.contract.validators import Contract
+from sendbox.engine.answer import JsonMapping, JsonObject
 from sendbox.engine.durations import instant, iso, show
 from sendbox.engine.journal import CODE
 from sendbox.engine.kinds.narration import Names, Narrator
@@ -59,7 +60,7 @@ def body_of(
     tag: str | None = None,
     template: str | None = None,
     senders: Mapping[str, Collection[str]] | str = "any",
-) -> Any:
+) -> object:
     """The request: the content of a file, or a message made of options. Raises `Failure`.
 
     `senders` are those of the account: a step that needs a sender (§2.2) and has none gets the first of them.
@@ -69,13 +70,13 @@ def body_of(
         if any(flag is not None for flag in flags):
             raise Failure(USAGE, f"{file} is the whole message: give it, or flags")
         return json_of(file, "a message in JSON")
-    message: dict[str, Any] = {"to": [{"phone_number": to or USUAL_PHONE}]}
+    message: JsonObject = {"to": [{"phone_number": to or USUAL_PHONE}]}
     if tag is not None:
         message["tag"] = tag
     if channel is None and template is None:
         message["body"] = body or "Hello"
         return message if sender is None else {**message, "sender": sender}
-    step: dict[str, Any] = {}
+    step: JsonObject = {}
     if template is not None:
         name, _, language = template.partition(":")
         channel = channel or TEMPLATED
@@ -93,11 +94,11 @@ def body_of(
 
 def run(
     blueprint: Blueprint,
-    request: Any,
+    request: object,
     operation: str | None = None,
     verify: str | None = None,
     at: Moment | None = None,
-) -> dict[str, Any]:
+) -> JsonObject:
     """The course of a request, or of a validation of the number `verify`, made at a moment; None = at the start.
 
     `{scenario, start, request, sessions, messages, stopped}`; `faults` of the request are lines; a message is as
@@ -108,8 +109,8 @@ def run(
 
 
 async def _run(
-    blueprint: Blueprint, request: Any, operation: str | None, verify: str | None, at: Moment | None
-) -> dict[str, Any]:
+    blueprint: Blueprint, request: object, operation: str | None, verify: str | None, at: Moment | None
+) -> JsonObject:
     async def content(_call: Any) -> Outcome:
         return Outcome(200, None)
 
@@ -164,7 +165,7 @@ async def _move(runtime: Runtime, hosted: HostedWorld, at: Moment) -> None:
     await runtime.advance(hosted, Goal("to", at.instant(start)))
 
 
-def _happened(world: World, message: Message) -> list[dict[str, Any]]:
+def _happened(world: World, message: Message) -> list[JsonObject]:
     """The events of a message in the journal, in order: `{at, after, what}`, with `after` since it was accepted."""
     observer = Observer(world, SERVED.kinds)
     journal = world.journal
@@ -183,7 +184,7 @@ def _happened(world: World, message: Message) -> list[dict[str, Any]]:
     return lines
 
 
-def _about(entry: Mapping[str, Any], message: Message, carried: Mapping[str, Any]) -> bool:
+def _about(entry: JsonMapping, message: Message, carried: JsonMapping) -> bool:
     """True if an entry is about a message, its phone, a webhook with one of its events, or an outage."""
     about = entry.get("message_id")
     if about is not None or "phone" in entry:
@@ -205,7 +206,7 @@ def _validate(hosted: HostedWorld, number: str) -> None:
     )
 
 
-def _record(hosted: HostedWorld) -> dict[str, Any]:
+def _record(hosted: HostedWorld) -> JsonObject:
     journal = hosted.world.journal
     view = Observer(hosted.world, SERVED.kinds).entry(next(journal.find(CODE["request"], 0)))
     faults = [journal.entry(number)[2].line for number in journal.find(CODE["fault"], 0)]
@@ -224,7 +225,7 @@ async def _post(app: Any, path: str, body: bytes) -> None:
         await call.run(app)
 
 
-def refused(view: dict[str, Any]) -> int:
+def refused(view: JsonObject) -> int:
     """The exit code: 1 where the request was refused, or got no answer."""
     request = view["request"]
     return NO if request is not None and (request["status"] >= 400 or not request["status"]) else 0

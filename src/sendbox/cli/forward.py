@@ -11,7 +11,7 @@ import asyncio
 import base64
 import contextlib
 import ssl
-from collections.abc import Callable, Coroutine, Iterable, Mapping
+from collections.abc import Callable, Coroutine, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 from urllib.parse import quote, urlsplit
@@ -19,6 +19,7 @@ from urllib.parse import quote, urlsplit
 from sendbox.cli import address
 from sendbox.cli.outcome import CANNOT, USAGE, Failure, one_line
 from sendbox.cli.signals import on_signals
+from sendbox.engine.answer import JsonMapping, JsonObject
 from sendbox.engine.kinds.masking import MASK
 from sendbox.runtime.callbacks import Callbacks
 from sendbox.runtime.policy import HttpCall
@@ -240,13 +241,13 @@ class _Carrier:
         except httpx.HTTPError as error:
             raise _unreachable(self._control, error) from None
 
-    async def _carry(self, report: str, call: Mapping[str, Any]) -> None:
+    async def _carry(self, report: str, call: JsonMapping) -> None:
         """One call, and the report of its outcome."""
         url = target(self._to, call)
         headers = [(name, value) for name, value in call["headers"]]
         http = HttpCall(call["method"], url, headers, base64.b64decode(call["body"]))
         outcome = await self._out.send(http, call["patience"])
-        result: dict[str, Any] = {"error": outcome.error} if outcome.status is None else {"status": outcome.status}
+        result: JsonObject = {"error": outcome.error} if outcome.status is None else {"status": outcome.status}
         self._say(one_line(f"{outcome.status or outcome.error} {call['method']} {url} {call['id']}"))
         try:
             await _ask(self._control, "POST", report, json=result)
@@ -279,7 +280,7 @@ async def _cancelled(tasks: Iterable[asyncio.Task[Any]]) -> None:
     await asyncio.gather(*cancelled, return_exceptions=True)
 
 
-def target(to: str, call: Mapping[str, Any]) -> str:
+def target(to: str, call: JsonMapping) -> str:
     """The address of a call: `to` for the built-in receiver, else its own path and query on the host of `to`.
 
     It keeps its own user and password unless `to` has them.

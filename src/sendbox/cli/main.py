@@ -14,9 +14,9 @@ import shlex
 import shutil
 import sys
 import textwrap
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Any, Final, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeVar
 
 import click
 from click.core import ParameterSource
@@ -29,6 +29,9 @@ from sendbox.engine import durations
 from sendbox.runtime.callbacks import Callbacks
 from sendbox.services.messaging.channels import CHANNELS
 from sendbox.settings import OPTIONS, Numbers, Option, Settings
+
+if TYPE_CHECKING:
+    from sendbox.engine.answer import JsonMapping
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -109,10 +112,10 @@ class WholeNumber(click.IntRange):
             self.fail(f"{value!r} is not legal; legal: a whole number, {legal}", param, ctx)
 
 
-def converter(read: Callable[[Any], Any]) -> Callable[[click.Context, click.Parameter, Any], Any]:
+def converter(read: Callable[[Any], Any]) -> Callable[[click.Context, click.Parameter, Any], object]:
     """A callback that converts the value of an option with `read`; an error of `read` becomes a usage error."""
 
-    def callback(_context: click.Context, _option: click.Parameter, value: Any) -> Any:
+    def callback(_context: click.Context, _option: click.Parameter, value: object) -> Any:
         try:
             return None if value is None else read(value)
         except (ValueError, Failure) as error:
@@ -262,7 +265,7 @@ def option_sources() -> dict[str, str]:
     return origins
 
 
-def serve_options(arguments: Mapping[str, Any]) -> Any:
+def serve_options(arguments: JsonMapping) -> Any:
     """The `Options` of `serve` for its arguments. Raises `Failure`."""
     from sendbox.cli.serve import Options
 
@@ -902,7 +905,7 @@ def write_output(text: str, file: Path | None, *, new: bool = False) -> None:
         raise Failure(CANNOT, f"{file} cannot be written: {error.strerror or error}") from None
 
 
-def format_json(value: Any) -> str:
+def format_json(value: object) -> str:
     """A value as indented JSON."""
     return json.dumps(value, indent=2, ensure_ascii=False)
 

@@ -23,7 +23,7 @@ from sendbox.control.export.record import read as read_record
 from sendbox.control.replaying import Diverged, Replay
 from sendbox.control.replicas.leaning import lines as told
 from sendbox.engine import ENGINE
-from sendbox.engine.answer import plain
+from sendbox.engine.answer import JsonObject, plain
 from sendbox.engine.commands.command import Open
 from sendbox.server.loop import new_loop
 from sendbox.settings import Settings
@@ -52,8 +52,8 @@ def read(file: Path, served: Served) -> Recorded:
 
 
 @asynccontextmanager
-async def made(recorded: Recorded, served: Served) -> AsyncIterator[tuple[Control, Replay, str | None]]:
-    """Makes the world of a record again in this process; with why the replay ended early, None where it did not."""
+async def replayed_world(recorded: Recorded, served: Served) -> AsyncIterator[tuple[Control, Replay, str | None]]:
+    """The replay of a record in this process, with its control; and why it ended early, None = it did not."""
     opening: Any = recorded.commands[0][1]
     assert isinstance(opening, Open)
     app = make_app(Settings(mode="manual"), opening.blueprint, Contract(*served.schemas), served)
@@ -70,7 +70,7 @@ async def made(recorded: Recorded, served: Served) -> AsyncIterator[tuple[Contro
 
 
 async def _replay(recorded: Recorded, served: Served) -> tuple[list[str], int]:
-    async with made(recorded, served) as (_, replayed, stopped):
+    async with replayed_world(recorded, served) as (_, replayed, stopped):
         return _report(recorded, compare(recorded, replayed.world, served.kinds), stopped)
 
 
@@ -94,30 +94,30 @@ def _report(recorded: Recorded, comparison: Comparison, stopped: str | None) -> 
 # --- the assumptions of a run
 
 
-def of_world(url: str, world: str) -> dict[str, Any]:
+def of_world(url: str, world: str) -> JsonObject:
     """The answer of a sandbox about the assumptions of one of its worlds. Raises `Failure`."""
-    answer: dict[str, Any] = address.call(address.origin(url), "leaning", world, {})
+    answer: JsonObject = address.call(address.origin(url), "leaning", world, {})
     return answer
 
 
-def of_file(file: Path) -> dict[str, Any]:
+def of_file(file: Path) -> JsonObject:
     """The same about a world that is made again from its record. Raises `Failure`."""
     recorded = read(file, SERVED)
     with asyncio.Runner(loop_factory=new_loop) as runner:
         return runner.run(_of_record(file, recorded))
 
 
-async def _of_record(file: Path, recorded: Recorded) -> dict[str, Any]:
-    async with made(recorded, SERVED) as (control, replayed, stopped):
+async def _of_record(file: Path, recorded: Recorded) -> JsonObject:
+    async with replayed_world(recorded, SERVED) as (control, replayed, stopped):
         world = replayed.world
         if stopped is not None or compare(recorded, world, SERVED.kinds).first is not None:
             message = f"{file}: this version makes another world of it; sendbox replay shows the first difference"
             raise Failure(CANNOT, message)
         control.runtime.worlds[world.id] = replayed.hosted
-        answer: dict[str, Any] = plain(await control.perform("", "leaning", world.id))
+        answer: JsonObject = plain(await control.perform("", "leaning", world.id))
         return answer
 
 
-def lines(answer: dict[str, Any]) -> list[str]:
+def lines(answer: JsonObject) -> list[str]:
     """The answer for people."""
     return told(answer) or ["no assumption was relied on"]

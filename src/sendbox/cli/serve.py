@@ -27,6 +27,7 @@ from sendbox.cli.address import EVERY, bind, callable_host
 from sendbox.cli.log import Form, Handler, Log, as_json
 from sendbox.cli.outcome import CANNOT, OK, USAGE, Failure, one_line
 from sendbox.cli.signals import on_signals
+from sendbox.engine.answer import JsonObject
 from sendbox.engine.kinds.masking import MASK
 from sendbox.page import lines
 from sendbox.runtime import collector, wall
@@ -80,7 +81,7 @@ class _Noted(dict[str, str]):
         super().__init__(environment)
         self.names: set[str] = set()
 
-    def get(self, name: str, default: Any = None) -> Any:
+    def get(self, name: str, default: object = None) -> Any:
         """The value of a variable."""
         self.names.add(name)
         return super().get(name, default)
@@ -262,7 +263,7 @@ def scenario(options: Options, environment: Mapping[str, str] = os.environ) -> B
             raise
         message = options.blamed(failure.message, "scenario")
         raise Failure(failure.code, message, failure.details) from None
-    changes: dict[str, Any] = {}
+    changes: JsonObject = {}
     if options.mode is not None:
         changes["mode"] = options.settings.mode = options.mode
     if options.start is not None:

@@ -129,7 +129,7 @@ def _parts(blueprint: Blueprint) -> dict[str, Any]:
     return parts
 
 
-def _content(value: Any) -> Any:
+def _content(value: object) -> object:
     """The content of a part, without its places."""
     if isinstance(value, msgspec.Struct):
         return [_content(part) for name, part in asdict(value).items() if name != "place"]

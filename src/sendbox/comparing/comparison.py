@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from sendbox.comparing.differences import STATUS, Answered, Difference, compare
-from sendbox.comparing.running import Made, Run
+from sendbox.comparing.running import CallOutcome, Run
 from sendbox.control.replicas.leaning import Alternative, alternatives, with_setting
 from sendbox.scenario.model import ScenarioError
 from sendbox.services.assumptions import registry
@@ -36,7 +36,7 @@ class Compared(NamedTuple):
     """A call, and its differences."""
 
     call: Recorded
-    made: Made
+    made: CallOutcome
     named: tuple[Named, ...]
 
 
@@ -61,7 +61,7 @@ async def _comparison(calls: Sequence[Recorded], blueprint: Blueprint, *, values
     try:
         everything = catalog(SERVED)
 
-        async def differences(scenario: Blueprint, number: int) -> tuple[list[Made], Differences]:
+        async def differences(scenario: Blueprint, number: int) -> tuple[list[CallOutcome], Differences]:
             outcomes = await Run(app, everything, calls, scenario, number).made()
             return outcomes, _differences(calls, outcomes, contract, values=values)
 
@@ -101,7 +101,7 @@ async def _comparison(calls: Sequence[Recorded], blueprint: Blueprint, *, values
 
 
 def _differences(
-    calls: Sequence[Recorded], outcomes: Sequence[Made], contract: Contract, *, values: bool
+    calls: Sequence[Recorded], outcomes: Sequence[CallOutcome], contract: Contract, *, values: bool
 ) -> Differences:
     """The differences, by the place of the call and the sign of the difference."""
     differing: Differences = {}
@@ -115,7 +115,7 @@ def _differences(
     return differing
 
 
-def _candidates(outcomes: Sequence[Made], differing: Differences, settings: Any) -> list[Alternative]:
+def _candidates(outcomes: Sequence[CallOutcome], differing: Differences, settings: object) -> list[Alternative]:
     """Other values of each setting of the assumptions that the calls with differences rest on."""
     ids: set[str] = set()
     for place, differences in differing.items():
@@ -125,11 +125,11 @@ def _candidates(outcomes: Sequence[Made], differing: Differences, settings: Any)
     return alternatives(settings, ids)
 
 
-def _of_operation(one: Made) -> Iterable[str]:
+def _of_operation(one: CallOutcome) -> Iterable[str]:
     return () if one.place is None or one.place.route is None else one.place.route.assumed
 
 
-def _touched(difference: Difference, one: Made, agreeing: Sequence[Alternative]) -> tuple[str, ...]:
+def _touched(difference: Difference, one: CallOutcome, agreeing: Sequence[Alternative]) -> tuple[str, ...]:
     """The assumptions of settings that agree, else that of our schema, else those that our answer relied on."""
     if agreeing:
         return tuple(dict.fromkeys(other.assumption for other in agreeing))

@@ -13,6 +13,7 @@ import orjson
 
 from sendbox.contract.findings import MISSING, Path, differing, json_path, show
 from sendbox.contract.schemas import inlined, name_of
+from sendbox.engine.answer import JsonObject
 
 if TYPE_CHECKING:
     from sendbox.contract.validators import Contract
@@ -50,7 +51,7 @@ RULES: Final = (
 IDS: Final = RULES[0]
 
 
-def passed_over(name: str | int | None, value: Any) -> bool:
+def passed_over(name: str | int | None, value: object) -> bool:
     """True if a value is an id, a time or a price."""
     named = isinstance(name, str) and any(rule.name.search(name) for rule in RULES)
     return named or (isinstance(value, str) and any(rule.form.fullmatch(value) for rule in RULES))
@@ -145,7 +146,7 @@ def _found(
                 )
 
 
-def _pair(path: Path, a: Any, b: Any, *, values: bool) -> Difference | None:
+def _pair(path: Path, a: object, b: object, *, values: bool) -> Difference | None:
     """The difference between two values at one place; None if they may differ."""
     in_words = _shown(a), _shown(b)
     place = json_path(path)
@@ -191,14 +192,14 @@ def _form(line: str) -> str:
     return "|".join(word if re.fullmatch(r"[A-Z]+|\d{1,4}", word) else "…" for word in _words(line))
 
 
-def _parsed(body: bytes) -> Any:
+def _parsed(body: bytes) -> object:
     try:
         return orjson.loads(body)
     except orjson.JSONDecodeError:
         return _NOT_JSON
 
 
-def _kind(value: Any) -> str:
+def _kind(value: object) -> str:
     return "an array" if isinstance(value, list) else "null" if value is None else _TYPES[type(value)]
 
 
@@ -206,7 +207,7 @@ def _entries(value: list[Any]) -> str:
     return f"{len(value)} {'entry' if len(value) == 1 else 'entries'}"
 
 
-def _shown(value: Any) -> str:
+def _shown(value: object) -> str:
     return "nothing" if value is MISSING else show(value)
 
 
@@ -236,7 +237,7 @@ def _assumed(node: Any, steps: list[str | int]) -> str | None:
     return assumed
 
 
-def _branches(node: dict[str, Any]) -> Iterator[dict[str, Any]]:
+def _branches(node: JsonObject) -> Iterator[JsonObject]:
     yield node
     for keyword in ("anyOf", "oneOf", "allOf"):
         for branch in node.get(keyword, ()):

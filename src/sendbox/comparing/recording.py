@@ -10,6 +10,8 @@ from urllib.parse import parse_qsl, urlencode, urlsplit
 
 import orjson
 
+from sendbox.engine.answer import JsonMapping
+
 #: The parameter of a query or a form that holds a key.
 _APIKEY: Final = "apikey"
 _FORM: Final = "application/x-www-form-urlencoded"
@@ -85,7 +87,7 @@ def _entries(value: Any) -> Iterator[tuple[str, Any, Any]]:
             yield f"entries[{number}]", _from_journal, entry
 
 
-def _from_har(entry: Mapping[str, Any]) -> Recorded:
+def _from_har(entry: JsonMapping) -> Recorded:
     request, response = entry["request"], entry["response"]
     headers = {str(header["name"]).lower(): str(header["value"]) for header in request.get("headers", ())}
     posted = request.get("postData") or {}
@@ -106,7 +108,7 @@ def _from_har(entry: Mapping[str, Any]) -> Recorded:
     return Recorded(0, at, str(request["method"]).upper(), url, sent, key, body, status, answer, why)
 
 
-def _from_journal(entry: Mapping[str, Any]) -> Recorded:
+def _from_journal(entry: JsonMapping) -> Recorded:
     """A request of a journal. Its query, which may hold the key, is not there, nor is its content type."""
     status, path, body = int(entry["status"]), str(entry["path"]), entry["body"].encode()
     why = "it has no answer" if status == 0 else "" if "fault" not in entry else "a fault of the scenario answered it"

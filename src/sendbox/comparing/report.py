@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from sendbox import __version__
 from sendbox.comparing.differences import masked
+from sendbox.engine.answer import JsonObject
 from sendbox.services.assumptions import registry
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ def lines(compared: Sequence[Compared]) -> Iterator[str]:
     """The report for people."""
     for one in compared:
         for named in one.named:
-            yield f"call {one.call.number}, {one.call.method} {_path(one)}: {_told(named.difference)}"
+            yield f"call {one.call.number}, {one.call.method} {_path(one)}: {_describe_difference(named.difference)}"
             yield f"    {_about(named)}"
     passed = [one for one in compared if one.made.answer is None]
     yield f"{differing(compared)} of {len(compared) - len(passed)} calls differ"
@@ -34,7 +35,7 @@ def lines(compared: Sequence[Compared]) -> Iterator[str]:
         yield f"passed over: call {one.call.number}, {one.call.method} {_path(one)}: {one.made.why}"
 
 
-def as_object(compared: Sequence[Compared]) -> dict[str, Any]:
+def as_object(compared: Sequence[Compared]) -> JsonObject:
     """The report to send."""
     rows = {row.id: row for row in registry()}
     return {
@@ -78,7 +79,7 @@ def _path(one: Compared) -> str:
     return masked(one.call.path) if place is None or place.route is None else place.route.path
 
 
-def _told(difference: Difference) -> str:
+def _describe_difference(difference: Difference) -> str:
     recorded, here = difference.values
     match difference.kind:
         case "status":

@@ -46,7 +46,7 @@ _SHORTEST: Final = 6
 _WORD: Final = re.compile(r"""https?://[^\s"'<>\\]+|[\w.~-]+""")
 
 
-class Made(NamedTuple):
+class CallOutcome(NamedTuple):
     """A recorded call that was made here: where, the answer, and the assumptions that it relied on.
 
     `why` says why it was not made; then there is no answer.
@@ -85,7 +85,7 @@ class Run:
             self._worlds[key] = hosted
             self._names[key] = hosted.world.id
 
-    async def made(self) -> list[Made]:
+    async def made(self) -> list[CallOutcome]:
         """Makes all calls, and closes the worlds."""
         try:
             outcomes = [await self._made(call) for call in self._calls]
@@ -94,18 +94,18 @@ class Run:
             for hosted in self._worlds.values():
                 self._runtime.close(hosted)
 
-    async def _made(self, call: Recorded) -> Made:
+    async def _made(self, call: Recorded) -> CallOutcome:
         url = self._replaced(call.url)
         given_out = url != call.url and url.startswith(ORIGIN)
         path = urlsplit(url).path
         place = Place(path, None) if given_out else find(self._app.desk.paths, call.method, path)
         if place is None or (place.route is None and call.method == "OPTIONS"):
-            return Made(None, why="it is not a call of an interface")
+            return CallOutcome(None, why="it is not a call of an interface")
         if call.incomplete:
-            return Made(place, why=call.incomplete)
+            return CallOutcome(place, why=call.incomplete)
         query = urlsplit(url).query
         if call.headers is None and place.route is not None and place.route.query is not None:
-            return Made(place, why="the recording does not have its query")
+            return CallOutcome(place, why="the recording does not have its query")
         await self._move(call.at, call.key)
         body = self._body(call, place)
         target = f"{place.path}?{query}" if query else place.path
@@ -114,10 +114,10 @@ class Run:
                 self._app, ORIGIN, call.method, target, self._headers(call, place), body
             )
         except Exception as error:  # a fault of the scenario breaks the connection
-            return Made(place, why=f"it has no answer here: {str(error) or type(error).__name__}")
+            return CallOutcome(place, why=f"it has no answer here: {str(error) or type(error).__name__}")
         self._learn(call.answer, answer)
         self._entries[call.number] = headers.get(b"sendbox-journal", b"").decode()
-        return Made(place, Answered(status, answer))
+        return CallOutcome(place, Answered(status, answer))
 
     async def _move(self, at: int, key: str | None) -> None:
         """Moves the world of a key to an instant; all worlds where the key is that of none."""
@@ -202,7 +202,7 @@ class Run:
 
     # -- what was relied on
 
-    def _leaning(self, outcomes: list[Made]) -> list[Made]:
+    def _leaning(self, outcomes: list[CallOutcome]) -> list[CallOutcome]:
         """The calls, with the assumptions that the entries of the journals name."""
         leaned: dict[str, tuple[str, ...]] = {}
         for hosted in self._worlds.values():
@@ -258,7 +258,7 @@ def _words(recorded: bytes, here: bytes) -> Iterator[tuple[tuple[str, ...], str,
             yield (_OK,) if index == 1 and naming else (), word, other
 
 
-def _plain(value: Any) -> bool:
+def _plain(value: object) -> bool:
     return isinstance(value, str | int) and not isinstance(value, bool)
 
 

@@ -13,12 +13,14 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from sendbox.engine.answer import JsonMapping, JsonObject
+
 if TYPE_CHECKING:
     from sendbox.contract.schemas import Node
 
 _LINK: Final = "https://client.example/picture.png"
 #: What stands in a request where a field of this name, or of this end of a path, is needed.
-SAMPLES: Final[dict[str, Any]] = {
+SAMPLES: Final[JsonObject] = {
     "template_name": "otp",
     "language": "en",
     "sender": "Acme",
@@ -95,7 +97,7 @@ SAMPLES: Final[dict[str, Any]] = {
 #: A Message wants a text, whether its schema says so or not (§2.1).
 MESSAGE: Final = {"body": "Hello", "to": [{"phone_number": "420777000101"}]}
 #: Requests that rules beyond their schema make longer.
-BASES: Final[dict[str, Any]] = {
+BASES: Final[JsonObject] = {
     "Message": MESSAGE,
     "Messages": [MESSAGE],
     "SimpleQuery": {"phone_number": "420777000101", "message": "Hello"},
@@ -116,7 +118,7 @@ _TYPES: Final[dict[str, type | tuple[type, ...]]] = {
     "boolean": bool,
     "null": type(None),
 }
-_NONE: Final[Mapping[str, Any]] = MappingProxyType({})
+_NONE: Final[JsonMapping] = MappingProxyType({})
 
 
 class Field(NamedTuple):
@@ -127,7 +129,7 @@ class Field(NamedTuple):
     assumed: str | None = None
 
 
-def fields_of(name: str, schema: Node, samples: Mapping[str, Any] = _NONE) -> list[Field]:
+def fields_of(name: str, schema: Node, samples: Mapping[str, object] = _NONE) -> list[Field]:
     """The fields of an inlined schema, in its order; `samples` go before those of the table."""
     base, make = BASES.get(name), _Maker({**SAMPLES, **samples})
     return [
@@ -136,7 +138,7 @@ def fields_of(name: str, schema: Node, samples: Mapping[str, Any] = _NONE) -> li
     ]
 
 
-def smallest(name: str, schema: Node, samples: Mapping[str, Any] = _NONE) -> Any:
+def smallest(name: str, schema: Node, samples: Mapping[str, object] = _NONE) -> Any:
     """A legal request of an inlined schema with no more in it than it needs."""
     return copy.deepcopy(BASES[name]) if name in BASES else _Maker({**SAMPLES, **samples}).value("$", schema)
 
@@ -161,7 +163,7 @@ class _Maker:
     def __init__(self, samples: Mapping[str, Any]) -> None:
         self._samples = samples
 
-    def _sample(self, path: str) -> tuple[bool, Any]:
+    def _sample(self, path: str) -> tuple[bool, object]:
         """The sample for the longest end of a path that has one."""
         parts = path.split(".")
         for first in range(len(parts)):
@@ -185,7 +187,7 @@ class _Maker:
             return [self.value(f"{path}[]", node.get("items") or {})]
         return {"boolean": True, "integer": 1, "number": 1}.get(kinds[0], "Example")
 
-    def having(self, value: Any, node: Node, path: str, parts: Sequence[str]) -> Any:
+    def having(self, value: object, node: Node, path: str, parts: Sequence[str]) -> object:
         """The value (None if there is none yet) with the field put into it that lies `parts` below it."""
         if not parts:
             return self.value(path, node) if value is None else value
@@ -199,5 +201,5 @@ class _Maker:
         whole[name] = self.having(whole.get(name), node["properties"][name], f"{path}.{name}", parts[1:])
         return whole
 
-    def _object(self, path: str, node: Node) -> dict[str, Any]:
+    def _object(self, path: str, node: Node) -> JsonObject:
         return {name: self.value(f"{path}.{name}", node["properties"][name]) for name in node.get("required", ())}

@@ -13,6 +13,7 @@ from typing import Any, Final
 import msgspec
 import orjson
 
+from sendbox.engine.answer import JsonObject
 from sendbox.engine.remarks import Finding
 
 #: Longest value that a message quotes, in characters.
@@ -44,10 +45,10 @@ class Problem(msgspec.Struct):
     node: Any
     path: list[str | int]
     schema_path: list[str | int]
-    above: list[dict[str, Any]] = msgspec.field(default_factory=list)
+    above: list[JsonObject] = msgspec.field(default_factory=list)
 
 
-def explain(problems: Iterable[Problem], value: object, schema: dict[str, Any]) -> list[Finding]:
+def explain(problems: Iterable[Problem], value: object, schema: JsonObject) -> list[Finding]:
     """Findings in the order of the value's parts: the whole before its parts, and at one place the most telling first.
 
     `schema` is the one that found the problems, inlined. Where the type is wrong, that is all there is to say.
@@ -125,7 +126,7 @@ def _position(path: list[str | int], value: Any) -> tuple[int, ...]:
 # Words
 
 
-def _nodes(schema: dict[str, Any], path: list[str | int]) -> list[dict[str, Any]]:
+def _nodes(schema: JsonObject, path: list[str | int]) -> list[JsonObject]:
     """The nodes from the root of the schema down to the one that holds the keyword; lists are passed through."""
     node: Any = schema
     nodes = [schema]
@@ -151,7 +152,7 @@ def _findings(problem: Problem) -> Iterator[Finding]:
 Said = Iterator[tuple[list[str | int], str]]
 
 
-def _name(problem: Problem, node: dict[str, Any]) -> str:
+def _name(problem: Problem, node: JsonObject) -> str:
     """The name of the value in messages: the schema's noun, its field, or an entry of it."""
     if "x-noun" in node:
         return str(node["x-noun"])
@@ -161,7 +162,7 @@ def _name(problem: Problem, node: dict[str, Any]) -> str:
     return field_name[:QUOTED] if field_name else "JSON body"
 
 
-def _legal(node: dict[str, Any]) -> str:
+def _legal(node: JsonObject) -> str:
     """The legal values of a node, in words: its own words, its values, or its types."""
     if "x-legal" in node:
         return str(node["x-legal"])
@@ -200,7 +201,7 @@ def _span(low: int | None, high: int | None) -> str:
 # A sentence for each keyword
 
 
-def _type(problem: Problem, node: dict[str, Any]) -> Said:
+def _type(problem: Problem, node: JsonObject) -> Said:
     leave = ""
     if problem.value is None and _is_optional(problem):
         leave = ", or leave it out"
@@ -214,25 +215,25 @@ def _is_optional(problem: Problem) -> bool:
     return problem.schema_path[-2] not in problem.above[-3].get("required", ())
 
 
-def _enum(problem: Problem, node: dict[str, Any]) -> Said:
+def _enum(problem: Problem, node: JsonObject) -> Said:
     words = [word for word in node["enum"] if isinstance(word, str)]
     text = f"{show(problem.value)} is not a legal {_name(problem, node)}; legal: {', '.join(map(str, node['enum']))}"
     yield problem.path, text + _hint(problem.value, words)
 
 
-def _value(problem: Problem, node: dict[str, Any]) -> Said:
+def _value(problem: Problem, node: JsonObject) -> Said:
     legal = node.get("x-legal") or (show(node["const"]) if "const" in node else f"text in the form {node['pattern']}")
     yield problem.path, f"{show(problem.value)} is not a legal {_name(problem, node)}; legal: {legal}"
 
 
-def _number(problem: Problem, node: dict[str, Any]) -> Said:
+def _number(problem: Problem, node: JsonObject) -> Said:
     bound = problem.keyword
     side = "below" if bound == "minimum" else "above"
     unit = f" {node['x-unit']}" if "x-unit" in node else ""
     yield problem.path, f"{show(problem.value)} is {side} the {bound} {_name(problem, node)} of {node[bound]}{unit}"
 
 
-def _length(problem: Problem, node: dict[str, Any]) -> Said:
+def _length(problem: Problem, node: JsonObject) -> Said:
     text, low, high = problem.value, node.get("minLength"), node.get("maxLength")
     count = "" if len(text) > QUOTED else f" ({len(text)} characters)"
     rule = "longer than the maximum" if problem.keyword == "maxLength" else "shorter than the minimum"
@@ -241,7 +242,7 @@ def _length(problem: Problem, node: dict[str, Any]) -> Said:
     yield problem.path, f"{show(text)}{count} is {rule} {name} of {bound} characters; legal: {_span(low, high)}"
 
 
-def _items(problem: Problem, node: dict[str, Any]) -> Said:
+def _items(problem: Problem, node: JsonObject) -> Said:
     low, high, name = node.get("minItems"), node.get("maxItems"), _name(problem, node)
     if problem.keyword == "maxItems":
         text = f"{len(problem.value)} entries are more than the maximum of {high} in {name}"
@@ -250,7 +251,7 @@ def _items(problem: Problem, node: dict[str, Any]) -> Said:
     yield problem.path, f"{text}; legal: {_span(low, high)}"
 
 
-def _keys(problem: Problem, node: dict[str, Any]) -> Said:
+def _keys(problem: Problem, node: JsonObject) -> Said:
     low, high, name = node.get("minProperties"), node.get("maxProperties"), _name(problem, node)
     if low == high == 1:
         legal = (
@@ -266,7 +267,7 @@ def _keys(problem: Problem, node: dict[str, Any]) -> Said:
     yield problem.path, f"{subject} not a legal {name}; legal: {legal}"
 
 
-def _required(problem: Problem, node: dict[str, Any]) -> Said:
+def _required(problem: Problem, node: JsonObject) -> Said:
     fields = node.get("properties", {})
     unknown = [name for name in problem.value if name not in fields][:NAMED]
     for name in node["required"]:
@@ -276,7 +277,7 @@ def _required(problem: Problem, node: dict[str, Any]) -> Said:
             yield [*problem.path, name], f"{name} is missing; required: {_legal(fields.get(name, {}))}{hint}"
 
 
-def _additional(problem: Problem, node: dict[str, Any]) -> Said:
+def _additional(problem: Problem, node: JsonObject) -> Said:
     fields = node.get("properties", {})
     name = node.get("x-noun") or f"field of {_name(problem, node)}"
     for key in [key for key in problem.value if key not in fields][:NAMED]:
@@ -286,16 +287,16 @@ def _additional(problem: Problem, node: dict[str, Any]) -> Said:
         )
 
 
-def _always(fields: dict[str, Any]) -> Iterator[str]:
+def _always(fields: JsonObject) -> Iterator[str]:
     """The names that are legal whatever the settings are."""
     return (name for name, node in fields.items() if "x-switch" not in node)
 
 
-def _other(problem: Problem, node: dict[str, Any]) -> Said:
+def _other(problem: Problem, node: JsonObject) -> Said:
     yield problem.path, f"{show(problem.value)} is not legal here"
 
 
-SENTENCES: Final[dict[str, Callable[[Problem, dict[str, Any]], Said]]] = {
+SENTENCES: Final[dict[str, Callable[[Problem, JsonObject], Said]]] = {
     "type": _type,
     "enum": _enum,
     "const": _value,
@@ -320,7 +321,7 @@ MISSING: Final = object()
 Path = tuple[str | int, ...]
 
 
-def differing(a: Any, b: Any, path: Path = ()) -> Iterator[tuple[Path, Any, Any]]:
+def differing(a: object, b: object, path: Path = ()) -> Iterator[tuple[Path, Any, Any]]:
     """Each place that differs, with both values; of arrays first their common entries, then arrays of other lengths."""
     if isinstance(a, dict) and isinstance(b, dict):
         for key in dict.fromkeys((*a, *b)):

@@ -22,7 +22,9 @@ from typing import Any, Final
 
 import orjson
 
-Node = dict[str, Any]
+from sendbox.engine.answer import JsonObject
+
+Node = JsonObject
 
 LOCAL: Final = "#/$defs/"
 
@@ -138,7 +140,7 @@ def inlined(definitions: dict[str, Node], name: str) -> Node:
     return node
 
 
-def without_settings(node: Any) -> Any:
+def without_settings(node: object) -> Any:
     """An inlined schema without the keywords that a setting may relax; code decides about those."""
 
     def strict(part: Node) -> Node:
@@ -148,7 +150,7 @@ def without_settings(node: Any) -> Any:
     return rebuilt(node, strict)
 
 
-def rebuilt(node: Any, change: Callable[[Node], Node]) -> Any:
+def rebuilt(node: object, change: Callable[[Node], Node]) -> Any:
     """A copy of a node in which each object, its parts before itself, went through `change`."""
     if isinstance(node, dict):
         return change({key: rebuilt(value, change) for key, value in node.items()})
@@ -172,8 +174,8 @@ def with_optional(node: Node) -> Node:
 def _optional(node: Node) -> Node:
     if "default" not in node:
         return node
-    rest = {key: value for key, value in node.items() if key != "default"}
-    return {**rest, "allOf": [*rest.get("allOf", ()), {"default": node["default"]}]}
+    other_keywords = {key: value for key, value in node.items() if key != "default"}
+    return {**other_keywords, "allOf": [*other_keywords.get("allOf", ()), {"default": node["default"]}]}
 
 
 def _with_references(node: Node, change: Callable[[str], str]) -> Node:

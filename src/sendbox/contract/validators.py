@@ -81,7 +81,8 @@ class Checker:
             raise NotLoaded
         if self._engine is None:
             self._engine = _engine_class()(self._schema)
-        findings = explain(islice(_problems(self._engine, value), MAX_PROBLEMS), value, self._schema)
+        problems = (problem for error in self._engine.iter_errors(value) for problem in _nearest_problems(error))
+        findings = explain(islice(problems, MAX_PROBLEMS), value, self._schema)
         if findings:
             return findings
         error = next(self._decide.iter_errors(value))  # gathers all of them, so it is the last resort
@@ -139,11 +140,6 @@ def preload() -> None:
     """Imports the modules that explain a refusal (60 ms), before the first refusal: call it off the event loop."""
     import_module("difflib")
     _engine_class()
-
-
-def _problems(engine: Any, value: object) -> Iterator[Problem]:
-    for error in engine.iter_errors(value):
-        yield from _nearest_problems(error)
 
 
 def _nearest_problems(error: ValidationError) -> Iterator[Problem]:

@@ -10,7 +10,7 @@ import msgspec
 from msgspec.inspect import BoolType, DictType, IntType, ListType, Metadata, NoneType, StrType, UnionType, type_info
 
 from sendbox.engine import bounds
-from sendbox.engine.answer import keywords
+from sendbox.engine.answer import JsonMapping, JsonObject, keywords
 from sendbox.engine.durations import duration, instant
 from sendbox.engine.texts import foreign
 
@@ -28,7 +28,7 @@ _TYPES: Final = {
 }
 
 
-def convert(value: Any, kind: Any) -> Any:
+def convert(value: object, kind: object) -> Any:
     """The value of a type that an argument is. Raises `ValueError` that says what is legal.
 
     A text stands for a number or a flag too, since queries are text, and a number for its text, since YAML makes
@@ -48,7 +48,7 @@ def convert(value: Any, kind: Any) -> Any:
     raise ValueError(_why(value, kind, problems[0]))
 
 
-def _readings(value: Any) -> Iterator[Any]:
+def _readings(value: object) -> Iterator[object]:
     """The value, and all that it may stand for."""
     yield value
     if isinstance(value, str) and (number := bounds.whole(value)) is not None:
@@ -59,21 +59,21 @@ def _readings(value: Any) -> Iterator[Any]:
         yield _FLAGS[value]
 
 
-def _decoded(kind: type[Written], value: Any) -> Written:
+def _decoded(kind: type[Written], value: object) -> Written:
     return kind(kind.read(value))
 
 
-def _words(kind: Any) -> Sequence[str]:
+def _words(kind: object) -> Sequence[str]:
     """The legal words of a type that has only some (`enum`)."""
     return [word for meta in getattr(kind, "__metadata__", ()) for word in (meta.extra or {}).get("words", ())]
 
 
-def unknown(value: Any, words: Iterable[str]) -> str:
+def unknown(value: object, words: Iterable[str]) -> str:
     """The reason why a value is not legal that is not one of some words."""
     return f'"{value}" is not known; legal: {", ".join(words)}{foreign(value) if isinstance(value, str) else ""}'
 
 
-def _why(value: Any, kind: Any, error: msgspec.ValidationError) -> str:
+def _why(value: object, kind: object, error: msgspec.ValidationError) -> str:
     """The reason why a value is not legal."""
     if isinstance(error.__cause__, ValueError):
         return str(error.__cause__)
@@ -87,7 +87,7 @@ def _why(value: Any, kind: Any, error: msgspec.ValidationError) -> str:
     return f"{value!r} is not legal; legal: {' or '.join(_TYPES[part] for part in types)}"
 
 
-def _not_whole(value: Any, legal: IntType) -> str:
+def _not_whole(value: object, legal: IntType) -> str:
     """The reason why a value is not a whole number within bounds."""
     number = bounds.whole(value) if isinstance(value, str) else value
     if isinstance(number, int) and not isinstance(number, bool):
@@ -105,7 +105,7 @@ Count = Annotated[int, msgspec.Meta(ge=1)]
 class Written(int):
     """An integer that is written in a form of its own: `SCHEMA` describes the form, `read` reads it or raises."""
 
-    SCHEMA: ClassVar[dict[str, Any]]
+    SCHEMA: ClassVar[JsonObject]
     read: ClassVar[staticmethod[[Any], int]]
 
 
@@ -145,9 +145,7 @@ class Compiled(dict[str, Any]):
     result: Any
 
 
-async def beside(
-    builder: Builder, raw: Mapping[str, Any], of: K, compile: Callable[[Mapping[str, Any], K], Any]
-) -> Compiled:
+async def beside(builder: Builder, raw: JsonMapping, of: K, compile: Callable[[JsonMapping, K], Any]) -> Compiled:
     """A body, compiled off the loop. Raises what `compile` raises."""
     long = Compiled(raw)
     long.of = of
@@ -155,6 +153,6 @@ async def beside(
     return long
 
 
-def compiled(raw: Mapping[str, Any], of: K, compile: Callable[[Mapping[str, Any], K], Any]) -> Any:
+def compiled(raw: JsonMapping, of: K, compile: Callable[[JsonMapping, K], Any]) -> Any:
     """The compiled form of a body; it is compiled here unless it already was."""
     return raw.result if isinstance(raw, Compiled) and raw.of == of else compile(raw, of)

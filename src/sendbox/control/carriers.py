@@ -19,7 +19,7 @@ from urllib.parse import quote
 from msgspec import ValidationError
 
 from sendbox.control.operation import Control, ControlError, Operation, Served, unreadable
-from sendbox.engine.answer import Answer, read
+from sendbox.engine.answer import Answer, JsonMapping, read
 from sendbox.engine.blueprint import Blueprint
 from sendbox.runtime.policy import HttpCall, Outcome
 from sendbox.scenario.model import ScenarioError
@@ -54,13 +54,13 @@ class Carrier(Protocol):
     origin: str
     served: Served
 
-    def call(self, name: str, world: str | None, arguments: Mapping[str, Any]) -> Any:
+    def call(self, name: str, world: str | None, arguments: JsonMapping) -> Any:
         """Performs an operation and blocks until it is done."""
 
-    def submit(self, name: str, world: str | None, arguments: Mapping[str, Any]) -> Future[Any]:
+    def submit(self, name: str, world: str | None, arguments: JsonMapping) -> Future[Any]:
         """Starts an operation on another thread."""
 
-    async def acall(self, name: str, world: str | None, arguments: Mapping[str, Any]) -> Any:
+    async def acall(self, name: str, world: str | None, arguments: JsonMapping) -> Any:
         """Performs an operation without blocking the running loop."""
         return await asyncio.wrap_future(self.submit(name, world, arguments))
 
@@ -77,11 +77,11 @@ class InProcess(Carrier):
         self._thread = thread
         self._control = control
 
-    def submit(self, name: str, world: str | None, arguments: Mapping[str, Any]) -> Future[Any]:
+    def submit(self, name: str, world: str | None, arguments: JsonMapping) -> Future[Any]:
         """Starts an operation on the sandbox's thread."""
         return self._thread.submit(self._control.perform(self.origin, name, world, arguments))
 
-    def call(self, name: str, world: str | None, arguments: Mapping[str, Any]) -> Any:
+    def call(self, name: str, world: str | None, arguments: JsonMapping) -> Any:
         """Performs an operation and blocks until it is done."""
         return self.submit(name, world, arguments).result()
 
@@ -99,7 +99,7 @@ class InProcess(Carrier):
         """Calls `then` on the sandbox's thread, whose clock no freezer of the test reaches."""
         return self._thread.submit(_after(seconds, then)).cancel
 
-    def settle(self, world: str, settings: Mapping[str, Any]) -> None:
+    def settle(self, world: str, settings: JsonMapping) -> None:
         """Changes settings of a world, by their fields. No operation of control does: a client could widen them."""
 
         def settle() -> None:
@@ -151,7 +151,7 @@ class Client(Carrier):
         self._pool: ThreadPoolExecutor | None = None
         self._under_way: set[Future[Any]] = set()
 
-    def submit(self, name: str, world: str | None, arguments: Mapping[str, Any]) -> Future[Any]:
+    def submit(self, name: str, world: str | None, arguments: JsonMapping) -> Future[Any]:
         """Starts an operation on its own thread."""
         if self._pool is None:
             self._pool = ThreadPoolExecutor(8, thread_name_prefix="sendbox-client")
@@ -160,7 +160,7 @@ class Client(Carrier):
         future.add_done_callback(self._under_way.discard)
         return future
 
-    def call(self, name: str, world: str | None, arguments: Mapping[str, Any]) -> Any:
+    def call(self, name: str, world: str | None, arguments: JsonMapping) -> Any:
         """Performs an operation and blocks until it is done. `ControlError` 502 where no sandbox answers.
 
         The answer has the class that the operation names, if it is one without fields that services add.

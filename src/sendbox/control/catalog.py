@@ -31,16 +31,16 @@ async def loaded(served: Served) -> Catalog:
     return await asyncio.get_running_loop().run_in_executor(None, catalog, served)
 
 
-def _row(route: Route, definitions: dict[str, schemas.Node], samples: Mapping[str, Any]) -> Row:
+def _row(route: Route, definitions: dict[str, schemas.Node], samples: Mapping[str, object]) -> Row:
     takes = "" if not (route.request or route.query) else "query" if route.request is None else _takes(route)
     ref = route.request or route.query
     fields: list[Field] = []
-    least: Any = {}
+    least: object = {}
     if ref is not None:
         name = schemas.name_of(ref)
         schema = schemas.inlined(definitions, name)
         fields, least = fields_of(name, schema, samples), smallest(name, schema, samples)
-    bad: Any = [] if takes == "json" else {"apikey": "test-demo"} if route.auth == "form" else {}
+    bad: object = [] if takes == "json" else {"apikey": "test-demo"} if route.auth == "form" else {}
     refused = _snippet(route, takes, bad) if route.refused is None else route.refused
     return Row(
         route.operation,

@@ -11,7 +11,7 @@ from msgspec.structs import asdict
 from sendbox.control.catalog import loaded
 from sendbox.control.operation import Call, ControlError, Text, one_of, operation
 from sendbox.control.reports.coverage import FORMATS, Report, Scope, scope_of
-from sendbox.engine.answer import Answer, enum, keywords, read
+from sendbox.engine.answer import Answer, JsonObject, enum, keywords, read
 from sendbox.services.assumptions import CONFIDENCE, registry
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ class Dimension(DimensionShare):
 
 
 #: Settings of the assumptions by name, with values of different types.
-Settings = Annotated[dict[str, Any], keywords(description="Settings by name, as a scenario has them under `assume`.")]
+Settings = Annotated[JsonObject, keywords(description="Settings by name, as a scenario has them under `assume`.")]
 
 
 class Assumption(Answer):
@@ -156,7 +156,7 @@ def _scope(catalog: Catalog, scope: str | None) -> Scope | None:
         raise ControlError(400, "bad_argument", f"scope: {error}") from None
 
 
-async def _write_report(catalog: Catalog, total: Sum, form: str, scope: Scope | None) -> Any:
+async def _write_report(catalog: Catalog, total: Sum, form: str, scope: Scope | None) -> object:
     report = Report(catalog, total.tally, total.leaned, scope=scope, declared=total.declared)
     if form == "json":
         return read(report.as_json(), Covered)
@@ -185,7 +185,7 @@ async def assumptions(call: Call) -> Assumptions:
     )
 
 
-def _json_value(value: Any) -> Any:
+def _json_value(value: object) -> object:
     if isinstance(value, msgspec.Struct):
         return {name: _json_value(part) for name, part in asdict(value).items() if name != "table"}
     return list(value) if isinstance(value, tuple) else value

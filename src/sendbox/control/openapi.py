@@ -5,13 +5,13 @@ from __future__ import annotations
 import inspect
 from collections.abc import Mapping
 from functools import cache
-from typing import TYPE_CHECKING, Any, Final, get_args
+from typing import TYPE_CHECKING, Final, get_args
 
 from sendbox.contract.schemas import load, name_of, with_optional
 from sendbox.control.operation import THEN, Text
 from sendbox.control.schemas import Schema, Schemas, arguments_of
 from sendbox.control.stream import STREAMED
-from sendbox.engine.answer import COMPONENTS
+from sendbox.engine.answer import COMPONENTS, JsonObject
 from sendbox.services.http.openapi import components
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ _HEAD: Final[dict[str, Schema]] = {
 _STRICT: Final = ["n", "at", "kind"]
 
 
-def document(served: Served, *, prefix: str, origin: str, version: str) -> dict[str, Any]:
+def document(served: Served, *, prefix: str, origin: str, version: str) -> JsonObject:
     """The document of all operations that are served, and of the streams, under `prefix`.
 
     `origin` is the address under which the operations are served. The first call takes long. Raises `TypeError` for an
@@ -71,13 +71,13 @@ def document(served: Served, *, prefix: str, origin: str, version: str) -> dict[
 
 
 @cache
-def _described(served: Served, prefix: str) -> tuple[dict[str, dict[str, Any]], dict[str, Schema]]:
+def _described(served: Served, prefix: str) -> tuple[dict[str, JsonObject], dict[str, Schema]]:
     """The paths, and the components."""
     types = Schemas()
     types.components["Error"] = _ERROR
     types.components |= _webhook_events(served)
     types.components |= _entries(types, served.kinds)
-    paths: dict[str, dict[str, Any]] = {}
+    paths: dict[str, JsonObject] = {}
     for row in served.operations:
         paths.setdefault(prefix + row.path, {})[row.method.lower()] = _operation(types, row)
     for row in STREAMED:
@@ -124,7 +124,7 @@ def _entries(types: Schemas, kinds: KindTable) -> dict[str, Schema]:
     return {**entries, "Entry": {"description": "An entry of the journal.", "anyOf": either}}
 
 
-def _operation(types: Schemas, row: Operation, *further: dict[str, Any]) -> dict[str, Any]:
+def _operation(types: Schemas, row: Operation, *further: JsonObject) -> JsonObject:
     """An operation; `further` are parameters that its function does not take."""
     text = inspect.getdoc(row.function) or row.name
     schemas = arguments_of(row.arguments)
@@ -132,7 +132,7 @@ def _operation(types: Schemas, row: Operation, *further: dict[str, Any]) -> dict
     parameters += [_parameter(name, "path", schemas[name], required=True) for name in schemas if row.in_path(name)]
     others = {name: schemas[name] for name in schemas if name != "raw" and not row.in_path(name)}
     required = [name for name in others if row.takes[name].required]
-    operation: dict[str, Any] = {
+    operation: JsonObject = {
         "operationId": row.name,
         "tags": [row.tag],
         "summary": text.partition("\n")[0],
@@ -159,7 +159,7 @@ def _operation(types: Schemas, row: Operation, *further: dict[str, Any]) -> dict
     return operation
 
 
-def _content(types: Schemas, answers: Any) -> dict[str, Any]:
+def _content(types: Schemas, answers: object) -> JsonObject:
     """The forms of an answer: JSON, and text of its media types; or a stream, with the data of each event."""
     if isinstance(answers, Mapping):
         events = {name: types.schema(data) for name, data in answers.items()}
@@ -172,12 +172,12 @@ def _content(types: Schemas, answers: Any) -> dict[str, Any]:
     return {"application/json": {"schema": types.schema(kind)}, **media}
 
 
-def _parameter(name: str, where: str, schema: Schema, *, required: bool) -> dict[str, Any]:
+def _parameter(name: str, where: str, schema: Schema, *, required: bool) -> JsonObject:
     return {"name": name, "in": where, "required": required, "schema": schema}
 
 
-def _body(fields: Mapping[str, Schema], required: list[str]) -> dict[str, Any]:
-    body: dict[str, Any] = {"type": "object", "properties": fields, "additionalProperties": False}
+def _body(fields: Mapping[str, Schema], required: list[str]) -> JsonObject:
+    body: JsonObject = {"type": "object", "properties": fields, "additionalProperties": False}
     if required:
         body["required"] = required
     return with_optional(body)

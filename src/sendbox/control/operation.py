@@ -22,6 +22,7 @@ from msgspec.structs import replace
 from sendbox.contract.findings import json_path
 from sendbox.control.arguments import convert, unknown
 from sendbox.engine import bounds
+from sendbox.engine.answer import JsonMapping, JsonObject
 from sendbox.engine.commands.command import Act
 from sendbox.engine.commands.record import Cut
 from sendbox.engine.digest import finished
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from sendbox.engine.expect.subjects import Subject
     from sendbox.engine.kinds.rows import KindTable
     from sendbox.engine.part import Part
+    from sendbox.engine.world import World
     from sendbox.runtime.worlds import Runtime
     from sendbox.scenario.language import Language
     from sendbox.scenario.model import ScenarioError
@@ -56,7 +58,7 @@ class ControlError(Exception):
     """The stable word."""
     message: str
     """The line for people."""
-    detail: dict[str, Any]
+    detail: JsonObject
     """The other fields of the answer."""
 
     def __init__(self, status: int, error: str, message: str, /, **detail: Any) -> None:
@@ -66,13 +68,13 @@ class ControlError(Exception):
         self.message = message
         self.detail = detail
 
-    def as_json(self) -> dict[str, Any]:
+    def as_json(self) -> JsonObject:
         """The body of the answer."""
         return {"error": self.error, "message": self.message, **self.detail}
 
 
-class Made(dict[str, Any]):
-    """The answer of an operation that has made something, which it else finds: 201 over HTTP."""
+class Created(dict[str, Any]):
+    """The answer of an operation that has created something, instead of one that was there already: 201 over HTTP."""
 
 
 class Text(str):
@@ -117,14 +119,14 @@ class Call:
 
 Function = Callable[..., Awaitable[Any]]
 #: What an act needs before it can be done at once: (call, arguments) to the arguments that it is done with.
-Prepare = Callable[["Call", Mapping[str, Any]], Awaitable[Mapping[str, Any]]]
+Prepare = Callable[["Call", JsonMapping], Awaitable[JsonMapping]]
 #: The answer of an operation for the past of its world: (call, its row, its arguments, the place).
-Past = Callable[["Call", "Operation", Mapping[str, Any], Any], Awaitable[Any]]
+Past = Callable[["Call", "Operation", JsonMapping, Any], Awaitable[Any]]
 #: An answer as lines for people.
-Words = Callable[[dict[str, Any]], list[str]]
+Words = Callable[[JsonObject], list[str]]
 
 
-def _unsaid(_answer: dict[str, Any]) -> list[str]:
+def _unsaid(_answer: JsonObject) -> list[str]:
     """Most answers have no such lines."""
     return []
 
@@ -142,7 +144,7 @@ class Operation:
     without a pause, and put on record with its arguments, so that it can be repeated; `prepare` does beforehand what
     takes time, and answers the arguments to go on with. It is journaled too, unless it `journals` itself. `words` makes
     lines for people of its answer. What reads a world can be asked for its past (`THEN`), unless `present` says why
-    not. What only `watches` a world is not a use of it. What `makes` a world that it may find there answers `Made`.
+    not. What only `watches` a world is not a use of it. What `makes` a world that it may find there answers `Created`.
     What is `asked` changes nothing though it is no GET, or is repeated all the time: the log has no line of it. A
     `deprecated` one ends with the next release. `answers` is the class of its answer (`engine/answer.py`); without it
     the answer is any object.
@@ -172,7 +174,7 @@ class Operation:
     asked: bool = False
     longest: int = bounds.SHORT_BODY
 
-    def __call__(self, call: Call, *positional: Any, **named: Any) -> Awaitable[Any]:
+    def __call__(self, call: Call, *positional: object, **named: Any) -> Awaitable[Any]:
         """The answer of the function of the row."""
         return self.function(call, *positional, **named)
 
@@ -217,7 +219,7 @@ class Operation:
         """The public names of all arguments: its own, and the one that asks for the past."""
         return [*self.takes, THEN] if self.reads and not self.present else [*self.takes]
 
-    def convert(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    def convert(self, arguments: JsonMapping) -> JsonObject:
         """The values of its arguments, by parameter. Raises `ControlError`."""
         fields = [(self.takes[name], value) for name, value in arguments.items() if name in self.takes]
         return {field.name: converted(field.encode_name, value, field.type) for field, value in fields}
@@ -229,7 +231,7 @@ class Operation:
 
 #: Arguments that hold a scenario or a part of one.
 READ: Final = frozenset({"scenario", "text", "raw"})
-_NONE: Final[Mapping[str, Any]] = {}
+_NONE: Final[JsonMapping] = {}
 
 
 def operation(method: str, path: str, **settings: Any) -> Callable[[Function], Operation]:
@@ -248,7 +250,7 @@ def operations_of(*modules: ModuleType) -> tuple[Operation, ...]:
 
 
 #: What a service has that is still to come: (world, the most items) to its items.
-Pending = Callable[[Any, int], Awaitable[Sequence[Any]]]
+Pending = Callable[["World", int], Awaitable[Sequence[object]]]
 
 
 class View(NamedTuple):
@@ -298,7 +300,7 @@ class Served:
     exported: Mapping[str, Exported] = field(default_factory=dict)
     attributes: Mapping[str, Callable[[Any], Any]] = field(default_factory=dict)
     views: Sequence[View] = ()
-    document: Callable[[Mapping[str, Any]], str] | None = None
+    document: Callable[[JsonMapping], str] | None = None
 
     @cached_property
     def by_name(self) -> Mapping[str, Operation]:
@@ -319,15 +321,11 @@ class Control:
         """The worlds of the application."""
         return self.app.runtime
 
-    async def perform(
-        self, origin: str, name: str, world_id: str | None = None, arguments: Mapping[str, Any] = _NONE
-    ) -> Any:
+    async def perform(self, origin: str, name: str, world_id: str | None = None, arguments: JsonMapping = _NONE) -> Any:
         """Performs an operation by its name; `arguments` by public name. Raises `ControlError`."""
         return await self.do(origin, self.served.by_name[name], world_id, arguments)
 
-    async def do(
-        self, origin: str, row: Operation, world_id: str | None = None, arguments: Mapping[str, Any] = _NONE
-    ) -> Any:
+    async def do(self, origin: str, row: Operation, world_id: str | None = None, arguments: JsonMapping = _NONE) -> Any:
         """Performs an operation by its row, as `perform` does."""
         if row.in_path("id") and not row.worldly:
             arguments = {**arguments, "id": world_id}
@@ -388,7 +386,7 @@ class Control:
         if not row.watches:
             hosted.used = self.runtime.reading()
 
-    async def _act(self, call: Call, row: Operation, values: Mapping[str, Any]) -> Any:
+    async def _act(self, call: Call, row: Operation, values: Mapping[str, object]) -> object:
         """Carries out an act of a tester, once nothing else works in the world."""
         hosted = call.hosted
         if row.prepare is not None:
@@ -426,7 +424,7 @@ def act(call: Call, row: Operation, values: Mapping[str, Any]) -> Any:
     return finished(acting(call, row, values))
 
 
-def acting(call: Call, row: Operation, values: Mapping[str, Any]) -> Generator[None, None, Any]:
+def acting(call: Call, row: Operation, values: Mapping[str, object]) -> Generator[None, None, object]:
     """The same with its pauses, for a world into which nothing else comes."""
     hosted = call.hosted
     world = hosted.world
@@ -451,7 +449,7 @@ def acting(call: Call, row: Operation, values: Mapping[str, Any]) -> Generator[N
     return answer
 
 
-def _check(row: Operation, name: str, value: Any) -> None:
+def _check(row: Operation, name: str, value: object) -> None:
     """Raises `ControlError` for an argument that an operation does not take, and for a value outside the bounds.
 
     A scenario, or a part of one, is held to the bounds where it is read, which says the place of each problem.
@@ -469,7 +467,7 @@ def _check(row: Operation, name: str, value: Any) -> None:
         raise out_of_bounds(replace(outside, place=(name, *outside.place)))
 
 
-def converted(name: str, value: Any, kind: Any) -> Any:
+def converted(name: str, value: object, kind: object) -> Any:
     """The value of a type that an argument is. Raises `ControlError` that says what is legal."""
     try:
         return convert(value, kind)
@@ -477,13 +475,13 @@ def converted(name: str, value: Any, kind: Any) -> Any:
         raise ControlError(400, "bad_argument", f"{name}: {error}") from None
 
 
-def one_of(value: Any, name: str, words: Iterable[str]) -> None:
+def one_of(value: object, name: str, words: Iterable[str]) -> None:
     """Raises `ControlError` for an argument that is not one of some words."""
     if not isinstance(value, str) or value not in words:
         raise ControlError(400, "bad_argument", f"{name}: {unknown(value, words)}")
 
 
-def json_object(raw: Any, meaning: str) -> dict[str, Any]:
+def json_object(raw: object, meaning: str) -> JsonObject:
     """A body that must be a JSON object, and is to be what `meaning` says. Raises `ControlError`."""
     if not isinstance(raw, dict):
         raise ControlError(400, "bad_body", f"{shown(raw)} is not {meaning}; legal: a JSON object")

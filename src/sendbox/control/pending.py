@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from sendbox.control.arguments import Count
 from sendbox.control.operation import Call, operation
 from sendbox.control.reading import map_in_slices, select
-from sendbox.engine.answer import Answer, Instant, keywords, moment, reference
+from sendbox.engine.answer import Answer, Instant, JsonObject, keywords, moment, reference
 from sendbox.engine.kinds.answers import Webhook
 from sendbox.engine.kinds.own import delivery_view
 from sendbox.engine.kinds.rows import Observer
@@ -33,7 +33,7 @@ class Pending(Answer):
     FURTHER = list[Annotated[Any, keywords(description="Something to come, as its service shows it.")]]
 
     now: Instant
-    steps: list[Annotated[dict[str, Any], reference("Step", Step)]]
+    steps: list[Annotated[JsonObject, reference("Step", Step)]]
     scheduled: int
     deliveries: list[Webhook]
 

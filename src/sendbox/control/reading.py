@@ -116,7 +116,7 @@ def remembered(world: World, number: int) -> tuple[int, int, Any]:
         raise ControlError(404, "forgotten", str(forgotten), first=world.journal.first) from None
 
 
-async def wait_for(hosted: HostedWorld, wait: int | None, look: Callable[[], Awaitable[Any]]) -> Any:
+async def wait_for(hosted: HostedWorld, wait: int | None, look: Callable[[], Awaitable[T]]) -> T:
     """Looks, and while there is nothing, waits until something happens, at most `wait` milliseconds (a long poll)."""
     changes = hosted.changes
     answer = await look()

@@ -19,7 +19,7 @@ from sendbox.control.arguments import Count, Duration, Size
 from sendbox.control.operation import Call, ControlError, closed, one_of, operation, out_of_bounds
 from sendbox.control.reading import map_in_slices, newest, remembered, select, wait_for
 from sendbox.engine import ENGINE
-from sendbox.engine.answer import Answer, Instant, enum, moment, read, reference
+from sendbox.engine.answer import Answer, Instant, JsonObject, enum, moment, read, reference
 from sendbox.engine.bounds import in_value
 from sendbox.engine.delivery.batches import body_of, listed
 from sendbox.engine.digest import canonical_in_slices, digest_in_slices
@@ -321,14 +321,14 @@ def _codes(kinds: str, call: Call) -> set[int]:
     return codes
 
 
-def _told(narrator: Narrator, entry: dict[str, Any]) -> Told:
+def _told(narrator: Narrator, entry: JsonObject) -> Told:
     """An entry in words."""
     line = narrator.narrate(entry)
     words = {"who": None, "text": None, "tone": "dim"} if line is None else line.as_json()
     return read({**words, "n": entry["n"], "at": entry["at"], "kind": entry["kind"]}, Told)
 
 
-def bound_of(world: World) -> dict[str, Any]:
+def bound_of(world: World) -> JsonObject:
     """The `bound` because of which a world has forgotten something; nothing where it has not."""
     return {} if world.record.cut is None else {"bound": world.record.cut}
 

@@ -6,11 +6,12 @@ it: outcomes of deliveries are commands. So it ends with the same journal, the s
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Mapping
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Callable, Generator, Iterable
+from typing import TYPE_CHECKING, Final
 
 from sendbox.control.operation import Call as Calling
 from sendbox.control.operation import ControlError, acting
+from sendbox.engine.answer import JsonMapping
 from sendbox.engine.commands.command import Act, Call, Move, Open, Outcome, Stamp
 from sendbox.engine.durations import iso
 from sendbox.engine.world import World
@@ -109,7 +110,7 @@ class Replay:
             case _:
                 world.enter(command)
 
-    def _act_of(self, stamp: Stamp, name: str, arguments: Mapping[str, Any]) -> Operation:
+    def _act_of(self, stamp: Stamp, name: str, arguments: JsonMapping) -> Operation:
         """The operation of an act. Raises `Diverged` where this version has none that takes these arguments."""
         row = self._control.served.by_name.get(name)
         if row is None or not row.act:

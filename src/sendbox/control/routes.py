@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from functools import cache, partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import orjson
 from starlette.responses import Response
@@ -14,10 +14,10 @@ from starlette.routing import Route
 
 from sendbox import __version__
 from sendbox.control.openapi import document
-from sendbox.control.operation import Control, ControlError, Made, Operation, Served, Text, out_of_bounds, refusal
+from sendbox.control.operation import Control, ControlError, Created, Operation, Served, Text, out_of_bounds, refusal
 from sendbox.control.stream import STREAMED, Events
 from sendbox.engine import bounds
-from sendbox.engine.answer import Answer, encoded
+from sendbox.engine.answer import Answer, JsonMapping, JsonObject, encoded
 from sendbox.runtime.slot import Conflict, Slice
 from sendbox.server.origin import ClientLeft, read_body
 from sendbox.server.origin import origin_of as origin_of
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.types import Receive, Scope, Send
 
+T = TypeVar("T")
 log = logging.getLogger("sendbox")
 PREFIX = "/_sandbox"
 #: The form of a journal that proves that two runs are equal: nothing in it is masked.
@@ -59,7 +60,7 @@ async def _openapi(request: Request) -> Response:
     return json_answer(await asyncio.get_running_loop().run_in_executor(None, make_document))
 
 
-def json_answer(value: Any, status: int = 200, encode: Callable[[Any], bytes] = encoded) -> Response:
+def json_answer(value: object, status: int = 200, encode: Callable[[Any], bytes] = encoded) -> Response:
     """A JSON answer; one that holds long lists is encoded and sent piece by piece."""
     fields = value.present() if isinstance(value, Answer) else value
     if isinstance(fields, dict) and any(isinstance(item, list) and len(item) > PIECE for item in fields.values()):
@@ -120,7 +121,7 @@ async def _wait_for_disconnect(receive: Receive) -> None:
         pass
 
 
-async def _pieces(value: dict[str, Any], encode: Callable[[Any], bytes] = encoded) -> AsyncGenerator[bytes, None]:
+async def _pieces(value: JsonObject, encode: Callable[[Any], bytes] = encoded) -> AsyncGenerator[bytes, None]:
     """An object as JSON, in pieces, between which other tasks of the loop run. Its lists are emptied."""
     before, work = b"{", Slice()
     for name, items in value.items():
@@ -172,10 +173,10 @@ async def _perform(row: Operation, request: Request) -> Response:
     if isinstance(value, Events):
         pieces = value.pieces(request.headers.get("last-event-id"))
         return Streamed(pieces, media_type=value.media_type, endless=value.end)
-    return json_answer(value, 201 if isinstance(value, Made) else row.status, encode)
+    return json_answer(value, 201 if isinstance(value, Created) else row.status, encode)
 
 
-async def _run_while_connected(coroutine: Awaitable[Any], receive: Receive) -> Any:
+async def _run_while_connected(coroutine: Awaitable[T], receive: Receive) -> T:
     """Return the answer of an operation that only reads. It ends when its client goes away. Raises `ClientLeft`."""
     asking = asyncio.current_task()
     assert asking is not None
@@ -201,15 +202,15 @@ async def _run_while_connected(coroutine: Awaitable[Any], receive: Receive) -> A
         leaving.cancel()
 
 
-def _log(control: Control, row: Operation, request: Request, answer: Mapping[str, Any]) -> None:
+def _log(control: Control, row: Operation, request: Request, answer: JsonMapping) -> None:
     """A line for what a client did through control."""
     world = request.path_params.get("id") or answer.get("id") or ""
     caller = "a local socket" if request.client is None else f"{request.client.host}:{request.client.port}"
     control.runtime.log(world, f"control {row.name} from {caller}", operation=row.name, caller=caller)
 
 
-async def _arguments(control: Control, request: Request, row: Operation) -> dict[str, Any]:
-    arguments: dict[str, Any] = {}
+async def _arguments(control: Control, request: Request, row: Operation) -> JsonObject:
+    arguments: JsonObject = {}
     for name, value in request.query_params.multi_items():
         if name in arguments:
             raise _duplicate_argument(name)
@@ -251,7 +252,7 @@ async def _read(control: Control, raw: bytes, *, text_allowed: bool) -> Any:
         raise refusal(conflict) from None
 
 
-def _body(raw: bytes, *, text_allowed: bool) -> Any:
+def _body(raw: bytes, *, text_allowed: bool) -> object:
     """JSON, or where a scenario is expected also YAML text."""
     try:
         if (outside := bounds.many(raw)) is not None and raw.lstrip()[:1] in (b"[", b"{"):

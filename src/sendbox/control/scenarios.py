@@ -190,7 +190,7 @@ async def scenario(call: Call) -> ScenarioShown:
     hosted, language = call.hosted, call.served.language
     blueprint = hosted.loaded
     in_executor = asyncio.get_running_loop().run_in_executor
-    view = await in_executor(None, _shown, language, blueprint)
+    view = await in_executor(None, _scenario_text, language, blueprint)
     written = await in_executor(None, _lines, language, view.text) if view.file is None else {}
     world = hosted.world
     lines: dict[int, int | None] = {}
@@ -230,7 +230,7 @@ async def scenario(call: Call) -> ScenarioShown:
     )
 
 
-def _shown(language: Language, blueprint: Blueprint) -> _Text:
+def _scenario_text(language: Language, blueprint: Blueprint) -> _Text:
     written = blueprint.written
     if written is not None:
         return _Text(written.text, "file" if written.is_file else "text", written.file)

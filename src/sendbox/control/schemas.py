@@ -10,9 +10,9 @@ from typing import Any, Final, Literal, get_args, get_origin, get_type_hints
 import msgspec
 
 from sendbox.control.arguments import Written
-from sendbox.engine.answer import COMPONENTS, REFERENCES, Answer, Instant
+from sendbox.engine.answer import COMPONENTS, REFERENCES, Answer, Instant, JsonObject
 
-Schema = dict[str, Any]
+Schema = JsonObject
 _INSTANT: Final = {"type": "string", "format": "date-time"}
 
 
@@ -22,7 +22,7 @@ class Schemas:
     def __init__(self) -> None:
         self.components: dict[str, Schema] = {}
 
-    def schema(self, kind: Any) -> Schema:
+    def schema(self, kind: object) -> Schema:
         """The schema of a type. Raises `TypeError` for one that JSON does not have, and for two classes of one name."""
         (schema,), components = msgspec.json.schema_components(
             [kind], schema_hook=_schema_of, ref_template=f"{COMPONENTS}{{name}}"
@@ -84,7 +84,7 @@ def _classes() -> Mapping[str, type[Answer]]:
     return {answer.__name__: answer for answer in below(Answer)}
 
 
-def _references(schema: Any) -> Iterator[str]:
+def _references(schema: object) -> Iterator[str]:
     """The names of the components that a schema refers to."""
     if isinstance(schema, Mapping):
         if isinstance(name := schema.get("$ref"), str):
@@ -102,7 +102,7 @@ def _component(answer: type[Answer], schema: Schema) -> Schema:
     for name, hint in zip(answer.__struct_encode_fields__, _hints(answer), strict=True):
         if get_origin(hint) is Literal:  # in the order in which they are written
             fields[name]["enum"] = list(get_args(hint))
-    further: Any = False
+    further: object = False
     if answer.FURTHER is not None:
         further = Schemas().schema(answer.FURTHER) or True
     description = {"description": cleandoc(answer.__doc__)} if answer.__doc__ else {}
@@ -115,7 +115,7 @@ def _component(answer: type[Answer], schema: Schema) -> Schema:
     }
 
 
-def _hints(answer: type[Answer]) -> list[Any]:
+def _hints(answer: type[Answer]) -> list[object]:
     """The types of the fields of a class, in their order."""
     hints = get_type_hints(answer, include_extras=True)
     return [hints[name] for name in answer.__struct_fields__]
@@ -133,7 +133,7 @@ def _field(schema: Schema) -> Schema:
     return field
 
 
-def _plain(schema: Any) -> Any:
+def _plain(schema: object) -> Any:
     """A schema in its shortest form."""
     if isinstance(schema, list):
         return [_plain(part) for part in schema]

@@ -67,7 +67,7 @@ def make_filter(term: Term, keys: Mapping[str, SearchKey[T]]) -> Filter[T]:
     try:
         return keys[term.key](term.value)
     except ValueError as error:
-        raise _wrong(term.place, str(error)) from None
+        raise _error(term.place, str(error)) from None
 
 
 def _terms(text: str, keys: Collection[str]) -> Iterator[Term]:
@@ -86,11 +86,11 @@ def _terms(text: str, keys: Collection[str]) -> Iterator[Term]:
             place = key.end()
         quoted = _QUOTED.match(text, place)
         if quoted is None and text.startswith('"', place):
-            raise _wrong(place + 1, 'the quote does not end; legal: "a text in quotes", and \\" for a quote in it')
+            raise _error(place + 1, 'the quote does not end; legal: "a text in quotes", and \\" for a quote in it')
         match = quoted or _BARE.match(text, place)
         value = re.sub(r"\\(.)", r"\1", quoted[1]) if quoted else match[0]  # type: ignore[index] # it may be empty
         if not value:
-            raise _wrong(place + 1, f'"{word}:" has no value' if word else "the text in quotes is empty")
+            raise _error(place + 1, f'"{word}:" has no value' if word else "the text in quotes is empty")
         yield Term(word, value, place + 1, excludes)
         place = match.end()  # type: ignore[union-attr]
 
@@ -100,12 +100,12 @@ def _unknown(word: str, place: int, keys: Collection[str]) -> ControlError:
     near = nearest(word, legal)
     hint = f'; did you mean "{near}:"?' if near else ""
     words = ", ".join(f"{key}:" for key in legal)
-    return _wrong(
+    return _error(
         place + 1, f'"{word}:" is not a key; legal: {words}{hint}; a text that has a colon is written in quotes'
     )
 
 
-def _wrong(place: int, message: str) -> ControlError:
+def _error(place: int, message: str) -> ControlError:
     return ControlError(400, "bad_argument", f"search, at place {place}: {message}")
 
 

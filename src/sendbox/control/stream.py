@@ -19,7 +19,7 @@ from msgspec import Meta
 from sendbox.control.answers import Clock
 from sendbox.control.operation import Call, Control, ControlError, operation
 from sendbox.control.worlds import clock_view
-from sendbox.engine.answer import Answer, encoded
+from sendbox.engine.answer import Answer, JsonMapping, encoded
 from sendbox.engine.draws import tag_of
 from sendbox.engine.durations import shown
 from sendbox.engine.kinds.answers import Entry
@@ -50,7 +50,7 @@ _PLACE: Final = re.compile(r"([0-9]{1,15})\.([0-9]{1,15})(?:\.([0-9a-f]{1,16}))?
 _ENTRY: Final = re.compile(r"(?:([0-9]{1,15})\.)?([0-9]{1,15})")
 
 #: The name of an event and its data.
-Told = tuple[str, Mapping[str, Any]]
+Told = tuple[str, JsonMapping]
 
 
 class Position(NamedTuple):
@@ -294,7 +294,7 @@ class Events:
             if reader.hosted is not None:
                 yield reader.hosted
 
-    def _piece(self, event: str, data: Mapping[str, Any], reader: _Reader | None = None) -> bytes:
+    def _piece(self, event: str, data: JsonMapping, reader: _Reader | None = None) -> bytes:
         """An event as text."""
         place: str | None = None
         if not self._alone:

@@ -101,7 +101,7 @@ def unfetched(world_id: str, tries: int) -> Warned:
     return Warned(code=OUTBOX_NOT_FETCHED, message=f"{tries} {'try' if tries == 1 else 'tries'} of webhooks: {text}")
 
 
-def _goal(by: int | None, to: int | None, next: Any, until: str | None) -> Goal:
+def _goal(by: int | None, to: int | None, next: object, until: str | None) -> Goal:
     """The goal that the arguments of `advance` describe. Raises `ControlError`."""
     count = 4 - (by, to, next, until).count(None)
     if not count:

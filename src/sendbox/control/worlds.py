@@ -5,7 +5,6 @@ It is long because the settings of a world, its rules and how it is shown are re
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import partial
 from operator import attrgetter
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, get_args
@@ -16,7 +15,7 @@ from sendbox.control.arguments import Body, Count, Following, Moment, ScenarioGi
 from sendbox.control.operation import (
     Call,
     ControlError,
-    Made,
+    Created,
     converted,
     json_object,
     one_of,
@@ -25,7 +24,7 @@ from sendbox.control.operation import (
 )
 from sendbox.control.reading import ORDER, Page, map_in_slices, newest, page, page_of, select
 from sendbox.engine import bounds
-from sendbox.engine.answer import Answer, Instant, enum, keywords, moment, read, reference
+from sendbox.engine.answer import Answer, Instant, JsonMapping, JsonObject, enum, keywords, moment, read, reference
 from sendbox.engine.blueprint import Blueprint
 from sendbox.engine.bounds import FASTEST, SLOWEST
 from sendbox.engine.durations import iso, shown
@@ -64,12 +63,12 @@ CLOCK: Final = keywords(
 )
 
 
-def world_view(call: Call, hosted: HostedWorld) -> dict[str, Any]:
+def world_view(call: Call, hosted: HostedWorld) -> JsonObject:
     """A world in short, with the counts that services add."""
     return World(**_fields_of(call, hosted)).extended(hosted.world.counts)
 
 
-def _fields_of(call: Call, hosted: HostedWorld) -> dict[str, Any]:
+def _fields_of(call: Call, hosted: HostedWorld) -> JsonObject:
     """The fields of a `World`."""
     world, bounds = hosted.world, call.runtime.bounds
     return {
@@ -164,7 +163,7 @@ class ListedWorld(World):
 class Worlds(Cursor):
     """Open worlds, or closed ones that can still be read."""
 
-    worlds: list[Annotated[dict[str, Any], reference("ListedWorld", ListedWorld)]]
+    worlds: list[Annotated[JsonObject, reference("ListedWorld", ListedWorld)]]
 
 
 class Started(Answer):
@@ -230,7 +229,7 @@ async def open_world(
     id: str | None = None,
     scenario: ScenarioGiven = None,
     seed: int | str | None = None,
-    clock: Annotated[dict[str, Any] | None, CLOCK] = None,
+    clock: Annotated[JsonObject | None, CLOCK] = None,
     salt: str | None = None,
     deliveries: Annotated[str, DELIVERIES] = "push",
     now: Moment | None = None,
@@ -263,7 +262,7 @@ async def ensure_world(
     id: str,
     scenario: ScenarioGiven = None,
     seed: int | str | None = None,
-    clock: Annotated[dict[str, Any] | None, CLOCK] = None,
+    clock: Annotated[JsonObject | None, CLOCK] = None,
     salt: str | None = None,
     deliveries: Annotated[str, DELIVERIES] = "push",
 ) -> Any:
@@ -276,7 +275,7 @@ async def ensure_world(
     settings = await _settings(call, id, scenario, seed, clock, salt, deliveries)
     existing = call.runtime.worlds.get(id)
     if existing is None:
-        return Made(world_view(call, _opened(call, id, settings, deliveries)))
+        return Created(world_view(call, _opened(call, id, settings, deliveries)))
     view = world_view(call, existing)
     opening = call.runtime.opening(id, **settings)
     if differs := _differences(existing, opening, deliveries):
@@ -293,10 +292,10 @@ async def _settings(
     id: str | None,
     scenario: Any,
     seed: int | str | None,
-    clock: dict[str, Any] | None,
+    clock: JsonObject | None,
     salt: str | None,
     deliveries: str,
-) -> dict[str, Any]:
+) -> JsonObject:
     """The settings of a world as `Runtime.opening` takes them. Raises `ControlError`."""
     if id is not None and not call.runtime.legal_id(id):
         raise ControlError(
@@ -312,7 +311,7 @@ async def _settings(
     return {"blueprint": blueprint, "seed": seed, "salt": salt, **clock_settings(clock or {})}
 
 
-def _opened(call: Call, id: str | None, settings: Mapping[str, Any], deliveries: str) -> HostedWorld:
+def _opened(call: Call, id: str | None, settings: JsonMapping, deliveries: str) -> HostedWorld:
     """A world that is open with these settings now."""
     hosted = call.runtime.open(id, **settings)
     if deliveries == "pull":
@@ -321,7 +320,7 @@ def _opened(call: Call, id: str | None, settings: Mapping[str, Any], deliveries:
     return hosted
 
 
-def _differences(existing: HostedWorld, opening: Open, deliveries: str) -> list[dict[str, Any]]:
+def _differences(existing: HostedWorld, opening: Open, deliveries: str) -> list[JsonObject]:
     """The settings with which a world was not opened as it is asked for."""
     was = existing.opened or existing.world.opening
     pairs: dict[str, tuple[Any, Any]] = {
@@ -348,9 +347,9 @@ def _set_start(opening: Open) -> str | None:
     return iso(opening.start) if opening.pinned else None
 
 
-def clock_settings(clock: dict[str, Any]) -> dict[str, Any]:
+def clock_settings(clock: JsonObject) -> JsonObject:
     """`{mode, start, rate}` checked. Raises `ControlError`."""
-    settings: dict[str, Any] = {}
+    settings: JsonObject = {}
     for name, value in clock.items():
         if name == "mode" and value in MODES:
             settings["mode"] = value
@@ -408,7 +407,7 @@ async def worlds(
         behind = opened.backwards(cursor) if order == "newest" else opened.after(cursor or 0)
         result = await page_of(behind, attrgetter("number"), fits, limit)
 
-    def view(hosted: HostedWorld) -> dict[str, Any]:
+    def view(hosted: HostedWorld) -> JsonObject:
         listed = ListedWorld(**_fields_of(call, hosted), idle_since=moment(call.runtime.idle_since(hosted)))
         return listed.extended(hosted.world.counts)
 
@@ -466,7 +465,7 @@ async def reset(call: Call) -> Any:
     return world_view(call, call.hosted)
 
 
-async def _compiled(call: Call, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
+async def _compiled(call: Call, arguments: JsonMapping) -> JsonMapping:
     """The scenario compiled, and the clock at rest."""
     raw, name = arguments.get("raw"), arguments.get("name")
     if name is not None:
@@ -528,7 +527,7 @@ def blueprint_differences(language: Language, old: Blueprint, new: Blueprint) ->
     return [name for name, (before, after) in pairs.items() if before != after]
 
 
-def _rule(call: Call, raw: Mapping[str, Any], of: tuple[str, str, Any]) -> Any:
+def _rule(call: Call, raw: JsonMapping, of: tuple[str, str, object]) -> object:
     """A rule for this list, in a world of this country and these assumptions. Raises `ControlError`."""
     name, country, assume = of
     fields = {field: value for field, value in raw.items() if field != "in"}
@@ -538,7 +537,7 @@ def _rule(call: Call, raw: Mapping[str, Any], of: tuple[str, str, Any]) -> Any:
         raise unreadable(error, "bad_rule") from None
 
 
-def _place(call: Call, raw: Mapping[str, Any]) -> tuple[str, str, Any]:
+def _place(call: Call, raw: JsonMapping) -> tuple[str, str, object]:
     """The list of a rule, and what else it is compiled by. Raises `ControlError`."""
     world = call.hosted.world
     name = raw.get("in", "attempts")
@@ -546,7 +545,7 @@ def _place(call: Call, raw: Mapping[str, Any]) -> tuple[str, str, Any]:
     return name, account_of(world).country, world.assume
 
 
-async def _compiled_rule(call: Call, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
+async def _compiled_rule(call: Call, arguments: JsonMapping) -> JsonMapping:
     """A long rule, and one for which texts must be invented, is compiled off the loop."""
     raw = arguments.get("raw")
     if not isinstance(raw, dict) or not (bounds.large(raw) or invents(raw)):

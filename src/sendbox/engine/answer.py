@@ -18,6 +18,11 @@ from msgspec import Struct
 
 from sendbox.engine.durations import within_calendar
 
+#: A JSON object.
+JsonObject = dict[str, Any]
+#: A JSON object that is only read.
+JsonMapping = Mapping[str, Any]
+
 #: pytest shows a failure at the call in the test, not in this module.
 __tracebackhide__ = True
 
@@ -112,16 +117,16 @@ class Answer(msgspec.Struct, Mapping[str, Any], metaclass=_Class, frozen=True):
             raise AttributeError(f'"{name}" is not a field here; legal: {", ".join(self)}')
 
     @property
-    def json(self) -> dict[str, Any]:
+    def json(self) -> JsonObject:
         """The object as plain values, for `json.dumps`."""
         return {name: plain(value) for name, value in self.present().items()}
 
-    def extended(self, fields: Mapping[str, Any]) -> dict[str, Any]:
+    def extended(self, fields: JsonMapping) -> JsonObject:
         """The fields as they are, and those that services add."""
-        plain_fields: dict[str, Any] = builtins(self)
+        plain_fields: JsonObject = builtins(self)
         return {**plain_fields, **fields}
 
-    def present(self) -> dict[str, Any]:
+    def present(self) -> JsonObject:
         """The values of the fields that there are, by their names."""
         values = ((name, getattr(self, field.attribute), field.absent) for name, field in _fields(type(self)).items())
         return {name: value for name, value, absent in values if value is not absent}
@@ -163,7 +168,7 @@ def _fields(answer: type[Answer]) -> dict[str, Field]:
     return {field.encode_name: Field(field.name, field.default) for field in msgspec.structs.fields(answer)}
 
 
-def plain(value: Any) -> Any:
+def plain(value: object) -> Any:
     """The JSON of a value, as a copy."""
     if isinstance(value, Answer):
         return value.json
@@ -174,7 +179,7 @@ def plain(value: Any) -> Any:
     return value.text if isinstance(value, _Instant) else value
 
 
-def builtins(value: Any) -> Any:
+def builtins(value: object) -> Any:
     """The plain values of what `orjson` does not know: an answer, an instant. Raises TypeError for anything else."""
     if isinstance(value, Answer):
         return msgspec.to_builtins(value, enc_hook=builtins)
@@ -183,7 +188,7 @@ def builtins(value: Any) -> Any:
     raise TypeError(f"{type(value).__name__} is not a type of JSON")
 
 
-def encoded(value: Any) -> bytes:
+def encoded(value: object) -> bytes:
     """A value as JSON."""
     return orjson.dumps(value, default=builtins)
 
@@ -191,12 +196,12 @@ def encoded(value: Any) -> bytes:
 T = TypeVar("T")
 
 
-def read(value: Any, kind: type[T]) -> T:
+def read(value: object, kind: type[T]) -> T:
     """The value of a type that plain values are. Raises `msgspec.ValidationError` where they are none."""
     return msgspec.convert(value, kind, dec_hook=_decoded)
 
 
-def _decoded(kind: type, value: Any) -> Any:
+def _decoded(kind: type, value: object) -> Any:
     if kind is _Instant and isinstance(value, str):
         return _Instant.fromisoformat(value)
     raise NotImplementedError(kind)
@@ -207,7 +212,7 @@ COMPONENTS: Final = "#/components/schemas/"
 REFERENCES: Final[dict[str, tuple[Any, ...]]] = {}
 
 
-def reference(name: str, *classes: Any) -> msgspec.Meta:
+def reference(name: str, *classes: object) -> msgspec.Meta:
     """The keyword of a value that a component of the contract describes: an object of one of some classes.
 
     Without classes the component is made elsewhere.

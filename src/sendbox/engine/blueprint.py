@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
+from sendbox.engine.answer import JsonMapping, JsonObject
 from sendbox.engine.plan import NO_PLAN, Plan
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ class TimelineEntry(msgspec.Struct, frozen=True):
     at: int
     relative: bool
     kind: str
-    what: dict[str, Any]
+    what: JsonObject
     place: str | None = None
     means: Any = None
     key: str = ""
@@ -70,7 +70,7 @@ class Blueprint(msgspec.Struct, frozen=True, kw_only=True):
     mode: Mode | None = None
     start: int | None = None
     rate: float = 1.0
-    compiled: Mapping[str, Any]
+    compiled: JsonMapping
     timeline: tuple[TimelineEntry, ...] = ()
     assume: Any
     digest_ignore: tuple[str, ...] = ()
@@ -88,7 +88,7 @@ class Blueprint(msgspec.Struct, frozen=True, kw_only=True):
     #: what some draws are to give
     plan: Plan = NO_PLAN
     #: the scenario as it stands in files, merged with all that it builds on; None if it never was one
-    source: dict[str, Any] | None = None
+    source: JsonObject | None = None
     #: its own text; None for one of the library, an object, and several together
     written: Written | None = None
 

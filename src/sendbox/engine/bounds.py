@@ -14,7 +14,7 @@ import json
 import math
 import re
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Final
 
 from msgspec import Struct
 
@@ -135,7 +135,7 @@ def deeper(raw: bytes, than: int = DEEPEST) -> bool:
     return False
 
 
-def in_json(raw: bytes, value: Any) -> Outside | None:
+def in_json(raw: bytes, value: object) -> Outside | None:
     """The first value outside the bounds in a JSON text that was read as `value`; usually None.
 
     The text decides, because readers make floats of long integers. This is on the path of every request: a text without
@@ -148,10 +148,10 @@ def in_json(raw: bytes, value: Any) -> Outside | None:
     return None
 
 
-def in_value(value: Any) -> Outside | None:
+def in_value(value: object) -> Outside | None:
     """The first value outside the bounds in a value from JSON or Python; None if there is none."""
     place: list[str | int] = []
-    ways: list[Iterator[tuple[str | int, Any]]] = [iter([("", value)])]
+    ways: list[Iterator[tuple[str | int, object]]] = [iter([("", value)])]
     while ways:
         step = next(ways[-1], None)
         if step is None:
@@ -170,7 +170,7 @@ def in_value(value: Any) -> Outside | None:
     return None
 
 
-def large(value: Any, most: int = LARGE, longest: int = LONG) -> bool:
+def large(value: object, most: int = LARGE, longest: int = LONG) -> bool:
     """True if a value has more than `most` parts or a text longer than `longest`: too much work for one step.
 
     The defaults are `LARGE` and `LONG`."""

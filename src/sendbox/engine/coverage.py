@@ -113,7 +113,7 @@ class Catalog:
         self._about: dict[tuple[str, ...], list[str]] = {}
         self._paths = {row.operation: _tree(row) for row in rows}
 
-    def fields(self, operation: str, request: Any) -> set[str]:
+    def fields(self, operation: str, request: object) -> set[str]:
         """The names of the fields that a parsed request of an operation has."""
         names: set[str] = set()
         _find(self._paths[operation], request, names)
@@ -171,7 +171,7 @@ def _tree(row: Row) -> _Tree:
     return root
 
 
-def _find(tree: _Tree, value: Any, names: set[str]) -> None:
+def _find(tree: _Tree, value: object, names: set[str]) -> None:
     names.add(tree.item)
     if isinstance(value, list):
         if _ITEM in tree.below:

@@ -109,7 +109,7 @@ class Canon(Observer):
         """The text that a name was derived from; any other text unchanged."""
         return self._plain.get(name, name)
 
-    def name(self, named: Any) -> str:
+    def name(self, named: object) -> str:
         """The canonical name of a thing that the world named."""
         return self.kinds.names[type(named)](self, named)
 
@@ -135,7 +135,7 @@ class Canon(Observer):
             self._equal[hashed] += 1
         return name
 
-    def event(self, event: Any) -> Line:
+    def event(self, event: object) -> Line:
         """An event of a webhook in canonical form."""
         return self.kinds.events[type(event)].line(self, event)
 
@@ -164,7 +164,7 @@ class Canon(Observer):
 _REFUSED: Final = tuple((name,) for name in ("callback", "apikey", "subid", "default_callback_url"))
 
 
-def _read(content: bytes) -> Any:
+def _read(content: bytes) -> object:
     """A request's canonical content as a value, as text where it is none."""
     try:
         return _value(content)
@@ -172,14 +172,14 @@ def _read(content: bytes) -> Any:
         return content.decode("utf-8", "replace")
 
 
-def _value(raw: bytes) -> Any:
+def _value(raw: bytes) -> object:
     """The JSON value of a body. Raises ValueError if it is not JSON, or nested too deep to be written again."""
     if bounds.deeper(raw):
         raise ValueError("nested too deep")
     return orjson.loads(raw)
 
 
-def _without(value: Any, paths: list[tuple[str, ...]]) -> bytes:
+def _without(value: object, paths: list[tuple[str, ...]]) -> bytes:
     """A request's content in canonical form without some paths; in each object of it, when it is an array."""
     for item in value if isinstance(value, list) else [value]:
         for path in paths:
@@ -187,7 +187,7 @@ def _without(value: Any, paths: list[tuple[str, ...]]) -> bytes:
     return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
 
 
-def _remove(value: Any, path: tuple[str, ...]) -> None:
+def _remove(value: object, path: tuple[str, ...]) -> None:
     for name in path[:-1]:
         value = value.get(name) if isinstance(value, dict) else None
     if isinstance(value, dict):

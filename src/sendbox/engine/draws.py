@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from hashlib import blake2b
-from typing import Any, ClassVar, Final
+from typing import ClassVar, Final
 
 _SCOPE_SIZE: Final = 16
 
@@ -76,7 +76,7 @@ class Draw:
         """True with the probability `share`, from 0 (never) to 1 (always)."""
         return self._unit(purpose) < share * 2**64
 
-    def weighted(self, weights: Sequence[float], purpose: str, options: Sequence[Any] = ()) -> int:
+    def weighted(self, weights: Sequence[float], purpose: str, options: Sequence[object] = ()) -> int:
         """An index into `weights`, with their odds; `options` are what they are the weights of (`Option`)."""
         point = self._unit(purpose) / 2**64 * sum(weights)
         for index, weight in enumerate(weights[:-1]):
@@ -85,7 +85,7 @@ class Draw:
                 return index
         return len(weights) - 1
 
-    def pick(self, options: Sequence[Any], purpose: str) -> int:
+    def pick(self, options: Sequence[object], purpose: str) -> int:
         """An index into `options` (`Option`), all with the same odds."""
         return self.between(0, len(options) - 1, purpose)
 

@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
+from sendbox.engine.answer import JsonObject
 from sendbox.engine.durations import Rate, Span
 
-Node = dict[str, Any]
+Node = JsonObject
 
 
 class ValueNode(Protocol):

@@ -37,14 +37,14 @@ class Journal:
         #: numbers of entries whose decision depended on the order of arrival
         self.order_sensitive: set[int] = set()
 
-    def add(self, at: int, kind: int, what: Any) -> int:
+    def add(self, at: int, kind: int, what: object) -> int:
         """Appends an entry and returns its number."""
         self.at.append(at)
         self.kind.append(kind)
         self.what.append(what)
         return len(self.kind) - 1
 
-    def extend(self, at: int, kinds: bytes, whats: Sequence[Any]) -> None:
+    def extend(self, at: int, kinds: bytes, whats: Sequence[object]) -> None:
         """Appends, for each of these subjects in turn, an entry of each kind."""
         count = len(whats)
         self.at += array("q", (at,)) * (len(kinds) * count)
@@ -129,7 +129,7 @@ class Capped(Journal):
         """True if any decision so far, also a forgotten one, depended on the order of arrival."""
         return self._ordered or bool(self.order_sensitive)
 
-    def add(self, at: int, kind: int, what: Any) -> int:
+    def add(self, at: int, kind: int, what: object) -> int:
         """Appends an entry and returns its number."""
         return super().add(at, kind, what) + self._first
 

@@ -204,7 +204,7 @@ class Firsts:
             if source.items and self._read[number] < source.items.made
         ]
 
-    def _next(self, number: int, source: Source) -> Any:
+    def _next(self, number: int, source: Source) -> object:
         return source.items[max(self._read[number] - source.items.lost, 0)]
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
 
 if TYPE_CHECKING:
-    from sendbox.engine.blueprint import TimelineEntry
+    from sendbox.engine.blueprint import Blueprint, TimelineEntry
     from sendbox.engine.delivery.batches import Delivery, Events
     from sendbox.engine.remarks import Advice
     from sendbox.engine.rules.book import Rulebook
@@ -70,7 +70,7 @@ class Part:
         return ()
 
     @classmethod
-    def expects(cls, blueprint: Any, suffix: str) -> bool:
+    def expects(cls, blueprint: Blueprint, suffix: str) -> bool:
         """True if a world of a blueprint has a further key `<world>~<suffix>` from its start."""
         return False
 

@@ -196,11 +196,11 @@ class _Asked(Draw):
     def below(self, share: float, purpose: str) -> bool:
         return self._answer(purpose, Truth(), self._beneath.below(share, purpose))
 
-    def weighted(self, weights: Sequence[float], purpose: str, options: Sequence[Any] = ()) -> int:
+    def weighted(self, weights: Sequence[float], purpose: str, options: Sequence[object] = ()) -> int:
         form = Option(options or range(1, len(weights) + 1))
         return self._answer(purpose, form, self._beneath.weighted(weights, purpose, options))
 
-    def pick(self, options: Sequence[Any], purpose: str) -> int:
+    def pick(self, options: Sequence[object], purpose: str) -> int:
         return self._answer(purpose, Option(options), self._beneath.pick(options, purpose))
 
     def digits(self, low: int, high: int, purpose: str, prefix: str = "") -> str:

@@ -68,14 +68,14 @@ class Timeline:
         #: the run that was scheduled last, while all of it is to come
         self._newest: Run | None = None
 
-    def at(self, instant: int, rank: int, handler: Handler, what: Any) -> None:
+    def at(self, instant: int, rank: int, handler: Handler, what: object) -> None:
         """Schedules a step: `handler(what)` at `instant`."""
         if instant > END:
             return
         self._seq = seq = self._seq + 1
         heappush(self.steps, (instant, rank, seq, handler, what))
 
-    def together(self, instant: int, rank: int, handler: RunHandler, whats: Sequence[Any]) -> None:
+    def together(self, instant: int, rank: int, handler: RunHandler, whats: Sequence[object]) -> None:
         """Schedules a step for each of these, with ranks from `rank` on."""
         if instant > END:
             return
@@ -124,7 +124,7 @@ class Timeline:
         """The number of steps that are scheduled."""
         return self._seq - self.fired
 
-    def lapse(self, instant: int, kind: str, what: Any) -> None:
+    def lapse(self, instant: int, kind: str, what: object) -> None:
         """Notes that something of `kind` stops being true at `instant`."""
         if instant > END:
             return
@@ -141,9 +141,9 @@ class Timeline:
         """The instant of the next step; None if there is none."""
         return self.steps[0][0] if self.steps else None
 
-    def lapsed(self, until: int, most: int = 1 << 60) -> list[tuple[int, str, Any]]:
+    def lapsed(self, until: int, most: int = 1 << 60) -> list[tuple[int, str, object]]:
         """Takes out the lapses up to `until`, oldest first and `most` of them at a time."""
-        passed: list[tuple[int, str, Any]] = []
+        passed: list[tuple[int, str, object]] = []
         while self.lapses and self.lapses[0][0] <= until and len(passed) < most:
             instant, _, kind, subject = heappop(self.lapses)
             passed.append((instant, kind, subject))

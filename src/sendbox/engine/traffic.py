@@ -12,6 +12,7 @@ from typing import Any, Final, Literal
 import msgspec
 from msgspec import Struct
 
+from sendbox.engine.answer import JsonObject
 from sendbox.engine.regex import regex
 from sendbox.engine.rules.conditions import choices, fits, quoted
 
@@ -60,7 +61,7 @@ class Traffic(msgspec.Struct, frozen=True):
         """The statuses that are expected, in words; empty for any."""
         return " or ".join(str(status or "no answer") for status in self.statuses)
 
-    def differences(self, answer: Any) -> list[str]:
+    def differences(self, answer: object) -> list[str]:
         """Each value of an answer's body that is not as expected."""
         differing = []
         for path, expected in self.wanted:
@@ -98,7 +99,7 @@ def parse_reference(value: object) -> tuple[str, tuple[str, ...]] | None:
     return None if match is None else (match[1], tuple(match[2][1:].split(".")))
 
 
-def field(answer: Any, path: tuple[str, ...]) -> Any:
+def field(answer: object, path: tuple[str, ...]) -> Any:
     """The value at a path in an answer, by keys and indexes. Raises LookupError, which says where the path ends."""
     value = answer
     for step, word in enumerate(path):
@@ -119,7 +120,7 @@ def field(answer: Any, path: tuple[str, ...]) -> Any:
     return value
 
 
-def resolve(value: Any, answers: dict[str, Any]) -> Any:
+def resolve(value: object, answers: JsonObject) -> Any:
     """The value with every reference replaced. LookupError where one does not lead to a value."""
     if isinstance(value, dict):
         return {key: resolve(item, answers) for key, item in value.items()}

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from msgspec.structs import asdict
 
+from sendbox.engine.answer import JsonObject
 from sendbox.engine.bounds import END
 from sendbox.engine.commands.command import Call, Open, Own
 from sendbox.engine.commands.record import Polling, Races, Record
@@ -120,7 +121,7 @@ class World:
         self.id = world_id
         self.tag = tag_of(world_id, shard)
         self.shard = shard
-        self.blueprint: Any = blueprint
+        self.blueprint = blueprint
         #: how deliveries go, and what else services settle among the assumptions
         self.assume: Carriage = blueprint.assume
         self.services = tuple(services)
@@ -382,11 +383,11 @@ class World:
         """A new epoch has begun at a checkpoint."""
         self.journal.add(self.clock.now, CODE["restored"], {"name": name, "epoch": self.epoch})
 
-    def advise(self, advice: Advice, about: Any = None) -> int:
+    def advise(self, advice: Advice, about: object = None) -> int:
         """Journals advice that belongs to no request."""
         return self.journal.add(self.clock.now, CODE["advice"], (advice, about))
 
-    def control(self, what: str, detail: dict[str, Any]) -> int:
+    def control(self, what: str, detail: JsonObject) -> int:
         """Journals what a tester did through control."""
         return self.journal.add(self.clock.now, CODE["control"], {"what": what, **detail})
 

@@ -12,8 +12,9 @@ import sys
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
 
+from sendbox.engine.answer import JsonObject
 from sendbox.engine.forgetting import MESSAGES, Forgetting
 from sendbox.runtime import collector
 from sendbox.runtime.counts import messages_made
@@ -246,13 +247,13 @@ class Bounds:
 
     # -- what is shown
 
-    def of_server(self) -> dict[str, Any]:
+    def of_server(self) -> JsonObject:
         """The use of memory against its bound, if there is one."""
         if self._memory is None:
             return {}
         return {"memory": {"used": self.used, "most": self._memory, "full": self.full is not None}}
 
-    def of_world(self, hosted: HostedWorld) -> dict[str, Any]:
+    def of_world(self, hosted: HostedWorld) -> JsonObject:
         """The bounded things of a world, with three counts each: kept, the most that are kept, and forgotten."""
         world, view = hosted.world, {}
         if self._messages is not None:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from msgspec import Struct
+
+from sendbox.engine.answer import JsonMapping
 
 if TYPE_CHECKING:
     from sendbox.engine.blueprint import Blueprint
@@ -18,7 +20,7 @@ if TYPE_CHECKING:
     from sendbox.settings import Settings
 
 Level = Literal["info", "warning", "error"]
-_NO_DETAILS: Mapping[str, Any] = {}
+_NO_DETAILS: JsonMapping = {}
 
 
 class LogLine(Struct, frozen=True):
@@ -31,7 +33,7 @@ class LogLine(Struct, frozen=True):
     world: str = ""
     level: Level = "info"
     operation: str | None = None
-    more: Mapping[str, Any] = _NO_DETAILS
+    more: JsonMapping = _NO_DETAILS
 
 
 class RuntimeInterface(Protocol):

@@ -9,8 +9,9 @@ thinks.
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
+from sendbox.engine.answer import JsonObject
 from sendbox.engine.bounds import END
 from sendbox.engine.durations import iso, show
 from sendbox.engine.timeline import Goal
@@ -170,7 +171,7 @@ class Mover:
 
     # -- by command
 
-    async def advance(self, hosted: HostedWorld, goal: Goal) -> dict[str, Any]:
+    async def advance(self, hosted: HostedWorld, goal: Goal) -> JsonObject:
         """Moves a world forward and settles each instant.
 
         An instant counts among the n where steps are due, the present one too. Returns `{from, to, fired, deliveries,
@@ -187,7 +188,7 @@ class Mover:
         finally:
             self._runtime.hooks.after_advance(hosted, began)
 
-    async def _advance(self, hosted: HostedWorld, goal: Goal, *, by_hand: bool = True) -> dict[str, Any]:
+    async def _advance(self, hosted: HostedWorld, goal: Goal, *, by_hand: bool = True) -> JsonObject:
         world = hosted.world
         recorded = len(world.record)
         began, first, fired, failed = world.now, len(world.journal), world.fired, world.outlets.failed

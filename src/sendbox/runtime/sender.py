@@ -18,10 +18,11 @@ import io
 import os
 import socket
 import ssl
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
+from sendbox.engine.answer import JsonMapping
 from sendbox.runtime.callbacks import Callbacks, NotAllowed, is_local, literal, plain, port_of
 from sendbox.runtime.policy import Failure, HttpCall, Outcome
 
@@ -182,11 +183,11 @@ class _Resolver:
         self._callbacks = callbacks
         self._is_own = is_own
 
-    async def resolve(self, host: str, port: int, family: int) -> list[Mapping[str, Any]]:
+    async def resolve(self, host: str, port: int, family: int) -> list[JsonMapping]:
         """The addresses of a host. Raises `NotAllowed` if one may not be connected to."""
         self._callbacks.resolves(host, port)
         name = "localhost" if is_local(host) else host  # also where the resolver would ask the network for it
-        answers: list[Mapping[str, Any]] = await self._resolver.resolve(name, port, family)
+        answers: list[JsonMapping] = await self._resolver.resolve(name, port, family)
         addresses = [str(answer["host"]) for answer in answers]
         self._callbacks.check(host, port, addresses, own=self._is_own(host, port, addresses))
         return answers

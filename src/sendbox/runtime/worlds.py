@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from sendbox import __version__
 from sendbox.engine import ENGINE
+from sendbox.engine.answer import JsonMapping, JsonObject
 from sendbox.engine.commands.command import Capture, Checkpoint, Open, Tune
 from sendbox.engine.draws import tag_of
 from sendbox.engine.kinds.masking import MASK, Mask, key_shown
@@ -418,7 +419,7 @@ class Runtime:
         hosted.next_blueprint = None
         self.begin_epoch(hosted, self.begun(opening))
 
-    def tune(self, hosted: HostedWorld, changes: Mapping[str, Any]) -> None:
+    def tune(self, hosted: HostedWorld, changes: JsonMapping) -> None:
         """Sets `mode` or `rate` of a clock."""
         world, reading = hosted.world, self.reading()
         hosted.calls.begin()
@@ -499,7 +500,7 @@ class Runtime:
         full = None if self.bounds is None else self.bounds.full
         return None if full is None else f"{full.why}; {full.what_to_do}"
 
-    def health(self) -> dict[str, Any]:
+    def health(self) -> JsonObject:
         """The state of the server, and the values that identify it."""
         return {
             "status": "ok" if self.full is None else "full",

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from sendbox.engine.answer import JsonObject
 from sendbox.scenario import parse
 from sendbox.scenario.model import Node, Source
 
@@ -34,11 +35,11 @@ class Legal(NamedTuple):
     """
 
     place: str | None
-    keys: list[dict[str, Any]]
+    keys: list[JsonObject]
     values: list[Any]
     examples: list[Any]
 
-    def as_json(self) -> dict[str, Any]:
+    def as_json(self) -> JsonObject:
         """The same as control answers it."""
         return self._asdict()
 
@@ -98,7 +99,7 @@ def _legal(root: Node, marked: _Found, shape: Shape, *, begun: bool, whole: bool
     )
 
 
-def _marked(node: Node, steps: tuple[Any, ...]) -> Iterator[_Found]:
+def _marked(node: Node, steps: tuple[object, ...]) -> Iterator[_Found]:
     if MARK in node.entries() or (isinstance(node.value, str) and MARK in node.value):
         yield _Found(node, steps)
     for key, inner in node.entries().items():

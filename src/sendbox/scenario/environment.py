@@ -13,6 +13,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+from sendbox.engine.answer import JsonObject
 from sendbox.scenario.model import Node, Problem, nearest, problem, show
 from sendbox.scenario.shape import Shape, property_of
 
@@ -66,7 +67,7 @@ def fill(root: Node, shape: Shape, environment: Mapping[str, str], refused: str 
     return problems
 
 
-def escaped(value: Any) -> Any:
+def escaped(value: object) -> Any:
     """A value with its texts escaped, so that `fill` gives the same value again."""
     if isinstance(value, dict):
         return {key: escaped(item) for key, item in value.items()}
@@ -111,7 +112,7 @@ def _is_utf8(value: str) -> bool:
     return True
 
 
-def _texts(node: Node, shape: Shape, schemas: list[dict[str, Any]]) -> Iterator[tuple[Node, list[dict[str, Any]]]]:
+def _texts(node: Node, shape: Shape, schemas: list[JsonObject]) -> Iterator[tuple[Node, list[JsonObject]]]:
     """Every text with a `${`, and the schemas of its place."""
     value = node.value
     if isinstance(value, str):
@@ -127,7 +128,7 @@ def _texts(node: Node, shape: Shape, schemas: list[dict[str, Any]]) -> Iterator[
             yield from _texts(item, shape, inner)
 
 
-def _takes_text(schema: dict[str, Any], text: str) -> bool:
+def _takes_text(schema: JsonObject, text: str) -> bool:
     """True if a text is legal for a schema; if the schema lists words, only these are legal."""
     return (
         "string" in _types(schema)
@@ -136,6 +137,6 @@ def _takes_text(schema: dict[str, Any], text: str) -> bool:
     )
 
 
-def _types(schema: dict[str, Any]) -> list[str]:
+def _types(schema: JsonObject) -> list[str]:
     kinds = schema.get("type", ())
     return [kinds] if isinstance(kinds, str) else list(kinds)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 from msgspec.structs import replace
 
 from sendbox.engine import bounds
+from sendbox.engine.answer import JsonMapping, JsonObject
 from sendbox.engine.blueprint import Blueprint, Written
 from sendbox.scenario import library
 from sendbox.scenario.keys.expect import NOT, compile_expectation
@@ -81,7 +82,7 @@ class Language:
         self.calls = calls
         self._country = country
         posted = {name: form for item in vocabularies for name, form in item.posted.items()}
-        self._facts: dict[str, Any] = {
+        self._facts: JsonObject = {
             "emulated": emulated,
             "families": {word: means for item in vocabularies for word, means in item.families.items()},
         }
@@ -157,8 +158,8 @@ class Language:
         if shared:
             name, paths, env = None, True, None
         blueprint, problems = self._compile(source, name, paths=paths, env=env, sent=sent)
-        if (wrong := errors(problems)) or blueprint is None:
-            raise ScenarioError(wrong)
+        if (mistakes := errors(problems)) or blueprint is None:
+            raise ScenarioError(mistakes)
         if shared:
             self._library[str(source)] = blueprint
         return blueprint
@@ -179,7 +180,7 @@ class Language:
         """
         return self._compile(source, name, paths=paths, env=env, lint=True, sent=sent)[1]
 
-    def compile_rule(self, key: str, rule: Mapping[str, Any], *, country: str | None = None, assume: Any = None) -> Any:
+    def compile_rule(self, key: str, rule: JsonMapping, *, country: str | None = None, assume: Any = None) -> Any:
         """One rule of a key as control takes it. Raises `ScenarioError`; places are paths.
 
         `country` and `assume` are the world's: the prefix of national numbers, and the settings of the assumptions.
@@ -193,8 +194,8 @@ class Language:
         return replace(compiled, place=None)
 
     def compile_patch(
-        self, key: str, patch: Mapping[str, Any], *, country: str | None = None, current: Mapping[str, Any]
-    ) -> dict[str, Any]:
+        self, key: str, patch: JsonMapping, *, country: str | None = None, current: JsonMapping
+    ) -> JsonObject:
         """The changes to the compiled value of a key, by name: only what the patch names. Raises `ScenarioError`;
         places are paths.
 
@@ -207,9 +208,7 @@ class Language:
         _raise_any(problems + reader.problems)
         return changes
 
-    def _single(
-        self, value: Mapping[str, Any], definition: str, country: str | None
-    ) -> tuple[Node, Reader, list[Problem]]:
+    def _single(self, value: JsonMapping, definition: str, country: str | None) -> tuple[Node, Reader, list[Problem]]:
         """A part that does not come from a file, checked against its definition in the schema."""
         from sendbox.scenario import parse
 
@@ -297,7 +296,7 @@ class Language:
             digest_ignore=() if ignored is None else tuple(dict.fromkeys(str(item.value) for item in ignored.items())),
             coverage=reader.operations(covered, reader.emulated, "not an operation of an emulated interface") or (),
             source=standalone(node),
-            written=_written(node.source),
+            written=_source_text(node.source),
             **compiled,
         )
 
@@ -316,7 +315,7 @@ class Language:
         values.spelling(linter, self.shape)
 
 
-def _written(source: Source) -> Written | None:
+def _source_text(source: Source) -> Written | None:
     """The text of a scenario; that of the library need not be kept."""
     if source.text is None or source.folder == library.folder():
         return None

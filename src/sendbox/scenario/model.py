@@ -10,6 +10,7 @@ import msgspec
 import orjson
 from msgspec.structs import asdict
 
+from sendbox.engine.answer import JsonObject
 from sendbox.engine.texts import foreign
 from sendbox.engine.texts import nearest as nearest
 from sendbox.scenario import slips
@@ -128,7 +129,7 @@ class Problem(msgspec.Struct, frozen=True):
             return f"{self.path}: {message}" if self.path else message
         return f"{self.file}:{self.line}:{self.column}: {message}"
 
-    def as_json(self) -> dict[str, Any]:
+    def as_json(self) -> JsonObject:
         """The problem as control answers it; a value that is long, or beyond JSON, as the message quotes it."""
         return asdict(self) | {"value": _short(self.value)}
 
@@ -162,7 +163,7 @@ def problem(
     *,
     key: str | None = None,
     nearest: str | None = None,
-    value: Any = ...,
+    value: object = ...,
     severity: Severity = "error",
 ) -> Problem:
     """A problem at a node, or at one of its keys. `nearest` is appended to the message as a question.
@@ -207,14 +208,14 @@ def child(path: str, key: str) -> str:
     return f"{path}.{key}" if key.replace("-", "_").isidentifier() else f"{path}[{key!r}]"
 
 
-def _short(value: Any) -> Any:
+def _short(value: object) -> object:
     try:
         return value if len(orjson.dumps(value)) <= WHOLE else show(value)
     except TypeError:
         return show(value)
 
 
-def show(value: Any) -> str:
+def show(value: object) -> str:
     """A value as messages quote it: JSON, cut after 60 characters."""
     try:
         text = orjson.dumps(value).decode()

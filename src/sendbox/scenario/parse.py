@@ -254,10 +254,10 @@ class _Reader:
                 _stand_in(node)
         if event.anchor is not None:
             self._anchors[event.anchor] = (node, 1)
-            self._named(event)
+            self._note_anchor(event)
         self._put(node, 1)
 
-    def _named(self, event: Any) -> None:
+    def _note_anchor(self, event: Any) -> None:
         """Remembers that nothing refers to an anchor yet. An earlier one of the same name can no longer be used."""
         if (lost := self._unused.pop(event.anchor, None)) is not None:
             self.problems.append(lost)
@@ -278,7 +278,7 @@ class _Reader:
             node.keys = {}
         self._tagged(event)
         if event.anchor is not None:
-            self._named(event)
+            self._note_anchor(event)
         self._frames.append(_Frame(node, event.anchor, as_key=self._wants_key()))
 
     def _alias(self, event: yaml.AliasEvent) -> None:
@@ -369,7 +369,7 @@ class _Reader:
         self._complain(event, "tag", f"{show(tag)} is a tag; scenarios have none, a value is what it looks like")
         return True
 
-    def _complain(self, event: Any, rule: str, message: str) -> None:
+    def _complain(self, event: object, rule: str, message: str) -> None:
         self.problems.append(problem(self._node(event, None), rule, message))
 
 

@@ -14,12 +14,13 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextvars import ContextVar
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 from msgspec.structs import replace
 
 from sendbox.engine import bounds
+from sendbox.engine.answer import JsonMapping
 from sendbox.scenario import environment, library, repair
 from sendbox.scenario.model import SIZE, Node, Problem, Source, listed, nearest, problem, show
 
@@ -45,7 +46,7 @@ _NOTED: Final[ContextVar[list[Path] | None]] = ContextVar("noted", default=None)
 
 #: Nodes, None if there are none, and what is wrong with them.
 _Read = tuple[Node | None, list[Problem]]
-Scenario = str | Path | Mapping[str, Any]
+Scenario = str | Path | JsonMapping
 #: One scenario, or a list or tuple of them.
 Scenarios = Scenario | Sequence[Scenario]
 
@@ -67,7 +68,8 @@ def read(
     scenarios of the library named in `without` is read as if it did not. One that was `sent` has smaller bounds.
     """
     reading = _Reading(shape, paths, {} if env is None else env, without, sent=sent)
-    sources = _as_list(source)
+    # no other sequence is a scenario
+    sources: list[Scenario] = list(source) if isinstance(source, list | tuple) else [source]  # type: ignore[list-item]
     if not sources:
         origin = Source(name or "scenario")
         return None, [problem(Node(None, origin, ""), "file", "[] names no scenario; give at least one")], origin
@@ -264,10 +266,6 @@ class _Reading:
             self.problems.append(problem(node, rule, message))
             return None
         return file
-
-
-def _as_list(source: Scenarios) -> list[Scenario]:
-    return list(source) if isinstance(source, list | tuple) else [source]  # type: ignore[list-item] # no other sequence
 
 
 def _is_text(source: str) -> bool:

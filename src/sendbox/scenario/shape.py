@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any, Final
 import orjson
 
 from sendbox import data
+from sendbox.engine.answer import JsonMapping, JsonObject
 from sendbox.engine.durations import dated, instant, without_unit
 from sendbox.scenario.model import PROBLEMS, SIZE, Node, Problem, article, listed, nearest, plain, problem, show
 from sendbox.scenario.slips import BLANK
@@ -48,9 +49,9 @@ _USUAL: Final = {"when": "where", "then": "result", "chance": "share", "probabil
 
 
 @functools.cache
-def schema() -> dict[str, Any]:
+def schema() -> JsonObject:
     """The JSON Schema of the language."""
-    loaded: dict[str, Any] = orjson.loads((data.folder("schemas") / "scenario.schema.json").read_bytes())
+    loaded: JsonObject = orjson.loads((data.folder("schemas") / "scenario.schema.json").read_bytes())
     return loaded
 
 
@@ -58,22 +59,20 @@ class Shape:
     """The schema of the language and additions of the same form: their mappings are joined with those of the schema,
     their lists follow those of the schema."""
 
-    def __init__(
-        self, *additions: Mapping[str, Any], legal: Mapping[str, Collection[str]] = MappingProxyType({})
-    ) -> None:
+    def __init__(self, *additions: JsonMapping, legal: Mapping[str, Collection[str]] = MappingProxyType({})) -> None:
         self._additions = additions
         #: the legal keys of a mapping with `x-only`, by the word that decides
         self._legal = legal
-        self._validators: dict[str, Any] = {}
+        self._validators: JsonObject = {}
 
     @functools.cached_property
-    def _checked(self) -> dict[str, Any]:
+    def _checked(self) -> JsonObject:
         """The schema without the patterns and words of what a parser reads."""
-        checked: dict[str, Any] = _without_patterns(self.schema)
+        checked: JsonObject = _without_patterns(self.schema)
         return checked
 
     @functools.cached_property
-    def schema(self) -> dict[str, Any]:
+    def schema(self) -> JsonObject:
         """The whole schema."""
         return functools.reduce(_joined, self._additions, schema())
 
@@ -118,9 +117,9 @@ class Shape:
             return [_unknown(node, key, schema_node) for key in _surplus(error)[: PROBLEMS + 1]]
         return _explain(error, root, errors)
 
-    def _properties(self, schema_node: dict[str, Any], root: Node, path: Sequence[Any]) -> dict[str, Any]:
+    def _properties(self, schema_node: JsonObject, root: Node, path: Sequence[object]) -> JsonObject:
         """The legal keys of the mapping at a path, by name: fewer where a key of a mapping around it decides."""
-        properties: dict[str, Any] = schema_node.get("properties", {})
+        properties: JsonObject = schema_node.get("properties", {})
         if "x-only" not in schema_node:
             return properties
         words = (_along(root, path[:end]).get(schema_node["x-only"]) for end in range(len(path)))
@@ -128,7 +127,7 @@ class Shape:
         legal = self._legal.get(str(around[-1].value)) if around else None
         return properties if legal is None else {key: item for key, item in properties.items() if key in legal}
 
-    def at(self, path: Iterable[Any]) -> list[dict[str, Any]]:
+    def at(self, path: Iterable[Any]) -> list[JsonObject]:
         """The parts of the schema for what stands at a path of a scenario; none if nothing may."""
         parts = [self.schema]
         for step in path:
@@ -139,36 +138,36 @@ class Shape:
                 parts = [inner for branch in around if (inner := property_of(branch, step)) is not None]
         return self.branches(parts)
 
-    def keys(self, root: Node, path: Sequence[Any]) -> list[dict[str, Any]]:
+    def keys(self, root: Node, path: Sequence[Any]) -> list[JsonObject]:
         """The keys that are legal in the mapping at a path, `{key, means, says, required, example}`.
 
         `root` is the scenario as far as it is written; `example` is left out where the schema has none.
         """
-        rows: dict[str, dict[str, Any]] = {}
+        rows: dict[str, JsonObject] = {}
         for branch in self.at(path):
             for key, item in self._properties(branch, root, path).items():
-                row: dict[str, Any] = {
+                row: JsonObject = {
                     "key": key,
-                    "means": self._said(item, "description"),
-                    "says": self._said(item, "x-says"),
+                    "means": self._keyword_text(item, "description"),
+                    "says": self._keyword_text(item, "x-says"),
                 }
                 row["required"] = key in branch.get("required", ())
                 examples = [example for inner in self.branches([item]) for example in inner.get("examples", ())]
                 rows.setdefault(key, row | ({"example": examples[0]} if examples else {}))
         return list(rows.values())
 
-    def _said(self, schema_node: dict[str, Any], word: str) -> str:
+    def _keyword_text(self, schema_node: JsonObject, word: str) -> str:
         """The text that a part of the schema has under a word, else that of the part that it refers to."""
         return str(schema_node[word] if word in schema_node else self._target(schema_node)[word])
 
-    def _target(self, schema_node: dict[str, Any]) -> dict[str, Any]:
+    def _target(self, schema_node: JsonObject) -> JsonObject:
         """The part of the schema at the end of the references of a part, which is the part itself if it has none."""
         while "$ref" in schema_node:
             ref = schema_node["$ref"]
             schema_node = self.schema if ref == "#" else self.schema["$defs"][ref.rpartition("/")[2]]
         return schema_node
 
-    def branches(self, schema_nodes: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    def branches(self, schema_nodes: list[JsonObject]) -> list[JsonObject]:
         """Parts of the schema with their references resolved, and unions as their branches."""
         resolved = []
         for schema_node in schema_nodes:
@@ -177,7 +176,7 @@ class Shape:
             resolved += self.branches(unions) if unions else [target]
         return resolved
 
-    def least(self, schema_node: dict[str, Any]) -> Any:
+    def least(self, schema_node: JsonObject) -> object:
         """A small legal value for a part of the schema: the first word, the first example, or an empty value."""
         first = self.branches([schema_node])[0]
         for words in ("enum", "examples"):
@@ -205,7 +204,7 @@ class Shape:
             if key not in entries:
                 entries[key] = _stand_in(self.least(error.schema["properties"][key]), node)
 
-    def _part(self, definition: str) -> dict[str, Any]:
+    def _part(self, definition: str) -> JsonObject:
         whole = self._checked
         if definition == SCENARIO:
             return whole
@@ -230,7 +229,7 @@ def _joined(base: Any, addition: Any) -> Any:
     return [*base, *addition] if isinstance(base, list) else addition
 
 
-def _without_patterns(node: Any) -> Any:
+def _without_patterns(node: object) -> Any:
     if isinstance(node, dict) and "x-checked" in node:
         return {"$ref": f"#/$defs/{node['x-checked']}"}
     if isinstance(node, dict):
@@ -238,14 +237,14 @@ def _without_patterns(node: Any) -> Any:
     return list(map(_without_patterns, node)) if isinstance(node, list) else node
 
 
-def needed(schema_node: dict[str, Any]) -> list[str]:
+def needed(schema_node: JsonObject) -> list[str]:
     """The keys that a mapping must have, and the first of those of which it must have one."""
     choices = [branch["required"] for branch in schema_node.get("anyOf", ()) if branch.keys() == {"required"}]
     needed = [*schema_node.get("required", ()), *(choices[0] if choices else ())]
     return needed or list(schema_node.get("properties", ()))[: schema_node.get("minProperties", 0)]
 
 
-def property_of(schema_node: dict[str, Any], key: str) -> dict[str, Any] | None:
+def property_of(schema_node: JsonObject, key: str) -> JsonObject | None:
     """The schema of a key of a mapping, None if there is none."""
     described = schema_node.get("properties", {}).get(key, schema_node.get("additionalProperties"))
     return described if isinstance(described, dict) else None
@@ -317,7 +316,7 @@ def _at(node: Node, error: Error) -> Node:
     return _along(node, error.absolute_path)
 
 
-def _along(node: Node, path: Iterable[Any]) -> Node:
+def _along(node: Node, path: Iterable[object]) -> Node:
     for step in path:
         node = _step(node, step)
     return node
@@ -379,7 +378,7 @@ def _near(rule: str, error: Error) -> str | None:
     return None
 
 
-def _unknown(node: Node, key: str, schema_node: dict[str, Any]) -> Problem:
+def _unknown(node: Node, key: str, schema_node: JsonObject) -> Problem:
     if key in schema_node.get("x-refused", ()):
         return problem(node, "refused", f"{show(key)} {schema_node['x-refused'][key]}", key=key)
     legal, title = schema_node["properties"], schema_node["title"]
@@ -396,7 +395,7 @@ def _unknown(node: Node, key: str, schema_node: dict[str, Any]) -> Problem:
     return problem(node, "unknown-key", message, key=key, nearest=near)
 
 
-def _home(key: str, legal: Mapping[str, Any]) -> str:
+def _home(key: str, legal: JsonMapping) -> str:
     """The key beside which an unknown one stands, and in whose mapping, or an entry of whose list, it is legal."""
     for name, node in legal.items():
         inner = _target(node)
@@ -407,7 +406,7 @@ def _home(key: str, legal: Mapping[str, Any]) -> str:
     return ""
 
 
-def _target(node: dict[str, Any]) -> dict[str, Any]:
+def _target(node: JsonObject) -> JsonObject:
     """A node of the schema, or that to which it refers."""
     while "$ref" in node:
         node = schema()["$defs"][node["$ref"].rpartition("/")[2]]
@@ -432,7 +431,7 @@ def _meant(key: str, legal: Iterable[str], node: Node | None = None) -> str | No
 def _keys() -> frozenset[str]:
     """Every key of the language."""
 
-    def below(node: Any) -> Iterator[str]:
+    def below(node: object) -> Iterator[str]:
         if isinstance(node, dict):
             yield from node.get("properties", ())
         for inner in node.values() if isinstance(node, dict) else node if isinstance(node, list) else ():

@@ -15,6 +15,7 @@ import orjson
 from msgspec.structs import asdict
 
 from sendbox.engine import durations as spans
+from sendbox.engine.answer import JsonObject
 from sendbox.engine.draws import UNSEEDED, Chooser
 from sendbox.engine.durations import Moment, Rate, Span
 from sendbox.engine.texts import Pattern
@@ -252,7 +253,7 @@ def text_of(node: Node | None) -> str | None:
     return None if node is None else str(node.value)
 
 
-def canonical(rule: dict[str, Any]) -> str:
+def canonical(rule: JsonObject) -> str:
     """The text that identifies a rule without a name, in one fixed order: equal rules have equal texts."""
     return _canonical(rule).decode()
 
@@ -270,7 +271,7 @@ def _canonical_value(value: object) -> object:
     return value.text if isinstance(value, Pattern) else str(value)
 
 
-def _from_start(value: Any) -> int:
+def _from_start(value: object) -> int:
     """A duration in a place that also takes an instant."""
     try:
         return spans.duration(value)

@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from sendbox.engine.answer import JsonMapping, JsonObject
+
 if TYPE_CHECKING:
     from sendbox.engine.forms import Value
     from sendbox.scenario.keys.timeline import Happening
@@ -59,7 +61,7 @@ class Key(NamedTuple):
     late: bool = False
     assumes: Callable[[Node, Reader], Any] | None = None
     rules: Rules | None = None
-    patch: Callable[[Node, Reader, Mapping[str, Any]], dict[str, Any]] | None = None
+    patch: Callable[[Node, Reader, JsonMapping], JsonObject] | None = None
     lists: tuple[RuleList, ...] = ()
     times: tuple[str, ...] | None = None
 
@@ -83,4 +85,4 @@ class Vocabulary(NamedTuple):
     doubts: tuple[Callable[[Node, Linter], None], ...] = ()
     posted: Mapping[str, Value] = MappingProxyType({})
     families: Mapping[str, tuple[str, ...]] = MappingProxyType({})
-    schema: Mapping[str, Any] = MappingProxyType({})
+    schema: JsonMapping = MappingProxyType({})

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 from itertools import groupby
-from typing import Any, Final
+from typing import Final
 
+from sendbox.engine.answer import JsonObject
 from sendbox.scenario.environment import escaped
 from sendbox.scenario.model import Node, Source, plain
 from sendbox.scenario.read import WHOLE
@@ -14,13 +15,13 @@ from sendbox.scenario.read import WHOLE
 MAX_INCLUDED: Final = 50
 
 
-def standalone(root: Node) -> dict[str, Any]:
+def standalone(root: Node) -> JsonObject:
     """A scenario and everything that it builds on, as one scenario with the same meaning that builds on no other.
 
     What may be said once in a file may be said several times in a list of several files: a template that another one
     overrides, a rule with a second version. So the items of other files become scenarios of their own under `include`.
     """
-    contents: list[dict[str, Any]] = [{}]
+    contents: list[JsonObject] = [{}]
     for key, node in root.entries().items():
         if key not in ("extends", "include"):
             _split_by_file(node, (key,), contents)
@@ -35,7 +36,7 @@ def standalone(root: Node) -> dict[str, Any]:
     return contents[0]
 
 
-def _split_by_file(node: Node, path: tuple[str, ...], contents: list[dict[str, Any]]) -> None:
+def _split_by_file(node: Node, path: tuple[str, ...], contents: list[JsonObject]) -> None:
     """Puts a value into `contents`; the items of a list into the next one wherever the file changes."""
     if node.entries() and path[0] not in WHOLE:
         for key, item in node.entries().items():
@@ -49,7 +50,7 @@ def _split_by_file(node: Node, path: tuple[str, ...], contents: list[dict[str, A
         _set_value(contents[0], path, plain(node))
 
 
-def _set_value(target: dict[str, Any], path: tuple[str, ...], value: Any) -> None:
+def _set_value(target: JsonObject, path: tuple[str, ...], value: object) -> None:
     *parents, last = path
     for key in parents:
         target = target.setdefault(key, {})
@@ -64,7 +65,7 @@ def items(root: Node, path: tuple[str, ...]) -> list[Node]:
     return [*([] if node is None else node.items()), *(item for part in inner for item in items(part, path))]
 
 
-def dump(value: dict[str, Any]) -> str:
+def dump(value: JsonObject) -> str:
     """A scenario as YAML, keys in their order; as JSON, which is YAML too, where plain YAML would change a value."""
     import yaml
 

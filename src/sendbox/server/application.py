@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from sendbox.server.gateway import Emulated
 
 
-def json_answer(value: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
+def json_answer(value: object, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
     """A value as JSON."""
     return Response(orjson.dumps(value), status, headers, media_type="application/json")
 

@@ -18,6 +18,7 @@ from msgspec import Struct
 from starlette.routing import BaseRoute, Match, NoMatchFound
 
 from sendbox.contract.validators import NotLoaded
+from sendbox.engine.answer import JsonObject
 from sendbox.engine.world import World
 from sendbox.runtime.slot import Capped, HostedWorld
 from sendbox.runtime.spool import LONGEST
@@ -323,7 +324,7 @@ def _log_remarks(runtime: Runtime, hosted: HostedWorld, record: RequestRecord) -
     for finding in record.findings:
         word = "refused" if record.status >= 400 else "rejected"
         message = f"{word} {record.operation}: {finding.message} at {finding.path}"
-        known: dict[str, Any] = {"status": record.status, "rule": finding.rule, "at": finding.path}
+        known: JsonObject = {"status": record.status, "rule": finding.rule, "at": finding.path}
         runtime.log(world_id, message, operation=record.operation, **known)
     for advice in record.advice:
         if not hosted.advised.is_new(advice, record.operation):

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
+from sendbox.engine.answer import JsonObject
 from sendbox.server.application import Application
 from sendbox.server.wire import WIRE, Joined, Line, gone, written
 
@@ -87,7 +88,7 @@ class Protocol(HttpToolsProtocol):
         self._offered = False
         self._packet = b""
         self._again: bytes | None = None
-        self._extensions: dict[str, Any] = {}
+        self._extensions: JsonObject = {}
         self._line: Line | None = None
         #: whether the head of a request is being read, and how much of it came in earlier packets
         self._heading, self._head = True, 0
@@ -410,7 +411,7 @@ async def _bind_sockets(host: str, port: int) -> list[socket.socket]:
     return sockets
 
 
-async def _addresses(host: str, port: int) -> list[tuple[socket.AddressFamily, tuple[Any, ...]]]:
+async def _addresses(host: str, port: int) -> list[tuple[socket.AddressFamily, tuple[object, ...]]]:
     kind, flags = socket.SOCK_STREAM, socket.AI_PASSIVE
     try:  # an address needs no resolver, and no thread that waits for it
         # as bytes it needs no codec for names of hosts, and what is not ASCII is no address

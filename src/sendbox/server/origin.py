@@ -67,17 +67,17 @@ def origin_of(runtime: Runtime, scope: Scope) -> str:
         return runtime.settings.public_url.rstrip("/")
     host = header(scope["headers"], b"host")
     if host is None:
-        return _own_address(runtime, scope)
+        return _socket_origin(runtime, scope)
     named = (scope["scheme"], host)
     origin = _ORIGINS.get(named)
     if origin is None:
         if _HOST.fullmatch(host) is None:  # it is given out, so it must be one
-            return _own_address(runtime, scope)
+            return _socket_origin(runtime, scope)
         origin = _ORIGINS.store(named, f"{scope['scheme']}://{host.decode('latin-1')}")
     return origin
 
 
-def _own_address(runtime: Runtime, scope: Scope) -> str:
+def _socket_origin(runtime: Runtime, scope: Scope) -> str:
     """The origin of the socket that a call came to."""
     server = scope.get("server") or ("127.0.0.1", runtime.settings.port)
     return f"{scope['scheme']}://{server[0]}:{server[1]}"
@@ -214,8 +214,8 @@ def foreign(scope: Scope, settings: Settings) -> Refusal | None:
 
 def _follows_link(scope: Scope) -> bool:
     """True if a browser shows the answer as a page of its own: a link does that, and nothing that a site embeds."""
-    mode, shown_as = (_values(scope, name) for name in (b"sec-fetch-mode", b"sec-fetch-dest"))
-    return scope["method"] == "GET" and mode == ["navigate"] and shown_as == ["document"]
+    mode, destination = (_values(scope, name) for name in (b"sec-fetch-mode", b"sec-fetch-dest"))
+    return scope["method"] == "GET" and mode == ["navigate"] and destination == ["document"]
 
 
 def _values(scope: Scope, name: bytes) -> Sequence[str]:

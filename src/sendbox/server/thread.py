@@ -13,6 +13,7 @@ from collections.abc import Callable, Coroutine
 from concurrent.futures import Future, InvalidStateError
 from typing import Any, Final, ParamSpec, TypeVar
 
+from sendbox.engine.answer import JsonObject
 from sendbox.server.loop import Kind, new_loop
 
 T = TypeVar("T")
@@ -152,7 +153,7 @@ class ServerThread:
                 self._ended = True
                 self._fail_waiting()
 
-    def _record_error(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+    def _record_error(self, loop: asyncio.AbstractEventLoop, context: JsonObject) -> None:
         error = context.get("exception")
         # Errors of a transport (a client resets the connection, or rejects the certificate) are not ours.
         if error is not None and "transport" not in context:

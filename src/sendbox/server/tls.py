@@ -66,9 +66,9 @@ def self_signed(hostnames: Iterable[str] = ()) -> Tls:
     authority = trustme.CA(organization_name="Sendbox")
     names = tuple(dict.fromkeys([*LOCAL, *hostnames]))
     with contextlib.suppress(UnicodeError, ValueError):  # the machine's name may be none that a certificate can hold
-        own = socket.gethostname().lower()
-        authority.issue_cert(own)
-        names = tuple(dict.fromkeys([*names, own]))
+        host_name = socket.gethostname().lower()
+        authority.issue_cert(host_name)
+        names = tuple(dict.fromkeys([*names, host_name]))
     try:
         leaf = authority.issue_cert(*names, organization_name="Sendbox")
     except (UnicodeError, ValueError) as error:

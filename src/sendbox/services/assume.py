@@ -13,6 +13,7 @@ import msgspec
 import orjson
 from msgspec.structs import replace
 
+from sendbox.engine.answer import JsonMapping
 from sendbox.engine.durations import Rate
 from sendbox.engine.forms import (
     Value,
@@ -433,7 +434,7 @@ class Assume:
 #: The rows of the settings by name.
 SETTINGS: Final = rows(Assume)
 #: Several settings under one name: `careful` refuses what a client should not rely on, `lenient` takes more.
-PROFILES: Final[Mapping[str, Mapping[str, Any]]] = {
+PROFILES: Final[Mapping[str, JsonMapping]] = {
     "careful": {"content_type": "strict", "unknown_fields": "refuse", "sms_sender": "strict", "test_number": "on"},
     "lenient": {"sender_form": "accept", "messages_refusal": "partial"},
 }

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
 
 from msgspec import Struct
 
-from sendbox.engine.answer import Answer, Instant, Payload
+from sendbox.engine.answer import Answer, Instant, JsonObject, Payload
 
 if TYPE_CHECKING:
     from sendbox.engine.commands.record import RequestRecord
@@ -101,7 +101,7 @@ class Account(Billing, Protocol):
     stop_words: frozenset[str]
     verification_secret: str | None
     domains: frozenset[str]
-    templates: tuple[dict[str, Any], ...]
+    templates: tuple[JsonObject, ...]
 
     @property
     def keys(self) -> Mapping[str, Key]: ...
@@ -118,7 +118,7 @@ class Account(Billing, Protocol):
     def template(self, name: str, language: str, sender: str | None = None) -> Template | None:
         """The template of that name and language that a sender may use."""
 
-    def set_templates(self, templates: tuple[dict[str, Any], ...]) -> None:
+    def set_templates(self, templates: tuple[JsonObject, ...]) -> None:
         """Replaces all templates."""
 
     def registered(self, channel: Channel, sender: str) -> bool:

@@ -13,6 +13,7 @@ import msgspec
 from msgspec.structs import asdict
 
 from sendbox.engine import durations, forms
+from sendbox.engine.answer import JsonMapping
 from sendbox.engine.durations import Rate
 from sendbox.engine.forms import Node, Value, ValueNode, word
 
@@ -60,11 +61,11 @@ class Setting(NamedTuple):
     unset: str
     other: Any = None
 
-    def written(self, value: Any) -> Any:
+    def written(self, value: object) -> Any:
         """A value as a scenario has it; None = the scenario leaves the setting out."""
-        return _written(value, self.node)
+        return _scenario_value(value, self.node)
 
-    def others(self, value: Any) -> list[Any]:
+    def others(self, value: object) -> list[Any]:
         """Other values than this one, as a scenario has them: all of them if these are words, else the usual ones."""
         if self.node.get("type") == "boolean":
             legal = [False, True]
@@ -77,11 +78,11 @@ class Setting(NamedTuple):
         """Its node in the schema."""
         node = self.node | {"x-assumed": self.assumption}
         if self.default is not None or "null" in node.get("type", ()):
-            node["default"] = _written(self.default, node)
+            node["default"] = _scenario_value(self.default, node)
         return {key: node[key] for key in sorted(node, key=lambda key: _LAST.index(key) if key in _LAST else -1)}
 
 
-def setting(default: T, assumption: str, form: Value, unset: str = "", *, other: Any = None) -> T:
+def setting(default: T, assumption: str, form: Value, unset: str = "", *, other: object = None) -> T:
     """The field of a setting (see `Setting`)."""
     return field(default=default, metadata={"setting": Setting(assumption, default, *form, unset, other)})
 
@@ -91,7 +92,7 @@ def rows(owner: type) -> dict[str, Setting]:
     return {member.name: member.metadata["setting"] for member in fields(owner)}
 
 
-def definition(settings: Mapping[str, Setting], profiles: Mapping[str, Mapping[str, Any]]) -> Node:
+def definition(settings: Mapping[str, Setting], profiles: Mapping[str, JsonMapping]) -> Node:
     """The key `assume` in the language's schema."""
     return {
         "title": "assume",
@@ -103,7 +104,7 @@ def definition(settings: Mapping[str, Setting], profiles: Mapping[str, Mapping[s
     }
 
 
-def _profile(profiles: Mapping[str, Mapping[str, Any]]) -> Node:
+def _profile(profiles: Mapping[str, JsonMapping]) -> Node:
     says = "; ".join(
         f"{name} is {', '.join(f'{setting}: {value}' for setting, value in values.items())}"
         for name, values in profiles.items()
@@ -116,18 +117,18 @@ def _profile(profiles: Mapping[str, Mapping[str, Any]]) -> Node:
     }
 
 
-def choice(description: str, words: Any) -> Value:
+def choice(description: str, words: object) -> Value:
     """One of the words of a `Literal`."""
     return word(description, get_args(words), "a choice")
 
 
-def _written(value: Any, node: Node) -> Any:
+def _scenario_value(value: Any, node: Node) -> Any:
     """A value as a scenario has it."""
     if isinstance(value, Rate):
         return f"{value.count}/{durations.show(value.within)}"
     if isinstance(value, msgspec.Struct):
         keys = node.get("properties", {})
-        return {name: _written(part, keys.get(name, {})) for name, part in asdict(value).items()}
+        return {name: _scenario_value(part, keys.get(name, {})) for name, part in asdict(value).items()}
     if isinstance(value, tuple) and "items" in node:
-        return [_written(member, node["items"]) for member in value]
+        return [_scenario_value(member, node["items"]) for member in value]
     return durations.show(value) if node.get("$ref") == "#/$defs/duration" else value

@@ -16,10 +16,11 @@ from datetime import UTC, datetime, timedelta
 from functools import cache, lru_cache
 from io import BytesIO
 from pkgutil import get_data
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
+from sendbox.engine.answer import JsonObject
 from sendbox.engine.durations import DAY, shown
 from sendbox.engine.regex import regex
 
@@ -59,7 +60,7 @@ class Window(msgspec.Struct, frozen=True):
         return not self.days and (self.start == self.end or self.end - self.start == DAY_MINUTES)
 
     @property
-    def written(self) -> dict[str, Any]:
+    def written(self) -> JsonObject:
         """The window as requests and scenarios have it."""
         days = [DAYS[day] for day in sorted(self.days or range(len(DAYS)))]
         return {"days": days, "start": _clock(self.start), "end": _clock(self.end), "tz": self.tz}
@@ -90,7 +91,7 @@ class Window(msgspec.Struct, frozen=True):
         return _instant(self.tz, day, self.start), _instant(self.tz, day, closing)
 
 
-def parse(value: dict[str, Any]) -> Window:
+def parse(value: JsonObject) -> Window:
     """The window that a `delivery_time` object, legal by its schema, describes; ValueError for a zone there is not.
 
     Absent or empty `days` are every day, absent `start` and `end` midnight (A16).

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from operator import attrgetter
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
@@ -12,7 +12,7 @@ from sendbox.control.arguments import Count, Following, Size
 from sendbox.control.operation import Call, ControlError, operation
 from sendbox.control.reading import FORM, ORDER, Page, map_in_slices, newest, page, select
 from sendbox.control.searching import TEXT, SearchKey, match_texts, patterns, search_filter, texts, times, words
-from sendbox.engine.answer import Answer, Instant, enum, moment, reference
+from sendbox.engine.answer import Answer, Instant, JsonMapping, enum, moment, reference
 from sendbox.engine.delivery.faults.fault import NOT_SPOILT, FaultyDelivery
 from sendbox.engine.delivery.targets import ACTS, Outlets
 from sendbox.engine.durations import show
@@ -243,7 +243,7 @@ def _act(call: Call, name: str, act: Callable[[Outlets, Delivery], bool], done: 
     return delivery_view(Observer(world, call.served.kinds), delivery)
 
 
-async def _named(call: Call, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
+async def _named(call: Call, arguments: JsonMapping) -> JsonMapping:
     """The ids of all deliveries are made, which takes long for many."""
     await Slice().through(call.hosted.world.outlets.by_id.read())
     return arguments

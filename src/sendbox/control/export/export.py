@@ -15,7 +15,7 @@ from sendbox.control.export.scenario import name_or_text, of_the_library, scenar
 from sendbox.control.export.script import build_script, file_stem
 from sendbox.control.operation import Call, operation
 from sendbox.control.records import proof_of
-from sendbox.engine.answer import Answer, Instant, enum, reference
+from sendbox.engine.answer import Answer, Instant, JsonObject, enum, reference
 from sendbox.engine.commands.record import Cut
 from sendbox.engine.digest import digest_in_slices
 from sendbox.engine.durations import show
@@ -59,7 +59,7 @@ class Record(Answer):
     version: str
     engine: int
     world: str
-    commands: list[Annotated[dict[str, Any], reference("RecordedCommand", RecordedCommand)]]
+    commands: list[Annotated[JsonObject, reference("RecordedCommand", RecordedCommand)]]
     ends: Place
     journal: list[list[str]]
     digest: str
@@ -86,7 +86,7 @@ async def record(call: Call) -> Any:
     return await hosted.whole(_record(hosted.world, call.served.kinds))
 
 
-def _record(world: World, kinds: KindTable) -> Generator[None, None, dict[str, Any]]:
+def _record(world: World, kinds: KindTable) -> Generator[None, None, JsonObject]:
     """All of it is of one moment: the caller holds everything else back meanwhile. Raises `Cut`."""
     _ = world.record.opening
     proof = yield from digest_in_slices(world, kinds)
@@ -125,7 +125,7 @@ def _export(call: Call, as_: str) -> Generator[Callable[[], None] | None, None, 
     return files[0]
 
 
-def _file(call: Call, as_: Any, proof: Proof, recorded: dict[str, Any] | None) -> Exported:
+def _file(call: Call, as_: Any, proof: Proof, recorded: JsonObject | None) -> Exported:
     world, language = call.hosted.world, call.served.language
     if recorded is not None:
         text = json.dumps(recorded, indent=1)
@@ -155,7 +155,7 @@ def _ends_early(world: World) -> bool:
     return world.timeline.next_due() is not None or lapsed is not None
 
 
-def _base(language: Language, blueprint: Blueprint) -> dict[str, Any]:
+def _base(language: Language, blueprint: Blueprint) -> JsonObject:
     """The first keys of the scenario of an export."""
     if of_the_library(language, blueprint):
         return {"sendbox": 1, "name": f"{blueprint.name}, exported", "extends": blueprint.name}

@@ -11,6 +11,7 @@ import msgspec
 
 from sendbox.control.export.rows import ActStep, Exported, Literals, broken
 from sendbox.control.export.script import CallStep, Script, file_stem, is_complete
+from sendbox.engine.answer import JsonObject
 from sendbox.engine.bounds import deeper
 from sendbox.engine.commands.record import JSON_TYPE
 from sendbox.engine.durations import iso, show
@@ -203,7 +204,7 @@ class _File:
         except UnicodeDecodeError:
             return {"content": repr(step.body)}
 
-    def _as_json(self, step: CallStep) -> tuple[Any] | None:
+    def _as_json(self, step: CallStep) -> tuple[object] | None:
         """The body as `json=` would send it, None where it would be another one."""
         body = step.body
         if step.record.content_type != JSON_TYPE or not body or deeper(body, _NESTED):
@@ -228,7 +229,7 @@ class _File:
         self._lines += [f"with pytest.raises({error}):", "    " + line.replace("\n", "\n    ")]
 
 
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _unique(pairs: list[tuple[str, Any]]) -> JsonObject:
     """An object whose names are all different. Raises ValueError for one whose are not."""
     mapping = dict(pairs)
     if len(mapping) != len(pairs):

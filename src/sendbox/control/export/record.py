@@ -18,6 +18,7 @@ import orjson
 from sendbox import __version__
 from sendbox.control.export.scenario import source_of
 from sendbox.engine import ENGINE
+from sendbox.engine.answer import JsonMapping, JsonObject
 from sendbox.engine.blueprint import Blueprint
 from sendbox.engine.commands.command import COMMANDS, Open, Stamp
 from sendbox.engine.digest import digest
@@ -63,9 +64,9 @@ class Recorded(NamedTuple):
 # -- written
 
 
-def written(world: World, kinds: KindTable, proof: str) -> Generator[None, None, dict[str, Any]]:
+def written(world: World, kinds: KindTable, proof: str) -> Generator[None, None, JsonObject]:
     """Makes the record of a world as data, with pauses. Raises `Cut`."""
-    commands: list[dict[str, Any]] = []
+    commands: list[JsonObject] = []
     for stamp, command in world.record.commands():
         commands.append({"command": _WORD[type(command)], **_place(stamp), **_fields(command)})
         yield
@@ -93,11 +94,11 @@ def entry(on: Observer, number: int) -> Entry:
     return Entry(view["at"], view["kind"], blake2b(raw, digest_size=8).hexdigest())
 
 
-def _place(stamp: Stamp) -> dict[str, Any]:
+def _place(stamp: Stamp) -> JsonObject:
     return {"epoch": stamp.epoch, "at": iso(stamp.at), "ticks": stamp.ticks}
 
 
-def _fields(command: Command) -> dict[str, Any]:
+def _fields(command: Command) -> JsonObject:
     fields = command._asdict()
     names = sorted(fields, key=_LAST.__contains__)
     values = {_KEYS.get(name, name): _write(name, fields[name]) for name in names}
@@ -105,11 +106,11 @@ def _fields(command: Command) -> dict[str, Any]:
     return values | ({"scenarios": compiled} if compiled else {})
 
 
-def _write(name: str, value: Any) -> Any:
+def _write(name: str, value: object) -> object:
     return _FORMS[name].write(value) if name in _FORMS else value
 
 
-def _said(blueprint: Blueprint) -> dict[str, str]:
+def _write_blueprint(blueprint: Blueprint) -> dict[str, str]:
     """A scenario with what it builds on, and what it is called: its text may leave that to its file."""
     return {"name": blueprint.name, "text": dump(source_of(blueprint))}
 
@@ -146,7 +147,7 @@ def read(text: str | bytes, language: Language) -> Recorded:
             data["version"], data["engine"], data["world"], commands, _stamp(data["ends"]), journal, data["digest"]
         )
     except _DAMAGED as error:
-        raise Unreadable(f"it is damaged: {_told(error)}") from None
+        raise Unreadable(f"it is damaged: {_error_text(error)}") from None
 
 
 #: What a record has.
@@ -160,26 +161,26 @@ def _commands(lines: Any, language: Language) -> list[tuple[Stamp, Command]]:
     try:
         commands.extend((_stamp(line), _command(line, language)) for line in lines)
     except _DAMAGED as error:
-        raise Unreadable(f"it is damaged: command {len(commands)}: {_told(error)}") from None
+        raise Unreadable(f"it is damaged: command {len(commands)}: {_error_text(error)}") from None
     if not commands or not isinstance(commands[0][1], Open):
         raise Unreadable("its first command does not open a world")
     return commands
 
 
-def _told(error: Exception) -> str:
+def _error_text(error: Exception) -> str:
     return f'"{error.args[0]}" is missing' if isinstance(error, KeyError) else str(error)
 
 
-def _stamp(line: Mapping[str, Any]) -> Stamp:
+def _stamp(line: JsonMapping) -> Stamp:
     return Stamp(int(line["epoch"]), instant(line["at"]), int(line["ticks"]))
 
 
-def _command(line: Mapping[str, Any], language: Language) -> Command:
+def _command(line: JsonMapping, language: Language) -> Command:
     word = line["command"]
     kind = COMMANDS.get(word)
     if kind is None:
         raise Unreadable(f"{word!r} is not a command; legal: {', '.join(COMMANDS)}")
-    fields: dict[str, Any] = {}
+    fields: JsonObject = {}
     for name in kind._fields:
         key = _KEYS.get(name, name)
         if key in line:
@@ -212,10 +213,10 @@ _TIME: Final = _Form(iso, lambda text, _: instant(text))
 _FORMS: Final[Mapping[str, _Form]] = {
     "start": _TIME,
     "now": _TIME,
-    "blueprint": _Form(_said, _scenario),
+    "blueprint": _Form(_write_blueprint, _scenario),
     "arguments": _Form(
         lambda values: {
-            name: _said(value) if isinstance(value, Blueprint) else value for name, value in values.items()
+            name: _write_blueprint(value) if isinstance(value, Blueprint) else value for name, value in values.items()
         },
         lambda values, _: values,
     ),
@@ -243,7 +244,7 @@ class Comparison(NamedTuple):
 
     first: int | None
     recorded: Entry | None
-    replayed: Mapping[str, Any] | None
+    replayed: JsonMapping | None
     digest: str
 
 

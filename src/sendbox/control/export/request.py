@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import shlex
 from base64 import b64encode
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 from urllib.parse import quote
 
 from sendbox.control.export.pytest import pytest_call
 from sendbox.control.export.scenario import entry_of_call
+from sendbox.engine.answer import JsonObject
 from sendbox.engine.commands.tracing import HEADERS as TRACING
 from sendbox.scenario.write import dump
 
@@ -110,6 +111,6 @@ def request_text(language: Callable[[], Language], world: World, origin: str, st
     if as_ == "pytest":
         return pytest_call(world, step)
     if as_ == "scenario":
-        entry: dict[str, Any] = entry_of_call(language(), world, step)
+        entry: JsonObject = entry_of_call(language(), world, step)
         return dump({"traffic": [entry]})
     return _PROGRAMS[as_](origin, step)

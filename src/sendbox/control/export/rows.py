@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import msgspec
 
+from sendbox.engine.answer import JsonMapping, JsonObject
 from sendbox.engine.journal import CODE
 from sendbox.scenario.environment import escaped
 
@@ -35,7 +36,7 @@ class ActStep(msgspec.Struct, frozen=True):
     number: int
     at: int
     what: str
-    detail: dict[str, Any]
+    detail: JsonObject
     act: Act | None = None
 
     @property
@@ -61,10 +62,10 @@ class Exported(msgspec.Struct, frozen=True):
     answer gave.
     """
 
-    entry: Callable[[Any, ActStep], dict[str, Any]] | None = None
+    entry: Callable[[Any, ActStep], JsonObject] | None = None
     sooner: frozenset[str] = frozenset()
     by_phone: bool = False
-    line: Callable[[Literals, dict[str, Any]], str] | None = None
+    line: Callable[[Literals, JsonObject], str] | None = None
     look: NameLookup | None = None
 
 
@@ -82,12 +83,12 @@ def made_entry(world: World, step: ActStep, kind: str) -> Any:
     raise NoEntry(f"the journal forgot what it did ({world.record.cut})")
 
 
-def select_arguments(detail: dict[str, Any], *names: str) -> dict[str, Any]:
+def select_arguments(detail: JsonObject, *names: str) -> JsonObject:
     """The arguments of these names, as far as the call has them."""
     return {name: detail[name] for name in names if name in detail}
 
 
-def _rule(literals: Literals, detail: dict[str, Any]) -> str:
+def _rule(literals: Literals, detail: JsonObject) -> str:
     raw = {**detail["rule"], **({} if detail["in"] == "attempts" else {"in": detail["in"]})}
     return literals.call("sendbox.perform", ["put_rule"], {"raw": raw})
 
@@ -132,7 +133,7 @@ class Literals:
         parts = (f"{{{known[piece]}}}" if piece in known else _escaped(piece, braces=True) for piece in pieces)
         return f'f"{"".join(parts)}"'
 
-    def value(self, value: Any, indent: int = 0, used: int = 0) -> str:
+    def value(self, value: object, indent: int = 0, used: int = 0) -> str:
         """A JSON value; one that does not fit on its line is broken after each item. `used` columns are taken."""
         short = self._short(value)
         if len(short) + indent + used <= WIDTH or not isinstance(value, dict | list) or not value:
@@ -146,7 +147,7 @@ class Literals:
             left, right = "[]"
         return "\n".join([left, *(pad + line for line in lines), " " * indent + right])
 
-    def _short(self, value: Any) -> str:
+    def _short(self, value: object) -> str:
         if isinstance(value, str):
             return self.text(value)
         if isinstance(value, Mapping):
@@ -155,7 +156,7 @@ class Literals:
             return "[" + ", ".join(map(self._short, value)) + "]"
         return repr(value)
 
-    def call(self, function: str, positional: list[Any], named: Mapping[str, Any], indent: int = 4) -> str:
+    def call(self, function: str, positional: list[Any], named: JsonMapping, indent: int = 4) -> str:
         """A call; arguments whose names are not identifiers of Python are given as a mapping."""
         odd = {name: value for name, value in named.items() if not name.isidentifier() or keyword.iskeyword(name)}
         arguments = [self.value(item, indent) for item in positional]

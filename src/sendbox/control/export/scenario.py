@@ -15,6 +15,7 @@ from urllib.parse import parse_qsl, urlencode
 from sendbox.contract.parser import Malformed, parse_json
 from sendbox.control.export.rows import ActStep, Exported, NoEntry, entries_before
 from sendbox.control.export.script import CallStep, MoveStep, Script
+from sendbox.engine.answer import JsonObject
 from sendbox.engine.bounds import DEEPEST, deeper
 from sendbox.engine.durations import iso, show
 from sendbox.engine.journal import CODE
@@ -41,8 +42,8 @@ FORM: Final = b"application/x-www-form-urlencoded"
 
 
 def scenario_of(
-    language: Language, world: World, script: Script, source: dict[str, Any], exported: Mapping[str, Exported]
-) -> tuple[dict[str, Any], list[str]]:
+    language: Language, world: World, script: Script, source: JsonObject, exported: Mapping[str, Exported]
+) -> tuple[JsonObject, list[str]]:
     """The scenario as an object, and what it cannot express, in words."""
     writer = _Writer(language, world, script, source, exported)
     writer.read()
@@ -68,7 +69,7 @@ def scenario_of(
     return value, [*script.left_out, *writer.left_out]
 
 
-def entry_of(world: World, step: ActStep, exported: Mapping[str, Exported], *, strict: bool = False) -> dict[str, Any]:
+def entry_of(world: World, step: ActStep, exported: Mapping[str, Exported], *, strict: bool = False) -> JsonObject:
     """The entry of a timeline that does what was done, without its instant. Raises `NoEntry`.
 
     With `strict` also where anything came first at its instant.
@@ -93,14 +94,14 @@ def entry_of(world: World, step: ActStep, exported: Mapping[str, Exported], *, s
     return entry
 
 
-def _in_front(value: Any, path: tuple[str, ...], rules: list[dict[str, Any]]) -> Any:
+def _in_front(value: Any, path: tuple[str, ...], rules: list[JsonObject]) -> Any:
     """A part of a scenario with rules in front of the list to which a path leads; the part itself is not changed."""
     if not path:
         return [*rules, *(value or [])]
     return {**(value or {}), path[0]: _in_front((value or {}).get(path[0]), path[1:], rules)}
 
 
-def entry_of_call(language: Language, world: World, step: CallStep) -> dict[str, Any]:
+def entry_of_call(language: Language, world: World, step: CallStep) -> JsonObject:
     """The entry of traffic that makes a call. ValueError where none can, with the reason."""
     writer = _Writer(language, world, Script([step]), {}, {})
     writer.read()
@@ -115,7 +116,7 @@ class _Unsaid(Exception):
 
 class _Writer:
     def __init__(
-        self, language: Language, world: World, script: Script, source: dict[str, Any], exported: Mapping[str, Exported]
+        self, language: Language, world: World, script: Script, source: JsonObject, exported: Mapping[str, Exported]
     ) -> None:
         self._language = language
         self._source = source
@@ -132,9 +133,9 @@ class _Writer:
         self._calling = _calling(script)
         self._dropped = {step.detail["rule"] for step in acts if step.what == "drop_rule"}
         #: rules that a tester put in front, by their list
-        self.rules: dict[str, list[dict[str, Any]]] = {}
-        self.traffic: list[dict[str, Any]] = []
-        self.timeline: list[dict[str, Any]] = []
+        self.rules: dict[str, list[JsonObject]] = {}
+        self.traffic: list[JsonObject] = []
+        self.timeline: list[JsonObject] = []
         self.left_out: list[str] = []
 
     def read(self) -> None:
@@ -169,14 +170,14 @@ class _Writer:
         expect = {"expect": {"status": NONE}} if step.broken else {}
         self.traffic.append({**entry, "request": request, **expect})
 
-    def _entry(self, at: int, name: str | None = None) -> dict[str, Any]:
+    def _entry(self, at: int, name: str | None = None) -> JsonObject:
         """The first keys of every entry of the traffic."""
         if self._settled and at == self._last and self.traffic:
             self.traffic.append({"at": self._at(at), "control": {"operation": "advance", "arguments": {"by": 0}}})
         self._last, self._settled = at, False
         return {"at": self._at(at)} if name is None else {"at": self._at(at), "name": name}
 
-    def _request(self, step: CallStep) -> dict[str, Any]:
+    def _request(self, step: CallStep) -> JsonObject:
         """The request of a call, as an entry has it. Raises `_Unsaid` if no entry can express the call."""
         record = step.record
         if step.call.body is None:
@@ -210,7 +211,7 @@ class _Writer:
         request = {"call": f"{record.method} {record.path}{query}"}
         return {**request, **_content(step)} if step.body else request
 
-    def _carried(self, step: CallStep, part: str | None) -> dict[str, Any]:
+    def _carried(self, step: CallStep, part: str | None) -> JsonObject:
         """The content of a call, as an entry of the traffic has it. Raises `_Unsaid` if no entry can have it."""
         record, body = step.record, step.body
         form = (record.content_type or b"").partition(b";")[0].strip().lower() == FORM
@@ -237,13 +238,13 @@ class _Writer:
             raise _Unsaid("a body that is neither an object nor a list")
         return {"body": self._quoted(value)}
 
-    def _fields(self, raw: bytes) -> dict[str, Any]:
+    def _fields(self, raw: bytes) -> JsonObject:
         pairs = [pair for pair in parse_qsl(raw.decode("latin-1"), keep_blank_values=True) if pair[0] != "apikey"]
         if len(dict(pairs)) < len(pairs):
             raise _Unsaid("a field twice")
         return {name: self._quoted(value) for name, value in pairs}
 
-    def _quoted(self, value: Any) -> Any:
+    def _quoted(self, value: object) -> object:
         """The value with `$name.field` for what an earlier answer gave."""
         if isinstance(value, str):
             if value not in self._names:
@@ -266,7 +267,7 @@ class _Writer:
             self._rule(steps.pop(0))
         for at, group in groupby(steps, lambda step: step.at):
             row = list(group)
-            entries: list[dict[str, Any]] = []
+            entries: list[JsonObject] = []
             if at != self._last and at not in self._calling:
                 with suppress(NoEntry):
                     for step in row:
@@ -289,7 +290,7 @@ class _Writer:
         else:
             self.rules.setdefault(where, []).insert(0, rule)
 
-    def _all(self, where: str) -> list[dict[str, Any]]:
+    def _all(self, where: str) -> list[JsonObject]:
         """The rules of a list that stand in one file."""
         written: Any = self._source
         for name in self._language.keys[where].path:
@@ -317,7 +318,7 @@ class _Writer:
         entry = self._entry(step.at, name)
         self.traffic.append({**entry, "control": {"operation": step.act.name, "arguments": arguments}})
 
-    def _arguments(self, step: ActStep) -> dict[str, Any]:
+    def _arguments(self, step: ActStep) -> JsonObject:
         """The arguments of an act."""
         if step.what == "scenario" and step.detail["source"] is None:
             return {"name": step.detail["name"]}
@@ -325,7 +326,7 @@ class _Writer:
             source = {key: value for key, value in step.detail["source"].items() if key not in ("traffic", "receiver")}
             return {"raw": escaped(source)}
         assert step.act is not None
-        arguments: dict[str, Any] = {}
+        arguments: JsonObject = {}
         for name, value in step.act.arguments.items():
             arguments[name] = self._quoted(value)
         return arguments
@@ -346,7 +347,7 @@ def _calling(script: Script) -> set[int]:
     return {after.at for before, after in pairs if isinstance(before, ActStep) and isinstance(after, CallStep)}
 
 
-def _content(step: CallStep) -> dict[str, Any]:
+def _content(step: CallStep) -> JsonObject:
     """A body unchanged, with its content type; empty without one."""
     kind = step.record.content_type
     try:
@@ -381,6 +382,6 @@ def _is(in_library: Blueprint, blueprint: Blueprint) -> bool:
     return in_library is blueprint or (in_library.source is not None and in_library.source == blueprint.source)
 
 
-def source_of(blueprint: Blueprint) -> dict[str, Any]:
+def source_of(blueprint: Blueprint) -> JsonObject:
     """The scenario as an object."""
     return {"sendbox": 1, "name": blueprint.name} if blueprint.source is None else blueprint.source

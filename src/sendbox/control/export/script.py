@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 import orjson
@@ -199,14 +199,14 @@ def _with_quoted_names(steps: list[Step]) -> list[Step]:
     return named[::-1]
 
 
-def _json(raw: bytes) -> Any:
+def _json(raw: bytes) -> object:
     try:
         return orjson.loads(raw)
     except orjson.JSONDecodeError:
         return None
 
 
-def _long_texts(value: Any, path: tuple[str, ...]) -> Iterator[tuple[str, tuple[str, ...]]]:
+def _long_texts(value: object, path: tuple[str, ...]) -> Iterator[tuple[str, tuple[str, ...]]]:
     """The texts of an answer that are long enough to be names, with their paths."""
     if isinstance(value, dict):
         for name, item in value.items():

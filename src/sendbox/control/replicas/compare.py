@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from bisect import bisect_left, bisect_right
 from operator import itemgetter
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 from sendbox.control.answers import CanonicalEntry
 from sendbox.control.arguments import Size
@@ -13,7 +13,7 @@ from sendbox.control.operation import Call, ControlError, operation
 from sendbox.control.reading import map_in_slices
 from sendbox.control.replicas import journals
 from sendbox.control.replicas.journals import Difference, Entry, Journal
-from sendbox.engine.answer import Answer, Instant, moment, reference
+from sendbox.engine.answer import Answer, Instant, JsonObject, moment, reference
 from sendbox.engine.digest import canonical_in_slices, digest_in_slices
 from sendbox.engine.kinds.answers import Value
 from sendbox.engine.kinds.rows import Observer
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 #: An entry in canonical form.
-Canonical = Annotated[dict[str, Any], reference("CanonicalEntry", CanonicalEntry)]
+Canonical = Annotated[JsonObject, reference("CanonicalEntry", CanonicalEntry)]
 
 
 class DifferentField(Answer):

@@ -15,6 +15,7 @@ import msgspec
 import orjson
 
 from sendbox.contract.findings import MISSING, differing, json_path
+from sendbox.engine.answer import JsonObject
 from sendbox.engine.durations import show
 from sendbox.scenario.model import article
 
@@ -25,7 +26,7 @@ NOTHING: Final = "(nothing)"
 #: The name of a request in canonical form: its hash, and its ordinal among equal ones.
 _REQUEST: Final = re.compile(rb'"([0-9a-f]{32}):[0-9]+(?=[:"])')
 
-Entry = dict[str, Any]
+Entry = JsonObject
 
 
 class Difference(msgspec.Struct):
@@ -184,7 +185,7 @@ def _likeness(a: Entry, b: Entry) -> int:
     return int(same + 4 * (a.get("phone") == b.get("phone")))
 
 
-def _fields(a: Entry, b: Entry) -> Iterator[tuple[str, Any, Any]]:
+def _fields(a: Entry, b: Entry) -> Iterator[tuple[str, object, object]]:
     """Every value that differs, by its path."""
     for path, left, right in differing(a, b):
         if path != ("n",):
@@ -244,6 +245,6 @@ def _line(entry: Entry) -> str:
     return line if len(line) <= 2 * SHOWN else f"{line[: 2 * SHOWN - 1]}…"
 
 
-def _value(value: Any) -> str:
+def _value(value: object) -> str:
     text = value if value == NOTHING else orjson.dumps(value).decode()
     return text if len(text) <= SHOWN else f"{text[: SHOWN - 1]}…"

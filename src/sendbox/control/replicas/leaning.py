@@ -8,7 +8,7 @@ acted differently. The module is long because the type of each answer stands wit
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -21,7 +21,7 @@ from sendbox.control.catalog import loaded
 from sendbox.control.export.scenario import source_of
 from sendbox.control.operation import Call, operation
 from sendbox.control.replaying import CHUNK, Diverged, Replay
-from sendbox.engine.answer import Answer, Instant, moment
+from sendbox.engine.answer import Answer, Instant, JsonMapping, JsonObject, moment
 from sendbox.engine.blueprint import Blueprint
 from sendbox.engine.commands.command import Act, Open, Outcome, Stamp
 from sendbox.engine.durations import iso
@@ -35,6 +35,7 @@ from sendbox.services.assumptions import registry
 
 if TYPE_CHECKING:
     from sendbox.engine.commands.command import Command
+    from sendbox.engine.delivery.batches import Delivery
     from sendbox.engine.kinds.rows import KindTable
     from sendbox.engine.world import World
     from sendbox.scenario.language import Language
@@ -60,7 +61,7 @@ class Alternative(NamedTuple):
         return f"{self.setting}: {_setting_text(self.setting, self.value)}"
 
 
-def alternatives(settings: Any, ids: Iterable[str]) -> list[Alternative]:
+def alternatives(settings: object, ids: Iterable[str]) -> list[Alternative]:
     """Every other value of the settings of some assumptions, in the order of the settings."""
     assumption_ids = frozenset(ids)
     return [
@@ -82,7 +83,7 @@ def with_setting(language: Language, blueprint: Blueprint, other: Alternative) -
     return replace(changed, **opened)
 
 
-def _setting_text(setting: str, value: Any) -> str:
+def _setting_text(setting: str, value: object) -> str:
     if value is None:
         return SETTINGS[setting].unset or "null"
     return value if isinstance(value, str) else orjson.dumps(value).decode()
@@ -100,7 +101,7 @@ class Observation(NamedTuple):
     entry: int
     kind: str
     number: int
-    view: dict[str, Any]
+    view: JsonObject
     delivery: int | None = None
 
     @property
@@ -132,7 +133,7 @@ def observations(world: World) -> Iterator[Observation]:
         yield Observation(entry, kind, numbers[kind], view, delivery)
 
 
-def _webhook(world: World, at: int, delivery: Any) -> dict[str, Any]:
+def _webhook(world: World, at: int, delivery: Delivery) -> JsonObject:
     bodies = (world.events[type(event)].body(world, event, delivery.made_at) for event in delivery.events)
     return {"at": iso(at), "target": delivery.address, "body": orjson.loads(orjson.dumps(list(bodies)))}
 
@@ -171,7 +172,7 @@ def find_first_difference(
     return None
 
 
-def _differs(was: Observation, path: tuple[str | int, ...], a: Any, b: Any) -> ObservedDifference:
+def _differs(was: Observation, path: tuple[str | int, ...], a: object, b: object) -> ObservedDifference:
     part, *rest = path
     place = json_path(rest)
     if isinstance(a, list) and isinstance(b, list):
@@ -279,7 +280,7 @@ def _with_alternative(
 # -- the operation
 
 
-def lines(answer: Mapping[str, Any]) -> list[str]:
+def lines(answer: JsonMapping) -> list[str]:
     """The differences, one line for each other value; for an assumption without a setting, its first use."""
     texts = []
     for row in answer["leaned"]:

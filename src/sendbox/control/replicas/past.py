@@ -122,7 +122,7 @@ class PastReplica(Replica):
         return done
 
 
-async def read(call: Call, row: Operation, values: Mapping[str, Any], then: Any) -> Any:
+async def read(call: Call, row: Operation, values: Mapping[str, Any], then: object) -> Any:
     """The answer of an operation for a place in the past of its world. Raises `ControlError`, and `Cut`."""
     if values.get("wait") is not None:
         raise ControlError(400, "bad_argument", 'wait: nothing more comes in the past; leave out "wait" or "then"')
@@ -133,7 +133,7 @@ async def read(call: Call, row: Operation, values: Mapping[str, Any], then: Any)
         replica.hosted.readers -= 1
 
 
-async def _replica_at(call: Call, then: Any) -> PastReplica:
+async def _replica_at(call: Call, then: object) -> PastReplica:
     """A replica at the place, with one reader more. The clock of the world runs on meanwhile."""
     hosted, replicas = call.hosted, call.runtime.replicas
     hosted.controls -= 1
@@ -165,7 +165,7 @@ async def _replica_at(call: Call, then: Any) -> PastReplica:
         hosted.controls += 1
 
 
-def place_of(world: World, then: Any) -> Place:
+def place_of(world: World, then: object) -> Place:
     """The place that an argument names. Raises `ControlError`."""
     if not isinstance(then, str) or bounds.looks_whole(then):
         entry = entry_of(world, converted("then", then, int))

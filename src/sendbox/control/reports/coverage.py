@@ -6,10 +6,11 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from html import escape
 from json import dumps
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
 from sendbox import __version__
 from sendbox.engine import ENGINE
+from sendbox.engine.answer import JsonObject
 from sendbox.engine.coverage import Catalog, Item, Sum, Tally
 from sendbox.engine.texts import nearest
 from sendbox.services.assumptions import registry
@@ -76,7 +77,7 @@ class Report(Sum):
             calls[name.partition(" ")[0]] += count
         return +calls
 
-    def add_json(self, report: Any) -> None:
+    def add_json(self, report: object) -> None:
         """Adds what another report says. Raises `Unreadable`."""
         items = report.get("items") if isinstance(report, dict) else None
         leaned = report.get("leaned", {}) if isinstance(report, dict) else None
@@ -148,7 +149,7 @@ class Report(Sum):
             return dumps(self.as_json(), indent=1, ensure_ascii=False) + "\n"
         return self.html() if form == "html" else self.text()
 
-    def as_json(self) -> dict[str, Any]:
+    def as_json(self) -> JsonObject:
         """As plain values: every item with its count, 0 where it was never tried, in the scope or not."""
         return {
             "sendbox": __version__,
@@ -165,7 +166,7 @@ class Report(Sum):
     def _shares(self, dimension: str | None) -> dict[str, int]:
         return dict(zip(("tried", "of"), self.figures(dimension), strict=True))
 
-    def dimension_json(self, name: str) -> dict[str, Any]:
+    def dimension_json(self, name: str) -> JsonObject:
         """One dimension as plain values: its items that are in the scope, those that were never tried first."""
         return {
             "name": name,
@@ -270,7 +271,7 @@ def minimum(text: str, dimensions: Collection[str]) -> tuple[str | None, float]:
     return name or None, least
 
 
-def _counts(value: Any) -> bool:
+def _counts(value: object) -> bool:
     return isinstance(value, dict) and all(type(count) is int and count >= 0 for count in value.values())
 
 

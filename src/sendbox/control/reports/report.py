@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, Final
 from urllib.parse import quote
@@ -22,7 +22,7 @@ from sendbox.control.records import Journal, Remark, Verdict, advice, digest, jo
 from sendbox.control.scenarios import ScenarioShown, scenario
 from sendbox.control.time import unfetched
 from sendbox.control.worlds import WholeWorld, world
-from sendbox.engine.answer import Answer, Instant, builtins, enum, read
+from sendbox.engine.answer import Answer, Instant, JsonMapping, builtins, enum, read
 from sendbox.engine.delivery.batches import succeeded
 from sendbox.engine.delivery.targets import NOT_FETCHED
 from sendbox.engine.expect.verdict import lines as verdict_lines
@@ -168,7 +168,7 @@ async def _sent(call: Call) -> list[Any]:
     return [] if messages is None else (await messages(call, last=LOOKED_AT, form="short")).messages
 
 
-async def _findings(call: Call, sent: Sequence[Mapping[str, Any]]) -> list[str]:
+async def _findings(call: Call, sent: Sequence[JsonMapping]) -> list[str]:
     """Lines about refusals, rejections and failures; equal lines appear once."""
     world, kinds = call.hosted.world, call.served.kinds
     journal = world.journal
@@ -217,7 +217,7 @@ async def _advice(call: Call) -> list[ReportedAdvice]:
     return [ReportedAdvice(**asdict(item), line=of_advice(item), count=counts[code]) for code, item in first.items()]
 
 
-async def _story(call: Call, most: int, sent: Sequence[Mapping[str, Any]]) -> tuple[ReportedStory, list[str]]:
+async def _story(call: Call, most: int, sent: Sequence[JsonMapping]) -> tuple[ReportedStory, list[str]]:
     """The story of the events so far, and lines about what is still to come."""
     kinds = call.served.kinds
     recent: Journal = await journal(call, last=LOOKED_AT)
@@ -255,7 +255,7 @@ LOST: Final = frozenset(("undelivered", "rejected", "failed"))
 #: So much of a value that its message contains is not said again.
 _SAID: Final = 10
 
-Item = Mapping[str, Any]
+Item = JsonMapping
 
 
 def of_request(entry: Item) -> list[str]:

@@ -8,10 +8,12 @@ of the interfaces for calls, in control for acts of a tester.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, get_args
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, get_args
 
 from msgspec import Struct
+
+from sendbox.engine.answer import JsonMapping, JsonObject
 
 if TYPE_CHECKING:
     from sendbox.engine.blueprint import Blueprint
@@ -28,7 +30,7 @@ class World(Protocol):
     @property
     def outlets(self) -> Outlets: ...
 
-    def control(self, what: str, detail: dict[str, Any]) -> int:
+    def control(self, what: str, detail: JsonObject) -> int:
         """Journals what a tester did."""
 
     def restored(self, name: str) -> None:
@@ -94,7 +96,7 @@ class Act(NamedTuple):
     """
 
     name: str
-    arguments: Mapping[str, Any]
+    arguments: JsonMapping
     refused: bool = False
 
 
@@ -141,7 +143,7 @@ class Tune(NamedTuple):
     """A tester sets `mode` or `rate` of the clock, as `given`; `now` is the instant that it shows by then."""
 
     now: int
-    given: Mapping[str, Any]
+    given: JsonMapping
 
     def apply(self, world: World) -> None:
         """From the present instant on."""

@@ -65,7 +65,7 @@ class Record:
             self.kind.append(_CALL)
             self.what.append(record)
 
-    def outcome(self, at: int, ticks: int, tried: tuple[Any, int]) -> None:
+    def outcome(self, at: int, ticks: int, tried: tuple[object, int]) -> None:
         """A try ended: (delivery, index of the try)."""
         self._add(at, ticks, _OUTCOME, tried)
 
@@ -77,7 +77,7 @@ class Record:
         else:
             self._add(at, ticks, _MOVE, Move(by_hand, first))
 
-    def _add(self, at: int, ticks: int, kind: int, entry: Any) -> None:
+    def _add(self, at: int, ticks: int, kind: int, entry: object) -> None:
         if self.cut is None:
             self.at.append(at)
             self.ticks.append(ticks)
@@ -153,7 +153,7 @@ class RequestRecord:
     """
 
     __slots__ = (
-        "_answer", "_kept", "advice", "content", "effects", "fault", "findings", "headers", "key", "method",
+        "_answer", "_body", "advice", "content", "effects", "fault", "findings", "headers", "key", "method",
         "operation", "origin", "path", "query", "status",
     )  # fmt: skip
 
@@ -162,13 +162,13 @@ class RequestRecord:
     query: bytes
     headers: tuple[tuple[bytes, bytes], ...]
     #: the body, or what reads it again
-    _kept: Body
+    _body: Body
     origin: str
     key: str
 
     def __init__(self, operation: str, call: Call, status: int = 0, answer: bytes = b"") -> None:
         self.operation = operation
-        self.method, self.path, self.query, self.headers, self._kept, self.origin, self.key = call
+        self.method, self.path, self.query, self.headers, self._body, self.origin, self.key = call
         self.status = status
         self._answer: bytes | None = answer
         self.findings: Sequence[Finding] = ()
@@ -183,7 +183,7 @@ class RequestRecord:
     @property
     def call(self) -> Call:
         """The call as it came. The query may contain the key, so no view shows it."""
-        return Call(self.method, self.path, self.query, self.headers, self._kept, self.origin, self.key)
+        return Call(self.method, self.path, self.query, self.headers, self._body, self.origin, self.key)
 
     @property
     def canonical(self) -> bytes | None:
@@ -209,16 +209,16 @@ class RequestRecord:
     @property
     def body(self) -> bytes:
         """The body as it came, empty if it was too long to be read."""
-        body = self._kept
+        body = self._body
         if body is None:
             return b""
         return body if isinstance(body, bytes) else bytes(body)
 
     def put_away(self, keep: Callable[[bytes], bytes | Kept], longest: int) -> None:
         """Keeps a longer body elsewhere."""
-        body = self._kept
+        body = self._body
         if isinstance(body, bytes) and len(body) > longest:
-            self._kept = keep(body)
+            self._body = keep(body)
 
     @property
     def bare(self) -> bool:
@@ -283,17 +283,17 @@ class Races:
 
     def __init__(self) -> None:
         self._instant = -1
-        self._used: set[Any] = set()
-        self._changed: set[Any] = set()
+        self._used: set[object] = set()
+        self._changed: set[object] = set()
 
-    def uses(self, instant: int, subject: Any) -> bool:
+    def uses(self, instant: int, subject: object) -> bool:
         """Notes that a call uses something; True if an earlier call of this instant changed it."""
         if instant != self._instant:
             self._at(instant)
         self._used.add(subject)
         return subject in self._changed
 
-    def changes(self, instant: int, subject: Any) -> bool:
+    def changes(self, instant: int, subject: object) -> bool:
         """Notes that a call changes something; True if an earlier call of this instant used or changed it."""
         if instant != self._instant:
             self._at(instant)

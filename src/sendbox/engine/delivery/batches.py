@@ -15,6 +15,8 @@ import msgspec
 import orjson
 from msgspec import Struct
 
+from sendbox.engine.answer import JsonObject
+
 if TYPE_CHECKING:
     from sendbox.engine.draws import Chooser
     from sendbox.engine.journal import Journal
@@ -36,9 +38,9 @@ class EventKind(Struct, frozen=True):
     older: Callable[[Any], Any]
     thread: Callable[[Any], Any]
     key: Callable[[Any, Any, int], str]
-    body: Callable[[Any, Any, int], dict[str, Any]]
+    body: Callable[[Any, Any, int], JsonObject]
     single: bool = False
-    bodies: Callable[[Any, Sequence[Any], int], list[dict[str, Any]]] | None = None
+    bodies: Callable[[Any, Sequence[Any], int], list[JsonObject]] | None = None
 
 
 #: The rows of all services, by the type of event.
@@ -62,12 +64,12 @@ def succeeded(status: int | None, error: str | None) -> bool:
     return status is not None and error is None and 200 <= status < 300
 
 
-def in_one_row(events: Sequence[Any]) -> Iterator[Any]:
+def in_one_row(events: Sequence[object]) -> Iterator[object]:
     """Events in a row in which each has two places."""
     return chain.from_iterable(event if isinstance(event, tuple) else (event, None) for event in events)
 
 
-def paired(row: Sequence[Any]) -> Iterator[Any]:
+def paired(row: Sequence[object]) -> Iterator[object]:
     """The events of a row in which each has two places."""
     places = iter(row)
     return (event if code is None else (event, code) for event, code in zip(places, places, strict=True))
@@ -137,7 +139,7 @@ class Outlet:
     def __init__(self, target: Target, builtin: bool) -> None:
         self.target = target
         self.builtin = builtin
-        self.pending: list[Any] = []
+        self.pending: list[object] = []
         self.queue: deque[Delivery] = deque()
         self.busy = False
 
@@ -199,7 +201,7 @@ def body_of(world: Home, delivery: Delivery) -> bytes:
         return delivery.body
     rows = world.events
     events = delivery.events
-    bodies: list[dict[str, Any]] = []
+    bodies: list[JsonObject] = []
     for kind, alike in groupby(events, type):
         row = rows[kind]
         if row.bodies is not None:
@@ -212,6 +214,6 @@ def body_of(world: Home, delivery: Delivery) -> bytes:
     return body
 
 
-def listed(batch: Any) -> list[dict[str, Any]]:
+def listed(batch: Any) -> list[JsonObject]:
     """The events of a batch as a list, also of one that is a single object (A24)."""
     return batch if isinstance(batch, list) else [batch]

@@ -54,7 +54,7 @@ class _Parcel(msgspec.Struct):
     events: list[Any] = msgspec.field(default_factory=list)
     order_sensitive: bool = False
 
-    def take(self, event: Any, *, order_sensitive: bool) -> None:
+    def take(self, event: object, *, order_sensitive: bool) -> None:
         """One more event."""
         self.events.append(event)
         self.order_sensitive = self.order_sensitive or order_sensitive
@@ -90,7 +90,7 @@ class Injection:
         self.racing: set[str] = set()
         self.ahead: list[FaultyDelivery] = []
 
-    def sort(self, outlet: Outlet, events: tuple[Any, ...], size: int) -> None:
+    def sort(self, outlet: Outlet, events: tuple[object, ...], size: int) -> None:
         """Sends events of this instant, each as the rules say; `size` is the most that bundling allows."""
         faults, rows = self._faults, self.world.events
         parcels: list[_Parcel] = []
@@ -173,11 +173,11 @@ class Injection:
 
     # -- what faults may do
 
-    def later(self, after: int, faulty: FaultyDelivery, detail: Any = None) -> None:
+    def later(self, after: int, faulty: FaultyDelivery, detail: object = None) -> None:
         """Schedules a step of a fault, so many milliseconds from now."""
         self.world.timeline.at(self.world.clock.now + after, -1, self.webhook_due, (faulty, detail))
 
-    def then(self, after: int, faulty: FaultyDelivery, detail: Any) -> None:
+    def then(self, after: int, faulty: FaultyDelivery, detail: object) -> None:
         """The same, and at once where there is no time between."""
         if after:
             self.later(after, faulty, detail)
@@ -188,7 +188,7 @@ class Injection:
         """Another batch by the same rule to the same target, not yet sent."""
         return self._made(faulty.outlet, faulty.rule, tuple(events))
 
-    def webhook_due(self, step: tuple[FaultyDelivery, Any]) -> None:
+    def webhook_due(self, step: tuple[FaultyDelivery, object]) -> None:
         """A step that a fault scheduled."""
         faulty, detail = step
         faulty.rule.fault.due(self, faulty, detail)
@@ -197,7 +197,7 @@ class Injection:
         self,
         outlet: Outlet,
         rule: WebhookRule,
-        event: Any,
+        event: object,
         case: Case,
         decision: Decision,
         gathered: dict[Window, _Parcel],
@@ -233,7 +233,7 @@ class Injection:
 
     # -- before the answer
 
-    def _case(self, event: Any) -> Case:
+    def _case(self, event: object) -> Case:
         return self.world.events[type(event)].case(event)
 
     def concerns(self, delivery: Delivery, requests: Sequence[str]) -> bool:

@@ -10,7 +10,7 @@ counts (`nth`, `every`, `times`) follows the order of arrival.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -63,7 +63,7 @@ class WebhookFaults(Rulebook[WebhookRule]):
 
     # -- deciding
 
-    def travel(self, event: Any, case: Case, *, racing: bool) -> Decision:
+    def travel(self, event: object, case: Case, *, racing: bool) -> Decision:
         """The decision about the way of an event. `racing`: the answer to its own request has not been sent yet."""
         older = self._world.events[type(event)].older
         return self._first(

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator, Sequence
 from itertools import islice, takewhile
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
 
@@ -74,7 +74,7 @@ class Outlets:
         #: what the built-in receiver got, oldest first
         self.hook: Kept[Delivery] = Kept()
         #: every event that was posted, in the order in which it occurred, in one row as those of a delivery
-        self._posted: list[Any] = []
+        self._posted: list[object] = []
         #: how many of them were forgotten
         self._unposted = 0
         #: lines with events of this instant
@@ -113,7 +113,7 @@ class Outlets:
             outlet = self._lines[target] = Outlet(target, builtin)
         return outlet
 
-    def post(self, outlet: Outlet, *events: Any) -> None:
+    def post(self, outlet: Outlet, *events: object) -> None:
         """Events for a target."""
         if not outlet.pending:
             self.dirty.append(outlet)
@@ -121,7 +121,7 @@ class Outlets:
         self._posted += in_one_row(events)
 
     @property
-    def posted(self) -> Iterator[Any]:
+    def posted(self) -> Iterator[object]:
         """Every event that was posted, in the order in which it occurred; once for each of its targets."""
         return paired(self._posted)
 
@@ -153,7 +153,7 @@ class Outlets:
             self._unposted += count
             yield
 
-    def no_target(self, event: Any) -> None:
+    def no_target(self, event: object) -> None:
         """An event that has no target (A68)."""
         self._world.journal.add(self._world.clock.now, CODE["no_target"], event)
 
@@ -330,7 +330,7 @@ class Outlets:
             delivery.id = self._world.delivery_name(key.encode())
         return delivery.id
 
-    def key_of(self, event: Any, at: int) -> str:
+    def key_of(self, event: object, at: int) -> str:
         """The key of an event that leaves at an instant."""
         return self._world.events[type(event)].key(self._world, event, at)
 

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 
 from msgspec import UNSET, UnsetType
 
-from sendbox.engine.answer import Answer, Instant, keywords, reference
+from sendbox.engine.answer import Answer, Instant, JsonObject, keywords, reference
 
 #: An entry of the journal: `n`, `at`, `kind`, and the fields of its kind.
 Entry = Annotated[Any, reference("Entry")]
@@ -18,12 +18,12 @@ RequestEntry = Annotated[Any, reference("RequestEntry")]
 #: A header of a request or an answer: name and value.
 Header = Annotated[list[str], keywords(minItems=2, maxItems=2)]
 #: An event as a webhook carries it, whole: one of those that the contract of the service has.
-WebhookEvent = Annotated[dict[str, Any], reference("WebhookEvent")]
+WebhookEvent = Annotated[JsonObject, reference("WebhookEvent")]
 #: A value whose type depends on the place that it is from.
 Value = Annotated[Any, keywords(description="Any JSON value, of the type that this place has.")]
 #: A fault of a call.
 Fault = Annotated[
-    str | dict[str, Any], keywords(description="The fault as a scenario writes it: a word, or an object with one key.")
+    str | JsonObject, keywords(description="The fault as a scenario writes it: a word, or an object with one key.")
 ]
 #: The subject of a remark that belongs to no request.
 About = Annotated[Any, keywords(description="Any JSON value that the remark is about, null where there is none.")]
@@ -72,7 +72,7 @@ class ShortEvent(Answer):
 
 
 #: A short form of an event of a webhook.
-Event = Annotated[dict[str, Any], reference("ShortEvent", ShortEvent)]
+Event = Annotated[JsonObject, reference("ShortEvent", ShortEvent)]
 
 
 class WebhookTry(Answer):

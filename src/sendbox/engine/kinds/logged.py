@@ -13,9 +13,9 @@ if TYPE_CHECKING:
 def _webhook_fault(world: World, applied: InjectedFault) -> Iterator[str]:
     """The number, what the event says, and the rule."""
     first = world.events[type(applied.events[0])].case(applied.events[0])
-    more = f" and {len(applied.events) - 1} more" if len(applied.events) > 1 else ""
+    others = f" and {len(applied.events) - 1} more" if len(applied.events) > 1 else ""
     note = "" if applied.note is None else f", {applied.note}"
-    text = f"{first.subject or 'a signup'}: {' '.join(first.words('result')) or first.kind}{more}"
+    text = f"{first.subject or 'a signup'}: {' '.join(first.words('result')) or first.kind}{others}"
     yield f'{text}: {applied.rule.fault.text}, by the rule "{applied.rule.title}" of webhooks{note}'
 
 

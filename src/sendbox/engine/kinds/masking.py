@@ -15,7 +15,7 @@ from urllib.parse import quote_plus, unquote_plus
 
 import orjson
 
-from sendbox.engine.answer import builtins
+from sendbox.engine.answer import JsonMapping, builtins
 from sendbox.engine.regex import regex
 
 #: The end of everything that is masked.
@@ -118,7 +118,7 @@ def _line(text: str) -> str:
     return text[:begin] + _without_value(text[begin:at]) + _THERE.sub("", text[at:])
 
 
-def _finding(finding: Mapping[str, Any]) -> Mapping[str, Any]:
+def _finding(finding: JsonMapping) -> JsonMapping:
     """A finding without the value of a secret; anything else as it is."""
     path, value, message = finding["path"], finding.get("value"), finding["message"]
     if not isinstance(path, str) or not isinstance(message, str):
@@ -145,7 +145,7 @@ class Mask:
         self._known = re.compile(rf"(?<![\w-])(?<!/worlds/)(?:{either})(?![\w-])") if words else None
         self._signs = (*_SIGNS, *(orjson.dumps(word)[1:-1] for word in words))
 
-    def encoded(self, value: Any) -> bytes:
+    def encoded(self, value: object) -> bytes:
         """A view as JSON, masked."""
         raw = orjson.dumps(value, default=builtins)
         hides = any(sign in raw for sign in self._signs) or any(
@@ -153,7 +153,7 @@ class Mask:
         )
         return orjson.dumps(self.view(orjson.loads(raw))) if hides else raw
 
-    def view(self, value: Any, name: str = "") -> Any:
+    def view(self, value: object, name: str = "") -> Any:
         """A view, masked; `name` is that of its field."""
         return self._value(value, name, {KEY, *KEYS})
 
@@ -203,7 +203,7 @@ class Mask:
             masked_text = text if hidden == value else orjson.dumps(hidden).decode()
         return match[0] if masked_text == text else match[1] + MARK.join(map(quote_plus, masked_text.split(MARK)))
 
-    def _value(self, value: Any, name: str, keys: Iterable[str]) -> Any:
+    def _value(self, value: object, name: str, keys: Iterable[str]) -> Any:
         if isinstance(value, str):
             lower = name.lower()
             if lower in SECRETS:
@@ -228,7 +228,7 @@ class Mask:
         return [self._value(item, name, keys) for item in value] if isinstance(value, list | tuple) else value
 
 
-def _addresses(value: Mapping[str, Any], name: str) -> Iterable[str]:
+def _addresses(value: JsonMapping, name: str) -> Iterable[str]:
     """The fields of a view that hold the address of a webhook. A view of a short link has `url` and `target` too."""
     if "callback" in name.lower() or ("url" in value and "headers" in value):
         yield "url"
@@ -244,7 +244,7 @@ def _headers(headers: Any) -> Any:
     return [[name, _header(name, value)] for name, value in headers] if pairs else masked(str(headers))
 
 
-def _header(name: Any, value: Any) -> Any:
+def _header(name: object, value: object) -> object:
     return value if str(name).lower() in OWN else masked(str(value))
 
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
+from sendbox.engine.answer import JsonMapping, JsonObject
 from sendbox.engine.kinds.masking import MASK
 
-Entry = Mapping[str, Any]
+Entry = JsonMapping
 
 #: Who acts, if it is not a phone.
 CLIENT: Final = "client"
@@ -154,12 +155,12 @@ def cut(text: object, most: int = SHOWN) -> str:
     return line if len(line) <= most else f"{line[: most - 1]}…"
 
 
-def fields_of(entry: Entry) -> dict[str, Any]:
+def fields_of(entry: Entry) -> JsonObject:
     """The fields of an entry beside those that every entry has."""
     return {name: value for name, value in entry.items() if name not in _HEAD and value not in (None, "", [], {})}
 
 
-def flat(value: Any) -> str:
+def flat(value: object) -> str:
     """A value without much punctuation."""
     if isinstance(value, Mapping):
         return cut(", ".join(f"{name} {flat(item)}" for name, item in value.items()), 2 * SHOWN)
@@ -168,7 +169,7 @@ def flat(value: Any) -> str:
     return cut(value)
 
 
-def yaml(value: Any) -> str:
+def yaml(value: object) -> str:
     """A value as YAML writes it in one line."""
     if isinstance(value, Mapping):
         return f"{{{', '.join(f'{name}: {yaml(item)}' for name, item in value.items())}}}"

@@ -11,7 +11,7 @@ from urllib.parse import parse_qsl
 
 import orjson
 
-from sendbox.engine.answer import moment
+from sendbox.engine.answer import JsonObject, moment
 from sendbox.engine.bounds import crowded
 from sendbox.engine.delivery.batches import succeeded
 from sendbox.engine.delivery.faults.fault import FaultyDelivery
@@ -99,7 +99,7 @@ def _count_request(collector: Collector, record: RequestRecord) -> None:
             collector.count("fields", name)
 
 
-def _parsed(row: Row, record: RequestRecord) -> Any:
+def _parsed(row: Row, record: RequestRecord) -> object:
     """The request as far as it can be read: JSON, or the parameters of a form or query."""
     if row.takes == "json":
         return json_of(record.body)
@@ -118,7 +118,7 @@ def json_of(raw: bytes) -> Any:
 # -- webhooks
 
 
-def head_of(on: Observer, delivery: Delivery) -> dict[str, Any]:
+def head_of(on: Observer, delivery: Delivery) -> JsonObject:
     """The fields of a `WebhookHead`."""
     faulty = delivery.rule if isinstance(delivery, FaultyDelivery) else None
     return {
@@ -157,7 +157,7 @@ def _delivery(on: Observer, delivery: Delivery) -> View:
     }
 
 
-def _tried(on: Observer, numbered: tuple[Delivery, int]) -> View:
+def _try_entry(on: Observer, numbered: tuple[Delivery, int]) -> View:
     delivery, index = numbered
     this_try = delivery.tries[index]
     return {
@@ -169,7 +169,7 @@ def _tried(on: Observer, numbered: tuple[Delivery, int]) -> View:
     }
 
 
-def _tried_lines(canon: Canon, numbered: tuple[Delivery, int]) -> Iterator[Line]:
+def _try_lines(canon: Canon, numbered: tuple[Delivery, int]) -> Iterator[Line]:
     """One line an event: which events share a batch depends on who came first."""
     delivery, index = numbered
     this_try = delivery.tries[index]
@@ -183,7 +183,7 @@ class _Posted:
 
     def __init__(self) -> None:
         self.events: set[Any] = set()
-        self.taken: set[Any] = set()
+        self.taken: set[object] = set()
         self.done: set[Delivery] = set()
         self.newest: dict[Any, int] = {}
 
@@ -221,7 +221,7 @@ def _count_try(collector: Collector, numbered: tuple[Delivery, int]) -> None:
     _take(collector, posted, events)
 
 
-def _take(collector: Collector, posted: _Posted, events: Iterable[Any]) -> None:
+def _take(collector: Collector, posted: _Posted, events: Iterable[object]) -> None:
     """A receiver takes events: some of them again, or after a later one of the same thread."""
     again = False
     for event in events:
@@ -251,17 +251,17 @@ def _failure(status: int | None, error: str | None) -> str:
 # -- lapses, advice, faults
 
 
-def _lapse(on: Observer, lapse: tuple[str, Any]) -> View:
+def _lapse(on: Observer, lapse: tuple[str, object]) -> View:
     name, subject = lapse
     return {"what": name, **on.kinds.lapses[name].view(subject)}
 
 
-def _lapse_lines(canon: Canon, lapse: tuple[str, Any]) -> Iterator[Line]:
+def _lapse_lines(canon: Canon, lapse: tuple[str, object]) -> Iterator[Line]:
     name, subject = lapse
     yield {"what": name, **canon.kinds.lapses[name].line(canon, subject)}
 
 
-def _count_lapse(collector: Collector, lapse: tuple[str, Any]) -> None:
+def _count_lapse(collector: Collector, lapse: tuple[str, object]) -> None:
     name, subject = lapse
     count = collector.kinds.lapses[name].count
     if count is not None:
@@ -313,7 +313,7 @@ def _webhook_fault_lines(canon: Canon, applied: InjectedFault) -> Iterator[Line]
         yield {"rule": applied.rule.title, "fault": applied.rule.fault.text, "event": canon.event(event)}
 
 
-def _count_fault(collector: Collector, dimension: str, fault: Any) -> None:
+def _count_fault(collector: Collector, dimension: str, fault: object) -> None:
     """A fault that the scenario asked for: a word, a word and its value, or an object with one key."""
     text = str(next(iter(fault)) if isinstance(fault, Mapping) else fault)
     collector.count(dimension, text.partition(" ")[0])
@@ -329,14 +329,14 @@ def _count_webhook_fault(collector: Collector, applied: InjectedFault) -> None:
 # -- in words
 
 
-def _tell_request(narrator: Narrator, entry: Entry) -> Narration:
+def _narrate_request(narrator: Narrator, entry: Entry) -> Narration:
     rejected = " (rejected)" if entry["findings"] and entry["status"] < 400 else ""
     answer = entry["status"] or "no answer"
     sent = narrator.sent(entry.get("answer", ""))
     return Narration(CLIENT, f"{entry['method']} {entry['path']} -> {answer} {entry['operation']}{rejected}{sent}")
 
 
-def _tell_try(narrator: Narrator, entry: Entry) -> Narration:
+def _narrate_try(narrator: Narrator, entry: Entry) -> Narration:
     place = f" to {entry['target']}" if narrator.places else ""
     number = f" (try {entry['number']})" if entry["number"] > 1 else ""
     text = f"webhook{place}{number}: {narrator.carried(entry['delivery'])}"
@@ -344,16 +344,16 @@ def _tell_try(narrator: Narrator, entry: Entry) -> Narration:
     return Narration(RECEIVER, text, tone, RECEIVER, str(entry["status"] or entry["error"] or "no answer"))
 
 
-def _tell_timeline(_narrator: Narrator, entry: Entry) -> Narration:
+def _narrate_timeline(_narrator: Narrator, entry: Entry) -> Narration:
     fields = {name: value for name, value in entry["entry"].items() if name != "kind"}
     return Narration(WORLD, f"the timeline says: {entry['entry'].get('kind')} {flat(fields)}")
 
 
-def _tell_lapse(_narrator: Narrator, entry: Entry) -> Narration:
+def _narrate_lapse(_narrator: Narrator, entry: Entry) -> Narration:
     return Narration(entry.get("phone") or WORLD, f"{entry['what']} is over", "dim", None)
 
 
-def _tell_fault(_narrator: Narrator, entry: Entry) -> Narration:
+def _narrate_fault(_narrator: Narrator, entry: Entry) -> Narration:
     fault = flat(entry.get("fault"))
     row = CALLS.get(fault.partition(" ")[0])
     effect = "" if row is not None and row().late else ", and the call had its effect"
@@ -361,21 +361,21 @@ def _tell_fault(_narrator: Narrator, entry: Entry) -> Narration:
     return Narration(WORLD, f"fault at {entry.get('operation')}: {fault}{effect}{by(entry)}", "bad")
 
 
-def _tell_webhook_fault(narrator: Narrator, entry: Entry) -> Narration:
+def _narrate_webhook_fault(narrator: Narrator, entry: Entry) -> Narration:
     events = narrator.events(entry.get("events") or ())
     about = f" with {events}" if events else ""
     note = f", {entry['note']}" if entry.get("note") else ""
     return Narration(RECEIVER, f"fault of a webhook{about}: {flat(entry.get('fault'))}{by(entry)}{note}", "bad")
 
 
-def _tell_control(_narrator: Narrator, entry: Entry) -> Narration:
+def _narrate_control(_narrator: Narrator, entry: Entry) -> Narration:
     if entry["what"] == "rule":
         return Narration(WORLD, f"the test: rule {entry['id']} into {entry['in']}: {yaml(entry['rule'])}")
     fields = {name: value for name, value in entry.items() if name not in ("what", "source")}  # a scenario is long
     return Narration(WORLD, f"the test: {entry['what']} {_words(fields)}".rstrip())
 
 
-def _tell_opened(_narrator: Narrator, entry: Entry) -> Narration:
+def _narrate_opened(_narrator: Narrator, entry: Entry) -> Narration:
     return Narration(WORLD, f"{entry['kind']} {_words(entry)}".rstrip())
 
 
@@ -394,15 +394,15 @@ OBSERVED: Final = ObservationRows(
             request_view,
             _request_lines,
             _count_request,
-            _tell_request,
+            _narrate_request,
             advice=lambda record: record.advice,
             view_type=answers.RequestShown,
         ),
         Kind("delivery", _delivery, no_lines, view_type=answers.DeliveryShown),  # its tries tell what was sent
-        Kind("try", _tried, _tried_lines, _count_try, _tell_try, section="§6", view_type=answers.TryShown),
+        Kind("try", _try_entry, _try_lines, _count_try, _narrate_try, section="§6", view_type=answers.TryShown),
         # what an entry of the timeline did has entries of its own, whether a scenario or a tester let it happen
-        Kind("timeline", lambda _on, entry: {"entry": entry}, no_lines, narrate=_tell_timeline),
-        Kind("lapse", _lapse, _lapse_lines, _count_lapse, _tell_lapse),
+        Kind("timeline", lambda _on, entry: {"entry": entry}, no_lines, narrate=_narrate_timeline),
+        Kind("lapse", _lapse, _lapse_lines, _count_lapse, _narrate_lapse),
         Kind(
             "advice",
             _advice,
@@ -412,14 +412,14 @@ OBSERVED: Final = ObservationRows(
             advice=lambda remark: remark[:1],
             view_type=answers.AdviceShown,
         ),
-        *(Kind(name, _plain, None, narrate=_tell_opened) for name in ("opened", "reset", "restored")),
-        Kind("control", _plain, None, narrate=_tell_control),
+        *(Kind(name, _plain, None, narrate=_narrate_opened) for name in ("opened", "reset", "restored")),
+        Kind("control", _plain, None, narrate=_narrate_control),
         Kind(
             "fault",
             _fault,
             _fault_lines,
             lambda collector, applied: _count_fault(collector, "api faults", applied.shown),
-            _tell_fault,
+            _narrate_fault,
             view_type=answers.FaultShown,
         ),
         Kind(
@@ -427,7 +427,7 @@ OBSERVED: Final = ObservationRows(
             _webhook_fault,
             _webhook_fault_lines,
             _count_webhook_fault,
-            _tell_webhook_fault,
+            _narrate_webhook_fault,
             log_lines=LOGGED["webhook_fault"],
             view_type=answers.WebhookFaultShown,
         ),

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
+from sendbox.engine.answer import JsonObject
 from sendbox.engine.durations import iso
 from sendbox.engine.journal import CODE
 from sendbox.engine.kinds.narration import Names, Narrator
@@ -21,12 +22,12 @@ if TYPE_CHECKING:
     from sendbox.engine.world import World
 
 #: The plain object that is shown for an entry, or for something in it.
-View = dict[str, Any]
+View = JsonObject
 #: A line of an entry in canonical form.
-Line = dict[str, Any]
+Line = JsonObject
 
 
-def no_lines(*_: Any) -> tuple[Line, ...]:
+def no_lines(*_: object) -> tuple[Line, ...]:
     """The canonical form of an entry that is only bookkeeping, or that other entries include: no lines."""
     return ()
 
@@ -149,6 +150,6 @@ class Observer:
             view["order_sensitive"] = True
         return view
 
-    def event(self, event: Any) -> View:
+    def event(self, event: object) -> View:
         """A short view of an event of a webhook."""
         return self.kinds.events[type(event)].view(event)

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from heapq import heappop, heappush
 from typing import TYPE_CHECKING, Any, Final
 
+from sendbox.engine.answer import JsonObject
 from sendbox.engine.durations import iso
 from sendbox.engine.timeline import Run
 
@@ -19,17 +20,17 @@ if TYPE_CHECKING:
     from sendbox.engine.world import World
 
 #: What a step is about, in words; None for one that will do nothing any more.
-About = dict[str, Any] | None
+About = JsonObject | None
 #: So many steps are looked at for each that is asked for.
 LOOKED_AT: Final = 20
 
 
-def next_steps(world: World, words: Mapping[str, Callable[[Any], About]], limit: int) -> list[dict[str, Any]]:
+def next_steps(world: World, words: Mapping[str, Callable[[Any], About]], limit: int) -> list[JsonObject]:
     """The next steps, at most so many, soonest first: `at`, `what`, and the phone they are about, if any.
 
     `words` say what the subject of a step means, by the name of its handler; others are called by that name.
     """
-    steps: list[dict[str, Any]] = []
+    steps: list[JsonObject] = []
     for looked, (instant, handler, subject) in enumerate(_soonest(world)):
         if len(steps) == limit or looked >= limit * LOOKED_AT:
             break
@@ -57,7 +58,7 @@ def _soonest(world: World) -> Iterator[tuple[int, Callable[..., Any], Any]]:
                 heappush(front, (steps[child][:3], child, 0))
 
 
-def _faulty(step: tuple[FaultyDelivery, Any]) -> About:
+def _faulty(step: tuple[FaultyDelivery, object]) -> About:
     faulty, rule = step[0], step[0].rule
     does = rule.fault.upcoming(faulty)
     return None if does is None else {"what": f'{_webhook(faulty)} {does} by the rule "{rule.title}"'}

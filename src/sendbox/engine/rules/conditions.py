@@ -12,6 +12,7 @@ from typing import Any, Protocol, TypeVar, cast
 import msgspec
 import orjson
 
+from sendbox.engine.answer import JsonMapping
 from sendbox.engine.texts import Pattern
 
 
@@ -33,7 +34,7 @@ class Case:
         ordinal: int = 0,
         request: str = "",
         instant: int = 0,
-        fields: Mapping[str, Any] | None = None,
+        fields: JsonMapping | None = None,
     ) -> None:
         self.kind = kind
         self.subject = subject

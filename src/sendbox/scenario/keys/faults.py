@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from msgspec.structs import asdict
 
+from sendbox.engine.answer import JsonObject
 from sendbox.engine.delivery.faults.several import Several, misfit
 from sendbox.engine.delivery.faults.table import DELIVERIES
 from sendbox.engine.delivery.rules import WebhookRule
@@ -48,7 +49,7 @@ def _call_key(when: When, fault: ApiFault, processed: bool | None) -> str:
     return canonical({"when": asks, "fault": {**does, "kind": fault.kind}, "processed": processed})
 
 
-def _changed_fields(record: Any, default: Any) -> dict[str, Any]:
+def _changed_fields(record: Any, default: Any) -> JsonObject:
     """The fields of a record that differ from the default."""
     return {name: value for name, value in asdict(record).items() if value != getattr(default, name)}
 
@@ -58,7 +59,7 @@ def _join_headers(conditions: dict[str, Any], node: Node, reader: Reader) -> Non
     headers = {name.lower(): value for name, value in conditions.pop("headers", {}).items()}
     content_type = conditions.pop("content_type", None)
     # the last conditions, because they are searched for in the call
-    last: dict[str, Any] = {name: conditions.pop(name) for name in ("phone", "country") if name in conditions}
+    last: JsonObject = {name: conditions.pop(name) for name in ("phone", "country") if name in conditions}
     if content_type is not None and "content-type" in headers:
         message = '"content_type" stands beside the header Content-Type; ask for it once'
         reader.add_problem(node, "headers", message, key="content_type")

@@ -21,7 +21,8 @@ def compile_plan(node: Node | None, reader: Reader) -> Plan:
         place, value = _read_place(item), item.entries()["value"]
         earlier = item if item.cut else items_by_source.setdefault((id(item.source), place), item)
         if earlier is not item:
-            reader.add_problem(item, "place", f"{_describe(place)} has a value already, at {earlier.where}")
+            name = f'"{place.purpose}" of "{place.rule}" for "{place.subject}", number {place.ordinal}'
+            reader.add_problem(item, "place", f"{name}, has a value already, at {earlier.where}")
         assert isinstance(value.value, bool | int | str)
         if TIME_PURPOSES.fullmatch(place.purpose):
             reader.duration(value)
@@ -39,7 +40,3 @@ def _read_place(node: Node) -> Place:
     entries = node.entries()
     ordinal = whole_number(entries["ordinal"]) if "ordinal" in entries else 1
     return Place(str(entries["rule"].value), str(entries["subject"].value), ordinal, str(entries["purpose"].value))
-
-
-def _describe(place: Place) -> str:
-    return f'"{place.purpose}" of "{place.rule}" for "{place.subject}", number {place.ordinal},'

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec.structs import replace
 
+from sendbox.engine.answer import JsonMapping
 from sendbox.engine.forms import Node as Schema
 from sendbox.engine.forms import Value, mapping, positive, reference, text
 from sendbox.scenario.values import entries, text_of, whole_number
@@ -38,7 +39,7 @@ class RuleForm(NamedTuple):
     times: str
     says: str
     make: Callable[[dict[str, Any], When, Node, Reader], tuple[str, dict[str, Any]]]
-    requires: Mapping[str, Any] = MappingProxyType({})
+    requires: JsonMapping = MappingProxyType({})
     decides: tuple[tuple[str, ...], ...] = ()
     within: str | None = None
     parts: Mapping[str, Value] = MappingProxyType({})

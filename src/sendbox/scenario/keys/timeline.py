@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import orjson
 from msgspec.structs import replace
 
+from sendbox.engine.answer import JsonObject
 from sendbox.engine.blueprint import TimelineEntry
 from sendbox.engine.durations import Moment
 from sendbox.engine.texts import Text
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from sendbox.scenario.values import Reader
 
 
-def as_written(_node: Node, _what: dict[str, Any], _reader: Reader) -> None:
+def as_written(_node: Node, _what: JsonObject, _reader: Reader) -> None:
     """Compiles to nothing: the entry means what is written."""
 
 
@@ -32,7 +33,7 @@ class Happening(NamedTuple):
     """
 
     kind: str
-    compile: Callable[[Node, dict[str, Any], Reader], Any] = as_written
+    compile: Callable[[Node, JsonObject, Reader], Any] = as_written
     lint: Callable[[Node, Linter], None] | None = None
 
 
@@ -65,7 +66,7 @@ def _entry(node: Node, reader: Reader, happenings: Mapping[str, Happening]) -> T
         message = f"{show(others[0])} stands beside {show(kind)}; one thing happens in an entry"
         reader.add_problem(node, "happening", message, key=others[0])
     content = entries[kind]
-    written: dict[str, Any] = plain(content)
+    written: JsonObject = plain(content)
     means = happenings[kind].compile(content, written, reader)
     key = orjson.dumps([kind, written], option=orjson.OPT_SORT_KEYS).decode() if isinstance(means, Text) else ""
     return TimelineEntry(at, relative, kind, written, node.place, means, key, every, until)

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
+from sendbox.engine.answer import JsonObject
 from sendbox.engine.forms import Value, either, mapping, reference, sequence
 from sendbox.engine.rules.conditions import Not
 from sendbox.engine.rules.rule import WORLD, When
@@ -105,7 +106,7 @@ class Conditions(NamedTuple):
     case: str
     asks: Mapping[str, Value]
     per: tuple[str, ...]
-    join: Callable[[dict[str, Any], Node, Reader], None] = lambda _asked, _node, _reader: None
+    join: Callable[[JsonObject, Node, Reader], None] = lambda _asked, _node, _reader: None
     says: str = "a mapping of conditions"
     more: Mapping[str, Value] = MappingProxyType({})
 
@@ -120,7 +121,7 @@ class Conditions(NamedTuple):
         return {**_LIMITS, **self.more}
 
     @property
-    def node(self) -> dict[str, Any]:
+    def node(self) -> JsonObject:
         """Its definition in the schema."""
         group = reference(self.definition)
         groups = "Several groups; none of them may hold."
@@ -153,7 +154,7 @@ class Conditions(NamedTuple):
         _is_window(entries, limits.get("begins"), limits.get("ends"), reader)
         return When(**self._asked(node, reader), **limits)
 
-    def _asked(self, node: Node, reader: Reader) -> dict[str, Any]:
+    def _asked(self, node: Node, reader: Reader) -> JsonObject:
         entries = node.entries()
         asked = {key: form.read(entries[key], reader) for key, form in self.asks.items() if key in entries}
         if "operator" in asked:
@@ -163,7 +164,7 @@ class Conditions(NamedTuple):
             asked["not"] = Not(*(self._group(item, reader) for item in never.items() or [never]))
         return asked
 
-    def _group(self, node: Node, reader: Reader) -> dict[str, Any]:
+    def _group(self, node: Node, reader: Reader) -> JsonObject:
         """Conditions of which one must not hold."""
         for key in node.entries():
             if key in self.limits:
@@ -174,12 +175,12 @@ class Conditions(NamedTuple):
         return self._asked(node, reader)
 
 
-def asked(when: When) -> dict[str, Any]:
+def asked(when: When) -> JsonObject:
     """Everything that a rule asks, for its canonical text."""
     return {name: _written(condition) for name, condition in {**when.asked, **when.limits}.items()}
 
 
-def _written(value: Any) -> Any:
+def _written(value: object) -> object:
     """A condition as a scenario has it, where it says how that is."""
     if hasattr(value, "written"):
         value = value.written
@@ -223,7 +224,7 @@ def hours(node: Node, reader: Reader) -> Any:
     """Hours of the week."""
     from sendbox.services import windows  # zones are read only where a scenario has hours
 
-    value: dict[str, Any] = plain(node)
+    value: JsonObject = plain(node)
     if isinstance(days := value.get("days"), str):
         value["days"] = [days]
     try:

@@ -6,8 +6,9 @@ Changed in place; values of the blueprint are shared.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
+from sendbox.engine.answer import JsonObject
 from sendbox.engine.part import Part
 from sendbox.services.account.keys import DEFAULT_SUBID, Billing, Key, SubKeys
 from sendbox.services.account.orders import Orders
@@ -15,7 +16,7 @@ from sendbox.services.assume import Assume
 from sendbox.services.templates.templates import Template, compile_template
 
 if TYPE_CHECKING:
-    from sendbox.engine.blueprint import TimelineEntry
+    from sendbox.engine.blueprint import Blueprint, TimelineEntry
     from sendbox.engine.world import World
     from sendbox.services import ports
     from sendbox.services.account.spec import AccountSpec
@@ -39,7 +40,7 @@ class Account(Billing, Part):
         self.ordered: dict[str, frozenset[str]] = {}
         self.numbers = spec.numbers
         self.domains = spec.domains
-        self.templates: tuple[dict[str, Any], ...] = spec.templates
+        self.templates: tuple[JsonObject, ...] = spec.templates
         self.stop_words = spec.stop_words
         self.verification_secret = spec.verification_secret
         #: numbers of connected business accounts by Phone Number ID, as partner management keeps them
@@ -83,7 +84,7 @@ class Account(Billing, Part):
         return filter(None, every)
 
     @classmethod
-    def expects(cls, blueprint: Any, suffix: str) -> bool:
+    def expects(cls, blueprint: Blueprint, suffix: str) -> bool:
         """True if the scenario makes a sub-key of that name."""
         return any(spec.name == suffix for spec in blueprint.compiled[cls.NAME].subkeys)
 
@@ -120,12 +121,12 @@ class Account(Billing, Part):
             return owners.get(number.account_id) or owners.get("")
         return owners.get("") or next(iter(owners.values()))
 
-    def set_templates(self, templates: tuple[dict[str, Any], ...]) -> None:
+    def set_templates(self, templates: tuple[JsonObject, ...]) -> None:
         """Replaces all templates."""
         self.templates = templates
         self._compiled = None
 
-    def change(self, changes: dict[str, Any]) -> None:
+    def change(self, changes: JsonObject) -> None:
         """Sets the named fields of `AccountSpec`; lists are replaced whole, in force at once."""
         for name, value in changes.items():
             if name == "credit":

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
-from sendbox.engine.answer import Answer, Instant, keywords
+from sendbox.engine.answer import Answer, Instant, JsonObject, keywords
 
 #: A template as a scenario has it.
-TemplateRecord = Annotated[dict[str, Any], keywords(description="A template, as a scenario has it.")]
+TemplateRecord = Annotated[JsonObject, keywords(description="A template, as a scenario has it.")]
 
 
 class Subkey(Answer):

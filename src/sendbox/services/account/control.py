@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from sendbox.control.arguments import Body, Compiled, beside, compiled
 from sendbox.control.export.rows import Exported
 from sendbox.control.operation import Call, json_object, operation, unreadable
 from sendbox.control.reading import select
 from sendbox.engine import bounds
-from sendbox.engine.answer import moment
+from sendbox.engine.answer import JsonMapping, JsonObject, moment
 from sendbox.engine.durations import iso
 from sendbox.scenario.model import ScenarioError
 from sendbox.services.account.account import Account
@@ -29,23 +29,23 @@ async def account(call: Call) -> AccountView:
     return account_view(call.hosted.world)
 
 
-def _compile(call: Call, raw: Mapping[str, Any], of: tuple[str, str]) -> dict[str, Any]:
+def _compile(call: Call, raw: JsonMapping, of: tuple[str, str]) -> JsonObject:
     """The changes, for an account of this country and currency. Raises `ControlError`."""
     country, currency = of
     try:
-        changes: dict[str, Any] = call.served.language.compile_patch(
+        changes: JsonObject = call.served.language.compile_patch(
             "account", raw, country=country, current={"currency": currency}
         )
     except ScenarioError as error:
         raise unreadable(error, "bad_account") from None
     # in the order in which they are shown
-    lists: dict[str, Any] = {
+    lists: JsonObject = {
         name: dict.fromkeys(sorted(changes[name]), 0) for name in ("optout", "blacklist") if name in changes
     }
     return {**changes, **lists}
 
 
-def _written(raw: dict[str, Any], of: tuple[str, str]) -> dict[str, Any]:
+def _written(raw: JsonObject, of: tuple[str, str]) -> JsonObject:
     """The change as a scenario has it: a credit that is a number, as `account` shows it, gets its currency."""
     credit = raw.get("credit")
     if not isinstance(credit, int | float) or isinstance(credit, bool):
@@ -58,7 +58,7 @@ def _kind(call: Call) -> tuple[str, str]:
     return account.country, account.currency
 
 
-async def _compiled(call: Call, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
+async def _compiled(call: Call, arguments: JsonMapping) -> JsonMapping:
     """A long change is compiled off the loop."""
     raw = arguments.get("raw")
     if not isinstance(raw, dict) or not bounds.large(raw):
@@ -141,7 +141,7 @@ def _order_view(order: Order) -> OrderView:
     )
 
 
-async def open_entries(world: World, most: int) -> list[dict[str, Any]]:
+async def open_entries(world: World, most: int) -> list[JsonObject]:
     """The entries of the lists that are not in force yet (A81), at most `most`."""
     account = Account.of(world)
     billings = {billing.subid: billing for billing in (account, *account.subkeys.by_subid.values())}

@@ -65,7 +65,7 @@ def _count_order(collector: Collector, change: tuple[Order, str]) -> None:
     collector.count("states", f"order {change[1]}")
 
 
-def _tell_order(_narrator: Narrator, entry: Entry) -> Narration:
+def _narrate_order(_narrator: Narrator, entry: Entry) -> Narration:
     fee = f", {entry['fee']:g} {entry['currency']}" if "fee" in entry else ""
     return Narration(WORLD, f"order of {entry.get('service')} for {entry.get('subject')} {entry.get('state')}{fee}")
 
@@ -86,7 +86,7 @@ OBSERVED: Final = ObservationRows(
             lambda collector, _what: collector.lean("A81"),
             lambda _narrator, entry: Narration(WORLD, f"{entry['list']}: {cut(', '.join(entry['phones']))}"),
         ),
-        Kind("order", _order, _order_lines, _count_order, _tell_order),
+        Kind("order", _order, _order_lines, _count_order, _narrate_order),
     ),
     steps={"activation_due": lambda order: {"what": f"the order of {order.service} is active"}},
 )

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
+from sendbox.engine.answer import JsonMapping, JsonObject
 from sendbox.engine.texts import PARENT
 from sendbox.engine.traffic import parse_reference
 from sendbox.scenario.keys.timeline import Happening
@@ -32,14 +33,12 @@ def compile_account(node: Node | None, reader: Reader, forms: Mapping[str, Sende
     return AccountSpec(**{"currency": currency, **changes(node, reader, currency, reader.file, forms)})
 
 
-def changes(
-    node: Node, reader: Reader, currency: str, root_file: str, forms: Mapping[str, SenderForm]
-) -> dict[str, Any]:
+def changes(node: Node, reader: Reader, currency: str, root_file: str, forms: Mapping[str, SenderForm]) -> JsonObject:
     """The fields of `AccountSpec` that a mapping names.
 
     `currency` is the one in which credit counts, `forms` what the senders of each family of channels are.
     """
-    fields: dict[str, Any] = {}
+    fields: JsonObject = {}
     for key, item in node.entries().items():
         name, read = _READ.get(key, (key, _as_it_is))
         fields[name] = read(item, reader)
@@ -71,11 +70,11 @@ def _credit(node: Node, currency: str, reader: Reader, root_file: str) -> int:
     return 0 if own is None else reader.money(own)
 
 
-def _as_it_is(node: Node, _reader: Reader) -> Any:
+def _as_it_is(node: Node, _reader: Reader) -> object:
     return node.value
 
 
-def _callback(node: Node, _reader: Reader) -> Any:
+def _callback(node: Node, _reader: Reader) -> object:
     # null, unlike an absent key, switches events off: inside that is "" (A68)
     return "" if node.value is None else node.value
 
@@ -84,7 +83,7 @@ def _numbers(node: Node, reader: Reader) -> frozenset[str]:
     return frozenset(reader.number(item) for item in node.items())
 
 
-def _senders(node: Node, reader: Reader, forms: Mapping[str, SenderForm]) -> Any:
+def _senders(node: Node, reader: Reader, forms: Mapping[str, SenderForm]) -> object:
     if not isinstance(node.value, dict):
         return node.value
     return {
@@ -118,14 +117,14 @@ def _subkeys(node: Node, reader: Reader) -> tuple[SubKeySpec, ...]:
                 if only in record:
                     message = f"{show(name)} shares the credit of the account, so it has no {only} of its own"
                     reader.add_problem(record[only], "subkey", message)
-        fields: dict[str, Any] = {key: value.value for key, value in record.items() if key not in ("name", "credit")}
+        fields: JsonObject = {key: value.value for key, value in record.items() if key not in ("name", "credit")}
         if "credit" in record:
             fields["credit"] = reader.money(record["credit"])
         subkeys.setdefault(name, (item, SubKeySpec(name, **fields)))
     return tuple(subkey for _, subkey in subkeys.values())
 
 
-def _templates(node: Node, reader: Reader) -> tuple[dict[str, Any], ...]:
+def _templates(node: Node, reader: Reader) -> tuple[JsonObject, ...]:
     """Records as in §2.5. One of a file that extends another replaces that of the same name and language."""
     templates: dict[tuple[object, object], Node] = {}
     for item in node.items():
@@ -155,19 +154,19 @@ _READ: Final[dict[str, tuple[str, Callable[[Node, Reader], Any]]]] = {
 }
 
 
-def _patch(node: Node, reader: Reader, current: Mapping[str, Any], forms: Mapping[str, SenderForm]) -> dict[str, Any]:
+def _patch(node: Node, reader: Reader, current: JsonMapping, forms: Mapping[str, SenderForm]) -> JsonObject:
     """Changes of an account: `current` has its currency."""
     if (country := node.get("country")) is not None:
         reader.country = str(country.value)
     return _changed(node, reader, str(current["currency"]), forms)
 
 
-def _happening(node: Node, _what: dict[str, Any], reader: Reader, forms: Mapping[str, SenderForm]) -> dict[str, Any]:
+def _happening(node: Node, _what: JsonObject, reader: Reader, forms: Mapping[str, SenderForm]) -> JsonObject:
     account = None if reader.root is None else reader.root.get("account")
     return _changed(node, reader, "EUR" if account is None else currency_of(account), forms)
 
 
-def _changed(node: Node, reader: Reader, currency: str, forms: Mapping[str, SenderForm]) -> dict[str, Any]:
+def _changed(node: Node, reader: Reader, currency: str, forms: Mapping[str, SenderForm]) -> JsonObject:
     stated = node.get("currency")
     return changes(node, reader, currency if stated is None else str(stated.value), node.source.file, forms)
 

@@ -16,11 +16,12 @@ an end, and the fee is not paid back (A61). A pair that is not in the table rais
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING, Any, Final, Literal, Protocol
+from typing import TYPE_CHECKING, Final, Literal, Protocol
 
 import msgspec
 from msgspec.structs import asdict
 
+from sendbox.engine.answer import JsonObject
 from sendbox.engine.draws import uuid_text
 from sendbox.engine.durations import DAY
 from sendbox.engine.journal import CODE
@@ -51,7 +52,7 @@ class Price(msgspec.Struct, frozen=True):
         """The fee of an order: setup and the months of the interval, whichever period it names (A31)."""
         return self.setup + self.monthly * _MONTHS[self.min_interval or "month"]
 
-    def as_json(self) -> dict[str, Any]:
+    def as_json(self) -> JsonObject:
         """As the catalog shows it (§2.5)."""
         return {name: value for name, value in asdict(self).items() if value is not None}
 
@@ -88,7 +89,7 @@ class Service(msgspec.Struct, frozen=True):
         """The pool, in the order in which it is assigned."""
         return [f"{self.pool}{number:02}" for number in range(POOL)]
 
-    def as_json(self) -> dict[str, Any]:
+    def as_json(self) -> JsonObject:
         """The variant as the catalog shows it (§2.5)."""
         return {
             "name": self.name,
@@ -108,16 +109,16 @@ def services() -> dict[str, Service]:
     return {service.id: service for service in variants}
 
 
-def _service(country: dict[str, Any], variant: dict[str, Any]) -> Service:
+def _service(country: JsonObject, variant: JsonObject) -> Service:
     names = {tongue: text.format(country=country["names"][tongue]) for tongue, text in variant["name"].items()}
     prices = {currency: Price(**price) for currency, price in variant["prices"].items()}
     pool = country["pool"] if variant["subject"] == "assigned" else ""
     return Service(**variant | {"code": country["code"], "name": names, "prices": prices, "pool": pool})
 
 
-def tree() -> dict[str, Any]:
+def tree() -> JsonObject:
     """The catalog as `/credit/services` shows it: platform, calling code, variant below `sender`."""
-    sender: dict[str, dict[str, dict[str, Any]]] = {}
+    sender: dict[str, dict[str, JsonObject]] = {}
     for service in services().values():
         sender.setdefault(service.platform, {}).setdefault(service.code, {})[service.variant] = service.as_json()
     return {"sender": sender}

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Literal
 
 import msgspec
+
+from sendbox.engine.answer import JsonObject
 
 
 class SubKeySpec(msgspec.Struct, frozen=True):
@@ -38,7 +40,7 @@ class AccountSpec(msgspec.Struct, frozen=True):
     senders: dict[str, frozenset[str]] | Literal["any"] = "any"
     numbers: frozenset[str] = frozenset()
     domains: frozenset[str] = frozenset()
-    templates: tuple[dict[str, Any], ...] = ()
+    templates: tuple[JsonObject, ...] = ()
     optout: frozenset[str] = frozenset()
     blacklist: frozenset[str] = frozenset()
     stop_words: frozenset[str] = frozenset({"STOP"})

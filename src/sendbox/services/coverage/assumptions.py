@@ -12,8 +12,9 @@ reason. Both change together with the registry.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
+from sendbox.engine.answer import JsonObject
 from sendbox.engine.kinds.own import json_of
 from sendbox.services.coverage.limits import CODE, EDITS, MEDIA, limits_of
 from sendbox.services.messaging.channels import ROWS, USUAL
@@ -72,7 +73,7 @@ REFUSALS: Final = {"sending": "A11", "legacy": "A13", "rest": "A26", "partner": 
 UNTOLD: Final[dict[str, str]] = {}
 
 
-def of_request(interface: str, record: RequestRecord, request: Any) -> Iterator[str]:
+def of_request(interface: str, record: RequestRecord, request: object) -> Iterator[str]:
     """The rows that a call rests on, besides those that its remarks and fields name."""
     several = record.operation == "sendMessages" and isinstance(request, list) and len(request) > 1
     if several and any(finding.assumed != "A08" for finding in record.findings):
@@ -98,7 +99,7 @@ def of_request(interface: str, record: RequestRecord, request: Any) -> Iterator[
             yield "A55"
 
 
-def _lends_its_body(message: dict[str, Any]) -> bool:
+def _lends_its_body(message: JsonObject) -> bool:
     """True if a step that needs a text, and has none of its own, uses the root's."""
     steps = [element.items() for element in message.get("flow", ())]
     return "body" in message and any(name in _LENT and "body" not in step for pairs in steps for name, step in pairs)
@@ -108,7 +109,7 @@ def _lends_its_body(message: dict[str, Any]) -> bool:
 SIMPLE: Final = ("sendSimpleMessage", "sendSimpleMessageByQuery")
 
 
-def count_call(collector: Collector, row: Row, record: RequestRecord, request: Any) -> None:
+def count_call(collector: Collector, row: Row, record: RequestRecord, request: object) -> None:
     """Counts a call of an operation that coverage knows."""
     error = _error_of(row.interface, record)
     if error is not None:

@@ -11,8 +11,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
+from sendbox.engine.answer import JsonObject
 from sendbox.engine.coverage import Form, Item
 from sendbox.engine.delivery.faults.table import DELIVERIES
 from sendbox.engine.faults.table import CALLS
@@ -150,7 +151,7 @@ def _flows() -> Iterator[Item]:
     yield Item("flows", "receipt after the flow moved on", "§2.2", "scenario", late, "A05")
 
 
-def _step(channel: str, step: dict[str, Any]) -> str:
+def _step(channel: str, step: JsonObject) -> str:
     return f"POST /v2/message {json.dumps({'to': [{'phone_number': '420777000101'}], 'flow': [{channel: step}]})}"
 
 

@@ -134,7 +134,7 @@ ALL: Final = (OF_RECIPIENTS, *OF_CALLS, *OF_STEPS, MEDIA, OF_TIMES, *OTHERS)
 ITEMS: Final = tuple(Item("limits", row.name, row.section, row.form, row.snippet, row.assumed) for row in ALL)
 
 
-def limits_of(operation: str, request: Any, now: int) -> Iterator[str]:
+def limits_of(operation: str, request: object, now: int) -> Iterator[str]:
     """The names of the limits that a request parsed at `now` touches, each once for each place that does."""
     if operation in ONE:
         yield from _message(request, now)
@@ -144,11 +144,11 @@ def limits_of(operation: str, request: Any, now: int) -> Iterator[str]:
             yield from _message(message, now)
 
 
-def _touched(rows: tuple[Limit, ...], subject: Any, now: int) -> Iterator[str]:
+def _touched(rows: tuple[Limit, ...], subject: object, now: int) -> Iterator[str]:
     return (row.name for row in rows if row.touched is not None and row.touched(subject, now))
 
 
-def _message(message: Any, now: int) -> Iterator[str]:
+def _message(message: object, now: int) -> Iterator[str]:
     yield from _touched((OF_RECIPIENTS,), message, now)
     yield from _step(message, now)
     yield from _touched((OF_TIMES,), message, now)
@@ -157,11 +157,11 @@ def _message(message: Any, now: int) -> Iterator[str]:
             yield from _step(step, now)
 
 
-def _step(step: Any, now: int) -> Iterator[str]:
+def _step(step: object, now: int) -> Iterator[str]:
     return _touched(OF_STEPS, step, now) if isinstance(step, dict) else iter(())
 
 
-def _instant(text: Any, now: int) -> int:
+def _instant(text: object, now: int) -> int:
     """When a message is to be sent; at once where that cannot be read."""
     for zone in ("", "Z"):
         try:
@@ -171,6 +171,6 @@ def _instant(text: Any, now: int) -> int:
     return now
 
 
-def _list(value: Any, name: str) -> list[Any]:
+def _list(value: object, name: str) -> list[object]:
     items = value.get(name) if isinstance(value, dict) else None
     return items if isinstance(items, list) else []

@@ -7,7 +7,7 @@ it is about. The call may be malformed: one that cannot be read names no number.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 from urllib.parse import parse_qs
 
 from sendbox.contract.findings import show
@@ -78,7 +78,7 @@ def tags_of(record: RequestRecord) -> list[str]:
     return [tag for raw in (record.body, record.query) for tag in _tags(_fields(raw))]
 
 
-def _tags(value: Any) -> Iterator[str]:
+def _tags(value: object) -> Iterator[str]:
     """The tags in a request: of the message that it is, or of each in its list; several stand in one text, too."""
     for message in value if isinstance(value, list) else [value]:
         for name in ("tag", "messageTag"):
@@ -88,7 +88,7 @@ def _tags(value: Any) -> Iterator[str]:
                     yield from map(str.strip, text.split(","))
 
 
-def _fields(raw: bytes) -> Any:
+def _fields(raw: bytes) -> object:
     """The content of a body or a query, as JSON or as a form."""
     if raw.lstrip()[:1] in (b"{", b"["):
         try:
@@ -98,7 +98,7 @@ def _fields(raw: bytes) -> Any:
     return None if bounds.crowded(raw) else parse_qs(raw.decode("utf-8", "replace"))
 
 
-def _in(value: Any, deep: int = _DEEP) -> str:
+def _in(value: object, deep: int = _DEEP) -> str:
     """The first number in a value: a text is the number itself, of a list the first item counts."""
     if isinstance(value, str | int):
         return _SEVERAL.split(str(value).strip(), maxsplit=1)[0].strip()
@@ -110,7 +110,7 @@ def _in(value: Any, deep: int = _DEEP) -> str:
     return ""
 
 
-def _all(value: Any, deep: int = _DEEP) -> Iterator[str]:
+def _all(value: object, deep: int = _DEEP) -> Iterator[str]:
     """Every number in a value."""
     if isinstance(value, str | int):
         yield from filter(None, map(str.strip, _SEVERAL.split(str(value))))

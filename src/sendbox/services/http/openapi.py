@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 from sendbox.contract.schemas import Node, moved, name_of, reachable, rebuilt, with_optional
+from sendbox.engine.answer import JsonObject
 
 if TYPE_CHECKING:
     from sendbox.contract.validators import Contract
@@ -101,13 +102,13 @@ def document(
     origin: str,
     version: str,
     webhooks: Mapping[str, Webhook] = WEBHOOKS,
-) -> dict[str, Any]:
+) -> JsonObject:
     """The OpenAPI 3.1 document of `routes` and `webhooks`, served at `origin` by this `version`.
 
     Only the schemas that are referred to are in it. Raises `ValueError` for a route whose schema is not defined.
     """
     used: dict[str, None] = {}
-    paths: dict[str, dict[str, Any]] = {}
+    paths: dict[str, JsonObject] = {}
     taken: set[str] = set()
     for route in routes:
         operation = _operation(route, contract.definitions, used)
@@ -143,8 +144,8 @@ def components(definitions: dict[str, Node], names: Iterable[str]) -> dict[str, 
     return {name: _component(definitions[name]) for name in reachable(definitions, names)}
 
 
-def _operation(route: Route, definitions: dict[str, Node], used: dict[str, None]) -> dict[str, Any]:
-    operation: dict[str, Any] = {
+def _operation(route: Route, definitions: dict[str, Node], used: dict[str, None]) -> JsonObject:
+    operation: JsonObject = {
         "operationId": route.operation,
         "summary": route.summary,
         "description": f"{route.summary} ({', '.join([route.section, *route.assumed])}).",
@@ -183,9 +184,9 @@ def _answers(route: Route) -> dict[int, str | None]:
     return answers
 
 
-def _parameters(query: Node, auth: str, used: dict[str, None]) -> list[dict[str, Any]]:
+def _parameters(query: Node, auth: str, used: dict[str, None]) -> list[JsonObject]:
     """The properties of a query schema as parameters; a key that is a security scheme is not one of them."""
-    parameters: list[dict[str, Any]] = []
+    parameters: list[JsonObject] = []
     for name, node in query["properties"].items():
         if name == "apikey" and auth == "header-or-query":
             continue
@@ -203,21 +204,21 @@ def _parameters(query: Node, auth: str, used: dict[str, None]) -> list[dict[str,
     return parameters
 
 
-def _in_path(name: str) -> dict[str, Any]:
+def _in_path(name: str) -> JsonObject:
     """A part of the path that the caller fills in with a name that was given out."""
     schema = {"type": "string"}
     return {"name": name, "in": "path", "description": f"The {name}.", "required": True, "schema": schema}
 
 
-def _response(status: int, ref: str | None, definitions: dict[str, Node], used: dict[str, None]) -> dict[str, Any]:
-    response: dict[str, Any] = {"description": STATUSES.get(status, "See the section.")}
+def _response(status: int, ref: str | None, definitions: dict[str, Node], used: dict[str, None]) -> JsonObject:
+    response: JsonObject = {"description": STATUSES.get(status, "See the section.")}
     if ref is not None:
         plain = _definition(ref, definitions).get("type") == "string"
         response["content"] = {"text/plain" if plain else "application/json": {"schema": _reference(ref, used)}}
     return response
 
 
-def _webhook(kind: str, webhook: Webhook, used: dict[str, None]) -> dict[str, Any]:
+def _webhook(kind: str, webhook: Webhook, used: dict[str, None]) -> JsonObject:
     schema = _reference(webhook.schema, used)
     return {
         "operationId": kind,

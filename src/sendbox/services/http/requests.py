@@ -8,7 +8,7 @@ all other problems of the request. Nothing of that diagnosis is on the way of a 
 from __future__ import annotations
 
 from ast import literal_eval
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final, TypeVar
 from urllib.parse import parse_qs
 
@@ -18,6 +18,7 @@ from msgspec.structs import replace
 from sendbox.contract.findings import QUOTED, show
 from sendbox.contract.parser import Malformed, parse_json
 from sendbox.engine import bounds
+from sendbox.engine.answer import JsonMapping, JsonObject
 from sendbox.engine.commands.record import JSON_TYPE, compact
 from sendbox.engine.regex import regex
 from sendbox.engine.remarks import Advice, Finding
@@ -67,12 +68,12 @@ def parsed(exchange: Exchange, line: int = 1) -> Any:
     return request
 
 
-def canonical(request: Any) -> bytes:
+def canonical(request: object) -> bytes:
     """The request in one form, independent of the order of its fields: names are derived from it."""
     return compact(orjson.dumps(request, option=orjson.OPT_SORT_KEYS))
 
 
-def without_nulls(value: Any, depth: int = FIELDS_DEEP) -> Any:
+def without_nulls(value: object, depth: int = FIELDS_DEEP) -> Any:
     """The request with each field left out that is `null`, for `nulls: absent` (A56).
 
     What is not a field stays as it is: the payload, values of template variables, and the legal nulls of
@@ -175,7 +176,7 @@ def child(path: str, name: str) -> str:
     return f"{path}.{name}" if name.isidentifier() and len(name) <= QUOTED else f"{path}[{name[:QUOTED]!r}]"
 
 
-def choose_name(fields: Mapping[str, Any], name: str, alias: str, section: str, advice: list[Advice]) -> str:
+def choose_name(fields: JsonMapping, name: str, alias: str, section: str, advice: list[Advice]) -> str:
     """The name under which a field that has two names is given; beside its own name the alias is ignored (A86)."""
     if alias not in fields:
         return name
@@ -186,7 +187,7 @@ def choose_name(fields: Mapping[str, Any], name: str, alias: str, section: str, 
     return name
 
 
-def renamed(record: dict[str, Any], old: str, new: str, path: str, advice: list[Advice]) -> Any:
+def renamed(record: JsonObject, old: str, new: str, path: str, advice: list[Advice]) -> Any:
     """The value of a field that has a deprecated name, None if the record has neither name (§9).
 
     The old name works with advice (A85); beside the new one it is ignored, with advice (A86).
@@ -245,7 +246,7 @@ def steps_of(path: str) -> list[Step]:
     return [name or (int(index) if index else str(literal_eval(quoted))) for name, index, quoted in _STEP.findall(path)]
 
 
-def _request(exchange: Exchange) -> Any:
+def _request(exchange: Exchange) -> object:
     """The request as an object: its JSON, or its parameters; None if it is too long or neither."""
     body = exchange.body
     if len(body) > READ_AGAIN:
@@ -258,7 +259,7 @@ def _request(exchange: Exchange) -> Any:
         return {name: values[-1] for name, values in fields.items()}
 
 
-def _value(path: str, request: Any, exchange: Exchange) -> str | None:
+def _value(path: str, request: object, exchange: Exchange) -> str | None:
     if path.startswith("header "):
         name = path.removeprefix("header ")
         content = exchange.header(name.encode()) if name in _SHOWN else None

@@ -11,6 +11,7 @@ from typing import Any, Final
 
 import orjson
 
+from sendbox.engine.answer import JsonObject
 from sendbox.engine.remarks import Finding
 from sendbox.services.http.exchange import Answer, Exchange, Handler, Interface, Refused, Route
 from sendbox.services.http.forms import Unreadable, read_form, unknown_parameters
@@ -68,7 +69,7 @@ def no_subaccount() -> Refused:
 
 def read_body(
     exchange: Exchange, missing: str | None = None, *needed: str, texts: Mapping[str, str] | None = None
-) -> dict[str, Any]:
+) -> JsonObject:
     """The body of a call, legal by the route's schema; `missing` is the text if one of `needed` is absent or empty.
 
     `texts` are those of the service for what the schema finds, by place. Leaves the canonical request in the exchange.
@@ -89,7 +90,7 @@ def read_body(
         raise refusal(findings) if text is None else Refused(findings, 400, text)
     if exchange.advice and (unknown := refused_fields(exchange, exchange.advice)):
         raise refusal(unknown)
-    body: dict[str, Any] = request
+    body: JsonObject = request
     return body
 
 
@@ -125,7 +126,7 @@ def lacks(exchange: Exchange, names: list[str], text: str) -> Refused:
     return Refused(findings, 400, text)
 
 
-def _comparable_content(request: dict[str, Any], exchange: Exchange) -> dict[str, Any]:
+def _comparable_content(request: JsonObject, exchange: Exchange) -> JsonObject:
     """The request without receivers, and with placeholders for the world's own names, so that worlds compare."""
     alias = exchange.world.alias
     return {

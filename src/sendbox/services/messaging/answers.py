@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 from msgspec import UNSET, UnsetType
 
-from sendbox.engine.answer import Answer, Instant, Payload, enum, keywords, reference
+from sendbox.engine.answer import Answer, Instant, JsonObject, Payload, enum, keywords, reference
 from sendbox.engine.kinds.answers import Cursor, Event, RequestEntry, Value, WebhookHead, WebhookTry
 from sendbox.services.messaging.channels import CHANNELS, FAMILIES
 from sendbox.services.messaging.results import STATES
@@ -186,7 +186,7 @@ class HeaderShown(Answer):
 
 
 #: A header, with what its value says.
-Header = Annotated[dict[str, Any], reference("HeaderShown", HeaderShown)]
+Header = Annotated[JsonObject, reference("HeaderShown", HeaderShown)]
 
 
 class ButtonShown(Answer):
@@ -383,7 +383,7 @@ class Story(Answer):
 
     message: ToldMessage
     request: RequestEntry | None
-    entries: list[Annotated[dict[str, Any], reference("StoryEntry", StoryEntry)]]
+    entries: list[Annotated[JsonObject, reference("StoryEntry", StoryEntry)]]
     deliveries: list[StoryDelivery]
     inbound: list[Text]
     explain: Explanation | None

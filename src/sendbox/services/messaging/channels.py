@@ -5,14 +5,15 @@ To add a channel, add its row, and what reads the fields of its step (`http/send
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
 from sendbox.services.messaging.results import ACCEPTED, ATTEMPT_READABLE, ATTEMPT_SMS, STATES
 
 if TYPE_CHECKING:
+    from sendbox.engine.answer import JsonMapping, JsonObject
     from sendbox.engine.lifecycle import Table
     from sendbox.services.assume import Assume
     from sendbox.services.ports import SenderForm
@@ -57,7 +58,7 @@ class Channel(msgspec.Struct, frozen=True):
     buttons: frozenset[str] = frozenset()
     contents: frozenset[str] = frozenset()
     setting: str = ""
-    least: Mapping[str, Any] = msgspec.field(default_factory=dict)
+    least: JsonMapping = msgspec.field(default_factory=dict)
 
     @property
     def numeric(self) -> bool:
@@ -181,7 +182,7 @@ MEANT: Final = {name: (name,) for name in CHANNELS} | {
     family: tuple(name for name in CHANNELS if FAMILY[name] == family) for family in FAMILIES
 }
 #: What stands in samples of requests where a field of this name, or of this end of a path, is needed.
-SAMPLES: Final[dict[str, Any]] = {
+SAMPLES: Final[JsonObject] = {
     "flow": [{USUAL: {}}],
     **{name: channel.least for name, channel in ROWS.items() if channel.least},
     **{f"{name}.sender": channel.least["sender"] for name, channel in ROWS.items() if channel.needs_sender},

@@ -47,22 +47,22 @@ class Check(Struct, frozen=True):
 
 
 def _may_blacklist(checks: Checks, message: Message, _number: int, _step: Step) -> bool:
-    own = message.submission.key.billing
-    return bool(checks.account.blacklist or (own is not None and own.blacklist))
+    sub_key = message.submission.key.billing
+    return bool(checks.account.blacklist or (sub_key is not None and sub_key.blacklist))
 
 
 def _blacklisted(checks: Checks, message: Message, _number: int, _step: Step) -> bool:
     now = checks.world.clock.now
-    own = message.submission.key.billing
+    sub_key = message.submission.key.billing
     return bool(
         checks.account.blacklisted(message.phone, now)
-        or (own is not None and own.blacklisted(message.phone, now))  # a sub-key asks both (A90)
+        or (sub_key is not None and sub_key.blacklisted(message.phone, now))  # a sub-key asks both (A90)
     )
 
 
 def _may_opt_out(checks: Checks, message: Message, _number: int, _step: Step) -> bool:
-    own = message.submission.key.billing
-    listed = checks.account.optout or (own is not None and own.optout)
+    sub_key = message.submission.key.billing
+    listed = checks.account.optout or (sub_key is not None and sub_key.optout)
     return bool(listed) and "promotional" in message.submission.send.tags
 
 
@@ -70,15 +70,18 @@ def _opted_out(checks: Checks, message: Message, _number: int, _step: Step) -> b
     if "promotional" not in message.submission.send.tags:
         return False
     now = checks.world.clock.now
-    own = message.submission.key.billing
-    return bool(checks.account.opted_out(message.phone, now) or (own is not None and own.opted_out(message.phone, now)))
+    sub_key = message.submission.key.billing
+    return bool(
+        checks.account.opted_out(message.phone, now) or (sub_key is not None and sub_key.opted_out(message.phone, now))
+    )
 
 
 def _unregistered(checks: Checks, message: Message, _number: int, step: Step) -> bool:
     if step.sender is None or (not ROWS[step.channel].needs_sender and checks.sms_sender != "strict"):
         return False
-    own = message.submission.carrier is not None  # a message of the service's, whose sender needs no registration (A73)
-    return not own and not checks.account.registered(ROWS[step.channel], step.sender)
+    # the sender of a message of the service itself needs no registration (A73)
+    by_service = message.submission.carrier is not None
+    return not by_service and not checks.account.registered(ROWS[step.channel], step.sender)
 
 
 def _without_channel(checks: Checks, message: Message, _number: int, step: Step) -> bool:
@@ -229,8 +232,8 @@ class Checks:
 
     def remark_entry(self, message: Message) -> None:
         """Advice on a message that is handed over although its phone is on a list: the entry is not in force yet."""
-        own = message.submission.key.billing
-        billings = (self.account,) if own is None else (self.account, own)
+        sub_key = message.submission.key.billing
+        billings = (self.account,) if sub_key is None else (self.account, sub_key)
         lists = [("blacklist", billing.blacklist) for billing in billings]
         if "promotional" in message.submission.send.tags:
             lists += [("opt-out list", billing.optout) for billing in billings]

@@ -5,10 +5,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import orjson
 
+from sendbox.engine.answer import JsonObject
 from sendbox.engine.delivery.batches import EventKind
 from sendbox.engine.rules.conditions import Case
 from sendbox.services.messaging.channels import ROWS
@@ -44,10 +45,10 @@ def timeline_of(attempt: Attempt) -> list[tuple[int, str, str | None]]:
     return [(at, STATES[code], info_of(attempt, code)) for code, at in attempt.transitions()]
 
 
-def _shared_details(attempt: Attempt) -> dict[str, Any]:
+def _shared_details(attempt: Attempt) -> JsonObject:
     """Sender and gateway, the same for each message of a submission; the rest is the message's own."""
     step = attempt.step
-    details: dict[str, Any] = {}
+    details: JsonObject = {}
     gateway = ROWS[step.channel].gateway
     if gateway is not None:
         details["gateway"] = gateway or step.gateway
@@ -55,7 +56,7 @@ def _shared_details(attempt: Attempt) -> dict[str, Any]:
     return details
 
 
-def _own_details(attempt: Attempt, details: dict[str, Any]) -> dict[str, Any]:
+def _own_details(attempt: Attempt, details: JsonObject) -> JsonObject:
     """The same with country (MCC), operator (MNC), prices and segments of an attempt (A67, A82)."""
     message = attempt.message
     place = country(message.phone) if message.valid else None
@@ -68,16 +69,16 @@ def _own_details(attempt: Attempt, details: dict[str, Any]) -> dict[str, Any]:
     return details
 
 
-def channel_details(attempt: Attempt) -> dict[str, Any]:
+def channel_details(attempt: Attempt) -> JsonObject:
     """Sender, country (MCC), operator (MNC), prices and segments of an attempt (A67, A82)."""
     return _own_details(attempt, _shared_details(attempt))
 
 
-def _shared(attempt: Attempt, code: int) -> dict[str, Any]:
+def _shared(attempt: Attempt, code: int) -> JsonObject:
     """The fields that the events of a result share in one submission; None stands for each message's own value."""
     submission = attempt.message.submission
     channel = attempt.step.channel
-    event: dict[str, Any] = {
+    event: JsonObject = {
         "request_id": submission.request_id,
         "message_id": None,
         "gateway": channel,
@@ -95,7 +96,7 @@ def _shared(attempt: Attempt, code: int) -> dict[str, Any]:
     return event
 
 
-def sent_messages(events: Sequence[tuple[Attempt, int]], until: int) -> list[dict[str, Any]]:
+def sent_messages(events: Sequence[tuple[Attempt, int]], until: int) -> list[JsonObject]:
     """`sentMessage` events: statuses of outgoing messages changed, at `until` at the latest (§6).
 
     What those of one step of a submission have in common is asked once.
@@ -122,9 +123,9 @@ def sent_messages(events: Sequence[tuple[Attempt, int]], until: int) -> list[dic
     return bodies
 
 
-def incoming(inbound: Inbound) -> dict[str, Any]:
+def incoming(inbound: Inbound) -> JsonObject:
     """One `incomingReplyMessage` (a reply to one of our messages) or `incomingMessage` event (§6)."""
-    event: dict[str, Any] = {}
+    event: JsonObject = {}
     if inbound.message is not None:
         submission = inbound.message.submission
         event["request_id"] = submission.request_id
@@ -140,7 +141,7 @@ def incoming(inbound: Inbound) -> dict[str, Any]:
     return event
 
 
-def kind_of(event: Any) -> str:
+def kind_of(event: object) -> str:
     """`sentMessage`, `incomingReplyMessage` or `incomingMessage`."""
     if isinstance(event, Inbound):
         return "incomingMessage" if event.message is None else "incomingReplyMessage"
@@ -160,7 +161,7 @@ def _case_of_sent(event: tuple[Attempt, int]) -> Case:
     return Case("sentMessage", message.phone, request=message.submission.request_id, fields=fields)
 
 
-def _fields(event: str, gateway: str, phone: str, message: Message | None) -> dict[str, Any]:
+def _fields(event: str, gateway: str, phone: str, message: Message | None) -> JsonObject:
     """The fields that conditions of `webhooks` ask for, of an event without a result; a reply is about a message."""
     texts = {} if message is None else {row.name: row.of(message) for row in POSTED if not row.of_step}
     return {"event": event, "gateway": gateway, "phone": phone, **texts}

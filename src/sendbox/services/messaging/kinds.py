@@ -68,12 +68,8 @@ def _attempt_line(canon: Canon, attempt: Attempt) -> Line:
 
 
 def _transition(code: int, _on: Observer, attempt: Attempt) -> View:
-    return {**_attempt_view(attempt), "result": STATES[code], "info": info_of(attempt, code), **_decided(attempt)}
-
-
-def _decided(attempt: Attempt) -> View:
-    """The rules that decided what becomes of an attempt."""
-    return {} if attempt.fate is None else {"rules": list(attempt.fate.rules)}
+    rules: View = {} if attempt.fate is None else {"rules": list(attempt.fate.rules)}
+    return {**_attempt_view(attempt), "result": STATES[code], "info": info_of(attempt, code), **rules}
 
 
 def _transition_lines(code: int, canon: Canon, attempt: Attempt) -> Iterator[Line]:
@@ -115,7 +111,7 @@ def _count_transition(code: int, collector: Collector, attempt: Attempt) -> None
         collector.count("flows", "condition met")
 
 
-def _tell_transition(narrator: Narrator, entry: Entry) -> Narration:
+def _narrate_transition(narrator: Narrator, entry: Entry) -> Narration:
     result, phone = entry["result"], entry["phone"]
     tone = _TONES.get(result, "plain")
     info = f" {entry['info']}" if tone == "bad" and entry.get("info") else ""
@@ -152,7 +148,7 @@ def _count_fallback(collector: Collector, subject: tuple[Attempt, str]) -> None:
     collector.count("flows", f"fallback {subject[1]}")
 
 
-def _tell_fallback(narrator: Narrator, entry: Entry) -> Narration:
+def _narrate_fallback(narrator: Narrator, entry: Entry) -> Narration:
     text = f"{narrator.attempt(entry)} is given up ({entry['why']}), the next step goes out"
     return Narration(entry["phone"], text, to=None)
 
@@ -217,7 +213,7 @@ def _count_inbound(collector: Collector, inbound: Inbound) -> None:
     collector.lean("A68")
 
 
-def _tell_inbound(narrator: Narrator, entry: Entry) -> Narration:
+def _narrate_inbound(narrator: Narrator, entry: Entry) -> Narration:
     word, to = ("replies", narrator.message(entry)) if entry.get("message_id") else ("writes", entry["to"])
     return Narration(entry["from"], f'{word} "{cut(entry["body"])}" to {to} by {entry["channel"]}')
 
@@ -259,7 +255,7 @@ def _count_bulk(collector: Collector, subject: tuple[Bulk, str]) -> None:
     collector.count("states", f"bulk {subject[1]}")
 
 
-def _tell_bulk(_narrator: Narrator, entry: Entry) -> Narration:
+def _narrate_bulk(_narrator: Narrator, entry: Entry) -> Narration:
     counts = f", {entry['accepted']} taken, {entry['skipped']} skipped" if "accepted" in entry else ""
     return Narration(WORLD, f"bulk file {entry['bulk_id']} {entry['what']}: {entry['lines']} lines{counts}")
 
@@ -284,7 +280,7 @@ def _count_bulk_line(collector: Collector, line: BulkLine) -> None:
         collector.count("states", "bulk line skipped")
 
 
-def _tell_bulk_line(_narrator: Narrator, entry: Entry) -> Narration:
+def _narrate_bulk_line(_narrator: Narrator, entry: Entry) -> Narration:
     findings = entry["findings"]
     outcome = f"skipped: {findings[0]['message']}" if findings else "taken"
     tone = "bad" if entry["request_id"] is None else "plain"
@@ -327,7 +323,7 @@ def _count_outage(collector: Collector, subject: tuple[Current, str]) -> None:
     collector.count("outages", f"new {outage.new}")
 
 
-def _tell_outage(_narrator: Narrator, entry: Entry) -> Narration:
+def _narrate_outage(_narrator: Narrator, entry: Entry) -> Narration:
     return Narration(
         WORLD, f"outage of {named(entry)} {entry['state']}", "bad" if entry["state"] == "began" else "good"
     )
@@ -346,7 +342,7 @@ OBSERVED: Final = ObservationRows(
                 partial(_transition, code),
                 partial(_transition_lines, code),
                 partial(_count_transition, code) if code != ACCEPTED else None,
-                _tell_transition,
+                _narrate_transition,
                 shown_as="transition",
                 section="§3.1, §7.3",
             )
@@ -363,7 +359,7 @@ OBSERVED: Final = ObservationRows(
             log_lines=LOGGED["refusal"],
             section="§7.3",
         ),
-        Kind("fallback", partial(_word, "why"), _word_lines, _count_fallback, _tell_fallback, section="§2.2"),
+        Kind("fallback", partial(_word, "why"), _word_lines, _count_fallback, _narrate_fallback, section="§2.2"),
         Kind(
             "postponed",
             _postponed,
@@ -399,7 +395,7 @@ OBSERVED: Final = ObservationRows(
             lambda _on, inbound: inbound_view(inbound).json,
             lambda canon, inbound: (_inbound_line(canon, inbound),),
             _count_inbound,
-            _tell_inbound,
+            _narrate_inbound,
             section="§6",
         ),
         Kind(
@@ -425,17 +421,17 @@ OBSERVED: Final = ObservationRows(
             lambda _narrator, entry: Narration(entry["phone"], "opts out"),
             section="§2.1",
         ),
-        Kind("bulk", _bulk, _bulk_lines, _count_bulk, _tell_bulk),
+        Kind("bulk", _bulk, _bulk_lines, _count_bulk, _narrate_bulk),
         Kind(
             "bulk_line",
             _bulk_line,
             _bulk_line_lines,
             _count_bulk_line,
-            _tell_bulk_line,
+            _narrate_bulk_line,
             log_lines=LOGGED["bulk_line"],
             advice=lambda line: line.advice,
         ),
-        Kind("outage", _outage, _outage_lines, _count_outage, _tell_outage),
+        Kind("outage", _outage, _outage_lines, _count_outage, _narrate_outage),
     ),
     events={
         tuple: Event(_sent_view, _sent_line, lambda event: f"sentMessage {STATES[event[1]]}", _sent_place),

@@ -245,7 +245,7 @@ class Messaging(Part):
         origin: str,
         record: RequestRecord | None,
     ) -> tuple[Message, str]:
-        """Sends a text by sms for another service; nothing is reported about it. Answers the id of its request too."""
+        """Sends a text by sms for another service; nothing is reported about it. Returns the id of its request too."""
         send = Send(
             [Recipient(phone, valid)],
             [Step(USUAL, text, sender)],

@@ -16,6 +16,7 @@ import msgspec
 import orjson
 from msgspec import Struct
 
+from sendbox.engine.answer import JsonObject
 from sendbox.services import limits
 
 if TYPE_CHECKING:
@@ -47,13 +48,13 @@ class Step(msgspec.Struct):
     template: TemplateUse | None = None
     buttons: list[Any] | None = None
     #: buttons, card, carousel and raw of a channel that has them, as they came in (A02)
-    content: dict[str, Any] | None = None
+    content: JsonObject | None = None
     #: whether its text is that of the root, and whether its sender is its own
     inherits: bool = False
     own_sender: bool = False
 
     @property
-    def suggestions(self) -> list[dict[str, Any]]:
+    def suggestions(self) -> list[JsonObject]:
         """The replies that the step suggests, in the order in which they stand."""
         content = self.content or {}
         holders = [content, content.get("card", {}), *content.get("carousel", ())]
@@ -206,7 +207,7 @@ class Asked(dict[str, Any]):
         super().__init__(others)
         self.attempt = attempt
 
-    def __missing__(self, name: str) -> Any:
+    def __missing__(self, name: str) -> object:
         row = ASKED[name]
         value = row.of(self.attempt if row.of_step else self.attempt.message)
         self[name] = value = row.unset if value is None else value

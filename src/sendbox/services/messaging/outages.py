@@ -7,11 +7,11 @@ has to be collected when an outage begins or released when it ends.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
+from sendbox.engine.answer import JsonMapping, JsonObject
 from sendbox.engine.durations import iso
 from sendbox.engine.journal import CODE
 from sendbox.services.messaging.channels import LEGAL
@@ -43,7 +43,7 @@ _TAKEN: Final = frozenset({SENT, DELIVERED, SEEN})
 _CUT_OFF: Final = "cut_off"
 
 
-def named(entry: Mapping[str, Any]) -> str:
+def named(entry: JsonMapping) -> str:
     """The description of an outage in words, from an entry of the journal."""
     channels = entry.get("channel") or []
     where = [channels if isinstance(channels, str) else ", ".join(channels)]
@@ -99,7 +99,7 @@ class Current(msgspec.Struct, eq=False):
     outage: Outage
     began: int
     until: int
-    what: dict[str, Any]
+    what: JsonObject
 
     def meets_new(self, attempt: Attempt) -> bool:
         """True if an attempt was not handed over before the outage."""
@@ -118,8 +118,8 @@ class Outages:
         self._world = home.world
         self.current: list[Current] = []
 
-    def begin(self, outage: Outage, shown: dict[str, Any]) -> None:
-        """From this instant on it is out."""
+    def begin(self, outage: Outage, shown: JsonObject) -> None:
+        """Begins an outage at this instant."""
         world = self._world
         now = world.clock.now
         current = Current(outage, now, now + outage.lasts, shown)
@@ -153,13 +153,13 @@ class Outages:
         current = self.over(attempt)
         if current is None or current.word(attempt) == "wait" or not plan or plan[0][0] == REJECTED:
             return plan
-        return self._bad_end(attempt, current.outage)
+        return self._failing_plan(attempt, current.outage)
 
-    def _bad_end(self, attempt: Attempt, outage: Outage) -> Plan:
-        """The usual way of a new message to its bad end."""
+    def _failing_plan(self, attempt: Attempt, outage: Outage) -> Plan:
+        """The usual plan of a new message that fails."""
         attempt.note(_CUT_OFF, outage.new)
-        *way, (code, after, _) = self._home.simulator.goal_plan(attempt.step.channel, outage.new)
-        return (*way, (code, after, outage.info))
+        *earlier, (code, after, _) = self._home.simulator.goal_plan(attempt.step.channel, outage.new)
+        return (*earlier, (code, after, outage.info))
 
     def hold(self, attempt: Attempt, plan: Plan, code: int) -> bool:
         """True if the entry of the plan that is due is postponed, or if the outage ends the attempt instead.
@@ -182,7 +182,7 @@ class Outages:
         if attempt.extra is not None and _CUT_OFF in attempt.extra:
             return False  # it is on the way to its bad end
         if attempt.state == SENDING and word == "undelivered" and current.meets_new(attempt):
-            attempt.plan = self._bad_end(attempt, current.outage)  # it waited for another outage, and goes on
+            attempt.plan = self._failing_plan(attempt, current.outage)  # it waited for another outage, and goes on
             return False
         attempt.plan = None
         end = FAILED if word == "failed" or attempt.state == SENDING else UNDELIVERED

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
+from sendbox.engine.answer import JsonObject
 from sendbox.engine.draws import UNSEEDED, Chooser, Naming, uuid_text
 from sendbox.engine.journal import enter
 from sendbox.engine.kept import Kept
@@ -248,7 +249,7 @@ class Attempt(msgspec.Struct, eq=False):
     #: the operator that took it, once it was asked for
     operator: int | None = None
     #: rarely needed: infos by code, why it was refused
-    extra: dict[str, Any] | None = None
+    extra: JsonObject | None = None
 
     @property
     def step(self) -> Step:
@@ -355,7 +356,7 @@ class Attempt(msgspec.Struct, eq=False):
         """The results that are still to come."""
         return [STATES[code] for code, _, _ in (self.plan or ())[self.position :]]
 
-    def note(self, name: str, value: Any) -> None:
+    def note(self, name: str, value: object) -> None:
         """Keeps something rarely needed."""
         if self.extra is None:
             self.extra = {}

@@ -10,6 +10,7 @@ from urllib.parse import parse_qs
 
 import orjson
 
+from sendbox.engine.answer import JsonObject
 from sendbox.engine.expect.subjects import Field, Parts, Subject
 from sendbox.engine.journal import CODE
 from sendbox.services.messaging.channels import CHANNEL_WORDS, FAMILIES
@@ -29,12 +30,12 @@ if TYPE_CHECKING:
     from sendbox.services.messaging.model import Step
 
 
-def _message(pick: Callable[[Message], Any]) -> Callable[[World, Any], Any]:
+def _message(pick: Callable[[Message], Any]) -> Callable[[World, Any], object]:
     """Something of the message that a subject is about, or that an attempt or transition belongs to."""
     return lambda _world, subject: pick(subject if isinstance(subject, Message) else _attempt(subject).message)
 
 
-def _step(pick: Callable[[Attempt], Any]) -> Callable[[World, Any], Any]:
+def _step(pick: Callable[[Attempt], Any]) -> Callable[[World, Any], object]:
     """Something of the attempt that a subject is, or that a transition belongs to."""
     return lambda _world, subject: pick(_attempt(subject))
 
@@ -89,7 +90,7 @@ _OF_MESSAGE: Final = {
 }
 _OF_STEP: Final = {**_OF_MESSAGE, "template": lambda _world, subject: _template(_attempt(subject).step)}
 #: Of the fields that are more than any text, how they are compared, and what lists their names.
-_COMPARED: Final[dict[str, dict[str, Any]]] = {
+_COMPARED: Final[dict[str, JsonObject]] = {
     "channel": {"kind": "word", "words": CHANNEL_WORDS},
     "phone": {"kind": "phone"},
     "tag": {"known": _tags_of},
@@ -169,7 +170,7 @@ def named_messages(world: World, record: RequestRecord) -> tuple[str, ...]:
     return tuple(name for name in ids if name in Messaging.of(world).by_id)
 
 
-def message_of(event: Any) -> str | None:
+def message_of(event: object) -> str | None:
     """The id of the message whose result an event reports, or that a reply answers; None for other events."""
     message = event.message if isinstance(event, Inbound) else event[0].message if isinstance(event, tuple) else None
     return None if message is None else str(message.id)
@@ -239,13 +240,13 @@ _STEPS: Final = Parts(
 )
 
 
-def _made(attempt: Attempt) -> tuple[Any, Any]:
+def _made(attempt: Attempt) -> tuple[object, object]:
     """With what an attempt came to its result: its last transition, and already the call if it did at once."""
     message = attempt.message
     return message.cause if _moved(attempt) == message.accepted_at else None, attempt
 
 
-def _sent(message: Message) -> tuple[Any, Any]:
+def _sent(message: Message) -> tuple[object, object]:
     """With what a message was sent: with its call, from a line of an upload with its first attempt."""
     return message.cause or next(iter(message.attempts), None), None
 
@@ -266,7 +267,7 @@ def _messages(says: str, at: Callable[[Message], int], origin: Callable[[Message
     )
 
 
-def _happening(code: int, record: Any) -> Iterator[tuple[dict[str, Any], str | None]]:
+def _happening(code: int, record: Any) -> Iterator[tuple[JsonObject, str | None]]:
     """An entry of the timeline, as it was written; an outage, which has entries of its own, with its state."""
     if code == CODE["outage"]:
         current, state = record
@@ -275,14 +276,14 @@ def _happening(code: int, record: Any) -> Iterator[tuple[dict[str, Any], str | N
         yield record, None
 
 
-def _named_by(happening: tuple[dict[str, Any], str | None], *names: str) -> Iterator[str]:
+def _named_by(happening: tuple[JsonObject, str | None], *names: str) -> Iterator[str]:
     """The values that an entry of the timeline has under these names."""
     for name in names:
         value = happening[0].get(name)
         yield from map(str, value if isinstance(value, list) else () if value is None else (value,))
 
 
-def _happening_phones(world: World, happening: tuple[dict[str, Any], str | None]) -> tuple[str, ...]:
+def _happening_phones(world: World, happening: tuple[JsonObject, str | None]) -> tuple[str, ...]:
     """The phones that an entry of the timeline names, in international form; an outage has patterns."""
     if happening[0]["kind"] == "outage":
         return ()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 import orjson
 
-from sendbox.engine.answer import moment, moment_or_none
+from sendbox.engine.answer import JsonObject, moment, moment_or_none
 from sendbox.services.assume import Assume
 from sendbox.services.messaging import answers
 from sendbox.services.messaging.channels import channels_on
@@ -84,7 +84,7 @@ def message_short(world: World, message: Message) -> answers.ShortMessage:
     )
 
 
-def _head(world: World, message: Message, most: int | None = None) -> dict[str, Any]:
+def _head(world: World, message: Message, most: int | None = None) -> JsonObject:
     """The fields of a `MessageHead`; of the body only so many characters."""
     attempt = message.shown
     return {
@@ -148,7 +148,7 @@ def received_view(world: World, attempt: Attempt) -> answers.Text:
     return answers.Text(at=moment(attempt.arrived_at), **fields_on_phone(world, attempt))
 
 
-def fields_on_phone(world: World, attempt: Attempt) -> dict[str, Any]:
+def fields_on_phone(world: World, attempt: Attempt) -> JsonObject:
     """The fields of a `Text` for an attempt, as a handset shows it or would show it."""
     message = attempt.message
     return {
@@ -163,7 +163,7 @@ def fields_on_phone(world: World, attempt: Attempt) -> dict[str, Any]:
     }
 
 
-def handset_view(world: World, number: str) -> dict[str, Any]:
+def handset_view(world: World, number: str) -> JsonObject:
     """The fields that describe a handset, without the messages on it."""
     phones = Messaging.of(world).phones
     spec = phones.spec(number)
@@ -183,7 +183,7 @@ def phone_view(world: World, number: str) -> answers.Handset:
     phones = Messaging.of(world).phones
     received = [received_view(world, attempt) for attempt in phones.inbox(number)]
     shares = shares_on(world, number)
-    texts = [*received, *texts_of(shares), *_written(phones.written.of(number))]
+    texts = [*received, *texts_of(shares), *_written_views(phones.written.of(number))]
     return answers.Handset(
         **handset_view(world, number),
         messages=[message.id for message in phones.messages_of(number)],
@@ -209,7 +209,7 @@ def phone_short(world: World, number: str) -> Generator[None, None, answers.Shor
     written = phones.written.of(number)
     texts = texts_of(shares_on(world, number))
     ends = [] if newest is None else [received_view(world, newest[1])]
-    ends += [*texts, *_written(written[-1:])]
+    ends += [*texts, *_written_views(written[-1:])]
     last = max(reversed(ends), key=attrgetter("at"), default=None)
     return answers.ShortHandset(
         number=number,
@@ -231,7 +231,7 @@ def written_view(inbound: Inbound) -> answers.Text:
     return inbound_view(inbound, "out")
 
 
-def _written(inbound: Iterable[Inbound]) -> list[answers.Text]:
+def _written_views(inbound: Iterable[Inbound]) -> list[answers.Text]:
     return [written_view(message) for message in inbound]
 
 

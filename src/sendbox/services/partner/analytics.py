@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
+from sendbox.engine.answer import JsonObject
 from sendbox.engine.bounds import END
 from sendbox.engine.durations import DAY, MINUTE, instant, iso
 from sendbox.services.numbers.countries import country
@@ -56,7 +57,7 @@ class Query(msgspec.Struct, frozen=True):
     only: Mapping[str, frozenset[str]] = msgspec.field(default_factory=dict)
 
 
-def messages(world: World, query: Query) -> list[dict[str, Any]]:
+def messages(world: World, query: Query) -> list[JsonObject]:
     """`{start, end, sent, delivered}`, oldest first."""
     points = _Points(query, lambda: {"sent": 0, "delivered": 0})
     for attempt in _attempts(world, query):
@@ -65,7 +66,7 @@ def messages(world: World, query: Query) -> list[dict[str, Any]]:
     return points.listed()
 
 
-def conversations(world: World, query: Query) -> list[dict[str, Any]]:
+def conversations(world: World, query: Query) -> list[JsonObject]:
     """`{start, end}` with the metrics and the dimensions of the query.
 
     What a number delivered to one phone in one category within a day of the first is one conversation, at the time of
@@ -104,7 +105,7 @@ def conversations(world: World, query: Query) -> list[dict[str, Any]]:
     return points
 
 
-def templates(world: World, query: Query, record: dict[str, Any]) -> list[dict[str, Any]]:
+def templates(world: World, query: Query, record: JsonObject) -> list[JsonObject]:
     """`{start, end}` of one template with the metrics of the query (`sent`, `delivered`, `read`, `clicked`), by day."""
     counters = [name for name in OF_TEMPLATES.values() if name in query.metrics]
     points = _Points(query, lambda: {name: {} if name == "clicked" else 0 for name in counters})
@@ -137,10 +138,10 @@ def stretch(at: int, granularity: str) -> tuple[int, int]:
 class _Points:
     """Counts by period."""
 
-    def __init__(self, query: Query, empty: Callable[[], dict[str, Any]]) -> None:
+    def __init__(self, query: Query, empty: Callable[[], JsonObject]) -> None:
         self._query = query
         self._empty = empty
-        self._points: dict[tuple[int, int], dict[str, Any]] = {}
+        self._points: dict[tuple[int, int], JsonObject] = {}
 
     def add(self, at: int | None, counter: str, title: str | None = None) -> None:
         """Counts what happened at an instant, None = it did not happen.
@@ -155,7 +156,7 @@ class _Points:
         else:
             point[counter][title] = point[counter].get(title, 0) + 1
 
-    def listed(self) -> list[dict[str, Any]]:
+    def listed(self) -> list[JsonObject]:
         """The points, oldest first; clicks as a list."""
         listed = []
         for (start, end), point in sorted(self._points.items()):

@@ -11,7 +11,7 @@ from msgspec.structs import asdict
 from sendbox.control.export.rows import ActStep, Exported, NameLookup, NoEntry, select_arguments
 from sendbox.control.operation import Call, ControlError, operation
 from sendbox.control.reading import map_in_slices
-from sendbox.engine.answer import enum, reference
+from sendbox.engine.answer import JsonMapping, JsonObject, enum, reference
 from sendbox.engine.lifecycle import IllegalMove
 from sendbox.services.numbers import notation
 from sendbox.services.partner.http import tokens
@@ -38,7 +38,7 @@ T = TypeVar("T")
 QUALITY: Final = enum(QUALITIES)
 
 
-async def _load_tokens(_call: Call, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
+async def _load_tokens(_call: Call, arguments: JsonMapping) -> JsonMapping:
     """Loads the module that reads tokens, off the loop, if the arguments have a token."""
     if arguments.get("token") is not None:
         await asyncio.get_running_loop().run_in_executor(None, tokens.preload)
@@ -80,7 +80,7 @@ async def give_number(
     call: Call,
     signup: str,
     phone_number: str | None = None,
-    details: dict[str, Any] | None = None,
+    details: JsonObject | None = None,
     token: str | None = None,
 ) -> SignupView:
     """The client says who it is and, in the mode `manual`, which number it brings; a code goes to it."""
@@ -113,10 +113,10 @@ async def finish_signup(call: Call, signup: str, token: str | None = None) -> Si
 
 @operation("POST", "/worlds/{id}/signups/{signup}/complete", act=True, answers=SignupView)
 async def complete_signup(
-    call: Call, signup: str, phone_number: str | None = None, details: dict[str, Any] | None = None
+    call: Call, signup: str, phone_number: str | None = None, details: JsonObject | None = None
 ) -> SignupView:
     """All remaining steps of the hosted page, in one call."""
-    _like_a_number(phone_number)
+    _check_number(phone_number)
     return _step(call, signup, None, Partner.complete, phone_number, _texts(details))
 
 
@@ -161,7 +161,7 @@ async def move_number(
     return number_view(business_number)
 
 
-def _like_a_number(text: str | None) -> None:
+def _check_number(text: str | None) -> None:
     """Raises `ControlError` for a pattern, and for a text that is not written like a number."""
     if text is not None and (wrong := notation.number_problem(text)) is not None:
         raise ControlError(400, "bad_argument", f'"{text}" {wrong}')
@@ -189,7 +189,7 @@ def _signup_view(world: World, signup: Signup) -> ListedSignup:
     return ListedSignup(**asdict(signup_view(world, signup)), page=page)
 
 
-def _step(call: Call, signup_id: str, token: str | None, step: Callable[..., None], *values: Any) -> SignupView:
+def _step(call: Call, signup_id: str, token: str | None, step: Callable[..., None], *values: object) -> SignupView:
     """Does a step of a signup with these values, and shows the signup. Raises `ControlError`."""
     signup = _signup(call, signup_id, token)
     try:
@@ -199,7 +199,7 @@ def _step(call: Call, signup_id: str, token: str | None, step: Callable[..., Non
     return signup_view(call.hosted.world, signup)
 
 
-def _texts(details: dict[str, Any] | None) -> dict[str, str]:
+def _texts(details: JsonObject | None) -> dict[str, str]:
     return {name: str(value) for name, value in (details or {}).items()}
 
 
@@ -210,7 +210,7 @@ def _legal(act: Callable[[], T]) -> T:
         raise ControlError(409, "illegal_transition", str(illegal), legal=list(illegal.legal)) from None
 
 
-def _templates_called(world: World, text: str) -> list[dict[str, Any]]:
+def _templates_called(world: World, text: str) -> list[JsonObject]:
     """The template of this id, else those of this name."""
     record = Partner.of(world).templates.by_id(text)
     return (
@@ -220,7 +220,7 @@ def _templates_called(world: World, text: str) -> list[dict[str, Any]]:
     )
 
 
-def _template(world: World, step: ActStep) -> dict[str, Any]:
+def _template(world: World, step: ActStep) -> JsonObject:
     """A change of the one template of that id or name."""
     detail = step.detail
     records = _templates_called(world, detail["template"])
@@ -234,7 +234,7 @@ def _template(world: World, step: ActStep) -> dict[str, Any]:
     return {"template": change}
 
 
-def _number(world: World, step: ActStep) -> dict[str, Any]:
+def _number(world: World, step: ActStep) -> JsonObject:
     """A change of a number."""
     detail = step.detail
     number = Partner.of(world).numbers.get(detail["number"]) or Partner.of(world).number_of(detail["number"])

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
+from sendbox.engine.answer import JsonObject
 from sendbox.engine.kinds.narration import WORLD, Entry, Narration, Narrator, cut, fields_of, flat
 from sendbox.engine.kinds.rows import Event, Kind, Lapse, Line, ObservationRows, Observer, View
 from sendbox.services.partner.records import Onboarding
@@ -32,7 +33,7 @@ def _count_signup(collector: Collector, onboarding: Onboarding) -> None:
     collector.count("states", f"signup {onboarding.fields['status']}")
 
 
-def _tell_signup(_narrator: Narrator, entry: Entry) -> Narration:
+def _narrate_signup(_narrator: Narrator, entry: Entry) -> Narration:
     reason = f": {entry['reason']}" if entry.get("reason") else ""
     return Narration(
         WORLD, f"signup of {entry.get('partner_client_id') or entry['mode']} {entry.get('status')}{reason}"
@@ -50,7 +51,7 @@ def _changed_lines(_canon: Canon, state: View) -> Iterator[Line]:
 def _changed(word: str) -> Kind:
     """A template or a number that changed, or was not allowed to."""
 
-    def count(collector: Collector, state: dict[str, Any]) -> None:
+    def count(collector: Collector, state: JsonObject) -> None:
         if "status" in state:
             collector.count("states", f"{word} {state['status']}")
 
@@ -62,7 +63,7 @@ def _changed(word: str) -> Kind:
 
 OBSERVED: Final = ObservationRows(
     kinds=(
-        Kind("signup", _signup, _signup_lines, _count_signup, _tell_signup),
+        Kind("signup", _signup, _signup_lines, _count_signup, _narrate_signup),
         _changed("template"),
         _changed("number"),
         Kind(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 import msgspec
 from msgspec.structs import replace
 
+from sendbox.engine.answer import JsonObject
 from sendbox.engine.forms import Value, either, sequence, span, text, word
 from sendbox.engine.texts import Pattern
 from sendbox.scenario.keys.rules import RuleForm
@@ -156,7 +157,7 @@ def _with(record: T, nodes: dict[str, Node | None]) -> T:
     return replace(record, **texts)
 
 
-def _number(node: Node, change: dict[str, Any], reader: Reader) -> None:
+def _number(node: Node, change: JsonObject, reader: Reader) -> None:
     change["phone_number"] = reader.phones(node.entries()["phone_number"]).text
     if change.keys() == {"phone_number"} and not node.cut:
         reader.add_problem(node, "number", f"{show(change)} changes nothing; give it a status or a quality")

@@ -5,14 +5,15 @@ The contents of the real library are not known; a scenario adds its own template
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
+from sendbox.engine.answer import JsonObject
 from sendbox.services.partner.records import Failure
 from sendbox.services.templates.buttons import VARIABLE
 
 
-def _entry(name: str, category: str, text: str, *buttons: dict[str, Any], header: str = "") -> dict[str, Any]:
-    components: list[dict[str, Any]] = [{"type": "HEADER", "format": "TEXT", "text": header}] if header else []
+def _entry(name: str, category: str, text: str, *buttons: JsonObject, header: str = "") -> JsonObject:
+    components: list[JsonObject] = [{"type": "HEADER", "format": "TEXT", "text": header}] if header else []
     components += [{"type": "BODY", "text": text}, {"type": "BUTTONS", "buttons": list(buttons)}]
     return {"name": name, "category": category, "components": components}
 
@@ -45,8 +46,8 @@ LIBRARY: Final = (
 
 
 def components_of(
-    library: tuple[dict[str, Any], ...], name: str, category: str | None, button_inputs: list[dict[str, Any]]
-) -> tuple[str, list[dict[str, Any]]]:
+    library: tuple[JsonObject, ...], name: str, category: str | None, button_inputs: list[JsonObject]
+) -> tuple[str, list[JsonObject]]:
     """Category and components of a library template with the client's addresses and numbers in its buttons.
 
     `library` holds those of the scenario, which come before the built-in ones. Raises `Failure` for an unknown name,
@@ -66,13 +67,13 @@ def components_of(
     return str(entry["category"]), components
 
 
-def _with_inputs(component: dict[str, Any], inputs: list[dict[str, Any]]) -> dict[str, Any]:
+def _with_inputs(component: JsonObject, inputs: list[JsonObject]) -> JsonObject:
     if str(component.get("type", "")).upper() != "BUTTONS":
         return component
     return {**component, "buttons": [_button(button, inputs) for button in component.get("buttons") or ()]}
 
 
-def _button(button: dict[str, Any], inputs: list[dict[str, Any]]) -> dict[str, Any]:
+def _button(button: JsonObject, inputs: list[JsonObject]) -> JsonObject:
     """A button with the first input of its kind, which is used up; a button that needs no input is unchanged."""
     kind = str(button.get("type", "")).upper()
     field = {"URL": "url", "PHONE_NUMBER": "phone_number"}.get(kind)
@@ -86,7 +87,7 @@ def _button(button: dict[str, Any], inputs: list[dict[str, Any]]) -> dict[str, A
     return {**button, field: _address(value[field]) if kind == "URL" else str(value[field])}
 
 
-def _address(value: Any) -> str:
+def _address(value: object) -> str:
     """The address of a button: a text, or an object with `base_url`; a suffix makes it dynamic."""
     if not isinstance(value, dict):
         return str(value)

@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
+from sendbox.engine.answer import JsonObject
 from sendbox.engine.delivery.batches import Target
 from sendbox.engine.journal import CODE
 from sendbox.engine.lifecycle import IllegalMove
@@ -440,7 +441,7 @@ class Partner(Part):
     def _tell(self, signup: Signup) -> None:
         """Journals a state of a signup and tells the partner (§6, A24)."""
         world = self._world
-        fields: dict[str, Any] = {"partner_client_id": signup.client_id, "status": signup.state}
+        fields: JsonObject = {"partner_client_id": signup.client_id, "status": signup.state}
         if signup.account is not None:
             fields["chatapp_id"] = signup.account.id
         if signup.number is not None:

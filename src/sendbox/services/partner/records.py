@@ -24,10 +24,11 @@ from every state that is not an end. Its token lives one hour (§8): a signup th
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
+from sendbox.engine.answer import JsonObject
 from sendbox.engine.delivery.batches import EventKind
 from sendbox.engine.journal import enter
 from sendbox.engine.lifecycle import Lifecycle
@@ -215,7 +216,7 @@ class Onboarding(msgspec.Struct, eq=False):
 
     signup: Signup
     number: int
-    fields: dict[str, Any]
+    fields: JsonObject
 
     @property
     def reason(self) -> str | None:

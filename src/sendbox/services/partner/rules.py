@@ -6,10 +6,11 @@ the rule.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 import msgspec
 
+from sendbox.engine.answer import JsonObject
 from sendbox.engine.durations import Span
 from sendbox.engine.rules.book import Rulebook
 from sendbox.engine.rules.conditions import Case
@@ -51,7 +52,7 @@ class Reviews(Rulebook[ReviewRule]):
         """The same name in another language is another template."""
         return f"{case.subject}\0{case.fields['language']}"
 
-    def review(self, record: dict[str, Any], usual: int, now: int) -> tuple[ReviewRule, int, bool]:
+    def review(self, record: JsonObject, usual: int, now: int) -> tuple[ReviewRule, int, bool]:
         """The rule for the review of a template, its duration, and True if that depended on which review came first.
 
         The duration is in milliseconds, `usual` if no rule gives one. Times are keyed by the number of earlier
@@ -114,4 +115,4 @@ class PartnerSpec(msgspec.Struct, frozen=True):
     accounts: tuple[BusinessSpec, ...] = ()
     reviews: tuple[ReviewRule, ...] = ()
     signups: tuple[SignupRule, ...] = ()
-    library: tuple[dict[str, Any], ...] = ()
+    library: tuple[JsonObject, ...] = ()

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import orjson
 
+from sendbox.engine.answer import JsonObject
 from sendbox.engine.expect.subjects import Field, Subject
 from sendbox.services.operations import CALLS
 from sendbox.services.partner.records import CATEGORIES, MODES, SIGNUP, TEMPLATE
@@ -16,11 +17,11 @@ if TYPE_CHECKING:
     from sendbox.engine.world import World
 
 
-def _field_of(name: str) -> Callable[[World, dict[str, Any]], Any]:
+def _field_of(name: str) -> Callable[[World, JsonObject], object]:
     return lambda _world, change: change.get(name)
 
 
-def _words(_world: World, change: dict[str, Any]) -> str:
+def _words(_world: World, change: JsonObject) -> str:
     return ", ".join(f"{name} {value}" for name, value in change.items() if value is not None)
 
 

@@ -13,8 +13,9 @@ from __future__ import annotations
 import binascii
 from base64 import b64decode, urlsafe_b64encode
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
+from sendbox.engine.answer import JsonObject
 from sendbox.engine.durations import DAY
 from sendbox.engine.journal import CODE
 from sendbox.engine.lifecycle import IllegalMove
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from sendbox.services.partner.records import BusinessAccount
     from sendbox.services.partner.rules import ReviewRule
 
-Record = dict[str, Any]
+Record = JsonObject
 
 #: Parts of a template, each of which it has at most once.
 PARTS: Final = ("HEADER", "BODY", "FOOTER", "BUTTONS", "CAROUSEL", "LIMITED_TIME_OFFER")
@@ -279,12 +280,12 @@ _BEGINS: Final = {
 _FORM: Final = "legal: data:image/png;base64,… or data:image/jpeg;base64,… (§2.5)"
 
 
-def with_handles(components: list[dict[str, Any]], path: str) -> list[dict[str, Any]]:
+def with_handles(components: list[JsonObject], path: str) -> list[JsonObject]:
     """The components, each picture in them replaced by its `header_handle` (§4.3). Raises `Failure`."""
     return [_uploaded(component, f"{path}[{index}]") for index, component in enumerate(components)]
 
 
-def _uploaded(component: dict[str, Any], path: str) -> dict[str, Any]:
+def _uploaded(component: JsonObject, path: str) -> JsonObject:
     example = component.get("example")
     if not isinstance(example, dict) or "base64_image" not in example:
         return component
@@ -293,7 +294,7 @@ def _uploaded(component: dict[str, Any], path: str) -> dict[str, Any]:
     return {**component, "example": {**rest, "header_handle": [handle]}}
 
 
-def _handle(url: Any, path: str) -> str:
+def _handle(url: object, path: str) -> str:
     """The handle of a picture. Raises `Failure` for other data, and for a picture that is too large."""
     head, comma, data = url.partition(",") if isinstance(url, str) else ("", "", "")
     kind, _, encoding = head.removeprefix("data:").lower().partition(";")

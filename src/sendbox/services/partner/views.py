@@ -5,9 +5,9 @@ They show signups, business accounts and their numbers, and templates.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
-from sendbox.engine.answer import Answer, Instant, enum, keywords, moment
+from sendbox.engine.answer import Answer, Instant, JsonObject, enum, keywords, moment
 from sendbox.services.partner.partner import Partner
 from sendbox.services.partner.records import MODES, NUMBER, QUALITIES, TEMPLATE
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from sendbox.services.partner.records import BusinessAccount, BusinessNumber, Signup
 
 #: A part of a template as the contract of partner management has it.
-TemplatePart = Annotated[dict[str, Any], keywords(description="A component of a template, as the request had it.")]
+TemplatePart = Annotated[JsonObject, keywords(description="A component of a template, as the request had it.")]
 
 
 class SignupView(Answer):
@@ -146,7 +146,7 @@ def number_view(number: BusinessNumber) -> NumberView:
     )
 
 
-def template_view(world: World, record: dict[str, Any]) -> TemplateView:
+def template_view(world: World, record: JsonObject) -> TemplateView:
     """A template with its id, its account (None: the whole account shares it), and why it has its status.
 
     `legal` are the statuses that may follow.

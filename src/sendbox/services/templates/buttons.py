@@ -11,6 +11,7 @@ from typing import Any, Final
 import msgspec
 import orjson
 
+from sendbox.engine.answer import JsonObject
 from sendbox.engine.regex import regex
 
 SECTION: Final = "§2.2"
@@ -56,7 +57,7 @@ class Button(msgspec.Struct, frozen=True):
     leads: str = ""
 
 
-def compile_button(record: dict[str, Any]) -> Button:
+def compile_button(record: JsonObject) -> Button:
     """Compile a button of a record (§2.5); a type that is not known is static."""
     kind = str(record.get("type", "")).upper()
     keys = _BUTTON_KEYS.get(kind, ())
@@ -77,7 +78,7 @@ def check_button(button: Button, value: Any, path: str) -> Iterator[Problem]:
         yield from _check_products(value[key], f"{path}.mpm")
 
 
-def _check_products(products: dict[str, list[dict[str, Any]]], path: str) -> Iterator[Problem]:
+def _check_products(products: dict[str, list[JsonObject]], path: str) -> Iterator[Problem]:
     """A list of several products is not empty, nor is a section of it."""
     ((preview, sections),) = products.items()
     path = child(path, preview)
@@ -94,7 +95,7 @@ def child(path: str, name: str) -> str:
     return f"{path}.{name}" if name.isidentifier() else f"{path}[{name!r}]"
 
 
-def show(value: Any) -> str:
+def show(value: object) -> str:
     """A value as JSON, cut if it is long, as messages begin with it."""
     try:
         text = orjson.dumps(value).decode()

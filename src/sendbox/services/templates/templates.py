@@ -15,6 +15,7 @@ from typing import Any, Final
 
 import msgspec
 
+from sendbox.engine.answer import JsonObject
 from sendbox.engine.regex import regex
 from sendbox.services.templates.buttons import (
     VARIABLE,
@@ -58,7 +59,7 @@ class TemplateUse(msgspec.Struct):
     def texts(self) -> tuple[str, ...]:
         """Every text among its parameters, those of body, header and buttons first."""
         texts: list[str] = []
-        rest: list[Any] = [self.params, self.header, self.buttons, self.carousel, self.lto]
+        rest: list[object] = [self.params, self.header, self.buttons, self.carousel, self.lto]
         while rest:
             value = rest.pop(0)
             if isinstance(value, str):
@@ -98,12 +99,12 @@ class Template(msgspec.Struct, frozen=True):
         return f"template '{self.name}' ({self.language})"
 
 
-def compile_template(record: dict[str, Any]) -> Template:
+def compile_template(record: JsonObject) -> Template:
     """Compile a template record (`name`, `language`, `category`, `status`, `components`) as §2.5 has it.
 
     Component, format and button types are taken in any case; components that are not known have no effect.
     """
-    parts: dict[str, dict[str, Any]] = {}
+    parts: dict[str, JsonObject] = {}
     for component in record.get("components") or ():
         parts.setdefault(str(component.get("type", "")).upper(), component)
     body = str(parts.get("BODY", {}).get("text") or "")
@@ -164,7 +165,7 @@ def _variables(text: str) -> tuple[tuple[str, ...], bool]:
     return names, True
 
 
-def _header_of(component: dict[str, Any] | None) -> tuple[str | None, str, str]:
+def _header_of(component: JsonObject | None) -> tuple[str | None, str, str]:
     if component is None:
         return None, "", ""
     kind = str(component.get("format") or "TEXT").lower()
@@ -175,7 +176,7 @@ def _header_of(component: dict[str, Any] | None) -> tuple[str | None, str, str]:
     return ("text", names[0], text) if names else (None, "", text)
 
 
-def _timed(component: dict[str, Any] | None) -> bool:
+def _timed(component: JsonObject | None) -> bool:
     if component is None:
         return False
     offer = component.get("limited_time_offer")
@@ -313,7 +314,7 @@ def _listed(variables: tuple[str, ...]) -> str:
 QUICK_REPLY = "QUICK_REPLY"
 
 
-def shown(template: Template, use: TemplateUse) -> dict[str, Any]:
+def shown(template: Template, use: TemplateUse) -> JsonObject:
     """`{header, footer, buttons, cards, offer}`; a part that does not exist is left out.
 
     `header` is `{kind, …}`: `text`, or what its value says. A button is `{type, text, …}`: `url`, `phone_number`,
@@ -334,7 +335,7 @@ def shown(template: Template, use: TemplateUse) -> dict[str, Any]:
     return {name: part for name, part in parts.items() if part}
 
 
-def _header(template: Template, values: list[Any]) -> dict[str, Any] | None:
+def _header(template: Template, values: list[Any]) -> JsonObject | None:
     kind = template.header
     if kind is None:
         return {"kind": "text", "text": template.heading} if template.heading else None
@@ -347,7 +348,7 @@ def _header(template: Template, values: list[Any]) -> dict[str, Any] | None:
     return _value(value) if isinstance(value, dict) else {"kind": kind}
 
 
-def _value(parameter: dict[str, Any]) -> dict[str, Any]:
+def _value(parameter: JsonObject) -> JsonObject:
     """An object with one key as its kind and fields."""
     kind, fields = next(iter(parameter.items()), ("", {}))
     return {"kind": kind, **(fields if isinstance(fields, dict) else {})}
@@ -357,8 +358,8 @@ def _or(text: object, otherwise: str) -> str:
     return text if isinstance(text, str) else otherwise
 
 
-def _button(at: int, button: Button, value: Any) -> dict[str, Any]:
-    view: dict[str, Any] = {"type": button.type, "text": button.text}
+def _button(at: int, button: Button, value: Any) -> JsonObject:
+    view: JsonObject = {"type": button.type, "text": button.text}
     key, parameter = ("url", value) if isinstance(value, str) else next(iter((value or {}).items()), ("", None))
     if button.type == QUICK_REPLY:
         return view | {"press": at}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from sendbox.control.arguments import Duration, Size
 from sendbox.control.export.rows import Exported, NameLookup
@@ -57,7 +57,7 @@ def _sessions(world: World, phone: str | None) -> list[Session]:
     return list(sessions or verify.sessions_of(normalize(phone, account_of(world).country) or phone))
 
 
-async def open_codes(world: World, most: int) -> list[Any]:
+async def open_codes(world: World, most: int) -> list[object]:
     """The codes that can still be entered, at most `most`."""
     sessions = list(Verify.of(world).sessions.values())
     open_sessions = await select(sessions, lambda session: session.state_at(world.now) in (PENDING, CODE_SENT), most)

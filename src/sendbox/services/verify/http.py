@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 import orjson
 
 from sendbox.contract.parser import Malformed, parse_json
+from sendbox.engine.answer import JsonObject
 from sendbox.engine.durations import iso
 from sendbox.engine.remarks import Finding
 from sendbox.services import limits
@@ -39,7 +40,6 @@ if TYPE_CHECKING:
     from sendbox.engine.world import World
     from sendbox.services.http.exchange import Exchange
     from sendbox.services.verify.session import Session
-    from sendbox.services.verify.verify import ProofOutcome
 
 #: HTTP status and text of each error code (§7.2, A49, A54); the text of `MISSING_FIELD` names the field.
 ERRORS: Final = {
@@ -163,7 +163,7 @@ def verify_proof(exchange: Exchange) -> Answer:
         return _disabled(exchange)
     outcome = Verify.of(exchange.world).check(body, body["proof"])
     exchange.content = canonical({"phoneNumber": body["phoneNumber"], "code": body["code"], "outcome": outcome})
-    return _checked(outcome)
+    return _json({"valid": outcome == "valid", **({"expired": True} if outcome == "expired" else {})})
 
 
 def _disabled(exchange: Exchange) -> Answer:
@@ -174,7 +174,7 @@ def _disabled(exchange: Exchange) -> Answer:
     raise refusal("VERIFICATION_DISABLED", [Finding("$.proof", "secret", text, "§4.5", "A51")], 0)
 
 
-def _session(exchange: Exchange, content: bytes | None = None) -> tuple[Session, dict[str, Any]]:
+def _session(exchange: Exchange, content: bytes | None = None) -> tuple[Session, JsonObject]:
     """The session of the path and the body of the call, whose `content` is this once it is JSON. Raises `Refused`."""
     session = Verify.of(exchange.world).find(exchange.params["token"], exchange.key)
     remaining = 0 if session is None else session.remaining
@@ -229,18 +229,13 @@ def _confirmed(session: Session | None) -> Answer:
     return _json({"valid": True, "phoneNumber": session.phone, "verifiedAt": iso(session.verified_at or 0)})
 
 
-def _checked(outcome: ProofOutcome) -> Answer:
-    """The result of a proof alone (A51)."""
-    return _json({"valid": outcome == "valid", **({"expired": True} if outcome == "expired" else {})})
-
-
-def _proved(verify: Verify, session: Session, body: dict[str, Any]) -> Answer:
+def _proved(verify: Verify, session: Session, body: JsonObject) -> Answer:
     """With the proof where the account has a secret: every validation response has it then (§4.5)."""
     proof = verify.proof(session)
     return _json(body if proof is None else {**body, "proof": proof})
 
 
-def _json(value: Any) -> Answer:
+def _json(value: object) -> Answer:
     return Answer(200, orjson.dumps(value))
 
 
@@ -256,7 +251,7 @@ def parse(exchange: Exchange, remaining: int) -> Any:
     return without_nulls(body) if Assume.of(exchange.world).nulls == "absent" else body
 
 
-def legal(exchange: Exchange, body: Any, remaining: int) -> dict[str, Any]:
+def legal(exchange: Exchange, body: Any, remaining: int) -> JsonObject:
     """The known fields of a body, legal by the route's schema. Raises `Refused`.
 
     A required field that is absent or null is missing, and so is one of a wrong form (A72), except the phone number of
@@ -282,7 +277,7 @@ def legal(exchange: Exchange, body: Any, remaining: int) -> dict[str, Any]:
     return {name: value for name, value in body.items() if name in properties}
 
 
-def misshapen(exchange: Exchange, body: Any) -> list[Finding]:
+def misshapen(exchange: Exchange, body: object) -> list[Finding]:
     """The findings of the schema on a body that is refused for another reason."""
     checker = exchange.contract.checker(exchange.route.request or "")
     return [] if checker.is_valid(body) else checker.findings(body)

@@ -44,7 +44,7 @@ def _count_limited(collector: Collector, refused: tuple[str, str]) -> None:
     collector.count("limits", f"Verify sessions of {'the account' if refused[0] == 'account' else 'a number'}")
 
 
-def _tell_limited(_narrator: Narrator, entry: Entry) -> Narration:
+def _narrate_limited(_narrator: Narrator, entry: Entry) -> Narration:
     return Narration(entry["phone"], f"one session too many for the {entry['limit']}", "bad", None)
 
 
@@ -82,7 +82,7 @@ OBSERVED: Final = ObservationRows(
             lambda _on, refused: {"limit": refused[0], "phone": refused[1]},
             lambda _canon, refused: ({"limit": refused[0], "phone": refused[1]},),
             _count_limited,
-            _tell_limited,
+            _narrate_limited,
         ),
     ),
     lapses={

@@ -10,11 +10,11 @@ failed one stays failed when its time is over. Expiry is a lapse: the state foll
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from sendbox.engine.answer import moment
+from sendbox.engine.answer import JsonObject, moment
 from sendbox.engine.journal import enter
 from sendbox.engine.lifecycle import Lifecycle
 from sendbox.services import limits
@@ -68,7 +68,7 @@ class Session(msgspec.Struct, eq=False):
     code: str
     key: str
     message: Sent
-    payload: dict[str, Any]
+    payload: JsonObject
     rules: tuple[str, ...]
     created_at: int
     ordinal: int

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal
 import msgspec
 import orjson
 
+from sendbox.engine.answer import JsonObject
 from sendbox.engine.commands.record import compact
 from sendbox.engine.durations import DAY, instant, iso, show
 from sendbox.engine.journal import CODE
@@ -129,7 +130,7 @@ class Verify(Part):
     def create(
         self,
         phone: str,
-        payload: dict[str, Any],
+        payload: JsonObject,
         key: Key,
         content: bytes,
         origin: str,
@@ -258,7 +259,7 @@ class Verify(Part):
             self._free_at[holder] = free_at
             world.timeline.lapse(free_at, f"{scope}_limit", (holder, free_at))
 
-    def explain(self, session: Session) -> dict[str, Any]:
+    def explain(self, session: Session) -> JsonObject:
         """The reason why a session got its code: `{phone, code, state, rules, decided_by}`."""
         case = self.book.case(session.phone, session.key, session.created_at, session.ordinal)
         return {

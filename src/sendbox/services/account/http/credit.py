@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
+from sendbox.engine.answer import JsonObject
 from sendbox.engine.regex import regex
 from sendbox.services.account import orders
 from sendbox.services.account.account import Account
@@ -54,7 +55,7 @@ def order(exchange: Exchange) -> Answer:
     return success(order={"subject": placed.subject, "subject_id": placed.subject, "status": placed.state})
 
 
-def _subject(exchange: Exchange, service: Service, request: dict[str, Any]) -> str:
+def _subject(exchange: Exchange, service: Service, request: JsonObject) -> str:
     """The subject of the order: supplied by the customer, or a number of the pool (§2.5). Raises `Refused`."""
     if service.subject == "assigned":
         try:

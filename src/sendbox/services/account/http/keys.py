@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
+from sendbox.engine.answer import JsonObject
 from sendbox.services.account.account import Account
 from sendbox.services.account.keys import DEFAULT_SUBID, MOST
 from sendbox.services.http.rest import lacks, read_body, refused, success
@@ -64,7 +65,7 @@ def add(exchange: Exchange) -> Answer:
     return success(apikey=key.id, billing_id=None if key.billing is None else key.billing.subid)
 
 
-def _billing(exchange: Exchange, request: dict[str, Any]) -> tuple[str | None, str | None]:
+def _billing(exchange: Exchange, request: JsonObject) -> tuple[str | None, str | None]:
     """The currency of a new sub-key's own balance, None if it shares the account's, and its name if it has one.
 
     Raises `Refused`.
@@ -138,7 +139,7 @@ def _child(exchange: Exchange, name: str) -> Key:
     return key
 
 
-def _own_record(world: World, key: Key) -> dict[str, Any]:
+def _own_record(world: World, key: Key) -> JsonObject:
     """A key as its own calls see it (A32); the account is always prepaid, without VAT and in UTC."""
     account = Account.of(world)
     return {

@@ -15,7 +15,7 @@ import re
 import unicodedata
 from collections.abc import Callable
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 from urllib.parse import quote
 
 import msgspec
@@ -159,7 +159,7 @@ _FILLINGS: Final[dict[str, Callable[[Attempt, Account], object]]] = {
 }
 
 
-def _inside(value: Any, path: tuple[str, ...]) -> str:
+def _inside(value: object, path: tuple[str, ...]) -> str:
     """The value at a path, as text; empty if there is no value."""
     for name in path:
         if isinstance(value, dict) and name in value:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from sendbox.control.export.rows import ActStep, Exported, NameLookup, NoEntry, entries_before, made_entry
+from sendbox.engine.answer import JsonObject
 from sendbox.services.messaging.channels import FAMILY, LEGAL
 from sendbox.services.messaging.control.messages import number_of
 from sendbox.services.messaging.messaging import Messaging
@@ -62,7 +63,7 @@ def _opened(world: World, step: ActStep) -> Attempt:
     return opened
 
 
-def _written(world: World, step: ActStep) -> dict[str, Any]:
+def _written(world: World, step: ActStep) -> JsonObject:
     """The entry that repeats a message which a phone wrote by an act; the act follows it in the journal."""
     inbound: Inbound = made_entry(world, step, "inbound")
     if "{{" in inbound.body:
@@ -80,7 +81,7 @@ def _written(world: World, step: ActStep) -> dict[str, Any]:
     return {"inbound": {"channel": family, "from": phone, **text} | ({} if to is None else {"to": to})}
 
 
-def _seen(world: World, step: ActStep) -> dict[str, Any]:
+def _seen(world: World, step: ActStep) -> JsonObject:
     """A phone opened a message."""
     phone = _number(world, step)
     opened = _opened(world, step)
@@ -90,14 +91,14 @@ def _seen(world: World, step: ActStep) -> dict[str, Any]:
     return {"phone": {"number": phone, "act": "seen"}}
 
 
-def _click(world: World, step: ActStep) -> dict[str, Any]:
+def _click(world: World, step: ActStep) -> JsonObject:
     """A link was followed, by a phone or by anyone else who has its address."""
     link: Link = made_entry(world, step, "click")
     message = link.message
     newest = next((attempt for attempt, _ in _held(world, message.phone, step) if attempt.message.links), None)
     if newest is None or newest.message is not message:
         raise NoEntry(_NEWEST)
-    act: dict[str, Any] = {"number": message.phone, "act": "click"}
+    act: JsonObject = {"number": message.phone, "act": "click"}
     every = [other for links in (message.links or {}).values() for other in links]
     if next(other for other in every if step.at < other.expires_at) is link:
         return {"phone": act}
@@ -107,15 +108,15 @@ def _click(world: World, step: ActStep) -> dict[str, Any]:
     return {"phone": act | {"link": links.index(link) + 1}}
 
 
-def _alone(act: str) -> Callable[[World, ActStep], dict[str, Any]]:
+def _alone(act: str) -> Callable[[World, ActStep], JsonObject]:
     """An act of a phone that is about no message."""
     return lambda world, step: {"phone": {"number": _number(world, step), "act": act}}
 
 
-def _by_phone(method: str, *positional: str) -> Callable[[Literals, dict[str, Any]], str]:
+def _by_phone(method: str, *positional: str) -> Callable[[Literals, JsonObject], str]:
     """A method of the fixture's phone, with the arguments that it takes by position."""
 
-    def line(literals: Literals, detail: dict[str, Any]) -> str:
+    def line(literals: Literals, detail: JsonObject) -> str:
         named = dict(detail)
         phone = f"sendbox.phone({literals.text(str(named.pop('number')))})"
         first = [named.pop(name) for name in positional if name in named]
@@ -124,7 +125,7 @@ def _by_phone(method: str, *positional: str) -> Callable[[Literals, dict[str, An
     return line
 
 
-def _moved(literals: Literals, detail: dict[str, Any]) -> str:
+def _moved(literals: Literals, detail: JsonObject) -> str:
     named = dict(detail)
     return literals.call("sendbox.move", [named.pop("message_id"), named.pop("result")], named)
 

@@ -6,11 +6,11 @@ from collections.abc import Generator, Iterable, Iterator
 from heapq import heappush, heappushpop
 from itertools import count
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import asdict
 
-from sendbox.engine.answer import moment
+from sendbox.engine.answer import JsonObject, moment
 from sendbox.services.messaging.answers import Known, NewestHandset, NumberedLink, Text
 from sendbox.services.messaging.checks import BY_WORD
 from sendbox.services.messaging.events import info_of
@@ -116,7 +116,7 @@ def entry_view(world: World, found: Entry) -> Known:
     )
 
 
-def shown(step: Step, account: Account) -> dict[str, Any]:
+def shown(step: Step, account: Account) -> JsonObject:
     """The parts of a step in the form of `services/templates/templates.py`; a part that there is not is left out."""
     use = step.template
     if use is not None:
@@ -135,13 +135,13 @@ def shown(step: Step, account: Account) -> dict[str, Any]:
     return {name: part for name, part in parts.items() if part}
 
 
-def _suggested(buttons: Iterable[dict[str, Any]], replies: Iterator[int]) -> Iterator[dict[str, Any]]:
+def _suggested(buttons: Iterable[JsonObject], replies: Iterator[int]) -> Iterator[JsonObject]:
     for button in buttons:
         view = {"type": button["type"], "text": button["text"]}
         yield view | ({"press": next(replies)} if button["type"] == "reply" else {"url": button.get("url", "")})
 
 
-def _card(card: dict[str, Any], replies: Iterator[int]) -> dict[str, Any]:
+def _card(card: JsonObject, replies: Iterator[int]) -> JsonObject:
     parts = {
         "header": {"kind": card.get("type", "image"), "link": card["file"]} if "file" in card else None,
         "title": card.get("title"),

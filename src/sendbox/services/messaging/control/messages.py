@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from operator import attrgetter
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final, TypeVar
 
 from msgspec import UNSET
 
@@ -23,7 +23,7 @@ from sendbox.control.reading import (
     wait_for,
 )
 from sendbox.control.searching import TEXT, SearchKey, match_texts, patterns, search_filter, texts, times, words
-from sendbox.engine.answer import enum, read
+from sendbox.engine.answer import JsonMapping, enum, read
 from sendbox.services.messaging.answers import Explanation, Messages
 from sendbox.services.messaging.answers import Message as MessageShown
 from sendbox.services.messaging.channels import CHANNELS, IllegalTransition
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from sendbox.engine.world import World
     from sendbox.services.messaging.records import Message
 
-
+T = TypeVar("T")
 #: Channels, results, and results to which a message can be moved.
 CHANNEL: Final = enum(CHANNELS)
 RESULT: Final = enum(STATES)
@@ -148,7 +148,7 @@ async def message_of(world: World, message_id: str) -> Message:
     return find_message(world, message_id)
 
 
-async def make_ids(call: Call, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
+async def make_ids(call: Call, arguments: JsonMapping) -> JsonMapping:
     """Makes the ids of all messages before an act that names one, since many ids take long; returns the arguments."""
     if arguments.get("message_id") is not None:
         await run_in_slices(Messaging.of(call.hosted.world).by_id.read())
@@ -208,7 +208,7 @@ async def move_message(
     return message_view(world, message)
 
 
-def translate_errors(act: Callable[[], Any]) -> Any:
+def translate_errors(act: Callable[[], T]) -> T:
     """The answer of an act. Raises `ControlError` if the act cannot be done."""
     try:
         return act()

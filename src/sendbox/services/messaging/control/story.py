@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import asdict
 
 from sendbox.control.catalog import loaded
 from sendbox.control.operation import Call, operation
 from sendbox.control.reading import map_in_slices, select
+from sendbox.engine.answer import JsonObject
 from sendbox.engine.coverage import Collector
 from sendbox.engine.delivery.batches import Delivery
 from sendbox.engine.delivery.injection import InjectedFault
@@ -70,7 +71,7 @@ async def story(call: Call, message_id: str, explain: bool = True) -> Story:
     )
 
 
-def concerns(subject: Any, message: Message) -> bool:
+def concerns(subject: object, message: Message) -> bool:
     """True if an entry with this subject is about a message."""
     if subject is message or subject is message.call:
         return True
@@ -91,7 +92,7 @@ def _delivery(on: Observer, delivery: Delivery, message: Message) -> StoryDelive
     return StoryDelivery(**head_of(on, delivery), tries=tries_of(delivery), events=own, others=len(events) - len(own))
 
 
-async def narrated_entries(call: Call, message: Message, numbers: Sequence[int]) -> list[dict[str, Any]]:
+async def narrated_entries(call: Call, message: Message, numbers: Sequence[int]) -> list[JsonObject]:
     """The entries of these numbers, which are about one message, as their views.
 
     Beside it `told` is `{who, text, tone}`, null where other entries tell it; `section` is the place in the
@@ -104,7 +105,7 @@ async def narrated_entries(call: Call, message: Message, numbers: Sequence[int])
     views = await map_in_slices(numbers, reasons.entry)
     narrator = Narrator(kinds.narrators, Names({message.id: "the message"}), views)
 
-    def entry(view: dict[str, Any]) -> dict[str, Any]:
+    def entry(view: JsonObject) -> JsonObject:
         reasons.leaned.clear()
         reasons.look(view["n"], counting=True)
         words = narrator.narrate(view)

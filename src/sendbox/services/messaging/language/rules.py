@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from msgspec.structs import replace
 
+from sendbox.engine.answer import JsonObject
 from sendbox.engine.durations import Span
 from sendbox.engine.forms import (
     Value,
@@ -73,7 +74,7 @@ def _way(
 ) -> tuple[Path, dict[str, Any]]:
     """The content of a rule, or of a way of a mix: the results and the acts of the phone; and its text."""
     path = Path()
-    decides: dict[str, Any] = {}
+    decides: JsonObject = {}
     if "then" in values:
         path, decides["then"] = _path(values["then"], reader.assume.timing)
         if not illegal:
@@ -90,7 +91,7 @@ def _way(
 
 def _mix(
     values: Any, node: Node, channels: tuple[str, ...] | None, reader: Reader, *, illegal: bool
-) -> tuple[tuple[tuple[Path, float], ...], Any]:
+) -> tuple[tuple[tuple[Path, float], ...], object]:
     """The ways of a mix with their weights, and its text."""
     if isinstance(values, dict):
         for goal in values:
@@ -113,7 +114,7 @@ def _click_text(click: Click) -> list[int]:
     return [*_pair(click.after), *([click.link] if click.link else [])]
 
 
-def _path(value: Any, timing: Timing) -> tuple[Path, Any]:
+def _path(value: Any, timing: Timing) -> tuple[Path, object]:
     """The path, and what of it belongs to the rule's canonical text."""
     if isinstance(value, str):
         return Path(goal=value), value
@@ -121,7 +122,7 @@ def _path(value: Any, timing: Timing) -> tuple[Path, Any]:
     return Path(entries=entries), texts
 
 
-def _entry(value: Any, timing: Timing) -> tuple[PathEntry, Any]:
+def _entry(value: Any, timing: Timing) -> tuple[PathEntry, object]:
     if isinstance(value, str):
         return PathEntry(value, _usual(value, timing)), value
     ((result, moment),) = value.items()

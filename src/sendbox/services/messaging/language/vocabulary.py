@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
+from sendbox.engine.answer import JsonObject
 from sendbox.engine.rules.conditions import several
 from sendbox.scenario.keys.texts import compile_text
 from sendbox.scenario.keys.timeline import Happening
@@ -25,7 +26,7 @@ from sendbox.services.messaging.results import WAYS
 _ONLY_WITH: Final = {"link": "click", "button": "press"}
 
 
-def _inbound(node: Node, entry: dict[str, Any], reader: Reader) -> Any:
+def _inbound(node: Node, entry: JsonObject, reader: Reader) -> object:
     parts = node.entries()
     entry["from"] = reader.number(parts["from"])
     if "to" in parts:
@@ -33,13 +34,13 @@ def _inbound(node: Node, entry: dict[str, Any], reader: Reader) -> Any:
     return compile_text(parts["body"], reader, ("phone",), node.get("locale"))
 
 
-def _reply(node: Node, entry: dict[str, Any], reader: Reader) -> Any:
+def _reply(node: Node, entry: JsonObject, reader: Reader) -> object:
     parts = node.entries()
     entry["phone"] = reader.number(parts["phone"])
     return compile_text(parts["body"], reader, GAPS, node.get("locale"))
 
 
-def _phone(node: Node, entry: dict[str, Any], reader: Reader) -> None:
+def _phone(node: Node, entry: JsonObject, reader: Reader) -> None:
     parts = node.entries()
     entry["number"] = reader.number(parts["number"])
     for key, act in _ONLY_WITH.items():
@@ -48,7 +49,7 @@ def _phone(node: Node, entry: dict[str, Any], reader: Reader) -> None:
             reader.add_problem(node, "act", message, key=key)
 
 
-def _outage(node: Node, entry: dict[str, Any], reader: Reader) -> Outage:
+def _outage(node: Node, entry: JsonObject, reader: Reader) -> Outage:
     parts = node.entries()
     lasts = reader.duration(parts["for"])
     if lasts == 0 and not any(problem.path == parts["for"].path for problem in reader.problems):

@@ -11,6 +11,7 @@ import weakref
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from sendbox.engine.answer import JsonObject
 from sendbox.engine.durations import iso
 from sendbox.engine.rules.book import explain_rules
 from sendbox.services.messaging.checks import CHECKS, refusal_line
@@ -28,7 +29,7 @@ _NOTHING: Final[Mapping[int, Any]] = {}
 # -- checks
 
 
-def checks(world: World, message: Message, number: int) -> list[dict[str, Any]]:
+def checks(world: World, message: Message, number: int) -> list[JsonObject]:
     """Each check of flow step `number` in the order asked, as it stands: `{check, passed, why}` (A61)."""
     step = message.submission.send.steps[number]
     prepared = message.submission.prepared
@@ -41,7 +42,7 @@ def checks(world: World, message: Message, number: int) -> list[dict[str, Any]]:
     return views
 
 
-def _rules(world: World, attempt: Attempt, *, then: bool) -> list[Any]:
+def _rules(world: World, attempt: Attempt, *, then: bool) -> list[object]:
     """The rules that were tried for an attempt, in the order asked."""
     if attempt.refused not in (None, "credit"):  # credit is asked last, when the price is known
         return []
@@ -55,7 +56,7 @@ def _rules(world: World, attempt: Attempt, *, then: bool) -> list[Any]:
 class Seen(NamedTuple):
     """The record of a witness: the checks before an attempt of a flow step, and the rules that were tried for it."""
 
-    checks: list[dict[str, Any]]
+    checks: list[JsonObject]
     rules: list[Any]
 
 
@@ -90,7 +91,7 @@ class Witness:
 # -- messages
 
 
-def explain(world: World, message: Message, seen: Mapping[int, Seen] = _NOTHING) -> dict[str, Any]:
+def explain(world: World, message: Message, seen: Mapping[int, Seen] = _NOTHING) -> JsonObject:
     """Why a message became what it is so far: each attempt with the rules that were tried, and what it still plans.
 
     `{message_id, phone, operation, accepted_at, result, steps, attempts, not_tried}`. `seen` is what a witness saw, by
@@ -110,7 +111,7 @@ def explain(world: World, message: Message, seen: Mapping[int, Seen] = _NOTHING)
     }
 
 
-def _attempt(world: World, attempt: Attempt, witnessed: Seen | None) -> dict[str, Any]:
+def _attempt(world: World, attempt: Attempt, witnessed: Seen | None) -> JsonObject:
     why, fate = attempt.refused, attempt.fate
     return {
         "number": attempt.number + 1,

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final
+
+from sendbox.engine.answer import JsonObject
 
 #: What stands before a rule, by its outcome.
 _MARKS: Final = {"decided": "+", "differs": "-", "not its turn": "-"}
 
 
-def explained(view: dict[str, Any]) -> list[str]:
+def explained(view: JsonObject) -> list[str]:
     """A message that was sent (`explain.explain`): each attempt, the rules tried for it, what it came to."""
     head = f"message to {view['phone']} by {view['operation']}, {' then '.join(view['steps'])}: {view['result']}"
     text = [head]
@@ -22,7 +24,7 @@ def explained(view: dict[str, Any]) -> list[str]:
     return text
 
 
-def dry_run(view: dict[str, Any]) -> list[str]:
+def dry_run(view: JsonObject) -> list[str]:
     """The output of `sendbox explain` in lines: the request, and for each message its checks, rules and timeline."""
     request = view["request"]
     text = [f"scenario {view['scenario']}, world begins at {view['start']}"]
@@ -49,7 +51,7 @@ def dry_run(view: dict[str, Any]) -> list[str]:
     return text
 
 
-def _attempt(attempt: dict[str, Any]) -> list[str]:
+def _attempt(attempt: JsonObject) -> list[str]:
     text = [f"attempt {attempt['number']} by {attempt['channel']}: {attempt['result']}"]
     if attempt["why"]:
         text.append(f"  refused: {attempt['why']}")
@@ -69,7 +71,7 @@ def _attempt(attempt: dict[str, Any]) -> list[str]:
     return text
 
 
-def _split(checks: Sequence[dict[str, Any]]) -> tuple[list[str], str]:
+def _split(checks: Sequence[JsonObject]) -> tuple[list[str], str]:
     """The checks that refused, each with its reason, and the words of those that passed."""
     refused = [f"{check['check']}: {check['why']}" for check in checks if not check["passed"]]
     return refused, ", ".join(check["check"] for check in checks if check["passed"])
@@ -79,7 +81,7 @@ def _indented(lines: list[str]) -> list[str]:
     return [f"  {line}" for line in lines]
 
 
-def _rules(rules: list[dict[str, Any]]) -> list[str]:
+def _rules(rules: list[JsonObject]) -> list[str]:
     text: list[str] = []
     late: list[str] = []
     for rule in rules:
@@ -98,7 +100,7 @@ def _rules(rules: list[dict[str, Any]]) -> list[str]:
     return text
 
 
-def _checks(steps: list[dict[str, Any]]) -> list[str]:
+def _checks(steps: list[JsonObject]) -> list[str]:
     text = []
     for step in steps:
         refusing, passed = _split(step["checks"])

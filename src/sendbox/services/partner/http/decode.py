@@ -6,12 +6,13 @@ fails although the form is right is answered with 200, a key or a token that is 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import orjson
 
 from sendbox.contract.findings import show
 from sendbox.engine import durations as spans
+from sendbox.engine.answer import JsonObject
 from sendbox.engine.regex import regex
 from sendbox.engine.remarks import Finding
 from sendbox.services.http.exchange import Answer, Exchange, Refused
@@ -22,7 +23,7 @@ from sendbox.services.http.rest import error, known
 if TYPE_CHECKING:
     from sendbox.contract.validators import Checker
 
-Request = dict[str, Any]
+Request = JsonObject
 
 _DATE: Final = regex(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 
@@ -63,7 +64,7 @@ def moment(value: float | str, path: str) -> int:
         raise refusal([Finding(path, "instant", text, "§4.3", "A45")]) from None
 
 
-def _check_mode(body: Any, checker: Checker) -> None:
+def _check_mode(body: object, checker: Checker) -> None:
     """The mode that was removed is refused by its name (§9)."""
     if isinstance(body, dict) and body.get("phone_number") == "automatic":
         text = '"automatic" was removed as a mode of phone_number; legal: manual, preassign, assigned (§9)'

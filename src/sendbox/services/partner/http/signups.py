@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
+from sendbox.engine.answer import JsonObject
 from sendbox.services.assume import Assume
 from sendbox.services.http.requests import choose_name
 from sendbox.services.http.rest import success
@@ -95,7 +96,7 @@ def list_numbers(exchange: Exchange, _request: Request, account: BusinessAccount
     return success(phone_numbers=[_number_record(number) for number in numbers])
 
 
-def _account_record(account: BusinessAccount) -> dict[str, Any]:
+def _account_record(account: BusinessAccount) -> JsonObject:
     """The object for a connected business account in an answer (A40)."""
     return {
         "client_id": account.client_id,

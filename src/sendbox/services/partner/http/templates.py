@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from base64 import b64encode
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
+from sendbox.engine.answer import JsonObject
 from sendbox.services.http.exchange import Answer, Exchange
 from sendbox.services.http.rest import success
 from sendbox.services.numbers.normal import normalize
@@ -101,7 +102,7 @@ def test_template(send: Sends, exchange: Exchange, request: Request, account: Bu
     return success(message="The template was sent", wamid=f"wamid.{wamid}")
 
 
-def _template_record(partner: Partner, record: dict[str, Any]) -> dict[str, Any]:
+def _template_record(partner: Partner, record: JsonObject) -> JsonObject:
     """A template of a business account (A42)."""
     return {
         "id": partner.templates.id_of(record),
@@ -113,7 +114,7 @@ def _template_record(partner: Partner, record: dict[str, Any]) -> dict[str, Any]
     }
 
 
-Record = dict[str, Any]
+Record = JsonObject
 
 #: Where the provider keeps what a handle stands for.
 _MEDIA: Final = "https://media.chatapp.example/"
@@ -134,7 +135,7 @@ def by_examples(template: Template, components: list[Record]) -> TemplateUse:
     )
 
 
-def _of_body(template: Template, example: Record) -> list[Any] | None:
+def _of_body(template: Template, example: Record) -> list[object] | None:
     """The first row of samples; where the variables have names, each sample under its name."""
     rows = example.get("body_text")
     if not rows:
@@ -145,7 +146,7 @@ def _of_body(template: Template, example: Record) -> list[Any] | None:
     return values
 
 
-def _of_header(kind: str, example: Record) -> list[Any] | None:
+def _of_header(kind: str, example: Record) -> list[object] | None:
     if kind == "text":
         return example.get("header_text", [])[:1] or None
     for handle in example.get("header_handle", ())[:1]:

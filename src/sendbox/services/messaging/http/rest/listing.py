@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 import orjson
 from msgspec import Struct
 
+from sendbox.engine.answer import JsonObject
 from sendbox.engine.durations import DAY, iso
 from sendbox.engine.regex import regex
 from sendbox.services.messaging.content.text import text_shown
@@ -22,7 +23,7 @@ from sendbox.services.messaging.results import DELIVERED, FAILED, REJECTED, SEEN
 from sendbox.services.ports import account_of
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterator
+    from collections.abc import Generator
 
     from sendbox.engine.world import World
     from sendbox.services.messaging.records import Attempt, Message, Submission
@@ -48,7 +49,7 @@ class Filter(Struct, frozen=True):
 class Page(Struct, frozen=True):
     """One page of rows, and the cursor of the next one; None when this is the last."""
 
-    rows: list[dict[str, Any]]
+    rows: list[JsonObject]
     cursor: str | None
 
 
@@ -108,7 +109,7 @@ def _seal(world: World, day: int, body: bytes) -> bytes:
 # Rows
 
 
-def row(world: World, message: Message) -> dict[str, Any]:
+def row(world: World, message: Message) -> JsonObject:
     """The row of a message that has one (§2.4): the attempt it shows, with flags and times of all attempts (A65)."""
     attempt = message.shown
     assert attempt is not None
@@ -149,9 +150,10 @@ class Times:
     def __init__(self, message: Message) -> None:
         first: dict[int, int] = {}
         newest: list[int] = []
-        for code, at in _transitions(message):
-            first[code] = min(at, first.get(code, at))
-            newest.append(at)
+        for attempt in message.attempts:
+            for code, at in attempt.transitions():
+                first[code] = min(at, first.get(code, at))
+                newest.append(at)
         self.sent = first.get(SENT)
         self.delivered = first.get(DELIVERED)
         self.seen = first.get(SEEN)
@@ -160,15 +162,10 @@ class Times:
         self.updated = max([*newest, *(at for at in acts if at is not None)], default=None)
 
 
-def _transitions(message: Message) -> Iterator[tuple[int, int]]:
-    for attempt in message.attempts:
-        yield from attempt.transitions()
-
-
 # One message
 
 
-def status(world: World, message: Message) -> dict[str, Any]:
+def status(world: World, message: Message) -> JsonObject:
     """The status of one message, also of one that still waits (A29)."""
     shown_attempt = message.shown
     submission = message.submission
@@ -202,7 +199,7 @@ def status(world: World, message: Message) -> dict[str, Any]:
     }
 
 
-def _flow_of(submission: Submission) -> list[Any]:
+def _flow_of(submission: Submission) -> list[object]:
     """The flow as the client sent it; of a request without one, its only step without fields (A29)."""
     request = orjson.loads(submission.content or b"{}")
     message = request[submission.index] if isinstance(request, list) else request

@@ -89,10 +89,10 @@ def message(exchange: Exchange) -> Answer:
     """`GET /message`: one message; null for an id that is unknown, or another's (§4.4, A29)."""
     if Messaging.of(exchange.world).by_id.behind <= STEP:
         return _message(exchange)
-    return in_slices(_found(exchange))
+    return in_slices(_load_message(exchange))
 
 
-def _found(exchange: Exchange) -> Generator[None, None, Answer]:
+def _load_message(exchange: Exchange) -> Generator[None, None, Answer]:
     yield from Messaging.of(exchange.world).by_id.read()
     return _message(exchange)
 

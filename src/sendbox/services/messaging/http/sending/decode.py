@@ -12,11 +12,12 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
 import orjson
 
+from sendbox.engine.answer import JsonObject
 from sendbox.engine.commands.record import compact
 from sendbox.engine.delivery.batches import Target
 from sendbox.engine.durations import instant, iso
@@ -68,9 +69,7 @@ _TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _UNPRINTABLE = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
 
 
-def read_callback(
-    value: str | dict[str, Any], path: str, problems: list[Finding], advice: list[Advice]
-) -> Target | None:
+def read_callback(value: str | JsonObject, path: str, problems: list[Finding], advice: list[Advice]) -> Target | None:
     """The target that `callback` names, None for the empty string; what is wrong goes to `problems` (A01)."""
     if isinstance(value, str):
         if not value:
@@ -83,7 +82,7 @@ def read_callback(
     return _read_object(value, f"{path}.callback", problems, advice)
 
 
-def _read_object(value: dict[str, Any], path: str, problems: list[Finding], advice: list[Advice]) -> Target | None:
+def _read_object(value: JsonObject, path: str, problems: list[Finding], advice: list[Advice]) -> Target | None:
     if not OBJECT_FIELDS.issuperset(value):
         unknown_fields(value, OBJECT_FIELDS, path, "§2.1", advice)
     for name in TEMPLATES:
@@ -151,7 +150,7 @@ EMPTY_PAYLOAD: Final = b"{}"
 _ZONE: Final = regex(r"(?:([Zz])|[+-]([0-9]{2}:[0-9]{2}))\Z")
 
 
-def decode_message(message: dict[str, Any], path: str, exchange: Exchange, advice: list[Advice]) -> Send:
+def decode_message(message: JsonObject, path: str, exchange: Exchange, advice: list[Advice]) -> Send:
     """The `Send` of a Message that satisfies its schema; remarks are appended to `advice` (§2.1, §2.2).
 
     `path` is where the message stands in the request (`$`, `$[3]`). Raises `Refused` with every finding when a rule
@@ -214,7 +213,7 @@ def decode_message(message: dict[str, Any], path: str, exchange: Exchange, advic
     return send
 
 
-def _read_recipients(to: list[dict[str, Any]], path: str, country: str, advice: list[Advice]) -> list[Recipient]:
+def _read_recipients(to: list[JsonObject], path: str, country: str, advice: list[Advice]) -> list[Recipient]:
     recipients = []
     for index, item in enumerate(to):
         if len(item) > 1:
@@ -238,7 +237,7 @@ def _read_tags(text: str, path: str, advice: list[Advice]) -> tuple[str, ...]:
     return cleaned
 
 
-def _read_labels(message: dict[str, Any], root: Root) -> dict[str, str]:
+def _read_labels(message: JsonObject, root: Root) -> dict[str, str]:
     """The texts of the client's own by their names; code checks them, since they may be off (A57)."""
     assume = Assume.of(root.exchange.world)
     known = {row.name: row.longest for row in LABELS if not row.setting or getattr(assume, row.setting)}
@@ -274,7 +273,7 @@ def read_datetime(text: str, path: str, problems: list[Finding], advice: list[Ad
     return at
 
 
-def _read_window(value: dict[str, Any], path: str, problems: list[Finding], advice: list[Advice]) -> Window | None:
+def _read_window(value: JsonObject, path: str, problems: list[Finding], advice: list[Advice]) -> Window | None:
     place = f"{path}.delivery_time"
     if not WINDOW_FIELDS.issuperset(value):
         unknown_fields(value, WINDOW_FIELDS, place, "§2.1", advice)
@@ -286,7 +285,7 @@ def _read_window(value: dict[str, Any], path: str, problems: list[Finding], advi
         return None
 
 
-def _read_params(params: dict[str, Any], root: Root) -> Shortening | None:
+def _read_params(params: JsonObject, root: Root) -> Shortening | None:
     place = f"{root.path}.params"
     if not PARAMS_FIELDS.issuperset(params):
         unknown_fields(params, PARAMS_FIELDS, place, "§2.1", root.advice)

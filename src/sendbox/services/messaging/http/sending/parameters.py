@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from sendbox.contract.parser import Malformed, parse_json
+from sendbox.engine.answer import JsonObject
 from sendbox.engine.remarks import Advice, Finding
 from sendbox.services.assume import Assume
 from sendbox.services.http.exchange import Exchange, Refused
@@ -33,14 +34,14 @@ def message_of(
     numbers: Sequence[str],
     exchange: Exchange,
     problems: list[Finding],
-) -> dict[str, Any]:
+) -> JsonObject:
     """The Message that parameters stand for; those with problems are left out of it, or have a stand-in.
 
     `names` has the client's names of `message` and `datetime`; of `callback` may be an address, or an object as JSON.
     """
     bad = {finding.path.removeprefix("$.") for finding in problems}
     fields = {name: value for name, value in fields.items() if name not in bad}
-    message: dict[str, Any] = {
+    message: JsonObject = {
         "to": [{"phone_number": number} for number in numbers or [_STAND_IN]],
         "body": fields.get(names["message"], _STAND_IN),
     }
@@ -59,7 +60,7 @@ def message_of(
 
 
 def read_message(
-    message: dict[str, Any], names: Mapping[str, str], exchange: Exchange, problems: list[Finding]
+    message: JsonObject, names: Mapping[str, str], exchange: Exchange, problems: list[Finding]
 ) -> Send | None:
     """The command of a Message made of parameters; None, and more problems, where it is not legal.
 
@@ -91,7 +92,7 @@ def _places(names: Mapping[str, str]) -> dict[str, str]:
     }
 
 
-def _callback(text: str, exchange: Exchange) -> Any:
+def _callback(text: str, exchange: Exchange) -> object:
     """`callback` of a Message: an address as it stands, an object from its JSON (A01)."""
     value: Any = text
     if text.lstrip().startswith("{"):

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 
+from sendbox.engine.answer import JsonObject
 from sendbox.services import limits
 from sendbox.services.advice import UNKNOWN_FIELD
 from sendbox.services.assume import Assume
@@ -71,13 +72,13 @@ class Several(Remade):
 
 def send_message(exchange: Exchange) -> Answer:
     """`POST /message`: one Message to 1 to 10 recipients (§4.1, §2.1)."""
-    message: dict[str, Any] = read_json(exchange)
+    message: JsonObject = read_json(exchange)
     return _accept_one(exchange, message, decode_message(message, "$", exchange, exchange.advice))
 
 
 def send_priority_message(exchange: Exchange) -> Answer:
     """`POST /message/priority`: the same, by the priority queue (§4.1)."""
-    message: dict[str, Any] = read_json(exchange)
+    message: JsonObject = read_json(exchange)
     send = decode_message(message, "$", exchange, exchange.advice)
     send.priority = True
     return _accept_one(exchange, message, send)
@@ -93,7 +94,7 @@ def send_messages(exchange: Exchange) -> Answer:
     bad = _bad(request, exchange) if problems else ()
     if problems and len(bad) == len(_list(request)):
         raise refusal(problems)
-    messages: list[dict[str, Any]] = request
+    messages: list[JsonObject] = request
     sends: list[Send] = []
     for index, message in enumerate(messages):
         if index not in bad:
@@ -135,7 +136,7 @@ def read_json(exchange: Exchange, line: int = 1) -> Any:
     return request
 
 
-def _problems(request: Any, exchange: Exchange) -> Sequence[Finding]:
+def _problems(request: object, exchange: Exchange) -> Sequence[Finding]:
     """The findings of the schema, and those of the further checks."""
     checker = exchange.contract.checker(exchange.route.request or "")
     if checker.is_valid(request):
@@ -157,12 +158,12 @@ def _bad(request: Any, exchange: Exchange) -> Collection[int]:
     return [index for index in whole if not checker.is_valid(request[index])]
 
 
-def _none_of(message: dict[str, Any]) -> list[str | None]:
+def _none_of(message: JsonObject) -> list[str | None]:
     """No id for each recipient of a refused message, as far as they can be counted."""
     return [None] * len(_list(message.get("to")))
 
 
-def _accept_one(exchange: Exchange, message: dict[str, Any], send: Send) -> Answer:
+def _accept_one(exchange: Exchange, message: JsonObject, send: Send) -> Answer:
     content = canonical(without_callback(message))
     accepted = accept(exchange, [send], content, One)
     ids = accepted.messages[0]
@@ -180,7 +181,7 @@ def _is_remade(exchange: Exchange, accepted: Accepted, answer: Answer, count: in
         exchange.remade = answer
 
 
-def without_callback(message: dict[str, Any]) -> dict[str, Any]:
+def without_callback(message: JsonObject) -> JsonObject:
     """The message without its `callback`, which changes from run to run and must not enter its names."""
     if "callback" not in message:
         return message
@@ -189,7 +190,7 @@ def without_callback(message: dict[str, Any]) -> dict[str, Any]:
     return others
 
 
-def _findings(request: Any, findings: list[Finding], exchange: Exchange) -> list[Finding]:
+def _findings(request: object, findings: list[Finding], exchange: Exchange) -> list[Finding]:
     """The findings of the schema; for a flow channel that is off, only the finding that it is off (A02)."""
     own = [
         channel_finding(name, f"{path}.flow[{index}]", exchange)
@@ -205,13 +206,13 @@ def _findings(request: Any, findings: list[Finding], exchange: Exchange) -> list
     return own + [finding for finding in findings if not finding.path.startswith(places)]
 
 
-def _messages(request: Any) -> list[tuple[str, dict[str, Any]]]:
+def _messages(request: object) -> list[tuple[str, JsonObject]]:
     if isinstance(request, dict):
         return [("$", request)]
     return [(f"$[{index}]", item) for index, item in enumerate(_list(request)) if isinstance(item, dict)]
 
 
-def _list(value: Any) -> list[Any]:
+def _list(value: object) -> list[Any]:
     return value if isinstance(value, list) else []
 
 
@@ -268,7 +269,7 @@ ROUTES: Final = (
 
 MESSAGE: Final = "sending.json#/$defs/Message"
 #: What stands in for a field that is required somewhere, by its name; others are left out.
-_STAND_INS: Final[dict[str, Any]] = {
+_STAND_INS: Final[JsonObject] = {
     "to": [{"phone_number": "420777000101"}],
     "flow": [{USUAL: {}}],
     "phone_number": "420777000101",
@@ -280,11 +281,11 @@ _STAND_INS: Final[dict[str, Any]] = {
     "url": "https://stand.in/",
 }
 #: And for an entry of a list, by the list's name.
-_ENTRIES: Final[dict[str, Any]] = {"to": {"phone_number": "420777000101"}, "flow": {USUAL: {}}}
+_ENTRIES: Final[JsonObject] = {"to": {"phone_number": "420777000101"}, "flow": {USUAL: {}}}
 _GONE: Final = object()
 
 
-def further(message: Any, path: str, findings: Sequence[Finding], exchange: Exchange) -> list[Finding]:
+def further(message: object, path: str, findings: Sequence[Finding], exchange: Exchange) -> list[Finding]:
     """The findings of meaning of a Message at `path` of the request, whose shape has the problems `findings`.
 
     Its unknown fields go to the advice of the exchange.
@@ -311,7 +312,7 @@ def _below(path: str, above: str) -> bool:
     return path == above or path.startswith((f"{above}.", f"{above}["))
 
 
-def _repaired(value: Any, steps: list[Step], holder: str = "") -> Any:
+def _repaired(value: object, steps: list[Step], holder: str = "") -> Any:
     """The value with something legal where the steps lead; what lies on the way is copied."""
     if not steps:
         return _ENTRIES.get(holder, _GONE)

@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import lru_cache
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 import orjson
 
+from sendbox.engine.answer import JsonObject
 from sendbox.engine.regex import regex
 from sendbox.engine.remarks import Advice, Finding
 from sendbox.services import limits
@@ -68,7 +69,7 @@ class Root(msgspec.Struct, eq=False):
 
 #: Flows that were read without a remark, by what they and the root say; each with the settings that it was read under.
 #: Clients send the same ones again and again: without them the row `call` of the benchmark takes 9 % longer.
-_FLOWS: Final[BoundedCache[tuple[Any, ...], tuple[Assume, tuple[Step, ...]]]] = BoundedCache()
+_FLOWS: Final[BoundedCache[tuple[object, ...], tuple[Assume, tuple[Step, ...]]]] = BoundedCache()
 
 
 def default_flow(root: Root) -> Sequence[Step]:
@@ -84,7 +85,7 @@ def _usual(sender: str | None) -> tuple[Step]:
     return (Step(USUAL, None, sender, inherits=True),)
 
 
-def read_flow(flow: list[dict[str, Any]], root: Root) -> Sequence[Step]:
+def read_flow(flow: list[JsonObject], root: Root) -> Sequence[Step]:
     """The steps of `flow` in their order; what is wrong with them goes to the root's problems (§2.2)."""
     assume, key = Assume.of(root.exchange.world), root.exchange.key
     flow_key = (id(assume), orjson.dumps(flow), root.sender, key.default_sender, root.body is None)
@@ -100,7 +101,7 @@ def read_flow(flow: list[dict[str, Any]], root: Root) -> Sequence[Step]:
     return steps
 
 
-def _read_flow(flow: list[dict[str, Any]], root: Root) -> list[Step]:
+def _read_flow(flow: list[JsonObject], root: Root) -> list[Step]:
     steps = []
     last = len(flow) - 1
     for index, element in enumerate(flow):
@@ -169,7 +170,7 @@ def check_sender(sender: str, path: str, section: str, root: Root) -> None:
     _refuse_sender(text, legal, path, section, root)
 
 
-def _read_step(channel: Channel, fields: dict[str, Any], index: int, last: bool, root: Root) -> Step:
+def _read_step(channel: Channel, fields: JsonObject, index: int, last: bool, root: Root) -> Step:
     get = fields.get
     if not channel.fields.issuperset(fields):
         unknown_fields(fields, channel.fields, _place(channel, index, root), "§2.2", root.advice)
@@ -251,7 +252,7 @@ def _remark_no_ttl(channel: Channel, condition: str, index: int, root: Root) -> 
     root.advice.append(advise(TTL_MISSING, text, f"{_place(channel, index, root)}.ttl"))
 
 
-def _read_buttons(channel: Channel, buttons: list[dict[str, Any]] | None, path: str, root: Root) -> None:
+def _read_buttons(channel: Channel, buttons: list[JsonObject] | None, path: str, root: Root) -> None:
     for position, button in enumerate(buttons or ()):
         place = f"{path}.buttons[{position}]"
         if not channel.buttons.issuperset(button):
@@ -261,9 +262,9 @@ def _read_buttons(channel: Channel, buttons: list[dict[str, Any]] | None, path: 
             root.refuse(f"{place}.url", "url", text, "§2.2", "A02")
 
 
-def _read_content(channel: Channel, fields: dict[str, Any], path: str, root: Root) -> dict[str, Any]:
+def _read_content(channel: Channel, fields: JsonObject, path: str, root: Root) -> JsonObject:
     """The content in addition to the text, or instead of it: buttons, a card, a carousel, or raw content (A02)."""
-    content: dict[str, Any] = {name: fields[name] for name in ("buttons", "card", "carousel", "raw") if name in fields}
+    content: JsonObject = {name: fields[name] for name in ("buttons", "card", "carousel", "raw") if name in fields}
     cards = [(f"{path}.card", CARD_FIELDS, content["card"])] if "card" in content else []
     for position, card in enumerate(content.get("carousel", ())):
         cards.append((f"{path}.carousel[{position}]", CARD_FIELDS | {"type"}, card))
@@ -274,7 +275,7 @@ def _read_content(channel: Channel, fields: dict[str, Any], path: str, root: Roo
     return content
 
 
-def _read_template(channel: Channel, fields: dict[str, Any], index: int, root: Root) -> TemplateUse:
+def _read_template(channel: Channel, fields: JsonObject, index: int, root: Root) -> TemplateUse:
     get = fields.get
     body, header, buttons = get("params"), get("params_header"), get("params_buttons")
     if not fields.keys().isdisjoint(OLD_TEMPLATE_NAMES):
@@ -306,7 +307,7 @@ def _refuse_sender(text: str, legal: str, path: str, section: str, root: Root) -
         root.refuse(path, "sender", f"{text}; legal: {legal} ({section}, A59)", section, "A59")
 
 
-def _refuse_keys(element: dict[str, Any], index: int, root: Root) -> None:
+def _refuse_keys(element: JsonObject, index: int, root: Root) -> None:
     keys = ", ".join(map(show, islice(element, 5))) or "no key"
     text = f"{keys}: a flow step has exactly one key, the channel; legal: {_legal(root.exchange)} (§2.2)"
     root.refuse(f"{root.path}.flow[{index}]", "channel", text, "§2.2")
