@@ -109,9 +109,16 @@ def test_hours_in_where() -> None:
     )
 
 
+def test_parent_is_the_key_of_the_account() -> None:
+    """It is none of its sub-keys."""
+    calls = [sent("0s", JANA), sent("1s", JANA, body="Bye").replace("sendMessage", "sendMessage, key: shop")]
+    assert judged(calls, {"that": "messages", "where": {"key": "parent", "body": "Hello"}, "count": 1})["passed"]
+    assert judged(calls, {"that": "requests", "where": {"key": "parent"}, "count": 1})["passed"]
+
+
 @pytest.mark.unmeasured
 @pytest.mark.parametrize(
-    ("key", "found"), [("shop", 1), ("sh*", 1), ("*~shop", 1), ("sho", 0), ("*hop", 1), ("~shop", 0), ("parent", 1)]
+    ("key", "found"), [("shop", 1), ("sh*", 1), ("*~shop", 1), ("sho", 0), ("*hop", 1), ("~shop", 0)]
 )
 def test_a_sub_key_is_known_by_its_short_name(key: str, found: int) -> None:
     """As in `key` of traffic."""

@@ -44,6 +44,14 @@ def codes_of(sendbox: Sandbox) -> list[str]:
     return [item.code for item in sendbox.advice]
 
 
+@pytest.mark.sendbox(scenario={"sendbox": 1, "extends": "default", "assume": {"unknown_fields": "refuse"}})
+def test_a57_an_unknown_field_is_refused_if_it_is_assumed(client: httpx.Client) -> None:
+    """In the shape of the interface, with the field."""
+    answer = client.post("/v1/validations", json={"phoneNumber": PHONE, "phone": PHONE})
+    assert (answer.status_code, answer.json()["error"]) == (400, "MISSING_FIELD")
+    assert "phone" in answer.json()["message"]
+
+
 # --- remarks
 
 
