@@ -15,7 +15,10 @@ import pytest
 from tests.documentation.markdown import ROOT
 from tests.examples.running import LIMIT, need
 from tests.house import House, housed
+from tests.tiers import DEEP, LONG
 
+#: The seconds that a line may take.
+TIMEOUT: Final = LONG if DEEP else LIMIT
 JARS: Final = Path("/usr/share/java")
 #: The packages of JUnit 5, as Debian installs them.
 CLASSES: Final = [
@@ -47,6 +50,12 @@ class Helper:
 
 
 HELPERS: Final = {
+    "node": Helper(
+        "examples",
+        [("node", None)],
+        [["node", "explore.test.mjs"]],
+        ("explore.test.mjs", "order.indexOf(result) > order.indexOf(before)", "true"),
+    ),
     "java": Helper(
         "examples/java",
         [("javac", None), ("junit5", JARS / "junit-jupiter-engine.jar")],
@@ -56,12 +65,6 @@ HELPERS: Final = {
         ],
         ("Shop.java", "RESULTS.indexOf(result) > RESULTS.indexOf(notice.result)", "true"),
         ("ShopTest.java", '"delivered", shop', '"seen", shop'),
-    ),
-    "node": Helper(
-        "examples",
-        [("node", None)],
-        [["node", "explore.test.mjs"]],
-        ("explore.test.mjs", "order.indexOf(result) > order.indexOf(before)", "true"),
     ),
     "go": Helper(
         "examples/go",
@@ -102,7 +105,7 @@ class Project:
         """The exit code of the last line, and what it wrote."""
         for line in self._lines:
             done = subprocess.run(
-                line, cwd=self.folder, env=self._environment, capture_output=True, text=True, timeout=LIMIT
+                line, cwd=self.folder, env=self._environment, capture_output=True, text=True, timeout=TIMEOUT
             )
         return done.returncode, done.stdout + done.stderr
 
@@ -110,11 +113,6 @@ class Project:
 @pytest.fixture
 def project(house: House, tmp_path: Path, request: pytest.FixtureRequest) -> Project:
     return Project(HELPERS[request.param], tmp_path, house.origin)
-
-
-@pytest.fixture
-def project_of_java(house: House, tmp_path: Path) -> Project:
-    return Project(HELPERS["java"], tmp_path, house.origin)
 
 
 EACH: Final = pytest.mark.parametrize("project", HELPERS, indirect=True)
@@ -151,9 +149,20 @@ def test_a_wrong_client_is_found(project: Project, name: str) -> None:
 
 
 @pytest.mark.deep
-def test_a_correct_application_in_java(project_of_java: Project) -> None:
+@pytest.mark.timeout(LONG)
+@pytest.mark.parametrize(
+    ("project", "file", "settings", "more"),
+    [
+        ("java", "ShopTest.java", "runs = 30", 'runs = 500, time = "30m"'),
+        ("node", "explore.test.mjs", "{ families: ['delivery'], runs: 30 }", "{ runs: 500, time: '30m' }"),
+    ],
+    indirect=["project"],
+    ids=["java", "node"],
+)
+def test_a_correct_application_is_not_accused(project: Project, file: str, settings: str, more: str) -> None:
     """Under the usual families, in 500 runs."""
-    project_of_java.change("ShopTest.java", "runs = 30", 'runs = 500, time = "10m"')
-    code, output = project_of_java.run()
+    project.change(file, settings, more)
+    code, output = project.run()
     assert code == 0, output
     assert " single misfortunes " in output
+    assert "bug: " not in output

@@ -10,6 +10,7 @@ from sendbox.engine.durations import duration
 from sendbox.exploring.census import Census
 from sendbox.exploring.families.account import KINDS
 from tests.explore.rich import PLAIN, RICH, Client, Ran, Rich, misfortunes, others
+from tests.tiers import turn
 
 if TYPE_CHECKING:
     from sendbox.fixture import Sandbox
@@ -32,9 +33,8 @@ def refusals(ran: Ran, at: int) -> set[tuple[str, str, int]]:
 @pytest.mark.parametrize("name", [kind.name for kind in KINDS])
 def test_what_is_taken_away_is_missing(rich: Rich, base: Ran, name: str) -> None:
     """An attempt of that instant is refused for it; all before is as it was."""
-    for item in misfortunes(base.census, "account"):
-        if item.spot.kind.name != name:
-            continue
+    items = [item for item in misfortunes(base.census, "account") if item.spot.kind.name == name]
+    for item in turn(items, 0, 3):
         (entry,) = item.value.parts["timeline"]
         at = duration(entry["at"])
         ran = rich.run((item,))

@@ -52,7 +52,7 @@ def test_a_narrow_test_of_a_correct_client_accuses_nobody(tmp_path: Path) -> Non
 def test_narrow_tests_of_a_correct_client_accuse_nobody(tmp_path: Path) -> None:
     """Counts of calls, quiet hours, one reply, a look after a minute: they break, and each find is a question."""
     (tmp_path / CLINIC.name).write_text(CLINIC.read_text("utf-8"), "utf-8")
-    text = explored(tmp_path, 400)
+    text = explored(tmp_path, 500)
     assert ": question: " in text
     assert "not repeatable" not in text
 
