@@ -10,10 +10,13 @@ export const explore = (name, settings, run) =>
   test(name, async (context) => {
     const { id } = await control('POST', '/explorations', { test: name, time: '60s', ...settings })
     const path = `/explorations/${id}`
+    let limit // of all runs but the first, in milliseconds: ten times as long as that took, and five seconds more
     try {
       for (let next; !(next = await control('POST', `${path}/next`)).done; ) {
         const open = ({ name = 1, ...more } = {}) => openWorld({ id: next.prefix + name, ...more })
-        const failure = await run(open).then(() => null, (error) => error)
+        const begun = Date.now()
+        const failure = await within(limit, run(open).then(() => null, (error) => error))
+        limit ??= 5_000 + 10 * (Date.now() - begun)
         await control('POST', `${path}/result`, { run: next.run, ...report(failure) })
         if (failure && next.run === 1) throw failure
       }
@@ -26,6 +29,14 @@ export const explore = (name, settings, run) =>
       await control('DELETE', path)
     }
   })
+
+// The result of a run; one that takes too long, as a call without a time limit may, says nothing.
+async function within(limit, run) {
+  if (limit === undefined) return run
+  let timer
+  const late = new Promise((resolve) => { timer = setTimeout(resolve, limit, { refused: true }) })
+  return Promise.race([run, late]).finally(() => clearTimeout(timer))
+}
 
 function report(failure) {
   if (failure === null) return { result: 'passed' }

@@ -132,6 +132,7 @@ func Explore(t *testing.T, settings Settings, test func(testing.TB, *Sandbox)) {
 	control(t, "POST", "/explorations", settings, &exploration)
 	path := "/explorations/" + exploration.ID
 	defer control(t, "DELETE", path, nil, nil)
+	limit := time.Hour // of a run; of all but the first: ten times as long as that took, and five seconds more
 	for {
 		var next struct {
 			Done   bool
@@ -142,8 +143,20 @@ func Explore(t *testing.T, settings Settings, test func(testing.TB, *Sandbox)) {
 		if next.Done {
 			break
 		}
-		run := &run{TB: t, result: "passed"}
-		run.perform(func() { test(run, open(run, next.Prefix+"1")) })
+		begun, ended := time.Now(), make(chan *run, 1)
+		go func() {
+			this := &run{TB: t, result: "passed"}
+			this.perform(func() { test(this, open(this, next.Prefix+"1")) })
+			ended <- this
+		}()
+		run := &run{result: "unknown"} // one that takes too long, as a call without a time limit may, says nothing
+		select {
+		case run = <-ended:
+		case <-time.After(limit):
+		}
+		if next.Run == 1 {
+			limit = 5*time.Second + 10*time.Since(begun)
+		}
 		report := Object{"run": next.Run, "result": run.result, "message": run.message, "assertion": run.place}
 		control(t, "POST", path+"/result", report, nil)
 		if next.Run == 1 && run.result != "passed" {

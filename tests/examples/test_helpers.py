@@ -71,7 +71,7 @@ HELPERS: Final = {
         [("go", None)],
         [["go", "test", "-count=1", "-v", "./..."]],
         ("sandbox_test.go", "order[event.Result] > order[c.state]", "true"),
-        ("sandbox_test.go", "!= 4", "!= 5"),
+        ("sandbox_test.go", "!= 3", "!= 4"),
     ),
 }
 

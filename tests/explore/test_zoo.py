@@ -87,7 +87,7 @@ def test_a_find_is_shown_again_by_every_way_of_playing_it(tmp_path: Path) -> Non
         assert "it passes without" in text
         played = sendbox("play", *map(str, find.files.values()))
         assert played.exit_code == OK, played.output
-        assert f"{find.test}: " in played.stdout
+        assert find.test[:60] in played.stdout  # the page cuts a long title
 
 
 def test_entries_are_counted() -> None:
