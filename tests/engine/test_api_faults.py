@@ -306,7 +306,7 @@ SHOWN: list[tuple[ApiFault, Any, bool, bool]] = [
     (BadJson(), "bad_json", True, False),
     (Timeout(), "timeout", False, True),
     (Twice(), {"twice": "last"}, True, False),
-    (Twice(first=True), {"twice": "first"}, True, False),
+    (Twice(doubled="first"), {"twice": "first"}, True, False),
 ]
 
 

@@ -45,7 +45,7 @@ FAULTS: list[tuple[Any, ApiFault]] = [
     ("timeout", Timeout()),
     ("twice", Twice()),
     ({"twice": "last"}, Twice()),
-    ({"twice": "first"}, Twice(first=True)),
+    ({"twice": "first"}, Twice(doubled="first")),
     ({"rate_limit": "10/s"}, RateLimit(rate=Rate(10, 1000))),
     ({"rate_limit": {"max": 5, "within": "1h"}}, RateLimit(rate=Rate(5, 3_600_000))),
     (

@@ -12,6 +12,7 @@ from dataclasses import dataclass, fields, is_dataclass
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Final
 
+from sendbox.control.replicas.leaning import Alternative, alternatives
 from sendbox.engine.commands.command import Call, Capture
 from sendbox.engine.delivery.batches import succeeded
 from sendbox.engine.journal import CODE
@@ -150,14 +151,6 @@ class Session:
 
 
 @dataclass(frozen=True, slots=True)
-class OtherValue:
-    """Another value of a setting that changes an assumption on which the run rests, as a scenario has it."""
-
-    setting: str
-    value: Any
-
-
-@dataclass(frozen=True, slots=True)
 class Census:
     """One world, the `ordinal`-th that the run opened. `happened` are the instants at which something happened.
 
@@ -177,8 +170,13 @@ class Census:
     charged: tuple[tuple[int, int], ...] = ()
     senders: tuple[tuple[str, str], ...] = ()
     stop_words: tuple[str, ...] = ()
-    others: tuple[OtherValue, ...] = ()
+    others: tuple[Alternative, ...] = ()
     runs: bool = False
+
+    @property
+    def last(self) -> int:
+        """The end of the last advance; 0 if there is none."""
+        return max((move.ended for move in self.moves), default=0)
 
     @property
     def received(self) -> tuple[Posted, ...]:
@@ -336,12 +334,12 @@ def _senders(world: World) -> Iterator[tuple[str, str]]:
     yield from sorted({(FAMILY[step.channel], step.sender) for step in steps if step.sender})
 
 
-def _others(world: World, leaned: Collection[str]) -> Iterator[OtherValue]:
+def _others(world: World, leaned: Collection[str]) -> Iterator[Alternative]:
     """Other values of the settings of these assumptions, where the world has the usual one."""
-    for name, row in SETTINGS.items():
-        usual = getattr(Assume.of(world), name)
-        if row.assumption in leaned and usual == row.default:
-            yield from (OtherValue(name, other) for other in row.others(usual))
+    settings = Assume.of(world)
+    for other in alternatives(settings, leaned):
+        if getattr(settings, other.setting) == SETTINGS[other.setting].default:
+            yield other
 
 
 def _links(message: Message) -> int:

@@ -69,9 +69,9 @@ class Kind:
     """One row of a family: what goes wrong, and the sections and assumptions by which the service may do it.
 
     `asks`: a find is a question, as is each find of a family that changes what is true. `relies` says what a correct
-    client may rely on all the same. `survived` says of a misfortune, the run without it
-    and the run that broke under it, whether the client coped with it, so that only the test looked for something else.
-    `moving`: it moves the clock before the test does, so that nothing else is placed in its world.
+    client may rely on all the same. `survived` says of a misfortune, the run without it and the run that broke under
+    it, whether the client coped with it, so that only the test looked for something else. `moving`: it moves the clock
+    before the test does, so that nothing else is placed in its world.
     """
 
     family: str

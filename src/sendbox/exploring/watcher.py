@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 from sendbox.control.catalog import catalog
 from sendbox.control.export.scenario import of_the_library, scenario_of, source_of
 from sendbox.control.export.script import build_script
-from sendbox.engine.coverage import Collector
+from sendbox.engine.coverage import collect_in_slices
+from sendbox.engine.digest import finished
 from sendbox.engine.durations import duration, instant, iso
 from sendbox.engine.faults.before_answer import BeforeAnswer
 from sendbox.engine.faults.table import CALLS
@@ -223,10 +224,7 @@ class Watcher(WorldHooks):
 
     def _leaned(self, world: World) -> Collection[str]:
         """The assumptions on which what happened in a world rests."""
-        collector = Collector(world, catalog(self._served))
-        for number in range(world.journal.first, len(world.journal)):
-            collector.look(number, counting=True)
-        return collector.leaned.keys()
+        return finished(collect_in_slices(world, catalog(self._served))).leaned.keys()
 
     def _lines(self, world: World) -> list[Line]:
         journal = world.journal

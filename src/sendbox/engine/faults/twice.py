@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 from sendbox.engine.faults.fault import ApiFault
 from sendbox.engine.forms import word
 
 
 class Twice(ApiFault, frozen=True):
-    """`first`: the client gets the answer to the first time, else that to the second."""
+    """`doubled`: the time whose answer the client gets, `first` or `last`."""
 
-    first: bool = False
+    doubled: str = "last"
 
     kind: ClassVar = "twice"
     value: ClassVar = word(
@@ -23,14 +23,6 @@ class Twice(ApiFault, frozen=True):
         "twice": "the call is carried out twice, as when a proxy makes it again; the same as `{twice: last}`",
         "{twice: first}": "the same, and the client gets the answer to the first time",
     }
-
-    @classmethod
-    def of(cls, detail: Any) -> Self:
-        return cls(detail == "first")
-
-    @property
-    def doubled(self) -> str:
-        return "first" if self.first else "last"
 
     @property
     def late(self) -> bool:

@@ -11,7 +11,8 @@ from sendbox.exploring.misfortune import Kind, Spot, Value
 from sendbox.services.assume import SETTINGS
 
 if TYPE_CHECKING:
-    from sendbox.exploring.census import Census, OtherValue
+    from sendbox.control.replicas.leaning import Alternative
+    from sendbox.exploring.census import Census
 
 
 def _other_value(kind: Kind, world: Census) -> Iterator[Spot]:
@@ -22,7 +23,7 @@ def _other_value(kind: Kind, world: Census) -> Iterator[Spot]:
         yield Spot(kind, world.ordinal, place, f"{world.ordinal} {place}", kind.name, tuple(values))
 
 
-def _value(other: OtherValue) -> Value:
+def _value(other: Alternative) -> Value:
     text = other.value if isinstance(other.value, str) else orjson.dumps(other.value).decode()
     return Value(f"is {text}", {"assume": {other.setting: other.value}})
 

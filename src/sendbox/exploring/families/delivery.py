@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 from itertools import pairwise, zip_longest
 from typing import TYPE_CHECKING, Any, Final
 
+from sendbox.engine.delivery.faults.reformat import WAYS
 from sendbox.exploring.families.calls import free_calls
 from sendbox.exploring.misfortune import (
     Kind,
@@ -26,12 +27,6 @@ if TYPE_CHECKING:
 
 #: The first retry comes so long after the try before (A20).
 _RETRY: Final = 30_000
-#: Other ways to write the JSON of a delivery.
-_WRITTEN: Final = {
-    "spaces": "with spaces between its parts",
-    "escapes": "with escaped characters",
-    "order": "with its keys in another order",
-}
 
 
 def rule(event: Posted, fault: Any) -> dict[str, Any]:
@@ -206,8 +201,8 @@ def _written(kind: Kind, world: Census) -> Iterator[Spot]:
     counted = deciding(world)
     for event in _first_alike(world.received):
         values = [
-            Value(f"comes as the same JSON {how}", rule(event, {"reformat": way}), counted)
-            for way, how in _WRITTEN.items()
+            Value(f"comes as the same JSON {writing.says}", rule(event, {"reformat": way}), counted)
+            for way, writing in WAYS.items()
         ]
         yield spot(kind, world, event, values)
 

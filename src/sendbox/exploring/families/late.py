@@ -36,7 +36,7 @@ def _repeated(kind: Kind, world: Census) -> Iterator[Spot]:
         values = [
             Value(f"comes again {later(after)} later{when}", _again(event, after)) for after, when in times.items()
         ]
-        if room + _BEYOND <= min(LATEST, _last(world) - event.at):
+        if room + _BEYOND <= min(LATEST, world.last - event.at):
             values += [_across(event, room + _BEYOND, *start) for start in MIDNIGHTS]
         if values:
             yield spot(kind, world, event, values)
@@ -53,13 +53,8 @@ def _later(world: Census, event: Posted) -> Iterator[tuple[int, str]]:
         yield min(move.ended - event.at, LATEST - 1), f"in the {ordinal(move.ordinal)} advance"
     messages = (message for message in world.messages if message.phone == event.phone and message.at >= event.until)
     message = next(messages, None)
-    if message is not None and message.at < _last(world):
+    if message is not None and message.at < world.last:
         yield message.at - event.at + 1, f"behind {message_words(message)}"
-
-
-def _last(world: Census) -> int:
-    """The end of the last advance."""
-    return max((move.ended for move in world.moves), default=0)
 
 
 def _across(event: Posted, after: int, before: str, moment: str) -> Value:

@@ -152,7 +152,7 @@ def _late(kind: Kind, world: Census) -> Iterator[Spot]:
         if attempt.ttl is None or number == len(message.channels):
             continue
         left = attempt.at + attempt.ttl
-        last = max((move.ended for move in world.moves), default=message.until)
+        last = world.last if world.moves else message.until
         values: dict[int, Value] = {}
         for after, when in _LATE:
             at = min(left + after, last)
@@ -186,14 +186,13 @@ def _codes(kind: Kind, world: Census) -> Iterator[Spot]:
 
 def _late_codes(kind: Kind, world: Census) -> Iterator[Spot]:
     """By each minute of the life of a code, as far as the clock goes, and a second beyond it."""
-    last = max((move.ended for move in world.moves), default=0)
     for session in world.sessions:
         life = session.expires - session.at
         minutes = spread_out(range(_MINUTE, life, _MINUTE), _MINUTES)
         values = [
             Value(f"comes {later(late)} late", _arrives(session, late))
             for late in (*minutes, life + 1_000)
-            if session.sms and (world.runs or session.at + late <= last)
+            if session.sms and (world.runs or session.at + late <= world.last)
         ]
         if values:
             place, about = _code(world, session)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar, Final, NamedTuple
 
 from sendbox.engine.delivery.faults.fault import Spoilt, WebhookFault
 from sendbox.engine.forms import word
@@ -30,17 +30,24 @@ def _escaped(value: Any) -> str:
     return _TEXT.sub(lambda text: text[0].replace("/", "\\/").replace("-", "\\u002d"), _compact(value, ascii_only=True))
 
 
+class Writing(NamedTuple):
+    """A way to write the same JSON, in words and as a function."""
+
+    says: str
+    write: Callable[[Any], str]
+
+
 #: The ways to write the same JSON.
-WAYS: Final[dict[str, Callable[[Any], str]]] = {
-    "spaces": lambda value: json.dumps(value, ensure_ascii=False),
-    "escapes": _escaped,
-    "order": lambda value: _compact(_reversed(value)),
+WAYS: Final = {
+    "spaces": Writing("with spaces between its parts", lambda value: json.dumps(value, ensure_ascii=False)),
+    "escapes": Writing("with escaped characters", _escaped),
+    "order": Writing("with its keys in another order", lambda value: _compact(_reversed(value))),
 }
 
 
 def rewrite(body: bytes, way: str) -> bytes:
     """The same JSON, written in another way."""
-    return WAYS[way](json.loads(body)).encode()
+    return WAYS[way].write(json.loads(body)).encode()
 
 
 class Reformat(WebhookFault, frozen=True):
