@@ -16,8 +16,10 @@ from typing import Any
 
 import pytest
 
+from tests.tiers import turn
+
 ROOT = Path(__file__).parent.parent
-SCENARIOS = sorted(path.stem for path in (ROOT / "scenarios").glob("*.yaml"))
+SCENARIOS = turn(sorted(path.stem for path in (ROOT / "scenarios").glob("*.yaml")), 0, 4)
 
 
 @pytest.fixture(scope="module")

@@ -115,10 +115,11 @@ def project(house: House, tmp_path: Path, request: pytest.FixtureRequest) -> Pro
     return Project(HELPERS[request.param], tmp_path, house.origin)
 
 
-EACH: Final = pytest.mark.parametrize("project", HELPERS, indirect=True)
+#: The compiler of Java alone takes as long as the tests of the others.
+ORDINARY: Final = [pytest.param(name, marks=[pytest.mark.deep] if name == "java" else []) for name in HELPERS]
 
 
-@EACH
+@pytest.mark.parametrize("project", ORDINARY, indirect=True)
 def test_a_correct_client_passes(house: House, project: Project) -> None:
     """Its ordinary tests, and the one that is explored; no world and no exploration is left."""
     before = house.control("GET", "/worlds")["worlds"]

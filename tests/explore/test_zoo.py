@@ -12,7 +12,7 @@ from sendbox.cli.outcome import OK
 from sendbox.exploring import find_files
 from sendbox.exploring.families.table import FAMILIES, FIRST
 from tests.commands.sandbox import sendbox
-from tests.explore.zoo.bugs import BUGS, Bug, NotIdempotent, ServerZone
+from tests.explore.zoo.bugs import BUGS, Bug, NotIdempotent
 from tests.explore.zoo.running import KEPT, Explored, entries, explored, kept, session, written
 from tests.tiers import DEEP, LONG
 
@@ -66,15 +66,10 @@ def test_the_correct_client_survives(tmp_path: Path, runs: int, only: str) -> No
     assert "not repeatable" not in ran.text
 
 
-#: The bugs whose finds are played again; in an ordinary run one by the start of the world.
-PLAYED: Final = BUGS if DEEP else (ServerZone,)
-
-
-@pytest.mark.timeout(LONG)
+@pytest.mark.deep
 def test_a_find_is_shown_again_by_every_way_of_playing_it(tmp_path: Path) -> None:
     """By `--sendbox-found` without a path, which runs no other test; as a scenario; and `sendbox play` takes it."""
-    names = " or ".join(f"{bug.__name__}]" for bug in PLAYED)
-    proved(explored(tmp_path, "bugs", None if DEEP else 6, names), PLAYED)
+    proved(explored(tmp_path, "bugs"))
     finds = find_files.read(tmp_path / find_files.FOLDER)
     code, text = session(tmp_path, "--sendbox-found")
     lost = [find.test for find in finds if f"{find.file.name} still breaks it" not in text]
