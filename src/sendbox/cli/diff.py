@@ -10,21 +10,29 @@ numbered in the order of their first use.
 from __future__ import annotations
 
 import contextlib
+import os
 import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import unquote
 
+import click
 import orjson
 
 from sendbox.cli.address import call
 from sendbox.cli.files import load
-from sendbox.cli.outcome import CANNOT, USAGE, Failure, content, json_of
+from sendbox.cli.options import ASSUME, format_option, scenario_option
+from sendbox.cli.outcome import CANNOT, NO, OK, USAGE, Failure, content, format_json, json_of, one_line
+from sendbox.comparing import report
+from sendbox.comparing.comparison import comparison
+from sendbox.comparing.recording import Unreadable
+from sendbox.comparing.recording import read as read_recording
 from sendbox.control.replicas import journals
 from sendbox.control.replicas.journals import Difference, Entry, Journal, as_text, comparable_entries, notes
 from sendbox.engine.answer import JsonObject
 from sendbox.engine.durations import instant
+from sendbox.runtime.worlds import Conflict
 from sendbox.settings import Settings
 
 if TYPE_CHECKING:
@@ -40,6 +48,29 @@ _NAME: Final = re.compile(
     r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|eyJ[\w-]*\.[\w-]*\.[\w-]*|\b[0-9a-f]{16}[\w-]{4,}|\b[0-9]{15,16}\b"
 )
 _ORIGIN: Final = re.compile(r"https?://[^/\s\"]+(?=/(?:s|upload|signup|_sandbox)/)")
+
+
+@click.command()
+@click.argument("a")
+@click.argument("b")
+@format_option("text", "json")
+def diff_command(a: str, b: str, format: str) -> int:
+    """A and B are files that hold what /_sandbox/worlds/ID/journal?form=canonical answered, or what play --format json
+    printed, or addresses of worlds. Names, receivers and the order within one instant do not count. Where entries were
+    forgotten (--max-journal), what is left is compared, and that is said. Exit code 1 when they differ.
+
+    \b
+    Examples:
+      sendbox diff monday.json tuesday.json
+      sendbox diff http://127.0.0.1:7357/_sandbox/worlds/test-a http://127.0.0.1:7357/_sandbox/worlds/test-b
+    """
+    first, second, difference = diff(a, b)
+    if format == "json":
+        click.echo(format_json(as_object(first, second, difference)))
+    else:
+        for line in as_text(first, second, difference):
+            click.echo(one_line(line))
+    return OK if difference is None else NO
 
 
 def diff(first: str, second: str) -> tuple[Journal, Journal, Difference | None]:
@@ -144,18 +175,41 @@ def as_object(a: Journal, b: Journal, difference: Difference | None) -> JsonObje
 # --- recorded calls and answers of the service
 
 
+@click.command()
+@click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
+@scenario_option("the world opens")
+@click.option("--assume", **ASSUME)
+@click.option("--values", is_flag=True, help="Compare values too, except ids, times and prices.")
+@click.option("--json", "as_json", is_flag=True, help="Print the report to send: no bodies, values, keys or numbers.")
+def compare_command(
+    file: Path, scenarios: tuple[str, ...], assume: tuple[str, ...], values: bool, as_json: bool
+) -> int:
+    """FILE is a HAR file with calls and answers, or a journal of Sendbox. The same calls are made in a fresh world, in
+    this process; nothing is sent anywhere. Each answer that differs in status or structure is shown, with the
+    assumption that it touches, and with the setting under which it would agree. Exit code 0 when no answer differs, 1
+    when one does.
+
+    \b
+    Examples:
+      sendbox compare service.har
+      sendbox compare --assume legacy_error=plain --json service.har
+    """
+    compared = compare(file, scenarios, assume, os.environ, values=values)
+    if as_json:
+        click.echo(format_json(report.as_object(compared)))
+    else:
+        for line in report.lines(compared):
+            click.echo(one_line(line))
+    return NO if report.differing(compared) else OK
+
+
 def compare(
     file: Path, scenarios: tuple[str, ...], assume: tuple[str, ...], env: Mapping[str, str], *, values: bool
 ) -> list[Compared]:
     """Every call of a file with its differences. Raises `Failure`."""
-    from sendbox.comparing.comparison import comparison
-    from sendbox.comparing.recording import Unreadable
-    from sendbox.comparing.recording import read as recording
-    from sendbox.runtime.worlds import Conflict
-
     blueprint = load(*scenarios, env=env, texts=Settings(assume=assume).assumptions)
     try:
-        return comparison(recording(content(file)), blueprint, values=values)
+        return comparison(read_recording(content(file)), blueprint, values=values)
     except Unreadable as error:
         raise Failure(CANNOT, f"{file} cannot be compared: {error}") from None
     except Conflict as conflict:

@@ -12,6 +12,8 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import click
+
 from sendbox import __version__
 from sendbox.app import SERVED
 from sendbox.assembly import make_app
@@ -30,6 +32,23 @@ from sendbox.settings import Settings
 
 if TYPE_CHECKING:
     from sendbox.control.operation import Control, Served
+
+
+@click.command()
+@click.argument("file", type=click.Path(path_type=Path))
+def replay_command(file: Path) -> int:
+    """The world is made in this process, command by command; nothing is sent. Exit code 0 when all entries of the
+    journal and the digest are equal, 1 when some are not: then the first one that differs is shown. So a record of an
+    older version shows what a newer one does differently.
+
+    \b
+    Example:
+      sendbox export test-demo --as record --output demo.json && sendbox replay demo.json
+    """
+    report, code = replay(file)
+    for line in report:
+        click.echo(line)
+    return code
 
 
 def replay(file: Path, served: Served | None = None) -> tuple[list[str], int]:
