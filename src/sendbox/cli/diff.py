@@ -3,42 +3,29 @@
 They are compared in canonical form (`control/replicas/journals.py`), in which a name is replaced by the content
 that it was derived from. A journal that was saved in the form for people is brought close to that form: its names are
 numbered in the order of their first use.
-
-`sendbox compare`: recorded calls and answers of the service beside ours.
 """
 
 from __future__ import annotations
 
 import contextlib
-import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 from urllib.parse import unquote
 
 import click
 import orjson
 
 from sendbox.cli.address import call
-from sendbox.cli.files import load
-from sendbox.cli.options import ASSUME, format_option, scenario_option
-from sendbox.cli.outcome import CANNOT, NO, OK, USAGE, Failure, content, format_json, json_of, one_line
-from sendbox.comparing import report
-from sendbox.comparing.comparison import comparison
-from sendbox.comparing.recording import Unreadable
-from sendbox.comparing.recording import read as read_recording
+from sendbox.cli.options import format_option
+from sendbox.cli.outcome import CANNOT, NO, OK, USAGE, Failure, format_json, json_of, one_line
 from sendbox.control.replicas import journals
 from sendbox.control.replicas.journals import Difference, Entry, Journal, as_text, comparable_entries, notes
 from sendbox.engine.answer import JsonObject
 from sendbox.engine.durations import instant
-from sendbox.runtime.worlds import Conflict
-from sendbox.settings import Settings
 
-if TYPE_CHECKING:
-    from sendbox.comparing.comparison import Compared
-
-__all__ = ["as_object", "as_text", "compare", "diff", "read"]
+__all__ = ["as_object", "as_text", "diff", "read"]
 
 _WORLD: Final = re.compile(r"(.*)/_sandbox/worlds/([^/]+)(?:/journal)?/?")
 #: Entries that the digest leaves out.
@@ -170,47 +157,3 @@ def as_object(a: Journal, b: Journal, difference: Difference | None) -> JsonObje
         "b": {"name": b.name, "entries": len(b.entries), "only": 0 if difference is None else len(difference.only_b)},
         "first": first,
     }
-
-
-# --- recorded calls and answers of the service
-
-
-@click.command()
-@click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
-@scenario_option("the world opens")
-@click.option("--assume", **ASSUME)
-@click.option("--values", is_flag=True, help="Compare values too, except ids, times and prices.")
-@click.option("--json", "as_json", is_flag=True, help="Print the report to send: no bodies, values, keys or numbers.")
-def compare_command(
-    file: Path, scenarios: tuple[str, ...], assume: tuple[str, ...], values: bool, as_json: bool
-) -> int:
-    """FILE is a HAR file with calls and answers, or a journal of Sendbox. The same calls are made in a fresh world, in
-    this process; nothing is sent anywhere. Each answer that differs in status or structure is shown, with the
-    assumption that it touches, and with the setting under which it would agree. Exit code 0 when no answer differs, 1
-    when one does.
-
-    \b
-    Examples:
-      sendbox compare service.har
-      sendbox compare --assume legacy_error=plain --json service.har
-    """
-    compared = compare(file, scenarios, assume, os.environ, values=values)
-    if as_json:
-        click.echo(format_json(report.as_object(compared)))
-    else:
-        for line in report.lines(compared):
-            click.echo(one_line(line))
-    return NO if report.differing(compared) else OK
-
-
-def compare(
-    file: Path, scenarios: tuple[str, ...], assume: tuple[str, ...], env: Mapping[str, str], *, values: bool
-) -> list[Compared]:
-    """Every call of a file with its differences. Raises `Failure`."""
-    blueprint = load(*scenarios, env=env, texts=Settings(assume=assume).assumptions)
-    try:
-        return comparison(read_recording(content(file)), blueprint, values=values)
-    except Unreadable as error:
-        raise Failure(CANNOT, f"{file} cannot be compared: {error}") from None
-    except Conflict as conflict:
-        raise Failure(CANNOT, f"{file} cannot be compared: {conflict.message}") from None

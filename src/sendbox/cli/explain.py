@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import click
+import httpx
 import orjson
 
 from sendbox.app import SERVED
@@ -271,8 +272,6 @@ def _record(hosted: HostedWorld) -> JsonObject:
 
 async def _post(app: Any, path: str, body: bytes) -> None:
     """One request of the client, without a socket; its answer is read from the journal."""
-    import httpx
-
     headers = {b"host": b"sandbox", b"x-api-key": WORLD.encode(), b"content-type": b"application/json"}
     headers[b"content-length"] = b"%d" % len(body)
     call = AsgiCall("POST", "http", ("sandbox", 80), path, "", headers.items(), body)

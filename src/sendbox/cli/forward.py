@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 from urllib.parse import quote, urlsplit
 
 import click
+import httpx
 
 from sendbox.cli import address
 from sendbox.cli.options import FILE, URL, WORLD
@@ -30,8 +31,6 @@ from sendbox.runtime.sender import Sender
 from sendbox.server.instance import Instances, routing
 
 if TYPE_CHECKING:
-    import httpx
-
     from sendbox.engine.texts import Pattern
 
 T = TypeVar("T")
@@ -95,7 +94,6 @@ def run(to: str, url: str, world: str | None, cacert: str | None, say: Callable[
 
 def _client_of(origin: str, cacert: str | None, instances: Instances) -> httpx.AsyncClient:
     """The client of control. Raises `Failure` at an answer about a world by another server than the one before."""
-    import httpx
 
     async def check_instance(response: httpx.Response) -> None:
         world = _world_of(response.request)
@@ -255,8 +253,6 @@ class _Carrier:
 
     async def _watch(self, opened: asyncio.Event) -> None:
         """Sets the event whenever the number of open worlds has changed. Raises `Failure`."""
-        import httpx
-
         try:
             while True:
                 async with self._control.stream("GET", "/stream") as events:
@@ -345,8 +341,6 @@ class _Unreachable(Failure):
 
 async def _ask(control: httpx.AsyncClient, method: str, path: str, **arguments: Any) -> Any:
     """The answer of control. Raises `_Gone` for a delivery that does not exist, `Failure` for every other error."""
-    import httpx
-
     try:
         response = await control.request(method, path, **arguments)
         value = response.json()
@@ -386,8 +380,6 @@ async def _lost(control: httpx.AsyncClient, broken: _Unreachable, world: str, en
 
     Raises `Failure`, which says whether it was restarted, is gone, or answers again.
     """
-    import httpx
-
     path = f"/worlds/{quote(world, safe='')}" if world else "/health"
     ending = asyncio.create_task(end.wait())
     try:

@@ -29,7 +29,7 @@ _ROWS: Final = {
     "explain": ("sendbox.cli.explain", "Show what a scenario does with a message, and why."),
     "play": ("sendbox.cli.play", "Play scenarios, and print what happens."),
     "diff": ("sendbox.cli.diff", "Compare two journals, and show the first entry that differs."),
-    "compare": ("sendbox.cli.diff", "Compare recorded calls of the service with this sandbox."),
+    "compare": ("sendbox.cli.replay", "Compare recorded calls of the service with this sandbox."),
     "explore": ("sendbox.cli.explore.command", "Explore which misfortune breaks a client, in any language."),
     "numbers": ("sendbox.cli.reference", "List the magic numbers and their results."),
     "assumptions": ("sendbox.cli.reference", "List what is assumed where the specification is silent."),
@@ -40,8 +40,8 @@ _ROWS: Final = {
     "report": ("sendbox.cli.export", "Save all about a world in one document."),
     "export": ("sendbox.cli.export", "Export a world as a file that repeats everything."),
     "replay": ("sendbox.cli.replay", "Make a world again from its record, and say whether it is the same."),
-    "schema": ("sendbox.cli.init", "Print the JSON Schema of scenarios, for editors."),
-    "init": ("sendbox.cli.init", "Write a first scenario, with comments."),
+    "schema": ("sendbox.cli.reference", "Print the JSON Schema of scenarios, for editors."),
+    "init": ("sendbox.cli.files", "Write a first scenario, with comments."),
 }
 
 

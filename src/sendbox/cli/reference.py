@@ -1,4 +1,4 @@
-"""`sendbox numbers` and `sendbox assumptions`: the magic numbers, and what is assumed."""
+"""`sendbox numbers`, `assumptions` and `schema`: the magic numbers, what is assumed, the schema of the language."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ from pathlib import Path
 import click
 
 from sendbox.cli import address
-from sendbox.cli.options import URL
-from sendbox.cli.outcome import USAGE, Failure, format_json, one_line
+from sendbox.cli.files import schema
+from sendbox.cli.options import OUTPUT, URL
+from sendbox.cli.outcome import USAGE, Failure, format_json, one_line, write_output
 from sendbox.scenario.library import magic
 from sendbox.services.assumptions import registry
 
@@ -78,3 +79,16 @@ def assumptions_command(file: Path | None, leaned: bool, world: str | None, url:
         if not row.built:
             notes.append("not built yet")
         click.echo(f"     [{'; '.join(notes)}]")
+
+
+@click.command()
+@OUTPUT
+def schema_command(output: Path | None) -> None:
+    """Editors complete and check scenarios by it. A comment in the first line of a scenario names it:
+    # yaml-language-server: $schema=sendbox.schema.json. A running sandbox has it too, at /_sandbox/schema.
+
+    \b
+    Example:
+      sendbox schema --output scenarios/sendbox.schema.json
+    """
+    write_output(schema(), output)
