@@ -181,7 +181,7 @@ def owner(package: str, parts: str, why: str, *, lazy: bool = False) -> Owner:
 OWNERS: Final = (
     owner("aiohttp", "runtime.sender", "the product's traffic out goes through one module; 190 ms", lazy=True),
     owner("anyascii", "services.messaging.content", "only sms steps of type `sms` need its tables", lazy=True),
-    owner("click", "cli", "one module owns arguments and exit codes"),
+    owner("click", "cli", "only the command line has arguments and exit codes"),
     owner("faker", "scenario.keys.texts", "part of the extra `people`; texts that few scenarios ask for", lazy=True),
     owner(
         "freezegun", "fixture", "part of the extra `test`; only `freeze()` needs it, and it patches modules", lazy=True

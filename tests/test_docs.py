@@ -172,8 +172,8 @@ def test_operations_of_control_are_documented() -> None:
 
 def options() -> Iterator[tuple[str, Any]]:
     """Each option of each command."""
-    for name, command in cli.sendbox.commands.items():
-        yield from ((name, option) for option in command.params if option.param_type_name == "option")
+    for name, command in cli.COMMANDS.items():
+        yield from ((name, option) for option in command.loaded.params if option.param_type_name == "option")
 
 
 def test_options_are_documented() -> None:

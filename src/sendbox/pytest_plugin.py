@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 import pytest
 
-from sendbox.settings import OF_TESTS
+from sendbox.settings import OF_TESTS, Settings
 
 if TYPE_CHECKING:
     from sendbox.fixture import AsyncSandbox, RemoteServer, Sandbox, SandboxServer
@@ -190,7 +190,6 @@ def sendbox_server(request: pytest.FixtureRequest) -> Iterator[SandboxServer | R
 def _server(config: pytest.Config) -> SandboxServer | RemoteServer:
     from sendbox.fixture.opening import READERS, read
     from sendbox.fixture.server import RemoteServer, SandboxServer
-    from sendbox.settings import Settings
 
     settings = {row.field: read(READERS[row.legal], config.getini(row.ini), row.ini) for row in OF_TESTS}
     url = config.getoption("--sendbox-url")

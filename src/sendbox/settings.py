@@ -105,7 +105,7 @@ class Option(NamedTuple):
     """An option of `sendbox serve`: `max-worlds` is `--max-worlds`, and the variable SENDBOX_MAX_WORLDS."""
 
     name: str
-    #: the name of a form (`OPTION_TYPES` of `cli/main.py`), the words to choose from, or whole numbers
+    #: the name of a form (`OPTION_TYPES` of `cli/options.py`), the words to choose from, or whole numbers
     legal: str | tuple[str, ...] | Numbers
     #: a sentence for people
     words: str

@@ -46,7 +46,7 @@ def test_without_a_command_the_help_is_shown() -> None:
     assert result.stdout == ""
 
 
-@pytest.mark.parametrize("command", sorted(cli.sendbox.commands))
+@pytest.mark.parametrize("command", sorted(cli.COMMANDS))
 def test_every_command_teaches_by_an_example(command: str) -> None:
     """The help of each command has an example."""
     result = sendbox(command, "-h")
@@ -93,7 +93,7 @@ def test_other_ends_have_their_codes(monkeypatch: pytest.MonkeyPatch, error: Any
     def fail() -> None:
         raise error()
 
-    monkeypatch.setattr("sendbox.scenario.library.magic", fail)
+    monkeypatch.setattr("sendbox.cli.reference.magic", fail)
     assert sendbox("numbers").exit_code == code
 
 
@@ -315,7 +315,7 @@ def test_ready_asks_where_serve_would_listen(monkeypatch: pytest.MonkeyPatch) ->
         asked.append(url)
         return {}
 
-    monkeypatch.setattr("sendbox.cli.address.wait_ready", wait_ready)
+    monkeypatch.setattr("sendbox.cli.ready.wait_ready", wait_ready)
     env = {"SENDBOX_HOST": "0.0.0.0", "SENDBOX_PORT": "8000", "SENDBOX_URL": "http://other:1"}
     for args in ((), ("--port", "9000"), ("--tls", "self")):
         assert sendbox("ready", *args, env=env).exit_code == OK

@@ -85,7 +85,7 @@ def test_the_options_have_their_defaults() -> None:
     """The help says what holds where nothing is given."""
     text = " ".join(sendbox("explore", "--help").output.split())
     assert f"further ones. [default: {FEWEST} to {RUNS}]" in text
-    assert f"drawn from. [default: {command.SEED}]" in text
+    assert f"drawn from. [default: {command.USUAL_SEED}]" in text
     assert tuple(FAMILIES) == USUAL
     assert "commas between them. [default: all]" in text
 

@@ -11,8 +11,7 @@ import pytest
 
 from sendbox.cli import address
 from sendbox.cli.export import export, report
-from sendbox.cli.main import write_output
-from sendbox.cli.outcome import CANNOT, Failure
+from sendbox.cli.outcome import CANNOT, Failure, write_output
 from tests.commands.sandbox import sandbox, sendbox
 
 KEY = "test-export"

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from sendbox.cli import serve as serving
-from sendbox.cli.files import check, expanded, report
+from sendbox.cli.check import check, expanded, report
 from sendbox.cli.outcome import CANNOT, NO, OK, Failure
 from sendbox.cli.serve import Options
 from sendbox.scenario.model import Problem

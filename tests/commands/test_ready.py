@@ -9,14 +9,14 @@ from typing import Any
 
 import pytest
 
-from sendbox.cli import address
+from sendbox.cli import ready
 from sendbox.cli.outcome import NO, Failure
 from tests.commands.sandbox import sandbox
 from tests.webhooks.receiver import answering, hanging, receiving
 
 
 async def asked(url: str, wait_ms: int = 0) -> Any:
-    return await asyncio.to_thread(address.wait_ready, url, wait_ms)
+    return await asyncio.to_thread(ready.wait_ready, url, wait_ms)
 
 
 @pytest.mark.parametrize("tls", [False, True], ids=["http", "https"])
@@ -39,7 +39,7 @@ def closed() -> Iterator[str]:
 def test_nobody_listens(closed: str) -> None:
     """Without a wait one refused connection is the answer."""
     with pytest.raises(Failure, match=f"{closed} is not ready: .*[Rr]efused") as caught:
-        address.wait_ready(closed)
+        ready.wait_ready(closed)
     assert caught.value.code == NO
 
 
@@ -66,7 +66,7 @@ async def test_something_else_answers(raw: bytes, why: str) -> None:
 @pytest.mark.asyncio
 async def test_a_server_that_hangs_is_not_waited_for_longer(monkeypatch: pytest.MonkeyPatch) -> None:
     """A server that says nothing costs no more than the time that was given."""
-    monkeypatch.setattr(address, "ANSWER", 0.01)
+    monkeypatch.setattr(ready, "ANSWER", 0.01)
     async with receiving(hanging()) as receiver:
         with pytest.raises(Failure, match="it does not answer"):
             await asked(f"http://127.0.0.1:{receiver.port}")
@@ -107,13 +107,13 @@ def test_it_is_asked_until_it_is_ready(
 ) -> None:
     """With a wait the question is asked again until the answer is good or the time is over."""
     ask, timeouts = answers(*given)
-    monkeypatch.setattr(address, "ask", ask)
+    monkeypatch.setattr(ready, "ask", ask)
     monkeypatch.setattr("sendbox.runtime.wall.monotonic_ns", Clock())
-    monkeypatch.setattr(address, "PAUSE", 0.0)
+    monkeypatch.setattr(ready, "PAUSE", 0.0)
     if expected is None:
         with pytest.raises(Failure, match="http://box is not ready: refused"):
-            address.wait_ready("http://box", wait_ms)
+            ready.wait_ready("http://box", wait_ms)
     else:
-        assert address.wait_ready("http://box", wait_ms) == {"status": "ok"}
+        assert ready.wait_ready("http://box", wait_ms) == {"status": "ok"}
         assert len(timeouts) == expected
-    assert max(timeouts) <= address.ANSWER
+    assert max(timeouts) <= ready.ANSWER

@@ -110,7 +110,7 @@ async def test_port_of_the_authority(
         async def stop(self) -> None:
             pass
 
-    monkeypatch.setattr("sendbox.server.listener.HttpServer", Server)
+    monkeypatch.setattr("sendbox.cli.serve.HttpServer", Server)
     async with sandbox(tls_self=True, port=port, ca_port=ca_port):
         assert asked == [port, expected]
 
@@ -336,7 +336,7 @@ def test_where_a_loop_takes_no_signals_ctrl_c_still_ends_it(monkeypatch: pytest.
         def flush(self) -> None:
             signal.raise_signal(signal.SIGINT)
 
-    monkeypatch.setattr("sendbox.server.loop.new_loop", without_signals)
+    monkeypatch.setattr("sendbox.cli.serve.new_loop", without_signals)
     monkeypatch.setattr(sys, "stdout", Out())
     run(options())
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sendbox.cli.values import parse_size
+from sendbox.cli.options import parse_size
 
 
 @pytest.mark.parametrize(

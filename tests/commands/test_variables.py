@@ -10,9 +10,11 @@ from click.testing import CliRunner, Result
 
 from sendbox.cli import main as cli
 from sendbox.cli.address import OF_TESTS, unknown
+from sendbox.cli.options import VARIABLES
 from sendbox.cli.outcome import CANNOT, USAGE, Failure
 from sendbox.cli.serve import serving
 from sendbox.runtime.interface import LogLine
+from sendbox.settings import OPTIONS
 from tests.commands.sandbox import options
 
 #: What Kubernetes and Docker's links set for services called sendbox, sendbox-api and sendbox-2.
@@ -46,6 +48,13 @@ def test_injected_variables_are_passed_over() -> None:
     """A pod beside a service called sendbox starts; so does a server that tests of Sendbox start."""
     others = dict.fromkeys(OF_TESTS, "1") | {"OTHER": "1", "SENDBOXES": "1", "SENDBOX_CLOCK": "real"}
     assert unknown(INJECTED | others, {"SENDBOX_CLOCK"}) == {}
+
+
+def test_the_variables_of_all_commands_are_settings() -> None:
+    """A server knows the variables of the other commands without loading them."""
+    options = [option for command in cli.COMMANDS.values() for option in command.loaded.params]
+    known = {*VARIABLES, *(row.variable for row in OPTIONS.values())}
+    assert {option.envvar for option in options if option.envvar} == known
 
 
 @pytest.mark.parametrize("name", ["SENDBOX_PROT", "SENDBOX_API_PORT", "SENDBOX_NAME", "SENDBOX_SERVICE", "SENDBOX_"])

@@ -17,6 +17,7 @@ import click
 
 from benchmarks import document
 from sendbox.app import SERVED
+from sendbox.cli.main import COMMANDS
 from sendbox.cli.main import sendbox as command_line
 from sendbox.cli.outcome import CODES
 from sendbox.control.catalog import catalog
@@ -224,7 +225,7 @@ def kinds() -> str:
 def commands() -> str:
     """Every command with its options, as `--help` has them."""
     context = click.Context(command_line, info_name="sendbox", **command_line.context_settings)
-    return "\n\n".join(_command(name, command, context) for name, command in sorted(command_line.commands.items()))
+    return "\n\n".join(_command(name, command.loaded, context) for name, command in sorted(COMMANDS.items()))
 
 
 def exit_codes() -> str:
@@ -267,7 +268,7 @@ _BOUNDS: Final = "max_worlds world_ttl keep_closed max_messages max_journal max_
 
 def options(fields: str) -> str:
     """Some options of `serve`."""
-    command = command_line.commands["serve"]
+    command = COMMANDS["serve"].loaded
     context = click.Context(command)
     known = {option.name: option for option in command.params if isinstance(option, click.Option)}
     return table(("option", "environment", "meaning"), [_option(known[field], context) for field in fields.split()])
@@ -279,7 +280,7 @@ _OPTIONS: Final = {"mode": "clock"}
 
 def settings() -> str:
     """The fields of `Settings`, and the option of `serve` that sets each."""
-    known = {option.name: option.opts[0] for option in command_line.commands["serve"].params}
+    known = {option.name: option.opts[0] for option in COMMANDS["serve"].loaded.params}
     rows = []
     for field in fields(Settings):
         option = known.get(_OPTIONS.get(field.name, field.name))

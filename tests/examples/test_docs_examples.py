@@ -103,7 +103,7 @@ SETTINGS: Final = [
 def test_settings_of_services_are_settings(block: Block) -> None:
     """What a CI file sets is an environment variable that `serve` reads."""
     assert yaml.safe_load(block.text)
-    known = {option.envvar for option in cli.sendbox.commands["serve"].params}
+    known = {option.envvar for option in cli.COMMANDS["serve"].loaded.params}
     assert set(re.findall(r"SENDBOX_\w+", block.text)) <= known
 
 
@@ -149,8 +149,8 @@ def test_commands_of_other_pages_are_there() -> None:
         if block.language == "bash" and block.document not in (*STORIES, *TUTORIALS)
         for line in block.text.splitlines()
     ]
-    known = {option.envvar for option in cli.sendbox.commands["serve"].params}
-    options = {name for option in cli.sendbox.commands["serve"].params for name in option.opts}
+    known = {option.envvar for option in cli.COMMANDS["serve"].loaded.params}
+    options = {name for option in cli.COMMANDS["serve"].loaded.params for name in option.opts}
     for line in lines:
         program, *arguments = (word for word in line.split() if not re.match(r"[A-Z]+=", word))
         assert program in PROGRAMS or (ROOT / program).is_file(), line

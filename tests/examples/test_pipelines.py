@@ -108,7 +108,7 @@ def test_the_receiver_prints_what_comes() -> None:
 
 def serve_settings() -> set[str]:
     """The variables that `serve` knows."""
-    return {str(option.envvar) for option in cli.sendbox.commands["serve"].params if option.envvar}
+    return {str(option.envvar) for option in cli.COMMANDS["serve"].loaded.params if option.envvar}
 
 
 def test_a_job_of_github() -> None:

@@ -70,7 +70,7 @@ def test_it_is_installed_and_served_by_these_names(folder: Folder) -> None:
     assert project["scripts"] == {"sendbox": "sendbox.cli.main:main"}
     assert project["requires-python"] == ">=3.11"
     assert "Python 3.11 or newer" in prose(README)
-    port = next(option for option in cli.sendbox.commands["serve"].params if option.name == "port")
+    port = next(option for option in cli.COMMANDS["serve"].loaded.params if option.name == "port")
     assert port.default == PORT
     with folder.serving("sendbox serve") as served:
         assert served.banner == f"Sendbox {__version__} at {served.origin}, scenario default\n"
@@ -122,7 +122,7 @@ def test_the_ci_job_is_one_that_github_takes() -> None:
     """The service has the image's port, settings that `serve` knows, and the steps have the names they use."""
     service = job()["services"]["sandbox"]
     assert service["ports"] == [f"{PORT}:{PORT}"]
-    known = {option.envvar for option in cli.sendbox.commands["serve"].params}
+    known = {option.envvar for option in cli.COMMANDS["serve"].loaded.params}
     assert service["env"].keys() <= known
     used = {name for step in job()["steps"] for name in re.findall(r"\$(\w+)", step["run"])}
     assert used == job()["env"].keys()

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from sendbox.cli.values import parse_ttl
+from sendbox.cli.options import parse_ttl
 from sendbox.engine.durations import instant
 from sendbox.runtime.ending import CLOSED, Closed, Idle
 from sendbox.runtime.interface import LogLine

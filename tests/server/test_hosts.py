@@ -9,7 +9,7 @@ import pytest
 import pytest_asyncio
 
 from sendbox.assembly import make_app
-from sendbox.cli.values import parse_hosts
+from sendbox.cli.options import parse_hosts
 from sendbox.server.listener import HttpServer
 from sendbox.settings import Settings
 from tests.box import CONTRACT, KEY, Box

@@ -3,34 +3,29 @@
 They are compared in canonical form (`control/replicas/journals.py`), in which a name is replaced by the content
 that it was derived from. A journal that was saved in the form for people is brought close to that form: its names are
 numbered in the order of their first use.
-
-`sendbox compare`: recorded calls and answers of the service beside ours.
 """
 
 from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 from urllib.parse import unquote
 
+import click
 import orjson
 
 from sendbox.cli.address import call
-from sendbox.cli.files import load
-from sendbox.cli.outcome import CANNOT, USAGE, Failure, content, json_of
+from sendbox.cli.options import format_option
+from sendbox.cli.outcome import CANNOT, NO, OK, USAGE, Failure, format_json, json_of, one_line
 from sendbox.control.replicas import journals
 from sendbox.control.replicas.journals import Difference, Entry, Journal, as_text, comparable_entries, notes
 from sendbox.engine.answer import JsonObject
 from sendbox.engine.durations import instant
-from sendbox.settings import Settings
 
-if TYPE_CHECKING:
-    from sendbox.comparing.comparison import Compared
-
-__all__ = ["as_object", "as_text", "compare", "diff", "read"]
+__all__ = ["as_object", "as_text", "diff", "read"]
 
 _WORLD: Final = re.compile(r"(.*)/_sandbox/worlds/([^/]+)(?:/journal)?/?")
 #: Entries that the digest leaves out.
@@ -40,6 +35,29 @@ _NAME: Final = re.compile(
     r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|eyJ[\w-]*\.[\w-]*\.[\w-]*|\b[0-9a-f]{16}[\w-]{4,}|\b[0-9]{15,16}\b"
 )
 _ORIGIN: Final = re.compile(r"https?://[^/\s\"]+(?=/(?:s|upload|signup|_sandbox)/)")
+
+
+@click.command()
+@click.argument("a")
+@click.argument("b")
+@format_option("text", "json")
+def diff_command(a: str, b: str, format: str) -> int:
+    """A and B are files that hold what /_sandbox/worlds/ID/journal?form=canonical answered, or what play --format json
+    printed, or addresses of worlds. Names, receivers and the order within one instant do not count. Where entries were
+    forgotten (--max-journal), what is left is compared, and that is said. Exit code 1 when they differ.
+
+    \b
+    Examples:
+      sendbox diff monday.json tuesday.json
+      sendbox diff http://127.0.0.1:7357/_sandbox/worlds/test-a http://127.0.0.1:7357/_sandbox/worlds/test-b
+    """
+    first, second, difference = diff(a, b)
+    if format == "json":
+        click.echo(format_json(as_object(first, second, difference)))
+    else:
+        for line in as_text(first, second, difference):
+            click.echo(one_line(line))
+    return OK if difference is None else NO
 
 
 def diff(first: str, second: str) -> tuple[Journal, Journal, Difference | None]:
@@ -139,24 +157,3 @@ def as_object(a: Journal, b: Journal, difference: Difference | None) -> JsonObje
         "b": {"name": b.name, "entries": len(b.entries), "only": 0 if difference is None else len(difference.only_b)},
         "first": first,
     }
-
-
-# --- recorded calls and answers of the service
-
-
-def compare(
-    file: Path, scenarios: tuple[str, ...], assume: tuple[str, ...], env: Mapping[str, str], *, values: bool
-) -> list[Compared]:
-    """Every call of a file with its differences. Raises `Failure`."""
-    from sendbox.comparing.comparison import comparison
-    from sendbox.comparing.recording import Unreadable
-    from sendbox.comparing.recording import read as recording
-    from sendbox.runtime.worlds import Conflict
-
-    blueprint = load(*scenarios, env=env, texts=Settings(assume=assume).assumptions)
-    try:
-        return comparison(recording(content(file)), blueprint, values=values)
-    except Unreadable as error:
-        raise Failure(CANNOT, f"{file} cannot be compared: {error}") from None
-    except Conflict as conflict:
-        raise Failure(CANNOT, f"{file} cannot be compared: {conflict.message}") from None

@@ -12,14 +12,18 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+import click
+import httpx
 import orjson
 
 from sendbox.app import SERVED
 from sendbox.assembly import make_app
-from sendbox.cli.outcome import NO, USAGE, Failure, json_of
+from sendbox.cli.files import load
+from sendbox.cli.options import converter, format_option
+from sendbox.cli.outcome import NO, USAGE, Failure, format_json, json_of
 from sendbox.contract.validators import Contract
 from sendbox.engine.answer import JsonMapping, JsonObject
-from sendbox.engine.durations import instant, iso, show
+from sendbox.engine.durations import instant, iso, moment, show
 from sendbox.engine.journal import CODE
 from sendbox.engine.kinds.narration import Names, Narrator
 from sendbox.engine.kinds.rows import Observer
@@ -29,9 +33,10 @@ from sendbox.runtime.slot import Conflict
 from sendbox.server.loop import new_loop
 from sendbox.server.wire import AsgiCall
 from sendbox.services.account.account import Account
-from sendbox.services.messaging.channels import ROWS, TEMPLATED
+from sendbox.services.messaging.channels import CHANNELS, ROWS, TEMPLATED
 from sendbox.services.messaging.messaging import Messaging
 from sendbox.services.messaging.rules.explain import checks, explain
+from sendbox.services.messaging.rules.explained import dry_run
 from sendbox.services.numbers import notation
 from sendbox.services.operations import CALLS
 from sendbox.services.verify.verify import Verify
@@ -48,6 +53,58 @@ if TYPE_CHECKING:
 #: The recipient of a message from options that name none.
 USUAL_PHONE: Final = "420777000100"
 WORLD: Final = "test-explain"
+
+
+@click.command()
+@click.argument("scenario")
+@click.argument("file", required=False, type=click.Path(path_type=Path, dir_okay=False))
+@click.option("--to", help="The recipient.  [default: 420777000100]")
+@click.option("--body", help="The text.  [default: Hello]")
+@click.option(
+    "--channel",
+    type=click.Choice(CHANNELS),
+    help="The channel of its one flow step.  [default: a message without a flow]",
+)
+@click.option("--sender", help="The sender.  [default: where a channel needs one, the first of the account]")
+@click.option("--tag", help="Its tags, with commas between.")
+@click.option("--template", metavar="NAME[:LANGUAGE]", help="A template instead of a text; language en unless given.")
+@click.option(
+    "--operation",
+    type=click.Choice(["sendMessage", "sendPriorityMessage", "sendMessages"]),
+    help="The operation that sends it.  [default: sendMessage, for a list sendMessages]",
+)
+@click.option("--verify", metavar="NUMBER", help="Explain a validation of this number instead of a message.")
+@click.option(
+    "--at",
+    metavar="MOMENT",
+    callback=converter(moment),
+    help="When it is sent: so long after the start of the world, or at an instant.  [default: at the start]",
+)
+@format_option("text", "json")
+def explain_command(
+    scenario: str,
+    file: Path | None,
+    operation: str | None,
+    verify: str | None,
+    at: Moment | None,
+    format: str,
+    **message: str | None,
+) -> int:
+    """SCENARIO is a path, or a name of the library; FILE holds the request as JSON, or flags make one. It says
+    which rules are tried and why they do not match, which checks refuse, and what happens at which time, in a real
+    world that runs until nothing is due any more. With --at the timeline has happened up to then. Exit code 1 when the
+    request is refused.
+
+    \b
+    Example:
+      sendbox explain otp-fallback --to 420777000102 --body "Your code is 1234" --channel richmsg
+    """
+    blueprint = load(scenario)
+    senders = blueprint.compiled["account"].senders
+    request = None if verify is not None else body_of(file, **message, senders=senders)
+    explained = run(blueprint, request, operation, verify, at)
+    click.echo(format_json(explained) if format == "json" else "\n".join(dry_run(explained)))
+    return refused(explained)
 
 
 def body_of(
@@ -215,8 +272,6 @@ def _record(hosted: HostedWorld) -> JsonObject:
 
 async def _post(app: Any, path: str, body: bytes) -> None:
     """One request of the client, without a socket; its answer is read from the journal."""
-    import httpx
-
     headers = {b"host": b"sandbox", b"x-api-key": WORLD.encode(), b"content-type": b"application/json"}
     headers[b"content-length"] = b"%d" % len(body)
     call = AsgiCall("POST", "http", ("sandbox", 80), path, "", headers.items(), body)

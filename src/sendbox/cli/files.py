@@ -1,15 +1,17 @@
-"""Scenario files: how commands read them, `sendbox check` with its repairs, and the first one of `sendbox init`."""
+"""Scenario files: how commands read them, and the first one of `sendbox init`."""
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Callable, Iterable, Mapping
+import shlex
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+import click
+
 from sendbox import compiled, data
-from sendbox.cli.outcome import CANNOT, NO, OK, Failure, one_line
+from sendbox.cli.outcome import CANNOT, NO, OK, Failure, one_line, write_output
 
 if TYPE_CHECKING:
     from sendbox.engine.blueprint import Blueprint
@@ -22,24 +24,6 @@ _NAME: Final = re.compile(r"[\w-]+")
 def source_of(name: str) -> str | Path:
     """A name of the library, or a path; an existing file wins over a name."""
     return name if _NAME.fullmatch(name) and not Path(name).exists() else Path(name)
-
-
-def expanded(names: Iterable[str]) -> tuple[str, ...]:
-    """The names, with the scenario files below each directory in its place. Raises `Failure` where there is none."""
-    return tuple(file for name in names for file in (_below(Path(name)) if Path(name).is_dir() else [name]))
-
-
-def _below(folder: Path) -> list[str]:
-    files = [
-        str(file)
-        for file in sorted(folder.rglob("*"))
-        if file.suffix in (".yaml", ".yml")
-        and file.is_file()
-        and not any(part.startswith(".") for part in file.relative_to(folder).parts)
-    ]
-    if not files:
-        raise Failure(CANNOT, f"{folder} holds no scenario: no file below it ends in .yaml or .yml")
-    return files
 
 
 def load(*names: str, env: Mapping[str, str] | None = None, texts: Iterable[str] = ()) -> Blueprint:
@@ -71,82 +55,18 @@ def unusable(name: str, error: ScenarioError) -> Failure:
     return Failure(code, f"{name} has {len(problems)} problems, all above", problems)
 
 
-def check(
-    names: tuple[str, ...], env: Mapping[str, str] | None = None, *, together: bool = False
-) -> list[tuple[str, list[Problem]]]:
-    """Each file or library scenario with its problems; with `together` all of them as one."""
-    from sendbox.language import LANGUAGE
-
-    if together:
-        return [(" + ".join(names), LANGUAGE.check([source_of(name) for name in names], env=env))]
-    return [(name, LANGUAGE.check(source_of(name), env=env)) for name in names]
-
-
 def code_of(problems: Iterable[Problem], *, strict: bool = False) -> int:
     """The exit code of a command that found these problems; with `strict` a warning counts as well."""
     rules = [problem.rule for problem in problems if strict or problem.severity == "error"]
     return CANNOT if "file" in rules else NO if rules else OK
 
 
-def report(checked: Iterable[tuple[str, list[Problem]]], form: str, *, strict: bool = False) -> tuple[int, str]:
-    """The exit code, and the report: `form` is `text`, `json` or `github`.
-
-    With `strict` a warning counts as well.
-    """
-    checked = list(checked)
-    code = code_of((problem for _, problems in checked for problem in problems), strict=strict)
-    return code, _FORMATS[form](checked, code == OK)
-
-
-def _as_text(checked: list[tuple[str, list[Problem]]], _ok: bool) -> str:
-    lines = [line for name, problems in checked for line in (list(map(str, problems)) or [f"{name}: ok"])]
-    return "\n".join(map(one_line, lines))
-
-
-def _as_json(checked: list[tuple[str, list[Problem]]], ok: bool) -> str:
-    listed = [problem.as_json() for _, problems in checked for problem in problems]
-    return json.dumps({"ok": ok, "problems": listed}, indent=2, ensure_ascii=False, default=str)
-
-
-def _as_commands(checked: list[tuple[str, list[Problem]]], _ok: bool) -> str:
-    """Workflow commands of GitHub Actions, which show a problem at its line."""
-    lines = dict.fromkeys(_command(problem) for _, problems in checked for problem in problems)
-    return "\n".join(lines)
-
-
-def _command(problem: Problem) -> str:
-    place = {"file": _from_here(problem.file), "line": problem.line, "col": problem.column, "title": problem.rule}
-    properties = ",".join(
-        f"{key}={_escaped(value, in_property=True)}" for key, value in place.items() if value is not None
-    )
-    return f"::{problem.severity} {properties}::{_escaped(problem.message)}"
-
-
-def _from_here(file: str) -> str:
-    """A path as GitHub knows it: from the top of the repository, where a workflow runs."""
-    path = Path(file)
-    return path.relative_to(Path.cwd()).as_posix() if path.is_relative_to(Path.cwd()) else file
-
-
-def _escaped(value: object, *, in_property: bool = False) -> str:
-    """A text escaped for workflow commands; in a property also colon and comma, which would end it."""
-    text = str(value)
-    for char in "%\r\n:," if in_property else "%\r\n":
-        text = text.replace(char, f"%{ord(char):02X}")
-    return one_line(text)
-
-
-_FORMATS: Final[dict[str, Callable[[list[tuple[str, list[Problem]]], bool], str]]] = {
-    "text": _as_text,
-    "json": _as_json,
-    "github": _as_commands,
-}
-
-
 def schema() -> str:
     """The text of the language's schema."""
     return (data.folder("schemas") / "scenario.schema.json").read_text("utf-8")
 
+
+# --- `sendbox init`
 
 #: The schema as `init` writes it, beside the scenario: the line that names it works in every checkout.
 SCHEMA: Final = "sendbox.schema.json"
@@ -204,42 +124,26 @@ attempts:
 )
 
 
-# --- `sendbox check --fix`: repairs at the exact place, everything else in a file stays as it is
+@click.command()
+@click.argument("file", default="sendbox.yaml", type=click.Path(path_type=Path))
+def init_command(file: Path) -> None:
+    """It goes to FILE, sendbox.yaml unless given, and the schema of the language beside it, which its first line names
+    for editors. Its folder is made where it is missing. Keep both under version control. Nothing is ever overwritten.
 
-#: A whole number as YAML and JSON write it, with nothing more behind it, or in quotes.
-_WHOLE: Final = re.compile(r"""(?P<quote>["']?)(?P<number>[0-9]+)(?P=quote)(?=[\s,\]}]|\Z)""")
-_LINES: Final = re.compile(r"[^\r\n]*(?:\r\n|\r|\n|\Z)")
-
-
-def repair(names: Iterable[str], checked: Iterable[tuple[str, list[Problem]]]) -> list[str]:
-    """Repairs these files and says of each change what it is: a whole number without its unit gets `ms`.
-
-    `checked` has the problems of the files. What cannot be repaired stays. Raises `Failure` for a file that cannot be
-    written.
+    \b
+    Example:
+      sendbox init scenarios/first.yaml && sendbox explain scenarios/first.yaml --channel richmsg
     """
-    problems = [problem for _, file_problems in checked for problem in file_problems]
-    files = [Path(name) for name in dict.fromkeys(names) if Path(name).is_file()]
-    return [line for file in files for line in _repair(file, problems)]
-
-
-def _repair(file: Path, problems: list[Problem]) -> list[str]:
-    from sendbox.scenario.shape import UNIT
-
-    own = [problem for problem in problems if problem.rule == UNIT and Path(problem.file).resolve() == file.resolve()]
-    places = {(problem.line, problem.column) for problem in own if problem.line and problem.column}
-    lines = _LINES.findall(file.read_bytes().decode()) if places else []
-    changes = []
-    for line, column in sorted(places, reverse=True):  # from the back, so that places before stay right
-        text = lines[line - 1] if line <= len(lines) else ""
-        number = _WHOLE.match(text, column - 1)
-        if number is not None:
-            quote = number["quote"] or ('"' if file.suffix == ".json" else "")
-            length = f"{quote}{number['number']}ms{quote}"
-            lines[line - 1] = text[: column - 1] + length + text[number.end() :]
-            changes.append(f"{file}:{line}:{column}: {number[0]} is now {length}")
-    if changes:
-        try:
-            file.write_bytes("".join(lines).encode())
-        except OSError as error:
-            raise Failure(CANNOT, f"{file} cannot be written: {error.strerror}") from None
-    return changes[::-1]
+    if file.exists():
+        raise Failure(CANNOT, f"{file} exists already, and is left as it is: name another file")
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise Failure(CANNOT, f"{file.parent} cannot be made: {error.strerror or error}") from None
+    write_output(FIRST, file, new=True)
+    schema_file = file.with_name(SCHEMA)
+    if not schema_file.exists():
+        write_output(schema(), schema_file, new=True)
+    click.echo(f"{file} is written, with its schema {schema_file}; read it, then:")
+    for command in ("explain {} --channel richmsg", "play {}", "serve --scenario {}"):
+        click.echo(f"  sendbox {command.format(shlex.quote(str(file)))}")

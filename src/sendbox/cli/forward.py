@@ -16,7 +16,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 from urllib.parse import quote, urlsplit
 
+import click
+import httpx
+
 from sendbox.cli import address
+from sendbox.cli.options import FILE, URL, WORLD
 from sendbox.cli.outcome import CANNOT, USAGE, Failure, one_line
 from sendbox.cli.signals import on_signals
 from sendbox.engine.answer import JsonMapping, JsonObject
@@ -27,8 +31,6 @@ from sendbox.runtime.sender import Sender
 from sendbox.server.instance import Instances, routing
 
 if TYPE_CHECKING:
-    import httpx
-
     from sendbox.engine.texts import Pattern
 
 T = TypeVar("T")
@@ -41,6 +43,29 @@ POLL_ANSWER: Final = 40.0
 AGAIN: Final = 1.0
 #: So often a sandbox is asked whose connection broke.
 TRIES: Final = 5
+
+
+@click.command()
+@click.option("--to", required=True, help="Address of your receiver, http://127.0.0.1:3000/hooks.")
+@URL
+@WORLD
+@click.option("--cacert", type=FILE, help="Authority to trust besides the usual ones (PEM), as curl's --cacert.")
+def forward_command(to: str, url: str | None, world: str | None, cacert: str | None) -> None:
+    """A webhook for the built-in receiver goes to --to as it is; a webhook with a callback of its own keeps its
+    path and query, and its user and password unless --to has them, and goes to the host and port of --to. A world that
+    was never open is opened. With * in --world it stands for all worlds whose names fit, also for those that open
+    later; their webhooks are carried until they close. A world that is forwarded is in use, so --world-ttl does not end
+    it.
+
+    Ctrl-C or SIGTERM ends it, with exit code 0: webhooks under way are carried out and reported first, which a second
+    signal does not wait for. Webhooks of the worlds that were pushed before are pushed again from then on. Exit code 3
+    when the sandbox cannot be reached, or the world is closed.
+
+    \b
+    Example:
+      sendbox forward --url http://sandbox:7357 --world 'test-job42-*' --to http://127.0.0.1:3000/hooks
+    """
+    run(to, url or address.default(), world, cacert, click.echo)
 
 
 def run(to: str, url: str, world: str | None, cacert: str | None, say: Callable[[str], None]) -> None:
@@ -69,7 +94,6 @@ def run(to: str, url: str, world: str | None, cacert: str | None, say: Callable[
 
 def _client_of(origin: str, cacert: str | None, instances: Instances) -> httpx.AsyncClient:
     """The client of control. Raises `Failure` at an answer about a world by another server than the one before."""
-    import httpx
 
     async def check_instance(response: httpx.Response) -> None:
         world = _world_of(response.request)
@@ -229,8 +253,6 @@ class _Carrier:
 
     async def _watch(self, opened: asyncio.Event) -> None:
         """Sets the event whenever the number of open worlds has changed. Raises `Failure`."""
-        import httpx
-
         try:
             while True:
                 async with self._control.stream("GET", "/stream") as events:
@@ -319,8 +341,6 @@ class _Unreachable(Failure):
 
 async def _ask(control: httpx.AsyncClient, method: str, path: str, **arguments: Any) -> Any:
     """The answer of control. Raises `_Gone` for a delivery that does not exist, `Failure` for every other error."""
-    import httpx
-
     try:
         response = await control.request(method, path, **arguments)
         value = response.json()
@@ -360,8 +380,6 @@ async def _lost(control: httpx.AsyncClient, broken: _Unreachable, world: str, en
 
     Raises `Failure`, which says whether it was restarted, is gone, or answers again.
     """
-    import httpx
-
     path = f"/worlds/{quote(world, safe='')}" if world else "/health"
     ending = asyncio.create_task(end.wait())
     try:

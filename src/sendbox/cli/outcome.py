@@ -1,9 +1,12 @@
-"""The end of commands: exit codes, the exception that carries one with its message, and files that cannot be read."""
+"""The end of commands: exit codes, the exception that carries one with its message, files that are read and written."""
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any, Final
+
+import click
 
 OK: Final = 0
 NO: Final = 1
@@ -57,3 +60,20 @@ def json_of(file: Path, kind: str = "JSON") -> Any:
         return orjson.loads(content(file))
     except orjson.JSONDecodeError as error:
         raise Failure(CANNOT, f"{file} is not {kind}: {error}") from None
+
+
+def write_output(text: str, file: Path | None, *, new: bool = False) -> None:
+    """Writes a text into a file, or prints it; with `new` the file must not exist. Raises `Failure`."""
+    if file is None:
+        click.echo(text, nl=False)
+        return
+    try:
+        with file.open("x" if new else "w", encoding="utf-8", newline="\n") as out:
+            out.write(text)
+    except OSError as error:
+        raise Failure(CANNOT, f"{file} cannot be written: {error.strerror or error}") from None
+
+
+def format_json(value: object) -> str:
+    """A value as indented JSON."""
+    return json.dumps(value, indent=2, ensure_ascii=False)

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import os
+import shutil
+import sys
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
+import click
 import orjson
 
 from sendbox.cli.files import source_of, unusable
+from sendbox.cli.options import DURATION, FILES, SEED, format_option
 from sendbox.cli.outcome import CANNOT, NO, OK, Failure
 from sendbox.playing import text
 from sendbox.playing.mermaid import mermaid
@@ -23,6 +28,40 @@ if TYPE_CHECKING:
 _ASCII: Final = str.maketrans({"→": ">", "…": "~"})
 #: Columns where the terminal does not say how many it has.
 WIDTH: Final = 120
+
+
+@click.command()
+@FILES
+@format_option("text", "json", "mermaid")
+@click.option("--seed", **SEED)
+@click.option(
+    "--until",
+    **DURATION,
+    help="Stop this long after the start.  [default: when nothing is due any more, at most 30d after the last entry]",
+)
+def play_command(files: tuple[str, ...], format: str, seed: int | str | None, until: int | None) -> int:
+    """Each FILE, a path or a name of the library, is opened in this process: nothing is served, and nothing is sent
+    anywhere. Its requests are in `traffic` of the file; without it a message is sent for each rule. The text of
+    several files ends with a line for each of them. Exit
+    code 1 when a request does not get the status that it expects, or the scenario's expectations are not met, or one
+    has a condition that nothing can meet.
+
+    \b
+    Examples:
+      sendbox play otp-fallback
+      sendbox play --format mermaid --until 2h scenarios/first.yaml
+    """
+    played = []
+    width = min(shutil.get_terminal_size((WIDTH, 24)).columns, 160)
+    colour = coloured(sys.stdout.isatty(), os.environ)
+    for number, name in enumerate(files):
+        result = play(name, seed=seed, until=until)
+        played.append(result)
+        text = shown(result, format, width=width, colour=colour)
+        click.echo(fit(f"\n{text}" if number else text, sys.stdout.encoding or "utf-8"))
+    if len(files) > 1 and format == "text":
+        click.echo(f"\n{summary(files, played)}")
+    return code(played)
 
 
 def play(name: str, *, seed: int | str | None = None, until: int | None = None) -> Played:

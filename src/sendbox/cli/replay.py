@@ -1,35 +1,62 @@
 """`sendbox replay`: makes a world again from its record, and says whether it is the same.
 
 `sendbox assumptions --leaned`: the assumptions that a run relied on, with what other values would have shown.
+
+`sendbox compare`: calls that were recorded at the service, made again, and their answers beside ours.
 """
 
 from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
+import os
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import click
 
 from sendbox import __version__
 from sendbox.app import SERVED
 from sendbox.assembly import make_app
 from sendbox.cli import address
-from sendbox.cli.outcome import CANNOT, NO, OK, Failure, content, one_line
+from sendbox.cli.files import load
+from sendbox.cli.options import ASSUME, scenario_option
+from sendbox.cli.outcome import CANNOT, NO, OK, Failure, content, format_json, one_line
+from sendbox.comparing import recording, report
+from sendbox.comparing.comparison import comparison
 from sendbox.contract.validators import Contract
-from sendbox.control.export.record import Comparison, Recorded, Unreadable, compare
-from sendbox.control.export.record import read as read_record
+from sendbox.control.export import record
 from sendbox.control.replaying import Diverged, Replay
 from sendbox.control.replicas.leaning import lines as told
 from sendbox.engine import ENGINE
 from sendbox.engine.answer import JsonObject, plain
 from sendbox.engine.commands.command import Open
+from sendbox.runtime.worlds import Conflict
 from sendbox.server.loop import new_loop
 from sendbox.settings import Settings
 
 if TYPE_CHECKING:
+    from sendbox.comparing.comparison import Compared
     from sendbox.control.operation import Control, Served
+
+
+@click.command()
+@click.argument("file", type=click.Path(path_type=Path))
+def replay_command(file: Path) -> int:
+    """The world is made in this process, command by command; nothing is sent. Exit code 0 when all entries of the
+    journal and the digest are equal, 1 when some are not: then the first one that differs is shown. So a record of an
+    older version shows what a newer one does differently.
+
+    \b
+    Example:
+      sendbox export test-demo --as record --output demo.json && sendbox replay demo.json
+    """
+    report, code = replay(file)
+    for line in report:
+        click.echo(line)
+    return code
 
 
 def replay(file: Path, served: Served | None = None) -> tuple[list[str], int]:
@@ -43,16 +70,18 @@ def replay(file: Path, served: Served | None = None) -> tuple[list[str], int]:
         return runner.run(_replay(recorded, served))
 
 
-def read(file: Path, served: Served) -> Recorded:
+def read(file: Path, served: Served) -> record.Recorded:
     """The record that a file holds. Raises `Failure`."""
     try:
-        return read_record(content(file), served.language)
-    except Unreadable as error:
+        return record.read(content(file), served.language)
+    except record.Unreadable as error:
         raise Failure(CANNOT, f"{file} cannot be replayed: {error}") from None
 
 
 @asynccontextmanager
-async def replayed_world(recorded: Recorded, served: Served) -> AsyncIterator[tuple[Control, Replay, str | None]]:
+async def replayed_world(
+    recorded: record.Recorded, served: Served
+) -> AsyncIterator[tuple[Control, Replay, str | None]]:
     """The replay of a record in this process, with its control; and why it ended early, None = it did not."""
     opening: Any = recorded.commands[0][1]
     assert isinstance(opening, Open)
@@ -69,12 +98,12 @@ async def replayed_world(recorded: Recorded, served: Served) -> AsyncIterator[tu
         await app.runtime.aclose()
 
 
-async def _replay(recorded: Recorded, served: Served) -> tuple[list[str], int]:
+async def _replay(recorded: record.Recorded, served: Served) -> tuple[list[str], int]:
     async with replayed_world(recorded, served) as (_, replayed, stopped):
-        return _report(recorded, compare(recorded, replayed.world, served.kinds), stopped)
+        return _report(recorded, record.compare(recorded, replayed.world, served.kinds), stopped)
 
 
-def _report(recorded: Recorded, comparison: Comparison, stopped: str | None) -> tuple[list[str], int]:
+def _report(recorded: record.Recorded, comparison: record.Comparison, stopped: str | None) -> tuple[list[str], int]:
     by = f"recorded by Sendbox {recorded.version}, engine {recorded.engine}; replayed by {__version__}, engine {ENGINE}"
     if comparison.first is None and stopped is None and comparison.digest == recorded.digest:
         return [f"{recorded.world}: equal, {len(recorded.journal)} entries, digest {comparison.digest}", by], OK
@@ -107,10 +136,10 @@ def of_file(file: Path) -> JsonObject:
         return runner.run(_of_record(file, recorded))
 
 
-async def _of_record(file: Path, recorded: Recorded) -> JsonObject:
+async def _of_record(file: Path, recorded: record.Recorded) -> JsonObject:
     async with replayed_world(recorded, SERVED) as (control, replayed, stopped):
         world = replayed.world
-        if stopped is not None or compare(recorded, world, SERVED.kinds).first is not None:
+        if stopped is not None or record.compare(recorded, world, SERVED.kinds).first is not None:
             message = f"{file}: this version makes another world of it; sendbox replay shows the first difference"
             raise Failure(CANNOT, message)
         control.runtime.worlds[world.id] = replayed.hosted
@@ -121,3 +150,47 @@ async def _of_record(file: Path, recorded: Recorded) -> JsonObject:
 def lines(answer: JsonObject) -> list[str]:
     """The answer for people."""
     return told(answer) or ["no assumption was relied on"]
+
+
+# --- recorded calls and answers of the service
+
+
+@click.command()
+@click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
+@scenario_option("the world opens")
+@click.option("--assume", **ASSUME)
+@click.option("--values", is_flag=True, help="Compare values too, except ids, times and prices.")
+@click.option("--json", "as_json", is_flag=True, help="Print the report to send: no bodies, values, keys or numbers.")
+def compare_command(
+    file: Path, scenarios: tuple[str, ...], assume: tuple[str, ...], values: bool, as_json: bool
+) -> int:
+    """FILE is a HAR file with calls and answers, or a journal of Sendbox. The same calls are made in a fresh world, in
+    this process; nothing is sent anywhere. Each answer that differs in status or structure is shown, with the
+    assumption that it touches, and with the setting under which it would agree. Exit code 0 when no answer differs, 1
+    when one does.
+
+    \b
+    Examples:
+      sendbox compare service.har
+      sendbox compare --assume legacy_error=plain --json service.har
+    """
+    compared = compare(file, scenarios, assume, os.environ, values=values)
+    if as_json:
+        click.echo(format_json(report.as_object(compared)))
+    else:
+        for line in report.lines(compared):
+            click.echo(one_line(line))
+    return NO if report.differing(compared) else OK
+
+
+def compare(
+    file: Path, scenarios: tuple[str, ...], assume: tuple[str, ...], env: Mapping[str, str], *, values: bool
+) -> list[Compared]:
+    """Every call of a file with its differences. Raises `Failure`."""
+    blueprint = load(*scenarios, env=env, texts=Settings(assume=assume).assumptions)
+    try:
+        return comparison(recording.read(content(file)), blueprint, values=values)
+    except recording.Unreadable as error:
+        raise Failure(CANNOT, f"{file} cannot be compared: {error}") from None
+    except Conflict as conflict:
+        raise Failure(CANNOT, f"{file} cannot be compared: {conflict.message}") from None

@@ -19,20 +19,26 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
+import click
 from msgspec.structs import replace
 
 from sendbox import __version__
+from sendbox.assembly import make_app
 from sendbox.cli import files
-from sendbox.cli.address import EVERY, bind, callable_host
+from sendbox.cli.address import EVERY, bind, callable_host, unknown
 from sendbox.cli.log import Form, Handler, Log, as_json
+from sendbox.cli.options import VARIABLES, make_option, option_sources
 from sendbox.cli.outcome import CANNOT, OK, USAGE, Failure, one_line
 from sendbox.cli.signals import on_signals
-from sendbox.engine.answer import JsonObject
+from sendbox.contract.validators import Contract
+from sendbox.engine.answer import JsonMapping, JsonObject
 from sendbox.engine.kinds.masking import MASK
 from sendbox.page import lines
 from sendbox.runtime import collector, wall
 from sendbox.runtime.interface import LogLine
-from sendbox.settings import Settings
+from sendbox.server.listener import CannotListen, HttpServer
+from sendbox.server.loop import new_loop
+from sendbox.settings import OPTIONS, Settings
 
 if TYPE_CHECKING:
     from sendbox.engine.blueprint import Blueprint
@@ -74,6 +80,49 @@ class Options:
         return ": ".join([*filter(None, [" and ".join(filter(None, map(self.sources.get, names)))]), message])
 
 
+@click.command(params=[make_option(row) for row in OPTIONS.values()])
+def serve_command(**arguments: Any) -> int:
+    """Every API key that begins with test- opens a world of its own, so tests do not affect each other. Remarks on
+    requests go to stderr, one line for each. The text at the start is one line where stdout is not a terminal. Every
+    option can come from the environment too: --ca-port as
+    SENDBOX_CA_PORT.
+
+    \b
+    Examples:
+      sendbox serve --scenario otp-fallback --clock manual
+      sendbox serve --host 0.0.0.0 --tls self --public-url https://sandbox.test:7357
+    """
+    return run(serve_options(arguments))
+
+
+def serve_options(arguments: JsonMapping) -> Options:
+    """The `Options` of `serve` for its arguments. Raises `Failure`."""
+    origins = option_sources()
+    tls = (arguments["tls_cert"], arguments["tls_key"])
+    certificate_option = origins.get("tls_cert") or origins.get("tls_key")
+    if arguments["tls"] and certificate_option:
+        raise Failure(
+            USAGE, f"{origins['tls']} and {certificate_option}: a certificate is made or given; give one of the two"
+        )
+    if bool(tls[0]) != bool(tls[1]):
+        raise Failure(USAGE, f"{certificate_option} alone: --tls-cert and --tls-key go together; give both, or neither")
+    if arguments["ca_port"] is not None and not arguments["tls"]:
+        message = f"{origins['ca_port']} gives out the authority of --tls self: give that too, or leave it out"
+        raise Failure(USAGE, message)
+    known = {*VARIABLES, *(row.variable for row in OPTIONS.values())}
+    settings, serve_values = (
+        {name: arguments[name] for name in kind.__annotations__ if name in arguments} for kind in (Settings, Options)
+    )
+    serve_values |= {
+        "mode": arguments["clock"],
+        "tls": tls if all(tls) else None,
+        "tls_self": arguments["tls"] is not None,
+        "quiet": arguments["only_warnings"],
+        "unknown": unknown(os.environ, known),
+    }
+    return Options(settings=Settings(**settings), sources=origins, **serve_values)
+
+
 class _Noted(dict[str, str]):
     """An environment that notes which of its variables are asked for."""
 
@@ -105,9 +154,6 @@ async def serving(
 
     `log` gets a line for each remark; `dropped` is how many of them could not be written.
     """
-    from sendbox.assembly import make_app
-    from sendbox.contract.validators import Contract
-
     blueprint, watched = _read(options, log)
     async with contextlib.AsyncExitStack() as closing:
         tls, authority = options.tls, None
@@ -159,8 +205,6 @@ async def _listen(
     closing: contextlib.AsyncExitStack,
 ) -> Served:
     """Serves an application, and the certificate of an authority, until `closing` ends. Raises `Failure`."""
-    from sendbox.server.listener import CannotListen, HttpServer
-
     settings, listening = options.settings, ("host", "port")
     host = callable_host(settings.host)
     server = HttpServer(app, bind(settings.host), settings.port, ssl=tls)
@@ -200,9 +244,7 @@ def run(options: Options) -> int:
 
     Raises `Failure` when it cannot start, unless the log has an object on each line: then it is one.
     """
-    from sendbox.server.loop import new_loop
-
-    gc.disable()  # until the imports are done: they produce no garbage
+    gc.disable()  # until the port listens: a start makes no garbage
     log = Log(to_stderr, options.log_format, quiet=options.quiet)
     handler = Handler(log)
     logging.getLogger().addHandler(handler)
@@ -317,7 +359,7 @@ def start_line(options: Options, served: Served) -> str:
 
 def banner(options: Options, served: Served) -> str:
     """The text at the start: all addresses, and a first command."""
-    from sendbox.control.answers import addresses
+    from sendbox.control.answers import addresses  # only a terminal has the banner
 
     origin, settings = served.origin, options.settings
     blueprint = served.runtime.blueprint

@@ -4,15 +4,44 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 from xml.etree import ElementTree as ET
 
+import click
+
 from sendbox.cli import address
-from sendbox.cli.outcome import NO, OK, one_line
+from sendbox.cli.options import OUTPUT, URL, WORLD, format_option
+from sendbox.cli.outcome import NO, OK, one_line, write_output
 from sendbox.engine.expect.verdict import lines, proves, reasons, untrusted, warned, warning_lines
 
 if TYPE_CHECKING:
     from sendbox.control.records import Verdict
+
+
+@click.command()
+@URL
+@WORLD
+@format_option("text", "json", "junit")
+@OUTPUT
+@click.option(
+    "--strict", is_flag=True, help="A warning fails it: a rule that never decided, a name that the world lacks."
+)
+def verdict_command(url: str | None, world: str | None, format: str, output: Path | None, strict: bool) -> int:
+    """The sandbox must be running. Move the clock of the world first, so that everything has happened: the verdict is
+    that at the end of the world, where what was still open has failed. Exit code 1 when an expectation does not hold,
+    has a condition that nothing can meet, the client made no call (unless just that is expected), or the verdict cannot
+    be trusted because entries of the journal were forgotten; also when nothing is expected: the scenario has no expect.
+    Warnings name rules that never decided, and keys, senders and tags in conditions that the world does not have. With
+    --format junit every expectation is a test case of a report that CI shows.
+
+    \b
+    Example:
+      sendbox verdict --url http://sandbox:7357 --world test-demo --format junit --output verdict.xml
+    """
+    name, judged = verdict(world, url or address.default(), strict=strict)
+    write_output(shown(name, judged, format, strict=strict), output)
+    return code(judged)
 
 
 def verdict(world: str | None, url: str, *, strict: bool = False) -> tuple[str, Verdict]:

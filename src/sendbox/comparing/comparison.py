@@ -6,15 +6,21 @@ import asyncio
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from sendbox.app import SERVED
+from sendbox.assembly import make_app
 from sendbox.comparing.differences import STATUS, Answered, Difference, compare
 from sendbox.comparing.running import CallOutcome, Run
+from sendbox.contract.validators import Contract
+from sendbox.control.catalog import catalog
 from sendbox.control.replicas.leaning import Alternative, alternatives, with_setting
+from sendbox.playing.player import ORIGIN
 from sendbox.scenario.model import ScenarioError
+from sendbox.server.loop import new_loop
 from sendbox.services.assumptions import registry
+from sendbox.settings import Settings
 
 if TYPE_CHECKING:
     from sendbox.comparing.recording import Recorded
-    from sendbox.contract.validators import Contract
     from sendbox.engine.blueprint import Blueprint
 
 Differences = dict[int, dict[tuple[str, str], Difference]]
@@ -42,20 +48,11 @@ class Compared(NamedTuple):
 
 def comparison(calls: Sequence[Recorded], blueprint: Blueprint, *, values: bool = False) -> list[Compared]:
     """Every call with its differences. Raises `Conflict` if the recorded times cannot be reached."""
-    from sendbox.server.loop import new_loop
-
     with asyncio.Runner(loop_factory=new_loop) as runner:
         return runner.run(_comparison(calls, blueprint, values=values))
 
 
 async def _comparison(calls: Sequence[Recorded], blueprint: Blueprint, *, values: bool) -> list[Compared]:
-    from sendbox.app import SERVED
-    from sendbox.assembly import make_app
-    from sendbox.contract.validators import Contract
-    from sendbox.control.catalog import catalog
-    from sendbox.playing.player import ORIGIN
-    from sendbox.settings import Settings
-
     contract = Contract(*SERVED.schemas)
     app = make_app(Settings(mode="manual", public_url=ORIGIN), blueprint, contract, SERVED)
     try:

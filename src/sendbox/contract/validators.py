@@ -163,9 +163,7 @@ def _nearest_problems(error: ValidationError) -> Iterator[Problem]:
 @cache
 def _engine_class() -> type[Validator]:
     """The explaining engine: draft 2020-12 with `$` as the standard has it, and with a limit for long arrays."""
-    from jsonschema import Draft202012Validator as Draft
-    from jsonschema import ValidationError
-    from jsonschema.validators import extend
+    import jsonschema
 
     @cache
     def compiled(pattern: str) -> re.Pattern[str]:
@@ -174,12 +172,14 @@ def _engine_class() -> type[Validator]:
 
     def check_pattern(_: Any, pattern: str, instance: object, __: Any) -> Iterator[ValidationError]:
         if isinstance(instance, str) and not compiled(pattern).search(instance):
-            yield ValidationError(f"{instance!r} does not match {pattern!r}")
+            yield jsonschema.ValidationError(f"{instance!r} does not match {pattern!r}")
 
     def check_items(validator: Any, items: Any, instance: object, schema: Any) -> Iterator[ValidationError]:
         if isinstance(instance, list) and len(instance) <= schema.get("maxItems", len(instance)):
             for index, item in enumerate(instance[:MAX_ENTRIES]):
                 yield from validator.descend(item, items, path=index)
 
-    engine: type[Validator] = extend(Draft, {"pattern": check_pattern, "items": check_items})  # type: ignore[no-untyped-call]
+    engine: type[Validator] = jsonschema.validators.extend(  # type: ignore[no-untyped-call]
+        jsonschema.Draft202012Validator, {"pattern": check_pattern, "items": check_items}
+    )
     return engine

@@ -13,19 +13,22 @@ from typing import TYPE_CHECKING, Any, Final
 
 from msgspec.structs import replace
 
+from sendbox.assembly import make_app
+from sendbox.contract.validators import Contract
 from sendbox.engine.answer import plain
 from sendbox.engine.blueprint import Blueprint
 from sendbox.engine.durations import instant
 from sendbox.engine.kinds.rows import Observer
 from sendbox.engine.traffic import WORLD
+from sendbox.language import LANGUAGE
 from sendbox.playing.steps import Player
 from sendbox.server.loop import new_loop
+from sendbox.settings import Settings
 
 if TYPE_CHECKING:
     from sendbox.control.operation import Control, Served
     from sendbox.playing.play_result import Played
     from sendbox.runtime.worlds import HostedWorld
-    from sendbox.scenario.language import Language
 
 #: Where the world says it is; nothing listens there.
 ORIGIN: Final = "http://127.0.0.1:7357"
@@ -48,7 +51,9 @@ def play(
     after the last entry unless given); `served` None stands for what Sendbox itself serves. Raises `ScenarioError`. Not
     from a running loop.
     """
-    blueprint = scenario if isinstance(scenario, Blueprint) else _language(served).load(scenario)
+    blueprint = (
+        scenario if isinstance(scenario, Blueprint) else (served.language if served else LANGUAGE).load(scenario)
+    )
     with asyncio.Runner(loop_factory=new_loop) as runner:
         played = runner.run(aplay(blueprint, seed=seed, until=until, served=served))
         for counterexample in blueprint.counterexamples:
@@ -65,10 +70,7 @@ async def aplay(
     blueprint: Blueprint, *, seed: int | str | None = None, until: int | None = None, served: Served | None = None
 ) -> Played:
     """The same on a loop that runs."""
-    from sendbox.app import SERVED
-    from sendbox.assembly import make_app
-    from sendbox.contract.validators import Contract
-    from sendbox.settings import Settings
+    from sendbox.app import SERVED  # which imports this package
 
     served = served or SERVED
     app = make_app(Settings(mode="manual", public_url=ORIGIN), blueprint, Contract(*served.schemas), served)
@@ -89,14 +91,6 @@ async def aplay(
         return player.played
     finally:
         await runtime.aclose()
-
-
-def _language(served: Served | None) -> Language:
-    if served is not None:
-        return served.language
-    from sendbox.language import LANGUAGE  # who has a problem in a scenario need not load an application
-
-    return LANGUAGE
 
 
 async def _look(control: Control, hosted: HostedWorld, played: Played) -> None:

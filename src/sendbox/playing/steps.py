@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple, cast
 from sendbox.engine.durations import DAY
 from sendbox.engine.timeline import Goal
 from sendbox.playing.play_result import Asked, Played
+from sendbox.playing.sample import sample
+from sendbox.playing.sample_client import SampleClient
 from sendbox.runtime.policy import Outcome
 
 if TYPE_CHECKING:
@@ -54,9 +56,6 @@ class Player:
         origin: str,
         end: int | None = None,
     ) -> None:
-        from sendbox.playing.sample import sample
-        from sendbox.playing.sample_client import SampleClient
-
         self._runtime = runtime = control.runtime
         self._hosted = hosted
         world = hosted.world

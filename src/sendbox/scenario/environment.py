@@ -15,6 +15,7 @@ from typing import Any, Final
 
 from sendbox.engine.answer import JsonObject
 from sendbox.scenario.model import Node, Problem, nearest, problem, show
+from sendbox.scenario.parse import number_problem, scalar
 from sendbox.scenario.shape import Shape, property_of
 
 MARK: Final = "${"
@@ -33,8 +34,6 @@ def fill(root: Node, shape: Shape, environment: Mapping[str, str], refused: str 
 
     `refused` says why this scenario may not use the environment. An empty variable counts as not set.
     """
-    from sendbox.scenario.parse import number_problem, scalar
-
     problems: list[Problem] = []
     for node, takes in _texts(root, shape, [shape.schema]):
         text = str(node.value)

@@ -15,13 +15,15 @@ from msgspec.structs import replace
 from sendbox.engine import bounds
 from sendbox.engine.answer import JsonMapping, JsonObject
 from sendbox.engine.blueprint import Blueprint, Written
-from sendbox.scenario import library
+from sendbox.scenario import library, parse
 from sendbox.scenario.keys.expect import NOT, compile_expectation
 from sendbox.scenario.keys.faults import API_RULES, webhook_rules
 from sendbox.scenario.keys.plan import compile_plan
 from sendbox.scenario.keys.texts import LOCALE
 from sendbox.scenario.keys.timeline import Happening, compile_timeline
 from sendbox.scenario.keys.traffic import Called, compile_counterexamples, compile_receiver, compile_traffic
+from sendbox.scenario.lint import reach, shadows, values
+from sendbox.scenario.lint.linter import Linter
 from sendbox.scenario.model import (
     SIZE,
     Node,
@@ -42,7 +44,6 @@ from sendbox.scenario.write import standalone
 
 if TYPE_CHECKING:
     from sendbox.engine.expect.subjects import Subject
-    from sendbox.scenario.lint.linter import Linter
 
 #: The rules of calls, which the engine applies as those of deliveries.
 API: Final = API_RULES.key(times=())
@@ -210,8 +211,6 @@ class Language:
 
     def _single(self, value: JsonMapping, definition: str, country: str | None) -> tuple[Node, Reader, list[Problem]]:
         """A part that does not come from a file, checked against its definition in the schema."""
-        from sendbox.scenario import parse
-
         node, problems = parse.from_object(value, Source("rule"))
         problems += self.shape.check(node, definition)
         return node, Reader(country=country or COUNTRY, **self._facts), problems
@@ -242,9 +241,6 @@ class Language:
         if isinstance(source, list | tuple) and len(source) > 1:
             blueprint = replace(blueprint, written=None)
         if lint or blueprint.expect:
-            from sendbox.scenario.lint import reach
-            from sendbox.scenario.lint.linter import Linter
-
             linter = Linter(node, blueprint, reader, [*problems, *reader.problems])
             doubts = [doubt for vocabulary in self._vocabularies for doubt in vocabulary.doubts]
             ruled = [key.name for key in self.keys.values() if key.rules is not None]
@@ -302,8 +298,6 @@ class Language:
 
     def _lint(self, linter: Linter) -> None:
         """Warns about a scenario that can be used, but probably says something else than was intended."""
-        from sendbox.scenario.lint import reach, shadows, values
-
         keys = self.keys.values()
         shadows.find(linter, [rules for key in keys for rules in key.lists])
         reach.timeline(linter, self.happenings)

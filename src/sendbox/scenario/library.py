@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from sendbox import data
+from sendbox.scenario import parse
 from sendbox.scenario.model import Source
 
 
@@ -54,8 +55,6 @@ def rows() -> tuple[Row, ...]:
 
 
 def _row(name: str) -> Row:
-    from sendbox.scenario import parse
-
     node, _ = parse.parse(text(name), Source(name))
     title = None if node is None else node.get("name")
     traffic = None if node is None else node.get("traffic")
@@ -87,8 +86,6 @@ def magic() -> list[Magic]:
 
     They are the entries of the default scenario that have a name and a number 420777????NN.
     """
-    from sendbox.scenario import parse
-
     root, _ = parse.parse(text("default"), Source("default"))
     assert root is not None
     rows = []

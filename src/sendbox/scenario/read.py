@@ -21,7 +21,7 @@ from msgspec.structs import replace
 
 from sendbox.engine import bounds
 from sendbox.engine.answer import JsonMapping
-from sendbox.scenario import environment, library, repair
+from sendbox.scenario import environment, library, parse, repair
 from sendbox.scenario.model import SIZE, Node, Problem, Source, listed, nearest, problem, show
 
 if TYPE_CHECKING:
@@ -202,8 +202,6 @@ class _Reading:
         origin = Source(name, Path() if self._paths else None)
         asks = self._shape, self._env, None if self._paths else environment.FROM_AFAR
         if isinstance(source, Mapping):
-            from sendbox.scenario import parse
-
             if self._sent and bounds.large(source, bounds.VALUES, bounds.TEXT):
                 self.problems.append(problem(Node(None, origin, "$"), SIZE, bounds.too_many().message, value=None))
                 return object(), None, origin
@@ -343,8 +341,6 @@ def _read_file(file: Path, shape: Shape, env: Mapping[str, str], refused: str | 
 def _text(
     text: str, source: Source, shape: Shape, env: Mapping[str, str], refused: str | None, *, sent: bool = False
 ) -> _Read:
-    from sendbox.scenario import parse
-
     top = Node(None, source, "$", 1, 1)
     if len(text) > LONGEST:
         return None, [problem(top, SIZE, f"{len(text)} characters are too many; at most {LONGEST} are legal")]

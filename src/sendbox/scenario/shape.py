@@ -21,6 +21,7 @@ from itertools import islice
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
+import jsonschema_rs
 import orjson
 
 from sendbox import data
@@ -211,8 +212,6 @@ class Shape:
         return {"$schema": whole["$schema"], "$defs": whole["$defs"], "$ref": f"#/$defs/{definition}"}
 
     def _validator(self, definition: str) -> Any:
-        import jsonschema_rs
-
         if definition not in self._validators:
             self._validators[definition] = jsonschema_rs.validator_for(self._part(definition))
         return self._validators[definition]

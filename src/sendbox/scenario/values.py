@@ -21,8 +21,8 @@ from sendbox.engine.durations import Moment, Rate, Span
 from sendbox.engine.texts import Pattern
 from sendbox.scenario.model import PROBLEMS, Node, Problem, listed, nearest, plain, problem, show
 from sendbox.scenario.shape import UNIT
-from sendbox.services.numbers import notation
-from sendbox.services.numbers.countries import Located
+from sendbox.services.numbers import countries, notation
+from sendbox.services.numbers.countries import Located, codes
 
 if TYPE_CHECKING:
     from sendbox.services.numbers.countries import Country
@@ -156,8 +156,6 @@ class Reader(msgspec.Struct, eq=False, kw_only=True):
 
     def countries(self, node: Node) -> list[Country]:
         """The countries that an MCC or an ISO code means."""
-        from sendbox.services.numbers import countries
-
         every = countries.every()
         meant = [place for place in every if node.value in (place.mcc, place.iso)]
         if not meant:
@@ -201,8 +199,6 @@ class Reader(msgspec.Struct, eq=False, kw_only=True):
 
     def country_code(self, node: Node) -> str:
         """A calling code that is assigned."""
-        from sendbox.services.numbers.countries import codes
-
         code = str(node.value)
         if code not in codes():
             self.add_problem(node, "country", f"{show(code)} is not an assigned calling code; 420 is one (E.164)")

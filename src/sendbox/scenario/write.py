@@ -6,7 +6,10 @@ import json
 from itertools import groupby
 from typing import Final
 
+import yaml
+
 from sendbox.engine.answer import JsonObject
+from sendbox.scenario import parse
 from sendbox.scenario.environment import escaped
 from sendbox.scenario.model import Node, Source, plain
 from sendbox.scenario.read import WHOLE
@@ -67,10 +70,6 @@ def items(root: Node, path: tuple[str, ...]) -> list[Node]:
 
 def dump(value: JsonObject) -> str:
     """A scenario as YAML, keys in their order; as JSON, which is YAML too, where plain YAML would change a value."""
-    import yaml
-
-    from sendbox.scenario import parse
-
     value = escaped(value)
     text = str(yaml.safe_dump(value, sort_keys=False, allow_unicode=True, width=110))
     node, problems = parse.parse(text, Source("scenario"))

@@ -7,6 +7,8 @@ from itertools import count
 from socket import gethostname
 from typing import TYPE_CHECKING, Final
 
+from sendbox.runtime.slot import fresh_id
+
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
@@ -29,8 +31,6 @@ class Instances:
 
     def new_world(self) -> str:
         """An id for a world, which no other client draws: it depends on machine, process, time and a count."""
-        from sendbox.runtime.slot import fresh_id
-
         return fresh_id(f"client {gethostname()} {os.getpid()} {next(self._drawn)}")
 
     def changed(self, world: str, headers: Mapping[str, str]) -> bool:

@@ -96,18 +96,16 @@ async def _seen(runtime: Runtime) -> Seen:
 
 def _written(counts: Seen, accept: str) -> tuple[bytes, str]:
     """The counts as text, and its content type."""
-    from prometheus_client import CollectorRegistry
-    from prometheus_client.exposition import choose_encoder
-    from prometheus_client.registry import Collector
+    from prometheus_client import CollectorRegistry, exposition, registry
 
-    class Own(Collector):
+    class Own(registry.Collector):
         def collect(self) -> Iterator[Any]:
             return _families(counts)
 
-    registry = CollectorRegistry()
-    registry.register(Own())
-    encode, content_type = choose_encoder(accept)
-    return encode(registry), content_type
+    counted = CollectorRegistry()
+    counted.register(Own())
+    encode, content_type = exposition.choose_encoder(accept)
+    return encode(counted), content_type
 
 
 def _families(counts: Seen) -> Iterator[Any]:

@@ -5,15 +5,19 @@ from __future__ import annotations
 import os
 import shlex
 import signal
+import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, TextIO
 
+import click
+
 from sendbox.cli.explore.runs import Runs, Shown
 from sendbox.cli.files import load
-from sendbox.cli.outcome import CANNOT, INTERRUPTED, NO, OK, Failure, one_line
+from sendbox.cli.options import DURATION, SEED, WholeNumber, converter, scenario_option
+from sendbox.cli.outcome import CANNOT, INTERRUPTED, NO, OK, USAGE, Failure, one_line
 from sendbox.exploring import find_files
 from sendbox.exploring.exploration import (
     NOTHING_FOUND,
@@ -28,16 +32,78 @@ from sendbox.exploring.exploration import (
     explore,
     story,
 )
-from sendbox.exploring.families.table import USUAL, untried_lines
+from sendbox.exploring.families.table import USUAL, kept, parse_families, untried_lines
 
 if TYPE_CHECKING:
     from sendbox.exploring.exploration import FindKind
     from sendbox.exploring.misfortune import Plan
 
 #: What plans are drawn from unless told.
-SEED: Final = "0"
+USUAL_SEED: Final = "0"
 #: Prints a line.
 Echo = Callable[[str], object]
+
+
+def parse_kinds(text: str) -> tuple[str, ...]:
+    """The kinds of misfortune in a list with commas."""
+    return kept([word.strip() for word in text.split(",")])
+
+
+@click.command(context_settings={"allow_interspersed_args": False})
+@click.argument("command", nargs=-1, type=click.UNPROCESSED, metavar="[-- COMMAND...]")
+@click.option(
+    "--runs",
+    type=WholeNumber(1),
+    help="Runs of the search; a find is made small in further ones.  [default: 30 to 100]",
+)
+@click.option(
+    "--families",
+    metavar="LIST",
+    callback=converter(parse_families),
+    help="Families of misfortunes, with commas between them.  [default: all]",
+)
+@click.option("--seed", **{**SEED, "help": "Number or text that the plans are drawn from.  [default: 0]"})
+@click.option("--time", **DURATION, help="Real time after which nothing else is tried, such as 10m.  [default: no end]")
+@click.option(
+    "--junit",
+    metavar="PATH",
+    help="The JUnit file that COMMAND writes, or a folder of them. Where COMMAND names PATH, each run has its own.",
+)
+@click.option("--jobs", type=WholeNumber(1), help="Runs at once.  [default: the number of processors]")
+@scenario_option("worlds open")
+@click.option(
+    "--keep",
+    metavar="LIST",
+    callback=converter(parse_kinds),
+    help="Kinds of misfortune that are left out, with commas between them, such as start.",
+)
+@click.option("--strict", is_flag=True, help="Questions make the exit code 1 too, not only bugs.")
+@click.option("--found", is_flag=True, help="Run what was found again, with COMMAND or the command that found it.")
+def explore_command(found: bool, **arguments: Any) -> int:
+    """COMMAND runs tests of the client against the sandbox whose address is in the environment variable SENDBOX_URL. It
+    is run again and again, without a shell, each time with a fresh sandbox, in which something else goes wrong that
+    the service allows. Exit code 0 of COMMAND means that it passed; with --junit a failure in that file or folder
+    counts as well, names the test, and its assertion is shown. Clocks jump to what is next by themselves, or stand
+    still where COMMAND moves one. Webhooks may go to this machine only. Worlds are told apart by their ids where these
+    are the same in each run, else by the order in which they are opened.
+
+    A find is shown, and is kept as a scenario in .sendbox/found. It is a bug where the service may do at any time what
+    breaks COMMAND, and a question where it changes what is true, so that a correct client may fail as well. COMMAND
+    must pass without misfortune, twice, and a run ends after ten times the time of the first, 5 s at least. Ctrl-C
+    keeps what was found. Exit code 1 when a bug was found, or when one still breaks COMMAND; with --strict questions
+    count as well.
+
+    \b
+    Examples:
+      sendbox explore -- node test.mjs
+      sendbox explore --junit report.xml --time 10m -- pytest --junitxml=report.xml
+      sendbox explore --junit target/surefire-reports -- mvn -q test
+      sendbox explore --found
+    """
+    if not arguments["command"] and not found:
+        raise Failure(USAGE, "a command is missing: sendbox explore -- COMMAND; see sendbox explore --help")
+    explore_or_rerun = rerun_finds if found else run
+    return explore_or_rerun(ExploreOptions(**arguments), click.echo, sys.stderr)
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +216,7 @@ class _Exploration:
                 name=self._name,
                 families=settings.families or USUAL,
                 keep=settings.keep or (),
-                seed=SEED if settings.seed is None else settings.seed,
+                seed=USUAL_SEED if settings.seed is None else settings.seed,
                 runs=settings.runs,
                 over=self._over,
                 run_all=self._runs.all,

@@ -14,6 +14,7 @@ from sendbox.engine.rules.conditions import Not
 from sendbox.engine.rules.rule import WORLD, When
 from sendbox.scenario.model import Node, plain, show
 from sendbox.scenario.values import Reader, whole_number, words
+from sendbox.services import windows
 
 if TYPE_CHECKING:
     from sendbox.engine.durations import Moment
@@ -222,8 +223,6 @@ def never(begins: Moment, ends: Moment, start: int | None) -> bool:
 
 def hours(node: Node, reader: Reader) -> Any:
     """Hours of the week."""
-    from sendbox.services import windows  # zones are read only where a scenario has hours
-
     value: JsonObject = plain(node)
     if isinstance(days := value.get("days"), str):
         value["days"] = [days]

@@ -10,6 +10,7 @@ from msgspec.structs import asdict
 
 from sendbox.engine.rules.conditions import choices, fits, quoted, several
 from sendbox.engine.texts import Pattern
+from sendbox.services.messaging.events import info_of
 from sendbox.services.messaging.results import STATES
 
 if TYPE_CHECKING:
@@ -84,8 +85,6 @@ class After(msgspec.Struct, frozen=True):
     def _attempt_holds(self, case: Case) -> bool:
         if self.result is None and self.channel is None and self.info is None:
             return True
-        from sendbox.services.messaging.events import info_of  # which imports the conditions
-
         return any(
             (self.result is None or STATES[state] in self.result)
             and (self.channel is None or attempt.step.channel in self.channel)
