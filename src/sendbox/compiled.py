@@ -20,6 +20,7 @@ import orjson
 from msgspec.structs import asdict
 
 from sendbox import data
+from sendbox.engine.answer import JsonObject
 from sendbox.services.tables import table
 
 if TYPE_CHECKING:
@@ -67,7 +68,7 @@ def read(stored: object) -> Any:
     return {key: read(value) for key, value in stored["dict"].items()}
 
 
-def _build(stored: dict[str, Any]) -> Any:
+def _build(stored: JsonObject) -> object:
     module, _, name = stored["of"].partition(":")
     if not module.startswith(_PACKAGE):
         raise ValueError(f"{stored['of']} is not a class of this package")
@@ -99,7 +100,7 @@ def node(value: object) -> Any:
     }
 
 
-def _arguments_of_record(record: msgspec.Struct) -> dict[str, Any]:
+def _arguments_of_record(record: msgspec.Struct) -> dict[str, object]:
     """The fields of a record that have not their defaults, without those that it works out itself."""
     kind: Any = type(record)
     names = kind.__struct_fields__
@@ -112,9 +113,9 @@ def _arguments_of_record(record: msgspec.Struct) -> dict[str, Any]:
     }
 
 
-def _arguments(value: object) -> dict[str, Any]:
+def _arguments(value: object) -> dict[str, object]:
     """The arguments that make an object, without those that have their defaults."""
-    arguments: dict[str, Any] = {}
+    arguments: dict[str, object] = {}
     for name, parameter in inspect.signature(type(value)).parameters.items():
         argument = getattr(value, name)
         if parameter.kind is parameter.VAR_KEYWORD:

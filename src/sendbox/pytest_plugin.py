@@ -7,7 +7,7 @@ fixture is used. It is long because every option, fixture and hook of the sessio
 from __future__ import annotations
 
 import os
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Mapping
 from copy import copy
 from typing import TYPE_CHECKING, Any, Final, Literal
 
@@ -31,19 +31,19 @@ MARKER: Final = f"sendbox({', '.join(f'{name}=…' for name in ARGUMENTS)})"
 #: The option to explore. Its number is behind an equals sign or missing: what follows may be a file.
 _EXPLORE: Final = "--sendbox-explore"
 #: The sandboxes that a test used.
-_USED: Final = pytest.StashKey[list[Any]]()
+_USED: Final[pytest.StashKey[list[Sandbox | AsyncSandbox]]] = pytest.StashKey()
 #: Whether examples of Hypothesis would share the world of the test, which is refused.
 _ALONE: Final = pytest.StashKey[bool]()
 #: Whether a report of the test contains the crashes of its applications.
 _TOLD: Final = pytest.StashKey[bool]()
 #: The plugin of a session with coverage.
-_GATHERING: Final = pytest.StashKey[Any]()
+_GATHERING: Final[pytest.StashKey[Gathering]] = pytest.StashKey()
 #: The plugin of a session that explores, or lays scenarios in front.
-_EXPLORING: Final = pytest.StashKey[Any]()
+_EXPLORING: Final[pytest.StashKey[Exploring]] = pytest.StashKey()
 
 
 #: The options of the command line: the end of the name, the help text, and what else pytest needs to know.
-_OPTIONS: Final[tuple[tuple[str, str, dict[str, Any]], ...]] = (
+_OPTIONS: Final[tuple[tuple[str, str, dict[str, object]], ...]] = (
     (
         "port",
         "port of the sandbox of this session, default any; with xdist that of the first worker, then the next",
@@ -245,9 +245,9 @@ def _close(config: pytest.Config, sandbox: Sandbox | AsyncSandbox) -> None:
         sandbox.close()
 
 
-def _marker_arguments(node: pytest.Item) -> dict[str, Any]:
+def _marker_arguments(node: pytest.Item) -> dict[str, object]:
     """The arguments of a test's markers; the closest one wins, argument by argument."""
-    arguments: dict[str, Any] = {}
+    arguments: dict[str, object] = {}
     for marker in node.iter_markers("sendbox"):
         if marker.args:
             raise pytest.UsageError(
@@ -262,7 +262,7 @@ def _marker_arguments(node: pytest.Item) -> dict[str, Any]:
     return arguments
 
 
-def _opening_arguments(node: pytest.Item) -> dict[str, Any]:
+def _opening_arguments(node: pytest.Item) -> dict[str, object]:
     """The arguments for opening the test's world."""
     from sendbox.fixture.opening import READERS, origins_of, read
 
@@ -279,7 +279,7 @@ def _opening_arguments(node: pytest.Item) -> dict[str, Any]:
     return {name: value for name, value in arguments.items() if name not in _JUDGES}
 
 
-def _expects(config: pytest.Config, arguments: dict[str, Any]) -> tuple[bool, bool]:
+def _expects(config: pytest.Config, arguments: Mapping[str, object]) -> tuple[bool, bool]:
     """Return whether a verdict that did not pass fails the test, and whether warnings of the verdict do, too."""
     expect, usual = arguments.get("expect", False), config.getini("sendbox_expect")
     if not isinstance(expect, bool) and expect != "strict":
@@ -289,7 +289,7 @@ def _expects(config: pytest.Config, arguments: dict[str, Any]) -> tuple[bool, bo
     return bool(expect), "strict" in (expect, usual)
 
 
-def _covers(config: pytest.Config, arguments: dict[str, Any]) -> None:
+def _covers(config: pytest.Config, arguments: Mapping[str, object]) -> None:
     """Tells the report of coverage which operations the test is to try."""
     scope = arguments.get("coverage", {"operations": []})
     names = scope.get("operations") if isinstance(scope, dict) and len(scope) == 1 else None
@@ -300,7 +300,7 @@ def _covers(config: pytest.Config, arguments: dict[str, Any]) -> None:
         gathering.declare(names)
 
 
-def _strictness(config: pytest.Config, arguments: dict[str, Any]) -> tuple[frozenset[str], bool]:
+def _strictness(config: pytest.Config, arguments: Mapping[str, object]) -> tuple[frozenset[str], bool]:
     """The codes of advice that fail the test, and whether notes count too: they do where codes are named."""
     from sendbox.fixture.opening import read
     from sendbox.services.advice import ADVICE, codes
@@ -316,7 +316,7 @@ def _strictness(config: pytest.Config, arguments: dict[str, Any]) -> tuple[froze
     return (frozenset(ADVICE) if plain else failing) - left_out, not plain
 
 
-def _words(value: Any) -> list[Any]:
+def _words(value: Any) -> list[str]:
     return [value] if isinstance(value, str) else list(value)
 
 
@@ -343,7 +343,7 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
     return result
 
 
-def _judge(item: pytest.Item, used: list[Any]) -> None:
+def _judge(item: pytest.Item, used: list[Sandbox | AsyncSandbox]) -> None:
     """Fails for advice in a strict test, and for a verdict that did not pass in one with `expect`."""
     expects, strict = _expects(item.config, _marker_arguments(item)) if used else (False, False)
     if expects:

@@ -125,7 +125,7 @@ class Field(NamedTuple):
     """One field: its path, the request that tries it, the assumption it rests on."""
 
     path: str
-    request: Any
+    request: object
     assumed: str | None = None
 
 
@@ -160,7 +160,7 @@ def _paths(node: Node, path: str, assumed: str | None) -> list[tuple[str, str | 
 class _Maker:
     """Makes legal values out of samples and schemas."""
 
-    def __init__(self, samples: Mapping[str, Any]) -> None:
+    def __init__(self, samples: JsonMapping) -> None:
         self._samples = samples
 
     def _sample(self, path: str) -> tuple[bool, object]:
@@ -172,7 +172,7 @@ class _Maker:
                 return True, copy.deepcopy(self._samples[end])
         return False, None
 
-    def value(self, path: str, node: Node) -> Any:
+    def value(self, path: str, node: Node) -> object:
         """A legal value of a node: from the samples, else the smallest value that its keywords allow."""
         sampled, value = self._sample(path)
         kind = node.get("type", "string")

@@ -140,14 +140,15 @@ def inlined(definitions: dict[str, Node], name: str) -> Node:
     return node
 
 
-def without_settings(node: object) -> Any:
+def without_settings(node: Node) -> Node:
     """An inlined schema without the keywords that a setting may relax; code decides about those."""
 
     def strict(part: Node) -> Node:
         relaxed = part.get("x-setting") or ()
         return {key: value for key, value in part.items() if key not in relaxed}
 
-    return rebuilt(node, strict)
+    stripped: Node = rebuilt(node, strict)
+    return stripped
 
 
 def rebuilt(node: object, change: Callable[[Node], Node]) -> Any:

@@ -19,6 +19,7 @@ from jsonschema_rs import Draft202012Validator, RegexOptions
 from sendbox import data
 from sendbox.contract import schemas
 from sendbox.contract.findings import Problem, explain, foreign
+from sendbox.engine.answer import JsonMapping
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -170,11 +171,11 @@ def _engine_class() -> type[Validator]:
         # Python's `$` also matches before a last line break, ECMA's and Rust's do not
         return re.compile(pattern[:-1] + r"\Z" if pattern.endswith("$") else pattern)
 
-    def check_pattern(_: Any, pattern: str, instance: object, __: Any) -> Iterator[ValidationError]:
+    def check_pattern(_: object, pattern: str, instance: object, __: object) -> Iterator[ValidationError]:
         if isinstance(instance, str) and not compiled(pattern).search(instance):
             yield jsonschema.ValidationError(f"{instance!r} does not match {pattern!r}")
 
-    def check_items(validator: Any, items: Any, instance: object, schema: Any) -> Iterator[ValidationError]:
+    def check_items(validator: Any, items: object, instance: object, schema: JsonMapping) -> Iterator[ValidationError]:
         if isinstance(instance, list) and len(instance) <= schema.get("maxItems", len(instance)):
             for index, item in enumerate(instance[:MAX_ENTRIES]):
                 yield from validator.descend(item, items, path=index)

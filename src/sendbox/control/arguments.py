@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from sendbox.runtime.bounds import Builder
 
 K = TypeVar("K")
-_FLAGS: Final[Mapping[Any, bool]] = {"true": True, "1": True, 1: True, "false": False, "0": False, 0: False}
+V = TypeVar("V")
+_FLAGS: Final[Mapping[object, bool]] = {"true": True, "1": True, 1: True, "false": False, "0": False, 0: False}
 _TYPES: Final = {
     StrType: "text",
     IntType: "a whole number",
@@ -138,14 +139,14 @@ ScenarioGiven = Annotated[Any, keywords(anyOf=[*_SCENARIO["anyOf"], {"type": "ar
 Body = Annotated[Any, keywords(**_OBJECT)]
 
 
-class Compiled(dict[str, Any]):
+class Compiled(JsonObject):
     """A long body as it came, and beside it what it was compiled to; `of` is what that depends on besides the body."""
 
-    of: Any
+    of: object
     result: Any
 
 
-async def beside(builder: Builder, raw: JsonMapping, of: K, compile: Callable[[JsonMapping, K], Any]) -> Compiled:
+async def beside(builder: Builder, raw: JsonMapping, of: K, compile: Callable[[JsonMapping, K], object]) -> Compiled:
     """A body, compiled off the loop. Raises what `compile` raises."""
     long = Compiled(raw)
     long.of = of
@@ -153,6 +154,7 @@ async def beside(builder: Builder, raw: JsonMapping, of: K, compile: Callable[[J
     return long
 
 
-def compiled(raw: JsonMapping, of: K, compile: Callable[[JsonMapping, K], Any]) -> Any:
+def compiled(raw: JsonMapping, of: K, compile: Callable[[JsonMapping, K], V]) -> V:
     """The compiled form of a body; it is compiled here unless it already was."""
-    return raw.result if isinstance(raw, Compiled) and raw.of == of else compile(raw, of)
+    result: V = raw.result if isinstance(raw, Compiled) and raw.of == of else compile(raw, of)
+    return result

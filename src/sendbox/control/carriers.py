@@ -13,13 +13,13 @@ from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeGuard, TypeVar
 from urllib.parse import quote
 
 from msgspec import ValidationError
 
 from sendbox.control.operation import Control, ControlError, Operation, Served, unreadable
-from sendbox.engine.answer import Answer, JsonMapping, read
+from sendbox.engine.answer import Answer, JsonMapping, JsonObject, read
 from sendbox.engine.blueprint import Blueprint
 from sendbox.runtime.policy import HttpCall, Outcome
 from sendbox.scenario.model import ScenarioError
@@ -41,7 +41,7 @@ Receiving = Callable[[HttpCall, int], Awaitable[Outcome]]
 class Thread(Protocol):
     """The methods that a carrier needs of the thread that owns the sandbox's loop."""
 
-    def submit(self, coro: Coroutine[Any, Any, T]) -> Future[T]:
+    def submit(self, coro: Coroutine[object, object, T]) -> Future[T]:
         """Runs a coroutine on the loop."""
 
     def call(self, fn: Callable[[], T]) -> T:
@@ -64,7 +64,7 @@ class Carrier(Protocol):
         """Performs an operation without blocking the running loop."""
         return await asyncio.wrap_future(self.submit(name, world, arguments))
 
-    def scenario(self, scenario: Any) -> Any:
+    def scenario(self, scenario: object) -> object:
         """A scenario in the form in which this carrier takes it; files are read here, where the test runs."""
 
 
@@ -149,7 +149,7 @@ class Client(Carrier):
         self._http = http or httpx.Client(timeout=httpx.Timeout(None, connect=10.0))
         self.instances = Instances()
         self._pool: ThreadPoolExecutor | None = None
-        self._under_way: set[Future[Any]] = set()
+        self._under_way: set[Future[object]] = set()
 
     def submit(self, name: str, world: str | None, arguments: JsonMapping) -> Future[Any]:
         """Starts an operation on its own thread."""
@@ -216,7 +216,7 @@ class Client(Carrier):
         if self.instances.changed(world, headers):
             raise ControlError(502, "restarted", self.instances.message(world, self.origin))
 
-    def scenario(self, scenario: Any) -> Any:
+    def scenario(self, scenario: object) -> object:
         """A scenario in the form in which this carrier takes it: a file as its text, a list item by item."""
         if isinstance(scenario, list | tuple):
             return [self.scenario(item) for item in scenario]
@@ -236,7 +236,7 @@ class Client(Carrier):
         self._http.close()
 
 
-def is_file(scenario: Any) -> bool:
+def is_file(scenario: object) -> TypeGuard[str | Path]:
     """True if a scenario is a path: a `Path`, or a one-line text that ends like the name of a scenario file."""
     if isinstance(scenario, str):
         return "\n" not in scenario and scenario.endswith((".yaml", ".yml", ".json"))
@@ -248,7 +248,7 @@ async def _after(seconds: float, then: Callable[[], None]) -> None:
     then()
 
 
-def _payload(row: Operation, values: dict[str, Any]) -> dict[str, Any]:
+def _payload(row: Operation, values: JsonObject) -> JsonObject:
     """The arguments of an HTTP request for an operation: as query, as JSON body, or as the body itself."""
     if row.method in ("GET", "DELETE"):
         return {"params": values}

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from sendbox.control.answers import Checkpoint, World
 from sendbox.control.operation import Call, ControlError, operation
 from sendbox.control.replaying import Replay
 from sendbox.control.worlds import world_view
-from sendbox.engine.answer import moment
+from sendbox.engine.answer import JsonObject, moment
 from sendbox.engine.commands.command import Restore
 
 
@@ -22,7 +20,7 @@ async def checkpoint(call: Call, name: str) -> Checkpoint:
 
 
 @operation("POST", "/worlds/{id}/checkpoints/{name}", answers=World)
-async def restore(call: Call, name: str) -> Any:
+async def restore(call: Call, name: str) -> JsonObject:
     """Restores a checkpoint."""
     if name not in call.hosted.checkpoints:
         have = ", ".join(call.hosted.checkpoints) or "none"

@@ -108,7 +108,7 @@ class Assumptions(Answer):
 
 
 @operation("GET", "/worlds/{id}/coverage", answers=Covered | _TEXT, whole=True)
-async def coverage(call: Call, format: Annotated[str, FORM] = "json", scope: str | None = None) -> Any:
+async def coverage(call: Call, format: Annotated[str, FORM] = "json", scope: str | None = None) -> object:
     """The items of the service that the client of this world tried, and those that it did not.
 
     `scope` limits the total to some operations, with commas between them, or to those that were `used`; the scenario
@@ -137,7 +137,7 @@ async def coverage_of(call: Call, dimension: str, scope: str | None = None) -> D
 
 
 @operation("GET", "/coverage", answers=Covered | _TEXT, whole=True)
-async def all_coverage(call: Call, format: Annotated[str, FORM] = "json", scope: str | None = None) -> Any:
+async def all_coverage(call: Call, format: Annotated[str, FORM] = "json", scope: str | None = None) -> object:
     """The same for all worlds together, with closed ones where the server collects them (`--coverage`)."""
     catalog = await loaded(call.served)
     parsed_scope = _scope(catalog, scope)

@@ -61,7 +61,7 @@ class ControlError(Exception):
     detail: JsonObject
     """The other fields of the answer."""
 
-    def __init__(self, status: int, error: str, message: str, /, **detail: Any) -> None:
+    def __init__(self, status: int, error: str, message: str, /, **detail: object) -> None:
         super().__init__(message)
         self.status = status
         self.error = error
@@ -73,7 +73,7 @@ class ControlError(Exception):
         return {"error": self.error, "message": self.message, **self.detail}
 
 
-class Created(dict[str, Any]):
+class Created(JsonObject):
     """The answer of an operation that has created something, instead of one that was there already: 201 over HTTP."""
 
 
@@ -117,11 +117,11 @@ class Call:
         return self.hosted_or_none
 
 
-Function = Callable[..., Awaitable[Any]]
+Function = Callable[..., Awaitable[object]]
 #: What an act needs before it can be done at once: (call, arguments) to the arguments that it is done with.
 Prepare = Callable[["Call", JsonMapping], Awaitable[JsonMapping]]
 #: The answer of an operation for the past of its world: (call, its row, its arguments, the place).
-Past = Callable[["Call", "Operation", JsonMapping, Any], Awaitable[Any]]
+Past = Callable[["Call", "Operation", JsonMapping, object], Awaitable[object]]
 #: An answer as lines for people.
 Words = Callable[[JsonObject], list[str]]
 
@@ -168,13 +168,13 @@ class Operation:
     present: str = ""
     watches: bool = False
     makes: bool = False
-    answers: Any = dict
+    answers: object = dict
     whole: bool = False
     deprecated: bool = False
     asked: bool = False
     longest: int = bounds.SHORT_BODY
 
-    def __call__(self, call: Call, *positional: object, **named: Any) -> Awaitable[Any]:
+    def __call__(self, call: Call, *positional: object, **named: object) -> Awaitable[Any]:
         """The answer of the function of the row."""
         return self.function(call, *positional, **named)
 
@@ -293,12 +293,12 @@ class Served:
     links: Sequence[Link] = ()
     dimensions: Mapping[str, str] = field(default_factory=dict)
     facts: Sequence[Item] = ()
-    samples: Mapping[str, Any] = field(default_factory=dict)
+    samples: JsonMapping = field(default_factory=dict)
     untold: Mapping[str, str] = field(default_factory=dict)
     denied: Callable[[str, str | None], str | None] = lambda _path, _key: None
     pending: Mapping[str, Pending] = field(default_factory=dict)
     exported: Mapping[str, Exported] = field(default_factory=dict)
-    attributes: Mapping[str, Callable[[Any], Any]] = field(default_factory=dict)
+    attributes: Mapping[str, Callable[[Any], object]] = field(default_factory=dict)
     views: Sequence[View] = ()
     document: Callable[[JsonMapping], str] | None = None
 
@@ -416,7 +416,7 @@ def not_closed(hosted: HostedWorld, *, reads: bool = True) -> None:
         raise ControlError(404, "no_such_world", text)
 
 
-def act(call: Call, row: Operation, values: Mapping[str, Any]) -> Any:
+def act(call: Call, row: Operation, values: JsonMapping) -> object:
     """Carries out the command `Act`: what a tester does, by the names of parameters. Raises `ControlError`.
 
     It is done in one go. What of it takes long belongs in its `prepare`.

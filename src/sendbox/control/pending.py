@@ -39,7 +39,7 @@ class Pending(Answer):
 
 
 @operation("GET", "/worlds/{id}/pending", answers=Pending)
-async def pending(call: Call, limit: Count = SHOWN) -> Any:
+async def pending(call: Call, limit: Count = SHOWN) -> JsonObject:
     """The things that are still to come: the next steps with their instants, webhooks that are not delivered yet, open
     codes, and entries of lists that are not in force."""
     world = call.hosted.world

@@ -341,7 +341,7 @@ def most_of(limit: int | None, form: str | None = None) -> int:
 
 
 @operation("GET", "/worlds/{id}/journal/{n}", answers=Entry)
-async def journal_entry(call: Call, n: int) -> Any:
+async def journal_entry(call: Call, n: int) -> JsonObject:
     """One entry."""
     world = call.hosted.world
     remembered(world, n)
@@ -359,8 +359,8 @@ async def events(call: Call) -> Events:
     on, work = Observer(world, call.served.kinds), Slice()
     deliveries = world.outlets.deliveries[:]
     #: by event and body: a state that a message reached twice has two bodies
-    targets: dict[tuple[Any, bytes], dict[str, None]] = {}
-    carried: list[list[tuple[Any, bytes]]] = []
+    targets: dict[tuple[object, bytes], dict[str, None]] = {}
+    carried: list[list[tuple[object, bytes]]] = []
     for delivery in deliveries:
         batch = []
         for event in delivery.events:
@@ -371,10 +371,10 @@ async def events(call: Call) -> Events:
                 sent[delivery.address] = None
         carried.append(batch)
         await work.pause()
-    waiting: dict[Any, list[tuple[Any, bytes]]] = {}
+    waiting: dict[object, list[tuple[object, bytes]]] = {}
     for key in targets:
         waiting.setdefault(key[0], []).append(key)
-    order: dict[tuple[Any, bytes], int] = {}
+    order: dict[tuple[object, bytes], int] = {}
     for event in chain(world.outlets.posted, waiting):
         if keys := waiting.get(event):
             order[keys.pop(0)] = len(order)
@@ -400,7 +400,7 @@ async def hook(call: Call, wait: Duration | None = None) -> Hook:
     await wait_for(hosted, wait, look)
     world = hosted.world
     received = world.outlets.hook[:]
-    events: list[Any] = []
+    events: list[JsonObject] = []
     on, work = Observer(world, call.served.kinds), Slice()
     for delivery in received:
         events += listed(orjson.loads(body_of(world, delivery)))
@@ -459,7 +459,7 @@ async def outbox(
     if hosted.pulling:
         return await _fetch(call, wait, during, except_)
 
-    async def look() -> Any:
+    async def look() -> object:
         return hosted.pulling or (during == "advance" and not hosted.advancing)
 
     await wait_for(hosted, wait, look)
@@ -474,7 +474,7 @@ async def _fetch(call: Call, wait: int | None, during: str | None, without: str)
     attendance.note(call.runtime.reading())
     call.runtime.note_change(hosted)
 
-    async def look() -> Any:
+    async def look() -> object:
         over = not hosted.pulling or (during == "advance" and not hosted.advancing)
         return hosted.outbox.keys() - carried or over
 

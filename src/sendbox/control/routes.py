@@ -6,7 +6,7 @@ import asyncio
 import logging
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from functools import cache, partial
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
 import orjson
 from starlette.responses import Response
@@ -60,7 +60,7 @@ async def _openapi(request: Request) -> Response:
     return json_answer(await asyncio.get_running_loop().run_in_executor(None, make_document))
 
 
-def json_answer(value: object, status: int = 200, encode: Callable[[Any], bytes] = encoded) -> Response:
+def json_answer(value: object, status: int = 200, encode: Callable[[object], bytes] = encoded) -> Response:
     """A JSON answer; one that holds long lists is encoded and sent piece by piece."""
     fields = value.present() if isinstance(value, Answer) else value
     if isinstance(fields, dict) and any(isinstance(item, list) and len(item) > PIECE for item in fields.values()):
@@ -121,7 +121,7 @@ async def _wait_for_disconnect(receive: Receive) -> None:
         pass
 
 
-async def _pieces(value: JsonObject, encode: Callable[[Any], bytes] = encoded) -> AsyncGenerator[bytes, None]:
+async def _pieces(value: JsonObject, encode: Callable[[object], bytes] = encoded) -> AsyncGenerator[bytes, None]:
     """An object as JSON, in pieces, between which other tasks of the loop run. Its lists are emptied."""
     before, work = b"{", Slice()
     for name, items in value.items():
@@ -146,7 +146,7 @@ async def _pieces(value: JsonObject, encode: Callable[[Any], bytes] = encoded) -
 async def _perform(row: Operation, request: Request) -> Response:
     control: Control = request.app.state.control
     mask = control.runtime.mask(request.path_params.get("id", ""))  # before it is closed
-    encode: Callable[[Any], bytes] = encoded if row.whole else mask.encoded
+    encode: Callable[[object], bytes] = encoded if row.whole else mask.encoded
     try:
         arguments = await _arguments(control, request, row)
         if arguments.get("form") == CANONICAL:
@@ -223,12 +223,12 @@ async def _arguments(control: Control, request: Request, row: Operation) -> Json
         if row.raw:
             arguments["raw"] = await _read(control, raw, text_allowed=True)
         elif raw.strip():
-            value = await _read(control, raw, text_allowed=False)
-            if not isinstance(value, dict):
+            body = await _read(control, raw, text_allowed=False)
+            if not isinstance(body, dict):
                 raise ControlError(400, "bad_body", "the body is not a JSON object")
-            for name in arguments.keys() & value.keys():
+            for name in arguments.keys() & body.keys():
                 raise _duplicate_argument(name)
-            arguments.update(value)
+            arguments.update(body)
     for name, value in request.path_params.items():
         if name in arguments:
             raise ControlError(400, "bad_argument", f'"{name}" stands in the path already, as "{value}"')
@@ -241,7 +241,7 @@ def _duplicate_argument(name: str) -> ControlError:
     return ControlError(400, "bad_argument", f"{name}: it is given more than once; legal: one value")
 
 
-async def _read(control: Control, raw: bytes, *, text_allowed: bool) -> Any:
+async def _read(control: Control, raw: bytes, *, text_allowed: bool) -> object:
     """A body as a value; a long one is read beside the loop, one at a time."""
     read = partial(_body, raw, text_allowed=text_allowed)
     if len(raw) <= bounds.SHORT_BODY:

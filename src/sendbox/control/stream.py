@@ -11,7 +11,7 @@ import asyncio
 import re
 from collections.abc import AsyncGenerator, Generator, Iterator, Mapping
 from contextlib import closing
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, NamedTuple
+from typing import TYPE_CHECKING, Annotated, ClassVar, Final, NamedTuple
 from urllib.parse import quote, unquote
 
 from msgspec import Meta
@@ -404,7 +404,7 @@ EVENTS: Final = {
 
 
 @operation("GET", "/worlds/{id}/stream", early=True, watches=True, answers=ALONE)
-async def stream(call: Call, most: AtMost | None = None) -> Any:
+async def stream(call: Call, most: AtMost | None = None) -> Events:
     """The events of a world, as server-sent events: `entry` of the journal, `clock`, `reset`, `skipped`.
 
     The id of an entry is its epoch and its number, as `0.15`; the header `Last-Event-ID` takes it, or a number of the
@@ -415,7 +415,7 @@ async def stream(call: Call, most: AtMost | None = None) -> Any:
 
 
 @operation("GET", "/stream", answers=EVENTS)
-async def stream_worlds(call: Call, worlds: str = "", since: str = "", most: AtMost = WAITING) -> Any:
+async def stream_worlds(call: Call, worlds: str = "", since: str = "", most: AtMost = WAITING) -> Events:
     """The events of several worlds, as server-sent events: `entry`, `skipped`, `clock`, `reset`, `closed`, `opened`.
 
     `worlds` has the ids, percent-encoded, with commas between, at most 64; the event `worlds` says how many are open.

@@ -218,7 +218,7 @@ async def health(call: Call) -> Health:
 
 
 @operation("GET", "/schema", answers=dict, whole=True)
-async def schema(call: Call) -> Any:
+async def schema(call: Call) -> JsonObject:
     """The JSON Schema of scenarios, by which editors complete and check them."""
     return dict(call.served.language.shape.schema)
 
@@ -235,7 +235,7 @@ async def open_world(
     now: Moment | None = None,
     frozen: bool = False,
     late: bool = False,
-) -> Any:
+) -> JsonObject:
     """Opens a world with its own settings. 409 `world_exists` with the world that is open.
 
     `now` is the caller's time. If nothing else sets a start, the world starts at `now` and not at the server's time, so
@@ -265,7 +265,7 @@ async def ensure_world(
     clock: Annotated[JsonObject | None, CLOCK] = None,
     salt: str | None = None,
     deliveries: Annotated[str, DELIVERIES] = "push",
-) -> Any:
+) -> JsonObject:
     """Opens a world with these settings (201), unless it was opened with the same ones (200): it is left as it is.
 
     409 `settings_differ` where it was opened with others, or its scenario was replaced since: `differs` has `{setting,
@@ -290,7 +290,7 @@ async def ensure_world(
 async def _settings(
     call: Call,
     id: str | None,
-    scenario: Any,
+    scenario: object,
     seed: int | str | None,
     clock: JsonObject | None,
     salt: str | None,
@@ -323,7 +323,7 @@ def _opened(call: Call, id: str | None, settings: JsonMapping, deliveries: str) 
 def _differences(existing: HostedWorld, opening: Open, deliveries: str) -> list[JsonObject]:
     """The settings with which a world was not opened as it is asked for."""
     was = existing.opened or existing.world.opening
-    pairs: dict[str, tuple[Any, Any]] = {
+    pairs: dict[str, tuple[object, object]] = {
         "seed": (was.seed, opening.seed),
         "salt": (was.salt, opening.salt),
         "clock.mode": (was.mode, opening.mode),
@@ -415,7 +415,7 @@ async def worlds(
 
 
 @operation("GET", "/worlds/{id}", answers=WholeWorld, whole=True)
-async def world(call: Call) -> Any:
+async def world(call: Call) -> JsonObject:
     """One world. `checkpoints` are `{name, at}`, in the order in which their names were first taken."""
     taken = [Checkpoint(name=name, at=moment(record.at[-1])) for name, record in call.hosted.checkpoints.items()]
     whole = WholeWorld(**_fields_of(call, call.hosted), checkpoints=taken)
@@ -457,7 +457,7 @@ async def close_worlds(call: Call, prefix: str) -> ClosedMany:
 
 
 @operation("POST", "/worlds/{id}/reset", answers=World, whole=True)
-async def reset(call: Call) -> Any:
+async def reset(call: Call) -> JsonObject:
     """Begins a new epoch at the start of the world."""
     await call.runtime.steady(call.hosted)
     await call.hosted.free()

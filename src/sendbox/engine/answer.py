@@ -60,12 +60,12 @@ def moment_or_none(at: int | None) -> Instant | None:
     return None if at is None else moment(at)
 
 
-def keywords(**schema: Any) -> msgspec.Meta:
+def keywords(**schema: object) -> msgspec.Meta:
     """Keywords of JSON Schema for `Annotated`; they describe a value and are not checked."""
     return msgspec.Meta(extra_json_schema=schema)
 
 
-def enum(legal: Iterable[Any]) -> msgspec.Meta:
+def enum(legal: Iterable[object]) -> msgspec.Meta:
     """The keyword of a value that is one of some words, to which arguments are held."""
     words = list(legal)
     return msgspec.Meta(extra_json_schema={"enum": words}, extra={"words": words})
@@ -81,13 +81,13 @@ class Field(Struct, frozen=True):
     """A field of a class: the name of its attribute, and the value with which it is left out of the JSON."""
 
     attribute: str
-    absent: Any
+    absent: object
 
 
 class _Class(msgspec.StructMeta, ABCMeta):
     """The class of the classes of answers: how each is made."""
 
-    def __new__(mcls, name: str, bases: tuple[type, ...], namespace: dict[str, Any], **config: Any) -> Any:
+    def __new__(mcls, name: str, bases: tuple[type, ...], namespace: JsonObject, **config: Any) -> _Class:
         """Make a class whose fields have names, and whose objects cannot be changed."""
         settings = {"frozen": True, "kw_only": True, "eq": False, "omit_defaults": True, "rename": _named, **config}
         return super().__new__(mcls, name, bases, namespace, **settings)
@@ -106,11 +106,11 @@ class Answer(msgspec.Struct, Mapping[str, Any], metaclass=_Class, frozen=True):
 
     __hash__ = None  # type: ignore[assignment] # as a dict
     #: The type of the fields that services add, None where they add none.
-    FURTHER: ClassVar[Any] = None
+    FURTHER: ClassVar[object] = None
 
     if not TYPE_CHECKING:  # so that type checkers find misspelt names
 
-        def __getattr__(self, name: str) -> Any:
+        def __getattr__(self, name: str) -> object:
             """Called for a name that is no field."""
             if name.startswith("_"):
                 raise AttributeError(name)
@@ -201,7 +201,7 @@ def read(value: object, kind: type[T]) -> T:
     return msgspec.convert(value, kind, dec_hook=_decoded)
 
 
-def _decoded(kind: type, value: object) -> Any:
+def _decoded(kind: type, value: object) -> object:
     if kind is _Instant and isinstance(value, str):
         return _Instant.fromisoformat(value)
     raise NotImplementedError(kind)
@@ -209,7 +209,7 @@ def _decoded(kind: type, value: object) -> Any:
 
 COMPONENTS: Final = "#/components/schemas/"
 #: Components of the contract by name, each with the classes of which a value has one.
-REFERENCES: Final[dict[str, tuple[Any, ...]]] = {}
+REFERENCES: Final[dict[str, tuple[object, ...]]] = {}
 
 
 def reference(name: str, *classes: object) -> msgspec.Meta:

@@ -19,6 +19,7 @@ from sendbox.engine.kinds.rows import Observer
 
 if TYPE_CHECKING:
     from sendbox.engine.kinds.rows import KindTable
+    from sendbox.engine.remarks import Advice, Finding
     from sendbox.engine.world import World
 
 #: Dimension to name to how often it was tried.
@@ -269,9 +270,9 @@ class Collector(Observer):
             if id_ is not None:
                 self.leaned.setdefault(id_, Leaned()).note(self._number)
 
-    def remarked(self, subject: Any) -> None:
+    def remarked(self, findings: Iterable[Finding], advice: Iterable[Advice]) -> None:
         """Findings and advice rest on the assumptions that they name."""
-        self.lean(*(finding.assumed for finding in subject.findings), *(advice.assumed for advice in subject.advice))
+        self.lean(*(finding.assumed for finding in findings), *(remark.assumed for remark in advice))
 
     def memory(self, kind: type[Memory]) -> Memory:
         """The one object of a class in which a row remembers earlier entries."""

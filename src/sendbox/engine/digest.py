@@ -12,7 +12,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Generator, Hashable, Iterator
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
 import orjson
 
@@ -119,7 +119,7 @@ class Canon(Observer):
             path = replaced(self, path)
         return path
 
-    def body(self, record: RequestRecord) -> Any:
+    def body(self, record: RequestRecord) -> object:
         """A request's canonical content: as a value or text where it is to be read, else hashed."""
         canonical = record.canonical
         content = self._refused(record.body) if canonical is None else self._content(canonical)

@@ -51,12 +51,14 @@ class Value(NamedTuple):
     read: Callable[[Any, Any], Any]
 
 
-def as_it_is(source: ValueNode, _reader: ValueReader) -> Any:
+def as_it_is(source: ValueNode, _reader: ValueReader) -> object:
     """A text, a number, true or false."""
     return source.value
 
 
-def reference(name: str, description: str = "", read: Callable[[Any, Any], Any] = as_it_is, **rules: Any) -> Value:
+def reference(
+    name: str, description: str = "", read: Callable[[Any, Any], object] = as_it_is, **rules: object
+) -> Value:
     """A value of which the schema has the definition under a name; without a description that of the definition."""
     return Value({"$ref": f"#/$defs/{name}"} | ({"description": description} if description else {}) | rules, read)
 
@@ -71,7 +73,7 @@ def rate(description: str) -> Value:
     return reference("rate", description, lambda source, reader: reader.rate(source))
 
 
-def span(description: str, **rules: Any) -> Value:
+def span(description: str, **rules: object) -> Value:
     """A time, or a span from which one is drawn."""
     return reference("span", description, lambda source, reader: reader.span(source), **rules)
 
@@ -86,12 +88,12 @@ def positive(description: str) -> Value:
     return reference("positive", description)
 
 
-def switch(description: str, **rules: Any) -> Value:
+def switch(description: str, **rules: object) -> Value:
     """True or false."""
     return Value({"description": description, "type": "boolean", **rules, "x-says": "true or false"}, as_it_is)
 
 
-def word(description: str, words: Iterable[str], says: str, **rules: Any) -> Value:
+def word(description: str, words: Iterable[str], says: str, **rules: object) -> Value:
     """One of some words."""
     return Value({"description": description, "type": "string", "enum": list(words), **rules, "x-says": says}, as_it_is)
 
@@ -102,13 +104,13 @@ def whole(description: str, lowest: int, highest: int, says: str) -> Value:
     return Value(node, as_it_is)
 
 
-def text(description: str, says: str, form: str = "", *examples: str, **rules: Any) -> Value:
+def text(description: str, says: str, form: str = "", *examples: str, **rules: object) -> Value:
     """A text within rules such as `maxLength`; a parser reads its `form`, of which there are examples."""
     shape = {"x-form": form, "examples": [*examples]} if form else {}
     return Value({"description": description, "type": "string", **rules, **shape, "x-says": says}, as_it_is)
 
 
-def mapping(title: str, description: str, keys: Mapping[str, Value], says: str, **rules: Any) -> Value:
+def mapping(title: str, description: str, keys: Mapping[str, Value], says: str, **rules: object) -> Value:
     """A mapping with these keys; `required` names those that it must have."""
     node = {
         "title": title,
@@ -124,7 +126,7 @@ def mapping(title: str, description: str, keys: Mapping[str, Value], says: str, 
     )
 
 
-def any_keys(title: str, description: str, item: Value, says: str, **rules: Any) -> Value:
+def any_keys(title: str, description: str, item: Value, says: str, **rules: object) -> Value:
     """A mapping of any keys."""
     node = {
         "title": title,
@@ -139,7 +141,7 @@ def any_keys(title: str, description: str, item: Value, says: str, **rules: Any)
     )
 
 
-def sequence(description: str, item: Value, says: str, **rules: Any) -> Value:
+def sequence(description: str, item: Value, says: str, **rules: object) -> Value:
     """A list."""
     node = {"description": description, "type": "array", "items": item.node, **rules, "x-says": says}
     return Value(node, lambda source, reader: tuple(item.read(entry, reader) for entry in source.items()))
@@ -150,13 +152,13 @@ def either(description: str, plain: Value, other: Value, says: str) -> Value:
     node = {"description": description, "anyOf": [plain.node, other.node], "x-says": says}
     structure: type = list if other.node["type"] == "array" else dict
 
-    def read(source: ValueNode, reader: ValueReader) -> Any:
+    def read(source: ValueNode, reader: ValueReader) -> object:
         form = other if isinstance(source.value, structure) else plain
         return form.read(source, reader)
 
     return Value(node, read)
 
 
-def into(make: Callable[..., Any], form: Value) -> Value:
+def into(make: Callable[..., object], form: Value) -> Value:
     """The result of a call with the keys of a mapping as arguments."""
     return Value(form.node, lambda node, reader: make(**form.read(node, reader)))

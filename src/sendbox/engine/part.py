@@ -32,7 +32,7 @@ class Part:
     LAPSES: ClassVar[frozenset[str]] = frozenset()
     __slots__ = ()
 
-    def __init__(self, world: Any) -> None:
+    def __init__(self, world: object) -> None:
         """Opens the part in a world; what the scenario settles for it is in the world's blueprint."""
 
     @classmethod

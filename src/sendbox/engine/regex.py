@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Any, AnyStr, Final, Generic, cast
+from typing import AnyStr, Final, Generic, cast
 
 _METHODS: Final = ("findall", "finditer", "fullmatch", "match", "pattern", "search", "split", "sub")
 
@@ -15,7 +15,7 @@ class _Late(Generic[AnyStr]):
         self._source: AnyStr = source
         self._flags = flags
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> object:
         compiled = re.compile(self._source, self._flags)
         for method in _METHODS:
             setattr(self, method, getattr(compiled, method))

@@ -48,7 +48,7 @@ class Run:
     def __init__(self, instant: int, handler: RunHandler) -> None:
         self.instant = instant
         self.handler = handler
-        self.whats: list[Any] = []
+        self.whats: list[object] = []
         self.first = self.next_rank = self.seq = 0
 
 
@@ -59,8 +59,8 @@ class Timeline:
 
     def __init__(self) -> None:
         #: (instant, rank, order of scheduling, handler, what it is about or a `Run`)
-        self.steps: list[tuple[int, int, int, Any, Any]] = []
-        self.lapses: list[tuple[int, int, str, Any]] = []
+        self.steps: list[tuple[int, int, int, Any, object]] = []
+        self.lapses: list[tuple[int, int, str, object]] = []
         #: how many steps were fired
         self.fired = 0
         self._seq = 0

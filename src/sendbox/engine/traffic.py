@@ -39,7 +39,7 @@ class Traffic(msgspec.Struct, frozen=True):
     relative: bool
     operation: str
     value: Any = None
-    params: tuple[tuple[str, Any], ...] = ()
+    params: tuple[tuple[str, object], ...] = ()
     key: str | None = None
     name: str | None = None
     statuses: tuple[int, ...] = ()
@@ -99,7 +99,7 @@ def parse_reference(value: object) -> tuple[str, tuple[str, ...]] | None:
     return None if match is None else (match[1], tuple(match[2][1:].split(".")))
 
 
-def field(answer: object, path: tuple[str, ...]) -> Any:
+def field(answer: object, path: tuple[str, ...]) -> object:
     """The value at a path in an answer, by keys and indexes. Raises LookupError, which says where the path ends."""
     value = answer
     for step, word in enumerate(path):

@@ -78,7 +78,7 @@ def environment() -> Environment:
     return templates
 
 
-def html(template: str, data: Mapping[str, Any]) -> str:
+def html(template: str, data: Mapping[str, object]) -> str:
     """A template with its data."""
     return environment().get_template(template).render(data)
 

@@ -37,7 +37,7 @@ def signup_routes(control: Control) -> list[Route]:
     """The routes of the hosted page below `/signup`."""
     runtime = control.runtime
 
-    async def ask(request: Request, name: str, **arguments: Any) -> Any:
+    async def ask(request: Request, name: str, **arguments: object) -> Any:
         """Performs an operation in the world whose signup this is. Raises `ControlError`."""
         signup = request.path_params["signup"]
         hosted = runtime.by_tag(signup)
@@ -90,7 +90,7 @@ async def _fields(request: Request) -> dict[str, str]:
     return {name: values[-1].strip() for name, values in parsed.items()}
 
 
-def _arguments(name: str, fields: dict[str, str]) -> dict[str, Any]:
+def _arguments(name: str, fields: dict[str, str]) -> dict[str, object]:
     """The arguments of an operation from a form."""
     if name == "give_number":
         details = {detail: fields[detail] for detail in DETAILS if detail in fields}

@@ -11,7 +11,7 @@ from __future__ import annotations
 import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, Final
+from typing import Final
 
 #: Objects made before a young collection, and young collections before one that freezes. Each walks two thousand
 #: objects at most, which takes less than a millisecond; with Python's own it takes five.
@@ -70,6 +70,6 @@ def collect() -> None:
         gc.freeze()
 
 
-def _freeze(phase: str, info: dict[str, Any]) -> None:
+def _freeze(phase: str, info: dict[str, int]) -> None:
     if phase == "stop" and info["generation"] >= 1 and not _collecting:
         gc.freeze()

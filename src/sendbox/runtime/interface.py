@@ -49,9 +49,11 @@ class RuntimeInterface(Protocol):
     replicas: Replicas[Any]
     counts: Counts
     violations: list[str]
-    check_batch: Callable[[Any], list[str]] | None
+    check_batch: Callable[[object], list[str]] | None
 
-    def log(self, world: str, message: str, level: Level = "info", operation: str | None = None, **more: Any) -> None:
+    def log(
+        self, world: str, message: str, level: Level = "info", operation: str | None = None, **more: object
+    ) -> None:
         """Writes a line to the log."""
 
     def keep_task(self, hosted: HostedWorld, task: asyncio.Task[None]) -> None:

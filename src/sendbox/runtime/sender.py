@@ -22,12 +22,12 @@ from collections.abc import Callable, Collection, Iterable
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
-from sendbox.engine.answer import JsonMapping
 from sendbox.runtime.callbacks import Callbacks, NotAllowed, is_local, literal, plain, port_of
 from sendbox.runtime.policy import Failure, HttpCall, Outcome
 
 if TYPE_CHECKING:
     import aiohttp
+    from aiohttp.abc import AbstractResolver, ResolveResult
 
 
 #: Bytes of an answer that are read, and dropped; a longer one costs its connection. Only the status matters (§6).
@@ -178,16 +178,18 @@ class Sender:
 class _Resolver:
     """The resolver of aiohttp, which answers only with addresses that may be connected to."""
 
-    def __init__(self, resolver: Any, callbacks: Callbacks, is_own: Callable[[str, int, Iterable[str]], bool]) -> None:
+    def __init__(
+        self, resolver: AbstractResolver, callbacks: Callbacks, is_own: Callable[[str, int, Iterable[str]], bool]
+    ) -> None:
         self._resolver = resolver
         self._callbacks = callbacks
         self._is_own = is_own
 
-    async def resolve(self, host: str, port: int, family: int) -> list[JsonMapping]:
+    async def resolve(self, host: str, port: int, family: socket.AddressFamily) -> list[ResolveResult]:
         """The addresses of a host. Raises `NotAllowed` if one may not be connected to."""
         self._callbacks.resolves(host, port)
         name = "localhost" if is_local(host) else host  # also where the resolver would ask the network for it
-        answers: list[JsonMapping] = await self._resolver.resolve(name, port, family)
+        answers = await self._resolver.resolve(name, port, family)
         addresses = [str(answer["host"]) for answer in answers]
         self._callbacks.check(host, port, addresses, own=self._is_own(host, port, addresses))
         return answers

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Awaitable, Callable, Collection, Generator, Iterator
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, Protocol, TypeVar
+from typing import TYPE_CHECKING, ClassVar, Final, Literal, Protocol, TypeVar
 from urllib.parse import quote
 
 import msgspec
@@ -50,7 +50,7 @@ class Conflict(Exception):
 
     status: ClassVar[int] = 409
 
-    def __init__(self, error: str, message: str, **detail: Any) -> None:
+    def __init__(self, error: str, message: str, **detail: object) -> None:
         super().__init__(message)
         self.error = error
         self.message = message

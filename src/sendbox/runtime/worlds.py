@@ -85,7 +85,7 @@ class Runtime:
         logged: Mapping[int, Callable[[World, Any], Iterable[str]]],
         tells: Callable[[LogLine], None] = lambda line: None,
         dropped: Callable[[], int] = lambda: 0,
-        check_batch: Callable[[Any], list[str]] | None = None,
+        check_batch: Callable[[object], list[str]] | None = None,
         reading: Callable[[], int] = wall.monotonic_ns,
     ) -> None:
         self.settings = settings
@@ -135,7 +135,9 @@ class Runtime:
         self._gone: list[tuple[HostedWorld, World]] = []
         self._sweeper: asyncio.TimerHandle | None = None
 
-    def log(self, world: str, message: str, level: Level = "info", operation: str | None = None, **more: Any) -> None:
+    def log(
+        self, world: str, message: str, level: Level = "info", operation: str | None = None, **more: object
+    ) -> None:
         """A line for the log, in which secrets are masked."""
         mask = self.mask(world)
         known = {name: mask.line(value) if isinstance(value, str) else value for name, value in more.items()}

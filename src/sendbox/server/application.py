@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 from starlette.applications import Starlette
@@ -19,7 +19,6 @@ from sendbox.server.wire import reply
 from sendbox.services.http.exchange import Answer
 
 if TYPE_CHECKING:
-    from starlette.exceptions import HTTPException
     from starlette.requests import Request
     from starlette.routing import BaseRoute
     from starlette.types import Message, Receive, Scope, Send
@@ -45,7 +44,7 @@ class Application(Starlette):
         runtime: Runtime,
         emulated: Emulated,
         routes: Sequence[BaseRoute],
-        make_control: Callable[[Application], Any],
+        make_control: Callable[[Application], object],
     ) -> None:
         super().__init__(routes=[emulated, *routes], exception_handlers=REFUSALS)
         self.router.redirect_slashes = False
@@ -151,7 +150,7 @@ async def _not_found(request: Request, _error: Exception) -> Response:
     return json_answer({"error": "not_found", "message": message}, 404)
 
 
-async def _wrong_method(request: Request, _error: HTTPException) -> Response:
+async def _wrong_method(request: Request, _error: Exception) -> Response:
     """A method that a route does not have; `Allow` says which it has."""
     fitting = [route for route in request.app.routes if route.matches(request.scope)[0] != Match.NONE]
     legal = ", ".join(sorted(set().union(*(route.methods for route in fitting))))
@@ -160,4 +159,4 @@ async def _wrong_method(request: Request, _error: HTTPException) -> Response:
 
 
 #: The answers to a path or a method that is not served.
-REFUSALS: Any = {404: _not_found, 405: _wrong_method}
+REFUSALS: Final = {404: _not_found, 405: _wrong_method}

@@ -11,7 +11,7 @@ import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import orjson
 from msgspec import Struct
@@ -80,7 +80,7 @@ class Emulated(BaseRoute):
         )
         return (Match.FULL if takes else Match.NONE), {}
 
-    def url_path_for(self, name: str, /, **path_params: Any) -> URLPath:
+    def url_path_for(self, name: str, /, **path_params: object) -> URLPath:
         """Raises `NoMatchFound`: rows are found by their paths."""
         raise NoMatchFound(name, path_params)
 

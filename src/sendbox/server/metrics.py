@@ -10,7 +10,7 @@ import asyncio
 from collections.abc import Iterator
 from contextlib import suppress
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from starlette.responses import Response
@@ -23,6 +23,7 @@ from sendbox.runtime.counts import BOUNDS
 from sendbox.runtime.slot import Slice
 
 if TYPE_CHECKING:
+    from prometheus_client import Metric
     from starlette.requests import Request
 
     from sendbox.runtime.worlds import Runtime
@@ -99,7 +100,7 @@ def _written(counts: Seen, accept: str) -> tuple[bytes, str]:
     from prometheus_client import CollectorRegistry, exposition, registry
 
     class Own(registry.Collector):
-        def collect(self) -> Iterator[Any]:
+        def collect(self) -> Iterator[Metric]:
             return _families(counts)
 
     counted = CollectorRegistry()
@@ -108,7 +109,7 @@ def _written(counts: Seen, accept: str) -> tuple[bytes, str]:
     return encode(counted), content_type
 
 
-def _families(counts: Seen) -> Iterator[Any]:
+def _families(counts: Seen) -> Iterator[Metric]:
     from prometheus_client import core
 
     def counter(name: str, text: str, value: float) -> core.CounterMetricFamily:

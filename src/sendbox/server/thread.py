@@ -61,7 +61,7 @@ class ServerThread:
         self._thread.start()
         ready.wait()
 
-    def run(self, coro: Coroutine[Any, Any, T]) -> T:
+    def run(self, coro: Coroutine[object, object, T]) -> T:
         """Runs a coroutine on the loop and blocks until it has its result or its exception."""
         if threading.current_thread() is self._thread:
             coro.close()
@@ -73,7 +73,7 @@ class ServerThread:
             future.cancel()  # an interrupted caller (Ctrl-C) leaves nothing behind
             raise
 
-    def submit(self, coro: Coroutine[Any, Any, T]) -> Future[T]:
+    def submit(self, coro: Coroutine[object, object, T]) -> Future[T]:
         """Runs a coroutine on the loop; its result is the future's."""
         try:
             loop = self._running_loop()

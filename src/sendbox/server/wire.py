@@ -25,7 +25,7 @@ from sendbox.engine.faults.fault import Advance, End, Piece, Wait
 
 if TYPE_CHECKING:
     import httpx
-    from starlette.types import Message, Receive, Scope, Send
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
     from sendbox.engine.faults.calls import Applied
     from sendbox.runtime.slot import HostedWorld
@@ -219,7 +219,7 @@ class Joined(asyncio.Transport):
         """True if the connection is closing or closed."""
         return self._transport.is_closing()
 
-    def get_extra_info(self, name: str, default: Any = None) -> Any:
+    def get_extra_info(self, name: str, default: object = None) -> object:
         """A piece of information about the connection."""
         return self._transport.get_extra_info(name, default)
 
@@ -327,7 +327,7 @@ class AsgiCall:
         body: bytes = b"",
         wire: Inside | None = None,
     ) -> None:
-        self.scope: dict[str, Any] = {
+        self.scope: Scope = {
             "type": "http",
             "asgi": {"version": "3.0", "spec_version": "2.3"},
             "http_version": "1.1",
@@ -358,7 +358,7 @@ class AsgiCall:
         """The answer's, as far as it was sent."""
         return b"".join(self._pieces)
 
-    async def run(self, app: Any) -> None:
+    async def run(self, app: ASGIApp) -> None:
         """Calls the application; raises what it raises."""
         await app(self.scope, self.receive, self.send)
 

@@ -111,7 +111,7 @@ async def deliveries(
         result = await page(every, attrgetter("number"), fits, limit, cursor, order)
     else:
         result = Page(await newest(every, fits, last))
-    view: Callable[[Observer, Delivery], Any] = _short if form == "short" else delivery_view
+    view: Callable[[Observer, Delivery], Webhook | ShortWebhook] = _short if form == "short" else delivery_view
     views = await map_in_slices(result.items, lambda delivery: view(on, delivery))
     return Deliveries(deliveries=views, next_cursor=result.cursor)
 
@@ -227,7 +227,7 @@ async def _next_try(world: World, delivery: Delivery) -> Instant | None:
     if delivery.queued:
         return moment(world.now)
 
-    def about(step: tuple[Any, ...]) -> bool:
+    def about(step: tuple[object, ...]) -> bool:
         return isinstance(step[-1], tuple) and step[-1][:1] == (delivery,)
 
     steps = await select(world.timeline.steps[:], about)

@@ -111,7 +111,9 @@ async def requests(
         return Requests(requests=[], more=False, next_cursor=None)
     world, numbers = result
     more, numbers = len(numbers) > most, numbers[:most]
-    view: Callable[[int], Any] = partial(_short, world) if form == "short" else Observer(world, call.served.kinds).entry
+    view: Callable[[int], object] = (
+        partial(_short, world) if form == "short" else Observer(world, call.served.kinds).entry
+    )
     views = await map_in_slices(numbers, view)
     return Requests(requests=views, more=more, next_cursor=str(numbers[-1]) if more else None)
 

@@ -75,7 +75,7 @@ class Exported(Proof):
 
 
 @operation("GET", "/worlds/{id}/record", present="it has all that was done", answers=Record, whole=True)
-async def record(call: Call) -> Any:
+async def record(call: Call) -> JsonObject:
     """All commands of the world in order, each with its place: `sendbox replay` makes the world again from them.
 
     409 `record_cut` if a bound of the server removed a part of the record.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
@@ -229,7 +229,7 @@ class _File:
         self._lines += [f"with pytest.raises({error}):", "    " + line.replace("\n", "\n    ")]
 
 
-def _unique(pairs: list[tuple[str, Any]]) -> JsonObject:
+def _unique(pairs: list[tuple[str, object]]) -> JsonObject:
     """An object whose names are all different. Raises ValueError for one whose are not."""
     mapping = dict(pairs)
     if len(mapping) != len(pairs):

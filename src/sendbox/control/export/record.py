@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from base64 import b64decode, b64encode
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator, Iterable, Mapping
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -156,7 +156,7 @@ _PARTS: Final = ("version", "engine", "world", "commands", "ends", "journal", "d
 _DAMAGED: Final = (KeyError, TypeError, ValueError, AttributeError)
 
 
-def _commands(lines: Any, language: Language) -> list[tuple[Stamp, Command]]:
+def _commands(lines: Iterable[JsonMapping], language: Language) -> list[tuple[Stamp, Command]]:
     commands: list[tuple[Stamp, Command]] = []
     try:
         commands.extend((_stamp(line), _command(line, language)) for line in lines)

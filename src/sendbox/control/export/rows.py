@@ -49,7 +49,7 @@ class NameLookup(NamedTuple):
     """An operation whose answer shows names of one kind: `find` says where a name stands in it, None for others."""
 
     operation: str
-    find: Callable[[Any, str], str | None]
+    find: Callable[[World, str], str | None]
 
 
 class Exported(msgspec.Struct, frozen=True):
@@ -62,7 +62,7 @@ class Exported(msgspec.Struct, frozen=True):
     answer gave.
     """
 
-    entry: Callable[[Any, ActStep], JsonObject] | None = None
+    entry: Callable[[World, ActStep], JsonObject] | None = None
     sooner: frozenset[str] = frozenset()
     by_phone: bool = False
     line: Callable[[Literals, JsonObject], str] | None = None
@@ -156,7 +156,7 @@ class Literals:
             return "[" + ", ".join(map(self._short, value)) + "]"
         return repr(value)
 
-    def call(self, function: str, positional: list[Any], named: JsonMapping, indent: int = 4) -> str:
+    def call(self, function: str, positional: list[object], named: JsonMapping, indent: int = 4) -> str:
         """A call; arguments whose names are not identifiers of Python are given as a mapping."""
         odd = {name: value for name, value in named.items() if not name.isidentifier() or keyword.iskeyword(name)}
         arguments = [self.value(item, indent) for item in positional]

@@ -140,10 +140,10 @@ class _Writer:
 
     def read(self) -> None:
         """Goes through the steps; moves of the clock are in the instants."""
-        for kind, group in groupby(self._script.steps, type):
-            steps: list[Any] = list(group)
-            if kind is ActStep:
-                self._acts(steps)
+        for _, group in groupby(self._script.steps, type):
+            steps = list(group)
+            if acts := [step for step in steps if isinstance(step, ActStep)]:
+                self._acts(acts)
             for step in steps:
                 if isinstance(step, CallStep):
                     self._call(step)
@@ -351,7 +351,7 @@ def _content(step: CallStep) -> JsonObject:
     """A body unchanged, with its content type; empty without one."""
     kind = step.record.content_type
     try:
-        text: Any = step.body.decode()
+        text: str | JsonObject | None = step.body.decode()
     except UnicodeDecodeError:
         text = None
     if text is None or parse_reference(text) is not None:

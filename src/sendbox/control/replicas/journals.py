@@ -9,7 +9,7 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 import orjson
@@ -38,7 +38,7 @@ class Difference(msgspec.Struct):
 
     a: Entry | None
     b: Entry | None
-    fields: list[tuple[str, Any, Any]]
+    fields: list[tuple[str, object, object]]
     before: list[Entry]
     only_a: list[Entry]
     only_b: list[Entry]

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from itertools import zip_longest
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import orjson
 from msgspec.structs import replace
@@ -53,7 +53,7 @@ class Alternative(NamedTuple):
 
     assumption: str
     setting: str
-    value: Any
+    value: object
 
     @property
     def text(self) -> str:
@@ -144,8 +144,8 @@ class ObservedDifference(NamedTuple):
     entry: int | None
     place: str
     path: str
-    was: Any
-    would: Any
+    was: object
+    would: object
     text: str
 
 

@@ -6,13 +6,13 @@ same place uses it again, and a replica without readers can go on to a later pla
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from sendbox.control.operation import Call, ControlError, converted, not_closed
 from sendbox.control.reading import entry_of
 from sendbox.control.replaying import CHUNK, Diverged, Replay, Steps
 from sendbox.engine import bounds
+from sendbox.engine.answer import JsonMapping
 from sendbox.engine.commands.command import Stamp
 from sendbox.engine.durations import instant, iso
 from sendbox.runtime.registry import Replica
@@ -122,7 +122,7 @@ class PastReplica(Replica):
         return done
 
 
-async def read(call: Call, row: Operation, values: Mapping[str, Any], then: object) -> Any:
+async def read(call: Call, row: Operation, values: JsonMapping, then: object) -> object:
     """The answer of an operation for a place in the past of its world. Raises `ControlError`, and `Cut`."""
     if values.get("wait") is not None:
         raise ControlError(400, "bad_argument", 'wait: nothing more comes in the past; leave out "wait" or "then"')

@@ -6,7 +6,7 @@ import asyncio
 from collections import Counter
 from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Final
 from urllib.parse import quote
 
 from msgspec import Meta
@@ -115,7 +115,7 @@ class Report(Answer):
 @operation("GET", "/worlds/{id}/report", answers=Report | Annotated[Text, "text/html"])
 async def report(
     call: Call, format: Annotated[str, FORMATS] = "json", ended: bool = False, lines: Lines = LINES
-) -> Any:
+) -> Report | Text:
     """All about a world in one document, to be kept after a failure: as JSON, or with `format=html` as one page
     without scripts or further files.
 
@@ -162,7 +162,7 @@ async def report(
     return Text(await asyncio.get_running_loop().run_in_executor(None, page), "text/html")
 
 
-async def _sent(call: Call) -> list[Any]:
+async def _sent(call: Call) -> list[JsonMapping]:
     """The newest messages, as a list shows them."""
     messages = call.served.by_name.get("messages")
     return [] if messages is None else (await messages(call, last=LOOKED_AT, form="short")).messages

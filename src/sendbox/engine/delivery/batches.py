@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain, groupby
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 import msgspec
 import orjson
@@ -25,7 +25,12 @@ if TYPE_CHECKING:
     from sendbox.engine.timeline import Clock, Timeline
 
 
-class EventKind(Struct, frozen=True):
+#: The world of an event, and its type.
+W = TypeVar("W")
+E = TypeVar("E")
+
+
+class EventKind(Struct, Generic[W, E], frozen=True):
     """The properties of the events of one type (§6).
 
     `case` is an event as rules see it; `older` is the previous event of the same thing, None if there is none; `thread`
@@ -34,17 +39,17 @@ class EventKind(Struct, frozen=True):
     array (A24). `bodies` makes the contents of several events of this type, if that is less work than one by one.
     """
 
-    case: Callable[[Any], Case]
-    older: Callable[[Any], Any]
-    thread: Callable[[Any], Any]
-    key: Callable[[Any, Any, int], str]
-    body: Callable[[Any, Any, int], JsonObject]
+    case: Callable[[E], Case]
+    older: Callable[[E], E | None]
+    thread: Callable[[E], object]
+    key: Callable[[W, E, int], str]
+    body: Callable[[W, E, int], JsonObject]
     single: bool = False
-    bodies: Callable[[Any, Sequence[Any], int], list[JsonObject]] | None = None
+    bodies: Callable[[W, Sequence[E], int], list[JsonObject]] | None = None
 
 
 #: The rows of all services, by the type of event.
-Events = Mapping[type, EventKind]
+Events = Mapping[type, EventKind[Any, Any]]
 
 
 class Target(msgspec.Struct, frozen=True):
@@ -95,7 +100,7 @@ class Delivery:
 
     __slots__ = ("_events", "body", "id", "made_at", "number", "outlet", "queued", "state", "tries")
 
-    def __init__(self, number: int, delivery_id: str, outlet: Outlet, events: tuple[Any, ...], at: int) -> None:
+    def __init__(self, number: int, delivery_id: str, outlet: Outlet, events: tuple[object, ...], at: int) -> None:
         self.number = number
         self.id = delivery_id
         self.outlet = outlet
@@ -115,7 +120,7 @@ class Delivery:
         return list(paired(self._events))
 
     @property
-    def first(self) -> Any:
+    def first(self) -> object:
         """The first event that it carries."""
         event, code = self._events[:2]
         return event if code is None else (event, code)
@@ -214,6 +219,6 @@ def body_of(world: Home, delivery: Delivery) -> bytes:
     return body
 
 
-def listed(batch: Any) -> list[JsonObject]:
+def listed(batch: JsonObject | list[JsonObject]) -> list[JsonObject]:
     """The events of a batch as a list, also of one that is a single object (A24)."""
     return batch if isinstance(batch, list) else [batch]

@@ -8,7 +8,7 @@ later is a step of the timeline. A world without rules never comes here.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
@@ -41,7 +41,7 @@ class InjectedFault(msgspec.Struct, eq=False):
     """A rule was applied: to which events, and the delivery that came of it, where there is one already."""
 
     rule: WebhookRule
-    events: list[Any]
+    events: list[object]
     delivery: Delivery | None
     note: str | None
 
@@ -51,7 +51,7 @@ class _Parcel(msgspec.Struct):
 
     rule: WebhookRule | None
     after: int
-    events: list[Any] = msgspec.field(default_factory=list)
+    events: list[object] = msgspec.field(default_factory=list)
     order_sensitive: bool = False
 
     def take(self, event: object, *, order_sensitive: bool) -> None:
@@ -69,8 +69,8 @@ class Window(msgspec.Struct, eq=False):
     key: tuple[Outlet, str]
     outlet: Outlet
     rule: WebhookRule
-    gathered: list[tuple[int, Any]] = msgspec.field(default_factory=list)
-    leaving: list[Any] | None = None
+    gathered: list[tuple[int, object]] = msgspec.field(default_factory=list)
+    leaving: list[object] | None = None
     sent: int = 0
 
 
@@ -151,7 +151,7 @@ class Injection:
         self._journal(rule, parcel.events, faulty, order_sensitive=parcel.order_sensitive, note=note)
         rule.fault.send(self, faulty, parcel.after)
 
-    def _made(self, outlet: Outlet, rule: Rule, events: tuple[Any, ...]) -> FaultyDelivery:
+    def _made(self, outlet: Outlet, rule: Rule, events: tuple[object, ...]) -> FaultyDelivery:
         outlets = self.world.outlets
         faulty = FaultyDelivery(outlets.deliveries.made, outlet, events, self.world.clock.now, rule)
         outlets.made(faulty)
@@ -160,7 +160,7 @@ class Injection:
     def _journal(
         self,
         rule: WebhookRule,
-        events: list[Any],
+        events: list[object],
         delivery: Delivery | None,
         *,
         order_sensitive: bool,
@@ -184,7 +184,7 @@ class Injection:
         else:
             self.webhook_due((faulty, detail))
 
-    def another(self, faulty: FaultyDelivery, events: Sequence[Any]) -> FaultyDelivery:
+    def another(self, faulty: FaultyDelivery, events: Sequence[object]) -> FaultyDelivery:
         """Another batch by the same rule to the same target, not yet sent."""
         return self._made(faulty.outlet, faulty.rule, tuple(events))
 

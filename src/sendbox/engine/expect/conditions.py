@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from typing import Any, Final, NamedTuple, Protocol
+from typing import Final, NamedTuple, Protocol
 
 import msgspec
 import orjson
@@ -16,7 +16,7 @@ Path = tuple[str, ...]
 #: The name by which the time of a thing is read; no field has it.
 INSTANT: Final = "hours"
 #: Reads the field of a name.
-Read = Callable[[str], Any]
+Read = Callable[[str], object]
 
 
 class Reading(NamedTuple):
@@ -137,8 +137,10 @@ class Hours(msgspec.Struct, frozen=True):
 
     def unmet(self, read: Read) -> Iterator[tuple[str, str]]:
         """The reason why the time is wrong; nothing if it is right."""
-        if not any(window.open(read(INSTANT)) for window in self.windows):
-            yield INSTANT, f"came at {iso(read(INSTANT))}, wanted {self.text}"
+        at = read(INSTANT)
+        assert isinstance(at, int)
+        if not any(window.open(at) for window in self.windows):
+            yield INSTANT, f"came at {iso(at)}, wanted {self.text}"
 
 
 Where = Condition | Not | OfPart | Hours
@@ -172,21 +174,21 @@ def _unmet(where: tuple[Where, ...], readings: Sequence[Reading], part: Reading)
             yield from condition.unmet(part.of)
 
 
-def said(name: str, value: Any) -> str:
+def said(name: str, value: object) -> str:
     """The value of a field, in words."""
     if value is None or value == ():
         return f"{name} is empty"
     return f"{name} is {' and '.join(map(quoted, value)) if isinstance(value, tuple) else quoted(value)}"
 
 
-def quoted(value: Any) -> str:
+def quoted(value: object) -> str:
     """A value as messages say it."""
     if isinstance(value, Range):
         return value.text
     return orjson.dumps(value.text if isinstance(value, Pattern) else value).decode()
 
 
-def _inside(value: Any, path: tuple[str, ...]) -> Any:
+def _inside(value: object, path: tuple[str, ...]) -> object:
     """The value at a path, None if there is none; of a list on the way that of the item whose number is named, else
     those of all items, as a tuple."""
     if not path:
@@ -195,7 +197,7 @@ def _inside(value: Any, path: tuple[str, ...]) -> Any:
     return values[0] if len(values) == 1 else tuple(values) or None
 
 
-def values_at(value: Any, path: Iterable[str]) -> list[Any]:
+def values_at(value: object, path: Iterable[str]) -> list[object]:
     """All values at a path; of a list on the way, a number leads to one item, anything else to all."""
     values = [value]
     for name in path:
@@ -203,7 +205,7 @@ def values_at(value: Any, path: Iterable[str]) -> list[Any]:
     return values
 
 
-def _at(holder: Any, name: str) -> list[Any]:
+def _at(holder: object, name: str) -> list[object]:
     if isinstance(holder, dict):
         return [holder.get(name)]
     if not isinstance(holder, list):
@@ -213,7 +215,7 @@ def _at(holder: Any, name: str) -> list[Any]:
     return [item.get(name) for item in holder if isinstance(item, dict)]
 
 
-def _fits(expected: Any, value: Any) -> bool:
+def _fits(expected: object, value: object) -> bool:
     if isinstance(expected, Pattern):
         return isinstance(value, str) and bool(expected.matches(value))
     if isinstance(expected, Range):

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
+from sendbox.engine.answer import JsonObject
 from sendbox.engine.durations import iso, show
 from sendbox.engine.expect.conditions import differences, quoted, said
 from sendbox.engine.expect.row import end_of, place_of
@@ -26,7 +27,7 @@ NEAREST: Final = 3
 NAMED: Final = 20
 
 #: The subject of a thing: a value for each name.
-Key = tuple[Any, ...]
+Key = tuple[object, ...]
 
 
 class Miss(NamedTuple):
@@ -65,7 +66,7 @@ class Explainer:
         self._subjects = subjects
         self._expectation = expectation
 
-    def miss_view(self, miss: Miss) -> Generator[None, None, dict[str, Any]]:
+    def miss_view(self, miss: Miss) -> Generator[None, None, JsonObject]:
         """The fields of the view that this miss changes."""
         entry = self._expectation.chain[miss.step]
         nearest = miss.surplus
@@ -122,7 +123,7 @@ class Explainer:
         readings = self._subjects[entry.that].readings(self._world, thing)
         return f" by {differences(entry.where, readings)[1].line}" if len(readings) > 1 else ""
 
-    def subject_view(self, missed: SubjectMiss) -> dict[str, Any]:
+    def subject_view(self, missed: SubjectMiss) -> JsonObject:
         """A subject that failed, or is open."""
         key, first, miss = missed
         return {
@@ -134,7 +135,7 @@ class Explainer:
             "why": self._sentence(missed),
         }
 
-    def _thing(self, that: str, thing: Occurrence) -> dict[str, Any]:
+    def _thing(self, that: str, thing: Occurrence) -> JsonObject:
         line = self._subjects[that].line(self._world, thing.what)
         return {"entry": thing.entry, "at": iso(thing.at), "what": line}
 
@@ -229,7 +230,7 @@ def _bound(moment: Moment, start: int, before: Occurrence | None) -> str:
     return iso(moment.instant(start)) if before is None or not moment.relative else show(moment.at)
 
 
-def state_view(due: int | None) -> dict[str, Any]:
+def state_view(due: int | None) -> JsonObject:
     """The state of an expectation that does not hold: open until an instant, or failed."""
     return {
         "passed": False,
@@ -244,14 +245,14 @@ def plural(names: tuple[str, ...]) -> str:
     return f"{names[0][:-1]}ies" if names[0].endswith("y") and names[0] != "key" else f"{names[0]}s"
 
 
-def _is_plain(value: Any) -> bool:
+def _is_plain(value: object) -> bool:
     return isinstance(value, str | int | float)
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> object:
     """A value as JSON has it, None for what has no text."""
     return value if _is_plain(value) else None
 
 
-def _word(value: Any) -> str:
+def _word(value: object) -> str:
     return "that of the thing before" if not _is_plain(value) else quoted(value)

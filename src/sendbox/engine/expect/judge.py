@@ -15,10 +15,11 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Mapping
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import replace
 
+from sendbox.engine.answer import JsonObject
 from sendbox.engine.durations import iso, show
 from sendbox.engine.expect.conditions import holds
 from sendbox.engine.expect.expectation import RULE_UNKNOWN, Share
@@ -62,7 +63,7 @@ class Judge:
         #: for each entry of the chain, the things that count for it, by subject
         self._rows: list[Rows] = []
 
-    def view(self) -> Generator[None, None, dict[str, Any]]:
+    def view(self) -> Generator[None, None, JsonObject]:
         """The view of the expectation in the verdict; one with a condition that nothing can meet has failed."""
         view = yield from self._evaluate()
         if view["never"] and view["state"] != FAILED:
@@ -70,12 +71,12 @@ class Judge:
             view |= {**state_view(None), "why": why, "nearest": [], "failed": []}
         return view
 
-    def _evaluate(self) -> Generator[None, None, dict[str, Any]]:
+    def _evaluate(self) -> Generator[None, None, JsonObject]:
         """The view of the expectation, as if all its conditions could be met."""
         expectation = self._expectation
         for step in range(len(self._chain)):
             self._rows.append((yield from self._gather(step)))
-        view: dict[str, Any] = {
+        view: JsonObject = {
             "name": expectation.name or expectation.text,
             "passed": True,
             "state": PASSED,
@@ -257,7 +258,7 @@ class Judge:
             return None, ""
         return (None, f"; the world ended before that, at {iso(now)}") if self._ended else (due, "")
 
-    def _judge_subjects(self) -> Generator[None, None, dict[str, Any]]:
+    def _judge_subjects(self) -> Generator[None, None, JsonObject]:
         """The view of an expectation that is judged for each subject, without the fields that all views share."""
         expectation = self._expectation
         own_rows = self._rows[0]
@@ -303,7 +304,7 @@ class Judge:
             return view | details | state_view(due) | {"why": self._explainer.why(missed, total, who)}
         return view | details | state_view(None) | {"why": self._explainer.why(late, total, who)}
 
-    def _judge_share(self) -> Generator[None, None, dict[str, Any]]:
+    def _judge_share(self) -> Generator[None, None, JsonObject]:
         """The view of an expectation about a share of the things, without the fields that all views share."""
         expectation = self._expectation
         things = self._merge_rows(0, [()]).things

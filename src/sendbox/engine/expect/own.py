@@ -43,7 +43,7 @@ SILENCES: Final = (
 FAULT_WORDS: Final = tuple(dict.fromkeys((*CALLS, *DELIVERIES)))
 
 
-def _case(world: World, event: Any) -> Case:
+def _case(world: World, event: object) -> Case:
     """An event as rules see it."""
     return world.events[type(event)].case(event)
 
@@ -52,7 +52,7 @@ def _first(case: Case, name: str) -> str | None:
     return next((word for word in case.words(name) if word), None)
 
 
-def _event(name: str) -> Callable[[World, Any], Any]:
+def _event(name: str) -> Callable[[World, tuple[object, Delivery]], str | None]:
     return lambda world, carried: _OF_CASE[name](_case(world, carried[0]))
 
 
@@ -66,22 +66,22 @@ _OF_CASE: Final[dict[str, Callable[[Case], str | None]]] = {
 }
 
 
-def _each_event(_code: int, delivery: Delivery) -> Iterable[Any]:
+def _each_event(_code: int, delivery: Delivery) -> Iterable[tuple[object, Delivery]]:
     events = delivery.fresh if isinstance(delivery, FaultyDelivery) else delivery.events
     return [(event, delivery) for event in events]
 
 
-def _each(name: str) -> Callable[[World, Delivery], tuple[Any, ...]]:
+def _each(name: str) -> Callable[[World, Delivery], tuple[str, ...]]:
     """One thing of every event of a delivery, without those that have none."""
     return lambda world, delivery: _all_of(world, delivery.events, name)
 
 
-def _all_of(world: World, events: Iterable[Any], name: str) -> tuple[Any, ...]:
+def _all_of(world: World, events: Iterable[object], name: str) -> tuple[str, ...]:
     values = (_OF_CASE[name](_case(world, event)) for event in events)
     return tuple(dict.fromkeys(value for value in values if value is not None))
 
 
-def _struck(world: World, fault: Applied | InjectedFault) -> Any:
+def _struck(world: World, fault: Applied | InjectedFault) -> str | tuple[str, ...] | None:
     """Whom a fault is about: the number that the call names, or the phones that the events of a webhook tell of."""
     return fault.subject or None if isinstance(fault, Applied) else _all_of(world, fault.events, "phone")
 
@@ -98,7 +98,7 @@ def _fault_rule(_world: World, fault: Applied | InjectedFault) -> str:
     return fault.rule.name or fault.rule.key
 
 
-def _event_line(world: World, carried: tuple[Any, Delivery]) -> str:
+def _event_line(world: World, carried: tuple[object, Delivery]) -> str:
     case = _case(world, carried[0])
     words = [of(case) for of in _OF_CASE.values()]
     return f"{' '.join(word for word in words if word)} to {carried[1].address}"
@@ -117,7 +117,7 @@ def _content(_world: World, record: RequestRecord, ignoring: tuple[Path, ...] = 
     return b"\0".join((f"{record.operation}\0{record.key}\0{record.path}".encode(), record.query, body))
 
 
-def _encoded(value: Any, raw: bytes) -> bytes:
+def _encoded(value: object, raw: bytes) -> bytes:
     """A decoded body as JSON that is equal for equal values; one that is too deep as it came."""
     try:
         return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
@@ -125,7 +125,7 @@ def _encoded(value: Any, raw: bytes) -> bytes:
         return raw
 
 
-def _without(value: Any, paths: Iterable[Path]) -> Any:
+def _without(value: object, paths: Iterable[Path]) -> object:
     """A value without what stands at some paths; of a list, a number leads to one item, anything else to all."""
     for path in paths:
         *way, last = path
@@ -138,7 +138,7 @@ def _without(value: Any, paths: Iterable[Path]) -> Any:
     return value
 
 
-def _decoded(record: RequestRecord) -> Any:
+def _decoded(record: RequestRecord) -> object:
     """The body of a call as a value: of JSON what it says, of a form its fields, else its text."""
     try:
         return orjson.loads(record.body)
@@ -148,7 +148,7 @@ def _decoded(record: RequestRecord) -> Any:
         return parse_qs(text, keep_blank_values=True) if form else text
 
 
-def _texts(value: Any) -> Iterator[str]:
+def _texts(value: object) -> Iterator[str]:
     """Every text in a value, however deep."""
     values = [value]
     while values:
@@ -180,7 +180,7 @@ def subjects(
     advice: tuple[str, ...],
     phones: Callable[[World, RequestRecord], tuple[str, ...]] = lambda _world, _record: (),
     keys: Callable[[World], Iterable[str]] | None = None,
-    request: Callable[[RequestRecord], Any] = lambda _record: None,
+    request: Callable[[RequestRecord], object] = lambda _record: None,
     named: Mapping[str, Reads] = MappingProxyType({}),
     message: Callable[[Any], str | None] = lambda _event: None,
 ) -> dict[str, Subject]:

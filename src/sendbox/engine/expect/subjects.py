@@ -5,7 +5,7 @@ An occurrence in the journal is found by the kind of its entry, any other in a l
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import product
 from types import MappingProxyType
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 #: a duration, true or false, dotted paths inside an object.
 Comparison = Literal["phone", "text", "word", "number", "time", "flag", "payload"]
 #: Reads something of an occurrence, from the world and its record: a value, None, or a tuple of values.
-Reads = Callable[[Any, Any], Any]
+Reads = Callable[["World", Any], object]
 #: The name of that of which parts may be ignored: its reader takes the paths as a third argument.
 CONTENT: Final = "content"
 #: The subject whose occurrences are the calls of the client.
@@ -42,7 +42,7 @@ class Field(NamedTuple):
     of: Reads
     words: tuple[str, ...] = ()
     numbers: tuple[tuple[int, float], ...] = ()
-    known: Callable[[Any], Iterable[str]] | None = None
+    known: Callable[[World], Iterable[str]] | None = None
 
 
 class Occurrence(NamedTuple):
@@ -70,7 +70,7 @@ class Parts(NamedTuple):
     """
 
     name: str
-    of: Callable[[Any], list[tuple[Any, Collection[str]]]]
+    of: Callable[[Any], Sequence[tuple[object, Collection[str]]]]
     names: frozenset[str]
     words: Mapping[str, str]
     line: Callable[[Any], str]
@@ -91,18 +91,18 @@ class Subject(NamedTuple):
 
     says: str
     fields: dict[str, Field]
-    line: Callable[[Any, Any], str]
+    line: Callable[[World, Any], str]
     kinds: tuple[str, ...] = ()
-    split: Callable[[int, Any], Iterable[Any]] = lambda _code, record: (record,)
-    kept: Callable[[Any], Iterable[Any]] | None = None
+    split: Callable[[int, Any], Iterable[object]] = lambda _code, record: (record,)
+    kept: Callable[[World], Iterable[object]] | None = None
     at: Callable[[Any], int] = lambda record: int(record.made_at)
-    made: Callable[[Any], tuple[Any, Any]] = lambda record: (record, None)
+    made: Callable[[Any], tuple[object, object]] = lambda record: (record, None)
     about: Mapping[str, Reads] = MappingProxyType({})
     own: tuple[str, ...] = ()
     apart: tuple[str, ...] = ()
     several: tuple[str, ...] = ()
     parts: Parts | None = None
-    begins: Callable[[Any], Iterable[Any]] = lambda _world: ()
+    begins: Callable[[World], Iterable[object]] = lambda _world: ()
 
     @property
     def names(self) -> dict[str, Reads]:
@@ -121,7 +121,7 @@ class Subject(NamedTuple):
         if parts is None:
             return [Reading(lambda name: thing.at if name == INSTANT else fields[name].of(world, record))]
 
-        def read(part: Any) -> Callable[[str], Any]:
+        def read(part: object) -> Callable[[str], object]:
             return lambda name: (
                 thing.at if name == INSTANT else fields[name].of(world, part if name in parts.names else record)
             )
@@ -130,20 +130,20 @@ class Subject(NamedTuple):
 
     def belonging(
         self, names: Iterable[str], ignoring: tuple[Path, ...] = ()
-    ) -> Callable[[World, Any], list[tuple[Any, ...]]]:
+    ) -> Callable[[World, object], list[tuple[object, ...]]]:
         """A function that finds the keys of an occurrence's subjects: in each key, a value for each of the names.
 
         `ignoring` are the paths in the content that make no difference.
         """
         known, parts = self.names, self.parts
         if ignoring and CONTENT in known:
-            content: Callable[..., Any] = known[CONTENT]
+            content: Callable[..., object] = known[CONTENT]
             known[CONTENT] = partial(content, ignoring=ignoring)
         reads = [(known[name], parts is not None and name in parts.names) for name in names]
 
-        def belongs(world: World, record: Any) -> list[tuple[Any, ...]]:
+        def belongs(world: World, record: object) -> list[tuple[object, ...]]:
             split = parts is not None and any(of_part for _, of_part in reads)
-            keys: dict[tuple[Any, ...], None] = {}
+            keys: dict[tuple[object, ...], None] = {}
             for part in [part for part, _ in parts.of(record)] if parts is not None and split else [record]:
                 values = [_several(read(world, part if of_part else record)) for read, of_part in reads]
                 keys |= dict.fromkeys(product(*values))
@@ -152,7 +152,7 @@ class Subject(NamedTuple):
         return belongs
 
 
-def _several(value: Any) -> tuple[Any, ...]:
+def _several(value: object) -> tuple[object, ...]:
     return value if isinstance(value, tuple) else () if value is None else (value,)
 
 
@@ -173,7 +173,7 @@ def occurrences_of(world: World, subject: Subject) -> Iterator[Occurrence | None
             yield Occurrence(at, number, item, part, call, call)
 
 
-def _of_list(world: World, subject: Subject, kept: Callable[[Any], Iterable[Any]]) -> Iterator[Occurrence | None]:
+def _of_list(world: World, subject: Subject, kept: Callable[[World], Iterable[object]]) -> Iterator[Occurrence | None]:
     """Every occurrence that is kept in a list."""
     firsts: dict[int, int] = {}
     lasts: dict[int, int] = {}
@@ -191,7 +191,7 @@ def _of_list(world: World, subject: Subject, kept: Callable[[Any], Iterable[Any]
         yield Occurrence(subject.at(record), None, record, part, begun, ended)
 
 
-def _entries(journal: Journal, subject: Subject) -> Iterator[tuple[int, int, int, Any]]:
+def _entries(journal: Journal, subject: Subject) -> Iterator[tuple[int, int, int, object]]:
     """The entries of a row's kinds: number, instant, code and record; the number is -1 now and then, for a pause."""
     codes = frozenset(CODE[kind] for kind in subject.kinds)
     for number in range(journal.first, len(journal)):
@@ -210,7 +210,7 @@ class _Calls:
         #: the entry of the next call, and the first one that its handling made
         self._next = self._first = -1
 
-    def entry_of(self, number: int, record: Any) -> int:
+    def entry_of(self, number: int, record: object) -> int:
         """The entry of the call that an entry came with: while it was handled, or as the fault that struck it; else
         the entry itself."""
         journal = self._journal

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Mapping
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Callable, Generator, Iterable, Mapping
+from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import replace
 
+from sendbox.engine.answer import JsonMapping, JsonObject
 from sendbox.engine.durations import iso
 from sendbox.engine.expect.conditions import conditions_of
 from sendbox.engine.expect.expectation import Expectation
@@ -36,7 +37,7 @@ _CALL: Final = Expectation(REQUESTS, name="the client makes a call")
 _MARKS: Final = {PASSED: "ok    ", OPEN: "open  ", FAILED: "FAILED"}
 
 
-def _unused(world: World, usual: Iterable[Rule]) -> Generator[None, None, list[dict[str, Any]]]:
+def _unused(world: World, usual: Iterable[Rule]) -> Generator[None, None, list[JsonObject]]:
     unused = []
     # in an export or a record the rules of other files have other places
     known = {rule.key: replace(rule, place=None) for rule in usual}
@@ -68,9 +69,9 @@ def _bare(expectation: Expectation) -> Expectation:
 
 def _unknown_names(
     world: World, subjects: Mapping[str, Subject], expectations: Iterable[Expectation]
-) -> Generator[None, None, list[dict[str, Any]]]:
+) -> Generator[None, None, list[JsonObject]]:
     """A warning for each name in a condition that the world does not have, so that nothing could meet it."""
-    names: dict[Any, list[str]] = {}
+    names: dict[Callable[[World], Iterable[str]], list[str]] = {}
     warnings: dict[tuple[str, str | None], None] = {}
     if world.record.cut is not None:  # the names of what was forgotten are not known
         return []
@@ -113,7 +114,7 @@ def verdict_in_slices(
     *,
     ended: bool = True,
     strict: bool = False,
-) -> Generator[None, None, dict[str, Any]]:
+) -> Generator[None, None, JsonObject]:
     """The verdict, with pauses, so that a loop can do other work; the generator returns it.
 
     `{passed, state, trusted, lost, next_due, expectations: [{name, passed, state, open_until, that, step, found,
@@ -128,7 +129,7 @@ def verdict_in_slices(
     the verdict.
     """
     expectations = list(expectations)
-    judged: list[dict[str, Any]] = []
+    judged: list[JsonObject] = []
     for expectation in expectations:
         view = yield from Judge(world, subjects, expectation, ended=ended).view()
         judged += [{**view, "why": "the client made no call"} if expectation is _CALL else view]
@@ -153,19 +154,19 @@ def verdict_in_slices(
     }
 
 
-def proves(verdict: Mapping[str, Any]) -> bool:
+def proves(verdict: JsonMapping) -> bool:
     """True if a verdict passed, and can be trusted."""
     return bool(verdict["passed"] and verdict["trusted"])
 
 
-def untrusted(verdict: Mapping[str, Any]) -> str | None:
+def untrusted(verdict: JsonMapping) -> str | None:
     """The reason why a verdict cannot be trusted; None if it can."""
     if verdict["trusted"]:
         return None
     return f"NOT TO BE TRUSTED: {verdict['lost']} entries of the journal were forgotten ({verdict['bound']})"
 
 
-def lines(verdict: Mapping[str, Any]) -> list[str]:
+def lines(verdict: JsonMapping) -> list[str]:
     """A verdict as text that a person reads: a line that sums up, then each expectation, the failed ones explained."""
     judged = verdict["expectations"]
     failed, waiting = ([view for view in judged if view["state"] == state] for state in (FAILED, OPEN))
@@ -195,7 +196,7 @@ def lines(verdict: Mapping[str, Any]) -> list[str]:
     return text + warning_lines(verdict)
 
 
-def warning_lines(verdict: Mapping[str, Any]) -> list[str]:
+def warning_lines(verdict: JsonMapping) -> list[str]:
     """The warnings as text that a person reads; nothing if there are none."""
     warnings = verdict["warnings"]
     listed = [f"warning: {warned(warning)}" for warning in warnings[:WARNINGS]]
@@ -203,7 +204,7 @@ def warning_lines(verdict: Mapping[str, Any]) -> list[str]:
     return [*listed, *more]
 
 
-def warned(warning: Mapping[str, Any]) -> str:
+def warned(warning: JsonMapping) -> str:
     """A warning, cut where it is long, with its place."""
     place = f" ({_file(warning['place'])})" if warning["place"] else ""
     return f"{_cut(warning['message'])}{place}"
@@ -217,7 +218,7 @@ def _file(place: str) -> str:
     return place.rpartition("/")[2]
 
 
-def reasons(failed: Mapping[str, Any]) -> list[str]:
+def reasons(failed: JsonMapping) -> list[str]:
     """The reason why an expectation does not hold, and the nearest things, as lines for people."""
     where = f" ({_file(failed['place'])})" if failed["place"] else ""
     step = f"then, {failed['step']}: " if failed["step"] and failed["subjects"] is None else ""

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Final, Self
+from typing import ClassVar, Final
 
 import orjson
 
+from sendbox.engine.answer import JsonObject
 from sendbox.engine.faults.fault import ApiFault, Whole
 from sendbox.engine.faults.status import HEADERS
 from sendbox.engine.forms import Value, ValueNode, ValueReader, mapping, whole
@@ -23,7 +24,7 @@ def _body(source: ValueNode, _reader: ValueReader) -> tuple[str, str]:
     return (value, _TEXT) if isinstance(value, str) else (orjson.dumps(value).decode(), _JSON)
 
 
-def _plain(source: ValueNode) -> Any:
+def _plain(source: ValueNode) -> object:
     if isinstance(source.value, dict):
         return {key: _plain(item) for key, item in source.entries().items()}
     return list(map(_plain, source.items())) if isinstance(source.value, list) else source.value
@@ -67,10 +68,6 @@ class Answer(ApiFault, frozen=True):
         '{answer: {status: 307, headers: {Location: "http://127.0.0.1:9/elsewhere"}}}': "a redirect",
     }
 
-    @classmethod
-    def of(cls, detail: Any) -> Self:
-        return cls(**detail)
-
     def replacement(self, _body: bytes, _wait: int) -> Whole:
         text, content_type = self.body
         types = [value for name, value in self.headers if name.lower() == _TYPE]
@@ -78,5 +75,5 @@ class Answer(ApiFault, frozen=True):
         data = b"" if self.status in _EMPTY else text.encode()
         return Whole(self.status, data, types[-1] if types else content_type, others)
 
-    def shown(self, _time: int) -> Any:
+    def shown(self, _time: int) -> JsonObject:
         return {self.kind: self.status}

@@ -12,14 +12,15 @@ otherwise, but an answer that was not made cannot come late or in pieces (`late`
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 from msgspec import Struct
 
+from sendbox.engine.answer import JsonMapping, JsonObject
 from sendbox.engine.rules.book import Rulebook, owner
 from sendbox.engine.rules.conditions import Case, Not, quoted
 from sendbox.engine.rules.rule import Rule as AnyRule
@@ -100,7 +101,7 @@ class Call(Case):
     """
 
     def __init__(
-        self, fields: Mapping[str, Any], subject: Callable[[], str], content: Callable[[], bytes], instant: int
+        self, fields: JsonMapping, subject: Callable[[], str], content: Callable[[], bytes], instant: int
     ) -> None:
         self.kind = "call"
         self.instant = instant
@@ -136,7 +137,7 @@ class Applied(Struct, frozen=True):
         return self.rule.fault.silent
 
     @property
-    def shown(self) -> Any:
+    def shown(self) -> str | JsonObject:
         """The fault as a scenario would write it, with the time that was drawn."""
         return self.rule.fault.shown(self.time)
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
+from sendbox.engine.answer import JsonObject
 from sendbox.engine.faults.fault import Act, ApiFault, End, Piece
 from sendbox.engine.forms import word
 
@@ -25,7 +26,7 @@ class Disconnect(ApiFault, frozen=True):
     }
 
     @classmethod
-    def of(cls, detail: Any) -> Self:
+    def of(cls, detail: object) -> Self:
         return cls(detail == "middle")
 
     @property
@@ -36,5 +37,5 @@ class Disconnect(ApiFault, frozen=True):
         # an answer without a body has no middle
         return (Piece(0, size // 2), End(b"")) if self.middle and size else (End(b""),)
 
-    def shown(self, _time: int) -> Any:
+    def shown(self, _time: int) -> JsonObject:
         return {self.kind: "middle" if self.middle else "before"}

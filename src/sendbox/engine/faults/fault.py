@@ -8,12 +8,13 @@ knows no fault by name.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, ClassVar, Final, Self, TypeVar, cast
+from collections.abc import Callable, Mapping
+from typing import ClassVar, Final, Self, TypeVar
 
 import msgspec
 from msgspec import Struct
 
+from sendbox.engine.answer import JsonObject
 from sendbox.engine.durations import Rate, Span, show
 from sendbox.engine.forms import Value, ValueNode, ValueReader, mapping, word
 
@@ -33,16 +34,15 @@ class Fault(msgspec.Struct, frozen=True):
     kind: ClassVar[str]
     value: ClassVar[Value | None] = None
     bare: ClassVar[bool] = True
-    usual: ClassVar[dict[str, Any]] = {}
+    usual: ClassVar[Mapping[str, object]] = {}
     examples: ClassVar[Mapping[str, str]]
     lenient: ClassVar[bool] = False
 
     @classmethod
-    def of(cls, detail: Any) -> Self:
+    def of(cls, detail: object) -> Self:
         """The fault from what was read behind its word, or from fields."""
-        factory = cast("type[Any]", cls)
-        fault: Self = factory(**detail) if isinstance(detail, dict) else factory(detail)
-        return fault
+        factory: Callable[..., Self] = cls
+        return factory(**detail) if isinstance(detail, dict) else factory(detail)
 
 
 F = TypeVar("F", bound=Fault)
@@ -174,7 +174,7 @@ class ApiFault(Fault, frozen=True):
         """The acts on the connection for an answer of `size` bytes; `time` is the drawn time."""
         return (Piece(0, size),)
 
-    def shown(self, time: int) -> Any:
+    def shown(self, time: int) -> str | JsonObject:
         """The fault as a scenario would write it, with the time that was drawn."""
         return self.kind
 
@@ -206,5 +206,5 @@ class Timed(ApiFault, frozen=True):
 
     time: Span = AT_ONCE
 
-    def shown(self, time: int) -> Any:
+    def shown(self, time: int) -> JsonObject:
         return {self.kind: show(time)}

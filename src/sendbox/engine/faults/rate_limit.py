@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Final
+from typing import ClassVar, Final
 
+from sendbox.engine.answer import JsonObject
 from sendbox.engine.durations import Rate, show
 from sendbox.engine.faults.fault import ApiFault, Error
 from sendbox.engine.forms import Value, ValueNode, ValueReader, either, mapping, positive, text, window, word
@@ -32,7 +33,7 @@ _NODE: Final = either(
 ).node
 
 
-def _limit(source: ValueNode, reader: ValueReader) -> dict[str, Any]:
+def _limit(source: ValueNode, reader: ValueReader) -> dict[str, object]:
     per = source.get("per")
     return {"rate": reader.rate(source), **({} if per is None else {"per": per.value})}
 
@@ -56,5 +57,5 @@ class RateLimit(ApiFault, frozen=True):
     def replacement(self, _body: bytes, wait: int) -> Error:
         return Error(429, headers=(("Retry-After", str(-(-wait // 1000))),))
 
-    def shown(self, _time: int) -> Any:
+    def shown(self, _time: int) -> JsonObject:
         return {self.kind: f"{self.rate.count}/{show(self.rate.within)}"}

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Final, Self
+from typing import ClassVar, Final, Self
 
+from sendbox.engine.answer import JsonObject
 from sendbox.engine.faults.fault import ApiFault, Error
 from sendbox.engine.forms import Value, any_keys, either, mapping, text, whole
 
@@ -69,11 +70,11 @@ class Status(ApiFault, frozen=True):
     }
 
     @classmethod
-    def of(cls, detail: Any) -> Self:
-        return cls(detail.pop("code"), **detail) if isinstance(detail, dict) else cls(detail)
+    def of(cls, detail: object) -> Self:
+        return cls(detail.pop("code"), **detail) if isinstance(detail, dict) else super().of(detail)
 
     def replacement(self, _body: bytes, _wait: int) -> Error:
         return Error(self.status, self.message, self.headers)
 
-    def shown(self, _time: int) -> Any:
+    def shown(self, _time: int) -> JsonObject:
         return {self.kind: self.status}

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
+from sendbox.engine.answer import JsonObject
 from sendbox.engine.faults.fault import ApiFault
 from sendbox.engine.forms import word
 
@@ -28,5 +29,5 @@ class Twice(ApiFault, frozen=True):
     def late(self) -> bool:
         return True
 
-    def shown(self, _time: int) -> Any:
+    def shown(self, _time: int) -> JsonObject:
         return {self.kind: self.doubled}

@@ -19,4 +19,4 @@ def _webhook_fault(world: World, applied: InjectedFault) -> Iterator[str]:
     yield f'{text}: {applied.rule.fault.text}, by the rule "{applied.rule.title}" of webhooks{note}'
 
 
-LOGGED: Final[Mapping[str, Callable[[Any, Any], Iterable[str]]]] = {"webhook_fault": _webhook_fault}
+LOGGED: Final[Mapping[str, Callable[[World, Any], Iterable[str]]]] = {"webhook_fault": _webhook_fault}

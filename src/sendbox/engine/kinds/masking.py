@@ -203,7 +203,7 @@ class Mask:
             masked_text = text if hidden == value else orjson.dumps(hidden).decode()
         return match[0] if masked_text == text else match[1] + MARK.join(map(quote_plus, masked_text.split(MARK)))
 
-    def _value(self, value: object, name: str, keys: Iterable[str]) -> Any:
+    def _value(self, value: object, name: str, keys: Iterable[str]) -> object:
         if isinstance(value, str):
             lower = name.lower()
             if lower in SECRETS:
@@ -222,8 +222,8 @@ class Mask:
                 for key, item in value.items()
             }
             for field in _addresses(value, name):
-                if isinstance(view.get(field), str):
-                    view[field] = address_shown(view[field])
+                if isinstance(address := view.get(field), str):
+                    view[field] = address_shown(address)
             return view
         return [self._value(item, name, keys) for item in value] if isinstance(value, list | tuple) else value
 
@@ -236,12 +236,13 @@ def _addresses(value: JsonMapping, name: str) -> Iterable[str]:
         yield "target"
 
 
-def _headers(headers: Any) -> Any:
+def _headers(headers: object) -> object:
     """Headers of a callback, or of a webhook: by name, or as pairs."""
     if isinstance(headers, Mapping):
         return {name: _header(name, value) for name, value in headers.items()}
-    pairs = isinstance(headers, list) and all(isinstance(pair, list) and len(pair) == 2 for pair in headers)
-    return [[name, _header(name, value)] for name, value in headers] if pairs else masked(str(headers))
+    if isinstance(headers, list) and all(isinstance(pair, list) and len(pair) == 2 for pair in headers):
+        return [[name, _header(name, value)] for name, value in headers]
+    return masked(str(headers))
 
 
 def _header(name: object, value: object) -> object:

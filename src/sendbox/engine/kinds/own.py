@@ -83,7 +83,7 @@ def _count_request(collector: Collector, record: RequestRecord) -> None:
     """A call, with its fields when it was accepted, and what its service counts either way."""
     row = collector.catalog.rows.get(record.operation)
     accepted = record.status < 400
-    collector.remarked(record)
+    collector.remarked(record.findings, record.advice)
     if row is None:
         if record.status in (404, 405):
             collector.count("errors", "unknown path" if record.status == 404 else "wrong method")
@@ -182,10 +182,10 @@ class _Posted:
     """Coverage's memory of webhooks: events posted, events and deliveries taken, newest place in each thread."""
 
     def __init__(self) -> None:
-        self.events: set[Any] = set()
+        self.events: set[object] = set()
         self.taken: set[object] = set()
         self.done: set[Delivery] = set()
-        self.newest: dict[Any, int] = {}
+        self.newest: dict[object, int] = {}
 
 
 def _count_try(collector: Collector, numbered: tuple[Delivery, int]) -> None:
@@ -268,7 +268,7 @@ def _count_lapse(collector: Collector, lapse: tuple[str, object]) -> None:
         count(collector, subject)
 
 
-def _advice(_on: Observer, remark: tuple[Advice, Any]) -> View:
+def _advice(_on: Observer, remark: tuple[Advice, object]) -> View:
     advice, about = remark
     return {"advice": advice.as_json(), "about": about}
 

@@ -16,6 +16,7 @@ from sendbox.engine.journal import CODE
 from sendbox.engine.kinds.narration import Names, Narrator
 
 if TYPE_CHECKING:
+    from sendbox.engine.commands.record import RequestRecord
     from sendbox.engine.delivery.batches import Delivery
     from sendbox.engine.kinds.narration import Entry, Narrate
     from sendbox.engine.remarks import Advice
@@ -53,7 +54,7 @@ class Kind(msgspec.Struct, frozen=True):
     count: Callable[[Any, Any], None] | None = None
     narrate: Narrate | None = None
     shown_as: str = ""
-    log_lines: Callable[[Any, Any], Iterable[str]] | None = None
+    log_lines: Callable[[World, Any], Iterable[str]] | None = None
     advice: Callable[[Any], Iterable[Advice]] | None = None
     section: str = ""
     view_type: type | None = None
@@ -69,7 +70,7 @@ class Event(msgspec.Struct, frozen=True):
     view: Callable[[Any], View]
     line: Callable[[Any, Any], Line]
     item: Callable[[Any], str]
-    place: Callable[[Any], tuple[Any, int] | None] = lambda _event: None
+    place: Callable[[Any], tuple[object, int] | None] = lambda _event: None
 
 
 class Lapse(msgspec.Struct, frozen=True):
@@ -94,7 +95,7 @@ class ObservationRows(msgspec.Struct, frozen=True):
     lapses: Mapping[str, Lapse] = msgspec.field(default_factory=dict)
     names: Mapping[type, Callable[[Any, Any], str]] = msgspec.field(default_factory=dict)
     paths: Callable[[Any, str], str] | None = None
-    request_counter: Callable[[Any, Any, Any, Any], None] | None = None
+    request_counter: Callable[[Any, Any, RequestRecord, object], None] | None = None
     delivery_assumptions: Callable[[Delivery], Iterable[str]] | None = None
     steps: Mapping[str, Callable[[Any], View | None]] = msgspec.field(default_factory=dict)
 
@@ -135,8 +136,7 @@ class Observer:
     """Observes a world by the rows of its kinds."""
 
     def __init__(self, world: World, kinds: KindTable) -> None:
-        #: the rows of a service know what its worlds have
-        self.world: Any = world
+        self.world = world
         self.kinds = kinds
 
     def entry(self, number: int) -> View:

@@ -41,7 +41,7 @@ def next_steps(world: World, words: Mapping[str, Callable[[Any], About]], limit:
     return steps
 
 
-def _soonest(world: World) -> Iterator[tuple[int, Callable[..., Any], Any]]:
+def _soonest(world: World) -> Iterator[tuple[int, Callable[..., object], object]]:
     """The steps in order, by a walk down the heap: it takes as long as steps are asked for, however many there are."""
     steps = world.timeline.steps
     front = [(steps[0][:3], 0, 0)] if steps else []

@@ -8,11 +8,12 @@ drew, were counted, or were decided, each in order of arrival.
 from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
-from typing import Any, ClassVar, Final, Generic, NamedTuple, TypeVar
+from typing import ClassVar, Final, Generic, NamedTuple, TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from sendbox.engine.answer import JsonObject
 from sendbox.engine.draws import UNSEEDED, Chooser, Draw
 from sendbox.engine.durations import iso
 from sendbox.engine.rules.conditions import Case, several
@@ -329,7 +330,7 @@ def explain_rules(
     decided: Collection[str] | None = None,
     *,
     then: bool = False,
-) -> list[Any]:
+) -> list[JsonObject]:
     """Each rule in the order asked: `{rule, place, outcome, decides, why_not, seen}`.
 
     `outcome` is `decided`, `differs` (a condition does not hold), `not its turn` (it counts, or takes a share) or

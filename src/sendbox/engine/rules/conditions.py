@@ -167,7 +167,7 @@ class Not:
             self.raced = lambda case: any(test.raced(case) for test in cast("list[Backward]", backward))
 
     @property
-    def written(self) -> Any:
+    def written(self) -> object:
         """The conditions, as a scenario has them."""
         return self.groups[0] if len(self.groups) == 1 else self.groups
 

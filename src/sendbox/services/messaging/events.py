@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 import orjson
 
 from sendbox.engine.answer import JsonObject
-from sendbox.engine.delivery.batches import EventKind
+from sendbox.engine.delivery.batches import EventKind, Events
 from sendbox.engine.rules.conditions import Case
 from sendbox.services.messaging.channels import ROWS
 from sendbox.services.messaging.model import POSTED, Asked
@@ -202,7 +202,7 @@ def expected_case(channel: str, message: Message) -> Case:
 
 
 #: A result of a message is (attempt, state code), what a phone wrote an `Inbound`.
-EVENTS: Final[dict[type, EventKind]] = {
+EVENTS: Final[Events] = {
     tuple: EventKind(
         _case_of_sent,
         _older_of_sent,

@@ -275,7 +275,7 @@ def _bulk_line_lines(_canon: Canon, line: BulkLine) -> Iterator[Line]:
 
 
 def _count_bulk_line(collector: Collector, line: BulkLine) -> None:
-    collector.remarked(line)
+    collector.remarked(line.findings, line.advice)
     if line.request_id is None:
         collector.count("states", "bulk line skipped")
 

@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from sendbox.engine.answer import JsonObject
-from sendbox.engine.delivery.batches import EventKind
+from sendbox.engine.delivery.batches import EventKind, Events
 from sendbox.engine.journal import enter
 from sendbox.engine.lifecycle import Lifecycle
 from sendbox.engine.rules.conditions import Case
@@ -244,7 +244,7 @@ def _key(world: World, onboarding: Onboarding, _at: int) -> str:
 
 
 #: The notification of a signup: one object for each of its states (§6, A24).
-EVENTS: Final[dict[type, EventKind]] = {
+EVENTS: Final[Events] = {
     Onboarding: EventKind(
         _case,
         lambda _onboarding: None,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from sendbox.engine.delivery.faults.fault import FaultyDelivery, Timed, Way
 from sendbox.engine.forms import span
@@ -22,7 +22,7 @@ class Delay(Timed, frozen=True):
     def send(self, way: Way, faulty: FaultyDelivery, after: int) -> None:
         way.later(after, faulty)
 
-    def due(self, way: Way, faulty: FaultyDelivery, _detail: Any) -> None:
+    def due(self, way: Way, faulty: FaultyDelivery, _detail: object) -> None:
         if waits(faulty):
             way.world.outlets.queue(faulty)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from sendbox.engine.delivery.faults.fault import FaultyDelivery, Way, WebhookFault, shown
 from sendbox.engine.faults.fault import AT_ONCE
@@ -49,7 +49,7 @@ class Duplicate(WebhookFault, frozen=True):
         for number in range(1, self.times + 1):
             way.then(number * after, faulty, number)
 
-    def due(self, way: Way, faulty: FaultyDelivery, detail: Any) -> None:
+    def due(self, way: Way, faulty: FaultyDelivery, detail: object) -> None:
         copy = way.another(faulty, faulty.events)
         if self.id == "new":
             copy.mark = f"copy {detail}"

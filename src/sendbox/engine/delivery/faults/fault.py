@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol
+from typing import TYPE_CHECKING, ClassVar, Final, Protocol
 
 from msgspec import Struct
 
@@ -34,7 +34,7 @@ class FaultyDelivery(Delivery):
 
     __slots__ = ("ahead", "mark", "of", "repeated", "rule")
 
-    def __init__(self, number: int, outlet: Outlet, events: tuple[Any, ...], at: int, rule: Rule) -> None:
+    def __init__(self, number: int, outlet: Outlet, events: tuple[object, ...], at: int, rule: Rule) -> None:
         super().__init__(number, "", outlet, events, at)
         self.rule = rule
         self.of: Delivery | None = None
@@ -42,17 +42,17 @@ class FaultyDelivery(Delivery):
         self.repeated = 0
         self.ahead = False
 
-    def repeat(self, events: Sequence[Any]) -> None:
+    def repeat(self, events: Sequence[object]) -> None:
         """Puts events in front that left in another batch already."""
         self._events = (*in_one_row(events), *self._events)
         self.repeated = len(events)
 
     @property
-    def first(self) -> Any:
+    def first(self) -> object:
         return self.events[self.repeated]
 
     @property
-    def fresh(self) -> list[Any]:
+    def fresh(self) -> list[object]:
         """Its events without those that left earlier in another batch, as all did of a copy or a stale one."""
         return [] if self.of is not None or self.mark else self.events[self.repeated :]
 
@@ -65,13 +65,13 @@ class Way(Protocol):
 
     world: Home
 
-    def later(self, after: int, faulty: FaultyDelivery, detail: Any = None) -> None:
+    def later(self, after: int, faulty: FaultyDelivery, detail: object = None) -> None:
         """Schedules a step: the fault's `due` is called with `detail`, so many milliseconds from now."""
 
-    def then(self, after: int, faulty: FaultyDelivery, detail: Any) -> None:
+    def then(self, after: int, faulty: FaultyDelivery, detail: object) -> None:
         """The same, and at once where there is no time between."""
 
-    def another(self, faulty: FaultyDelivery, events: Sequence[Any]) -> FaultyDelivery:
+    def another(self, faulty: FaultyDelivery, events: Sequence[object]) -> FaultyDelivery:
         """Another batch by the same rule to the same target, not yet sent."""
 
 
@@ -140,7 +140,7 @@ class WebhookFault(Fault, frozen=True):
         """Handles a batch of events that were gathered."""
         way.world.outlets.queue(faulty)
 
-    def due(self, way: Way, faulty: FaultyDelivery, detail: Any) -> None:
+    def due(self, way: Way, faulty: FaultyDelivery, detail: object) -> None:
         """A step that it scheduled."""
 
     def upcoming(self, faulty: FaultyDelivery) -> str | None:
@@ -149,7 +149,7 @@ class WebhookFault(Fault, frozen=True):
 
     # -- of those that gather
 
-    def leaving(self, gathered: Sequence[tuple[int, Any]], rows: Events) -> list[Any]:
+    def leaving(self, gathered: Sequence[tuple[int, object]], rows: Events) -> list[object]:
         """Gathered events, each with its place, in the order in which they leave."""
         return [event for _, event in gathered]
 

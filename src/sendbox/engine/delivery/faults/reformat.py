@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from typing import Any, ClassVar, Final, NamedTuple
+from typing import ClassVar, Final, NamedTuple
 
 from sendbox.engine.delivery.faults.fault import Spoilt, WebhookFault
 from sendbox.engine.forms import word
@@ -14,18 +14,18 @@ from sendbox.engine.regex import regex
 _TEXT: Final = regex(r'"(?:[^"\\]|\\.)*"')
 
 
-def _compact(value: Any, *, ascii_only: bool = False) -> str:
+def _compact(value: object, *, ascii_only: bool = False) -> str:
     return json.dumps(value, ensure_ascii=ascii_only, separators=(",", ":"))
 
 
-def _reversed(value: Any) -> Any:
+def _reversed(value: object) -> object:
     """A value whose objects have their keys in the reverse order."""
     if isinstance(value, dict):
         return {key: _reversed(value[key]) for key in reversed(value)}
     return [_reversed(item) for item in value] if isinstance(value, list) else value
 
 
-def _escaped(value: Any) -> str:
+def _escaped(value: object) -> str:
     """A value with a hyphen in any text, as each date has it, escaped too."""
     return _TEXT.sub(lambda text: text[0].replace("/", "\\/").replace("-", "\\u002d"), _compact(value, ascii_only=True))
 
@@ -34,7 +34,7 @@ class Writing(NamedTuple):
     """A way to write the same JSON, in words and as a function."""
 
     says: str
-    write: Callable[[Any], str]
+    write: Callable[[object], str]
 
 
 #: The ways to write the same JSON.

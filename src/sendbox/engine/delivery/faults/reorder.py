@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from sendbox.engine.delivery.faults.fault import Timed
 from sendbox.engine.durations import Span
@@ -29,7 +29,7 @@ class Reorder(Timed, frozen=True):
         "reorder": "the same, within five seconds",
     }
 
-    def leaving(self, gathered: Sequence[tuple[int, Any]], rows: Events) -> list[Any]:
+    def leaving(self, gathered: Sequence[tuple[int, object]], rows: Events) -> list[object]:
         """By their places; never in the original order, where a message, or the window, has two."""
         threads: dict[int, list[int]] = {}
         for position, (_, event) in enumerate(gathered):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import force_setattr
 
@@ -85,7 +85,7 @@ class Several(WebhookFault, frozen=True):
         else:
             self._main.send(way, faulty, after)
 
-    def due(self, way: Way, faulty: FaultyDelivery, detail: Any) -> None:
+    def due(self, way: Way, faulty: FaultyDelivery, detail: object) -> None:
         if detail != _DELAYED:
             assert self._main is not None
             self._main.due(way, faulty, detail)
@@ -97,7 +97,7 @@ class Several(WebhookFault, frozen=True):
             return f"is sent, {self.text}"
         return None if self._main is None else self._main.upcoming(faulty)
 
-    def leaving(self, gathered: Sequence[tuple[int, Any]], rows: Events) -> list[Any]:
+    def leaving(self, gathered: Sequence[tuple[int, object]], rows: Events) -> list[object]:
         assert self._main is not None
         return self._main.leaving(gathered, rows)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from sendbox.engine.delivery.faults.fault import FaultyDelivery, Timed, Way
 from sendbox.engine.forms import span
@@ -28,7 +28,8 @@ class Stale(Timed, frozen=True):
         for event in faulty.events:
             way.then(after, faulty, (event, way.world.events[type(event)].older(event)))
 
-    def due(self, way: Way, faulty: FaultyDelivery, detail: Any) -> None:
+    def due(self, way: Way, faulty: FaultyDelivery, detail: object) -> None:
+        assert isinstance(detail, tuple)
         newer, older = detail
         stale = way.another(faulty, [older])
         stale.mark = f"stale {way.world.outlets.key_of(newer, faulty.made_at)}"

@@ -42,7 +42,7 @@ def checks(world: World, message: Message, number: int) -> list[JsonObject]:
     return views
 
 
-def _rules(world: World, attempt: Attempt, *, then: bool) -> list[object]:
+def _rules(world: World, attempt: Attempt, *, then: bool) -> list[JsonObject]:
     """The rules that were tried for an attempt, in the order asked."""
     if attempt.refused not in (None, "credit"):  # credit is asked last, when the price is known
         return []
