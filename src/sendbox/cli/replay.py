@@ -10,7 +10,7 @@ import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from sendbox import __version__
 from sendbox.app import SERVED
@@ -54,7 +54,7 @@ def read(file: Path, served: Served) -> Recorded:
 @asynccontextmanager
 async def replayed_world(recorded: Recorded, served: Served) -> AsyncIterator[tuple[Control, Replay, str | None]]:
     """The replay of a record in this process, with its control; and why it ended early, None = it did not."""
-    opening: Any = recorded.commands[0][1]
+    opening = recorded.commands[0][1]
     assert isinstance(opening, Open)
     app = make_app(Settings(mode="manual"), opening.blueprint, Contract(*served.schemas), served)
     try:

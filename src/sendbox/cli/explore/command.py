@@ -9,7 +9,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, TextIO
+from typing import TYPE_CHECKING, Final, TextIO
 
 from sendbox.cli.explore.runs import Runs, Shown
 from sendbox.cli.files import load
@@ -290,7 +290,7 @@ def _ending() -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    before: Any = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         yield
     finally:
