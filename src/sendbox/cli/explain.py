@@ -10,7 +10,7 @@ import asyncio
 import contextlib
 from collections.abc import Collection, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import click
 import httpx
@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from sendbox.engine.world import World
     from sendbox.runtime.slot import HostedWorld
     from sendbox.runtime.worlds import Runtime
+    from sendbox.server.application import Application
     from sendbox.services.messaging.records import Message
 
 #: The recipient of a message from options that name none.
@@ -168,7 +169,7 @@ def run(
 async def _run(
     blueprint: Blueprint, request: object, operation: str | None, verify: str | None, at: Moment | None
 ) -> JsonObject:
-    async def content(_call: Any) -> Outcome:
+    async def content(_call: object) -> Outcome:
         return Outcome(200, None)
 
     app = make_app(Settings(public_url="http://sandbox"), blueprint, Contract(), SERVED)
@@ -270,7 +271,7 @@ def _record(hosted: HostedWorld) -> JsonObject:
     return {**{name: view[name] for name in ("operation", "status", "findings", "advice", "answer")}, "faults": faults}
 
 
-async def _post(app: Any, path: str, body: bytes) -> None:
+async def _post(app: Application, path: str, body: bytes) -> None:
     """One request of the client, without a socket; its answer is read from the journal."""
     headers = {b"host": b"sandbox", b"x-api-key": WORLD.encode(), b"content-type": b"application/json"}
     headers[b"content-length"] = b"%d" % len(body)

@@ -191,7 +191,7 @@ class _Carrier:
 
     async def _carry_outbox(self, world: str, outbox: str) -> None:
         under_way: dict[str, asyncio.Task[None]] = {}
-        poll: asyncio.Task[Any] | None = None
+        poll: asyncio.Task[JsonObject] | None = None
         ending = asyncio.create_task(self._end.wait())
         try:
             while not ending.done():
@@ -221,7 +221,7 @@ class _Carrier:
         opened.set()
         watching = asyncio.create_task(self._watch(opened))
         ending = asyncio.create_task(self._end.wait())
-        waking: asyncio.Task[Any] = asyncio.create_task(opened.wait())
+        waking = asyncio.create_task(opened.wait())
         try:
             while not ending.done():
                 await asyncio.wait({waking, watching, ending, *carried.values()}, return_when=asyncio.FIRST_COMPLETED)
@@ -281,7 +281,7 @@ class _Carrier:
                 )
 
 
-async def _before(end: asyncio.Event, asking: Coroutine[Any, Any, T]) -> T:
+async def _before(end: asyncio.Event, asking: Coroutine[object, object, T]) -> T:
     """The result of what is asked. Raises `_Ended` if `end` comes first; the question is given up then."""
     question = asyncio.create_task(asking)
     ending = asyncio.create_task(end.wait())
@@ -294,7 +294,7 @@ async def _before(end: asyncio.Event, asking: Coroutine[Any, Any, T]) -> T:
         await _cancelled([question, ending])
 
 
-async def _cancelled(tasks: Iterable[asyncio.Task[Any]]) -> None:
+async def _cancelled(tasks: Iterable[asyncio.Task[object]]) -> None:
     """Cancels tasks, and waits until they have ended."""
     cancelled = list(tasks)
     for task in cancelled:
@@ -339,7 +339,7 @@ class _Unreachable(Failure):
         self.world = world
 
 
-async def _ask(control: httpx.AsyncClient, method: str, path: str, **arguments: Any) -> Any:
+async def _ask(control: httpx.AsyncClient, method: str, path: str, **arguments: Any) -> JsonObject:
     """The answer of control. Raises `_Gone` for a delivery that does not exist, `Failure` for every other error."""
     try:
         response = await control.request(method, path, **arguments)

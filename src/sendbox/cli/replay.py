@@ -13,7 +13,7 @@ import os
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -83,7 +83,7 @@ async def replayed_world(
     recorded: record.Recorded, served: Served
 ) -> AsyncIterator[tuple[Control, Replay, str | None]]:
     """The replay of a record in this process, with its control; and why it ended early, None = it did not."""
-    opening: Any = recorded.commands[0][1]
+    opening = recorded.commands[0][1]
     assert isinstance(opening, Open)
     app = make_app(Settings(mode="manual"), opening.blueprint, Contract(*served.schemas), served)
     try:

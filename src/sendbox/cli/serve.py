@@ -326,10 +326,14 @@ def _self_signed(options: Options, closing: contextlib.AsyncExitStack) -> tuple[
     return (certificate.certfile, certificate.keyfile), certificate.ca_pem
 
 
-def _authority(pem: bytes) -> Callable[[Any, Any, Any], Awaitable[None]]:
+#: Sends a message of ASGI.
+_Send = Callable[[dict[str, object]], Awaitable[None]]
+
+
+def _authority(pem: bytes) -> Callable[[Mapping[str, object], object, _Send], Awaitable[None]]:
     """An application that serves only the certificate of the authority."""
 
-    async def app(scope: Any, receive: Any, send: Any) -> None:
+    async def app(scope: Mapping[str, object], _receive: object, send: _Send) -> None:
         is_certificate = scope["path"] == CA_PATH
         body = pem if is_certificate else f"only {CA_PATH} is served here\n".encode()
         headers = [

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 import msgspec
 from msgspec.structs import asdict
@@ -121,8 +121,8 @@ def differences(old: Blueprint, new: Blueprint) -> list[str]:
     return [name for name, value in _parts(new).items() if _content(before.get(name)) != _content(value)]
 
 
-def _parts(blueprint: Blueprint) -> dict[str, Any]:
-    parts: dict[str, Any] = {}
+def _parts(blueprint: Blueprint) -> dict[str, object]:
+    parts: dict[str, object] = {}
     for name, part in asdict(blueprint).items():
         if name not in ("source", "written"):
             parts |= part if name == "compiled" else {name: part}

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 import orjson
 
@@ -203,7 +203,7 @@ def _kind(value: object) -> str:
     return "an array" if isinstance(value, list) else "null" if value is None else _TYPES[type(value)]
 
 
-def _entries(value: list[Any]) -> str:
+def _entries(value: list[object]) -> str:
     return f"{len(value)} {'entry' if len(value) == 1 else 'entries'}"
 
 
@@ -221,7 +221,7 @@ def _steps(path: str) -> list[str | int]:
     return [int(index) if index else name or other for name, index, other in _STEP.findall(path)]
 
 
-def _assumed(node: Any, steps: list[str | int]) -> str | None:
+def _assumed(node: JsonObject, steps: list[str | int]) -> str | None:
     """The assumption of the deepest node on the way to a place, None if the schema names none."""
     assumed: str | None = None
     nodes = [node]

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from base64 import b64decode
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
 import orjson
@@ -71,14 +71,15 @@ def read(raw: bytes) -> list[Recorded]:
 _WRONG: Final = (KeyError, TypeError, ValueError, AttributeError)
 
 
-def _entries(value: Any) -> Iterator[tuple[str, Any, Any]]:
+def _entries(value: object) -> Iterator[tuple[str, Callable[[JsonMapping], Recorded], JsonMapping]]:
     """The entries of calls, each with its place and the function that reads it."""
-    if isinstance(value, dict) and isinstance(value.get("log"), dict) and isinstance(value["log"].get("entries"), list):
-        for number, entry in enumerate(value["log"]["entries"]):
+    form = value if isinstance(value, dict) else {}
+    if isinstance(form.get("log"), dict) and isinstance(form["log"].get("entries"), list):
+        for number, entry in enumerate(form["log"]["entries"]):
             yield f"log.entries[{number}]", _from_har, entry
         return
-    entries = value.get("entries", value.get("requests")) if isinstance(value, dict) else None
-    if not isinstance(entries, list) or value.get("form") == "canonical":
+    entries = form.get("entries", form.get("requests"))
+    if not isinstance(entries, list) or form.get("form") == "canonical":
         raise Unreadable(f"it is neither of the two forms; {LEGAL}")
     for number, entry in enumerate(entries):
         if not isinstance(entry, dict):

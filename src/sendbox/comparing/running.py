@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 from urllib.parse import urlsplit
 
 import orjson
@@ -69,7 +69,7 @@ class Run:
         self._catalog = catalog
         self._calls = calls
         self._names: dict[str, str] = {}
-        self._values: dict[tuple[str, Any], Any] = {}
+        self._values: dict[tuple[str, object], object] = {}
         #: where the journal has each call, by its number
         self._entries: dict[int, str] = {}
         self._worlds: dict[str, HostedWorld] = {}

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
-from sendbox.engine.answer import Answer, keywords
+from sendbox.engine.answer import Answer, JsonObject, keywords
 
 #: Between two runs, in one, after one whose result is examined, or at the end.
 State = Literal["ready", "running", "busy", "over"]
@@ -14,7 +14,7 @@ class ExploredWorld(Answer):
     """A world of a run: its id, and the scenario that is laid over it."""
 
     id: str
-    scenario: Annotated[dict[str, Any], keywords(description="A scenario in front of that of the world.")]
+    scenario: Annotated[JsonObject, keywords(description="A scenario in front of that of the world.")]
 
 
 class NextRun(Answer):

@@ -7,10 +7,10 @@ the order of arrival of what has no order. Instants are milliseconds from the st
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from sendbox.control.replicas.leaning import Alternative, alternatives
 from sendbox.engine.commands.command import Call, Capture
@@ -274,7 +274,7 @@ def _paid(world: World, attempt: Attempt) -> int:
     return attempt.price[account_of(world).currency != "EUR"]
 
 
-def _messages(world: World, until: Any, begun: Sequence[tuple[Attempt, int]]) -> Iterator[Sent]:
+def _messages(world: World, until: Callable[[int], int], begun: Sequence[tuple[Attempt, int]]) -> Iterator[Sent]:
     counts: Counter[str] = Counter()
     start = world.start
     tried = _tried(world, begun)
@@ -346,10 +346,10 @@ def _links(message: Message) -> int:
     return sum(map(len, (message.links or {}).values()))
 
 
-def _events(world: World, until: Any, *, taken: bool) -> Iterator[Posted]:
+def _events(world: World, until: Callable[[int], int], *, taken: bool) -> Iterator[Posted]:
     counts: Counter[tuple[str, str, str, str | None]] = Counter()
     threads: dict[int, int] = {}
-    known: set[Any] = set()
+    known: set[object] = set()
     journal = world.journal
     faults = (journal.entry(number)[2] for number in journal.find(CODE["webhook_fault"], journal.first))
     struck = {event for fault in faults for event in fault.events}
@@ -410,7 +410,7 @@ def _sessions(world: World) -> Iterator[Session]:
         yield Session(session.phone, counts[session.phone], begun, ends, verified, sms, asked[session.phone])
 
 
-def _parts(left: Any, right: Any) -> str:
+def _parts(left: object, right: object) -> str:
     """The parts in which two things of one kind differ, in words."""
     if not is_dataclass(left):
         return f"{left}, then {right}"
@@ -436,7 +436,7 @@ def difference(first: Sequence[Census], second: Sequence[Census]) -> str | None:
     return None
 
 
-def _lasting(census: Census) -> dict[str, Any]:
+def _lasting(census: Census) -> dict[str, Sequence[object]]:
     """The parts of a world that are equal in each run; if its clock runs by itself, none that depends on the moment."""
     if not census.runs:
         return {field.name: getattr(census, field.name) for field in fields(census) if field.name not in _NOT_LISTS}

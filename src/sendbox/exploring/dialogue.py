@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Generator, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Final
 
 from sendbox.control.operation import ControlError, unreadable
 from sendbox.exploring import find_files
@@ -170,12 +171,13 @@ class Explorations(WorldHooks):
         families: Sequence[str] | None,
         keep: Sequence[str],
         *,
+        seed: int | str,
+        runs: int | None,
         time: int | None,
-        **settings: Any,
     ) -> _Exploring:
         """One more exploration; the oldest that is over gives way. Raises `ControlError`, also at the bound."""
         try:
-            settings |= {"families": parse_families(families or USUAL), "keep": kept(keep)}
+            explore = partial(explore_by_steps, families=parse_families(families or USUAL), keep=kept(keep))
         except ValueError as error:
             raise ControlError(400, "bad_argument", str(error)) from None
         if len(self.by_id) >= MOST:
@@ -189,7 +191,8 @@ class Explorations(WorldHooks):
         exploring = _Exploring(
             str(self._count), test, Watcher(call.served), wall.present()[0] if start is None else start
         )
-        exploring.begin(_explored(exploring, name=test, over=deadline(time), **settings))
+        explore = partial(explore, name=test, seed=seed, runs=runs, over=deadline(time), progress=exploring.count)
+        exploring.begin(_explored(exploring, explore))
         self.by_id[exploring.id] = exploring
         return exploring
 
@@ -242,7 +245,7 @@ class Explorations(WorldHooks):
         self._hooks(hosted.world.id).before_close(hosted)
 
 
-def _explored(exploring: _Exploring, **settings: Any) -> Steps[Result]:
+def _explored(exploring: _Exploring, explore: Callable[[Run], Steps[Result]]) -> Steps[Result]:
     """Explores a test from its first run on."""
     answer = yield RunRequest((), True)
     assert answer is not None
@@ -252,5 +255,4 @@ def _explored(exploring: _Exploring, **settings: Any) -> Steps[Result]:
     if not passed.worlds:
         return Result([f"not explored: it opened no world whose id begins with {exploring.prefix}"])
     exploring.names = [world.name for world in passed.worlds]
-    explored: Generator[Any, Any, Result] = explore_by_steps(passed, progress=exploring.count, **settings)
-    return (yield from explored)
+    return (yield from explore(passed))

@@ -494,7 +494,7 @@ class Progress:
     def next(self) -> Iterator[Callable[[int, int, str], object]]:
         """A function that shows the progress of the next test: runs made, all runs, and the finds in words."""
         self._begun += 1
-        reporter: Any = self._config.pluginmanager.getplugin("terminalreporter")
+        reporter = self._config.pluginmanager.getplugin("terminalreporter")
         if reporter is None:  # a worker of xdist
             yield lambda done, runs, finds: None
             return

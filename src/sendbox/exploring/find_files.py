@@ -11,8 +11,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
+from sendbox.engine.answer import JsonMapping, JsonObject
 from sendbox.exploring.exploration import FIND_KINDS
 from sendbox.exploring.misfortune import scenarios
 from sendbox.language import LANGUAGE
@@ -43,7 +44,7 @@ class StoredFind:
 
     files: Mapping[int, Path]
     test: str
-    plan: Mapping[int, Mapping[str, Any]]
+    plan: Mapping[int, JsonMapping]
     command: tuple[str, ...] = ()
     kind: FindKind = "bug"
 
@@ -104,7 +105,7 @@ def texts(test: str, find: Find, command: Sequence[str] = ()) -> dict[str, str]:
     return files
 
 
-def _start(rules: Mapping[str, Any]) -> dict[str, bool]:
+def _start(rules: JsonMapping) -> dict[str, bool]:
     return {"start": True} if "start" in rules.get("clock", {}) else {}
 
 
@@ -114,7 +115,7 @@ def _readable(text: str) -> str:
 
 def read(folder: Path) -> list[StoredFind]:
     """The finds of a folder. Raises ValueError for a file that is not a find, or has a problem."""
-    grouped: dict[str, dict[int, tuple[Path, dict[str, Any]]]] = {}
+    grouped: dict[str, dict[int, tuple[Path, JsonObject]]] = {}
     for file in sorted(folder.glob("*.yaml")):
         content = _content(file)
         if content is None:
@@ -123,31 +124,30 @@ def read(folder: Path) -> list[StoredFind]:
     return [_stored_find(worlds) for worlds in grouped.values()]
 
 
-def read_plan(file: Path) -> dict[int, dict[str, Any]] | None:
+def read_plan(file: Path) -> dict[int, JsonObject] | None:
     """The plan of one file, by the ordinal of its world; None if the file is not a find. Raises ValueError."""
     content = _content(file) if file.is_file() else None
     return None if content is None else {_world(content): _plan(content)}
 
 
-def _content(file: Path) -> dict[str, Any] | None:
+def _content(file: Path) -> JsonObject | None:
     """The scenario in a file, None if it is not a find. Raises ValueError if it is one, and has a problem."""
     node, _ = parse(file.read_text(encoding="utf-8"), Source(str(file), file.parent))
-    content: Any = None if node is None else plain(node)
-    about = content.get("found") if isinstance(content, dict) else None
-    if not isinstance(about, dict) or "test" not in about:
+    content = None if node is None else plain(node)
+    if not isinstance(content, dict) or not isinstance(about := content.get("found"), dict) or "test" not in about:
         return None
     try:
         LANGUAGE.load(str(file))
     except ScenarioError as error:
         raise ValueError(str(error)) from None
-    return dict(content)
+    return content
 
 
-def _world(content: Mapping[str, Any]) -> int:
+def _world(content: JsonMapping) -> int:
     return int(content["found"].get("world", 1))
 
 
-def _stored_find(worlds: Mapping[int, tuple[Path, dict[str, Any]]]) -> StoredFind:
+def _stored_find(worlds: Mapping[int, tuple[Path, JsonObject]]) -> StoredFind:
     about = next(iter(worlds.values()))[1]["found"]
     return StoredFind(
         {world: file for world, (file, _) in worlds.items()},
@@ -158,7 +158,7 @@ def _stored_find(worlds: Mapping[int, tuple[Path, dict[str, Any]]]) -> StoredFin
     )
 
 
-def _plan(content: Mapping[str, Any]) -> dict[str, Any]:
+def _plan(content: JsonMapping) -> JsonObject:
     """The scenario without the keys that it took from its run."""
     plan = {key: value for key, value in content.items() if key not in (*_RUN_KEYS, "name", "found")}
     clock = {key: value for key, value in plan.pop("clock", {}).items() if key not in ("mode", "start")}

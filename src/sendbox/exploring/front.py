@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import replace
 
 from sendbox.control.export.scenario import source_of
+from sendbox.engine.answer import JsonMapping, JsonObject
 from sendbox.exploring.misfortune import LISTS
 from sendbox.scenario.environment import escaped
 from sendbox.scenario.model import ScenarioError, errors
-from sendbox.scenario.read import read
+from sendbox.scenario.read import Scenarios, read
 from sendbox.scenario.write import standalone
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ _ALONE: Final = frozenset({"sendbox", *LISTS})
 _BEHIND: Final = frozenset({"default"})
 
 
-def front(language: Language, scenario: Any, env: Mapping[str, str]) -> dict[str, Any]:
+def front(language: Language, scenario: Scenarios, env: Mapping[str, str]) -> JsonObject:
     """A scenario, by name, path, text or object, as it stands in front: without the default scenario.
 
     Raises `ScenarioError` with every problem.
@@ -53,7 +54,7 @@ def front(language: Language, scenario: Any, env: Mapping[str, str]) -> dict[str
     return standalone(node)
 
 
-def in_front(language: Language, blueprint: Blueprint, fronts: Sequence[Mapping[str, Any]]) -> Blueprint:
+def in_front(language: Language, blueprint: Blueprint, fronts: Sequence[JsonMapping]) -> Blueprint:
     """A blueprint with these scenarios in front of it, the first of them foremost."""
     parts = [part for scenario in fronts for part in (scenario, *scenario.get("include", ()))]
     halves = [_halved(part) for part in parts]
@@ -67,12 +68,10 @@ def in_front(language: Language, blueprint: Blueprint, fronts: Sequence[Mapping[
     return language.load(escaped(source))
 
 
-def _quickly(
-    language: Language, blueprint: Blueprint, rules: Sequence[Mapping[str, Any]], source: dict[str, Any]
-) -> Blueprint:
+def _quickly(language: Language, blueprint: Blueprint, rules: Sequence[JsonMapping], source: JsonObject) -> Blueprint:
     """The same where only lists of rules stand in front, without compiling all that is behind them again."""
 
-    def rules_of(key: str) -> tuple[Any, ...]:
+    def rules_of(key: str) -> tuple[object, ...]:
         before = [
             language.compile_rule(key, rule, assume=blueprint.assume)
             for scenario in rules
@@ -84,10 +83,10 @@ def _quickly(
     return replace(blueprint, compiled=compiled, api=rules_of("api"), webhooks=rules_of("webhooks"), source=source)
 
 
-def _halved(part: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+def _halved(part: JsonMapping) -> tuple[JsonObject, JsonObject]:
     """The two parts of a scenario: the part that stands in front, and the part that stands behind."""
-    first: dict[str, Any] = {}
-    second: dict[str, Any] = {}
+    first: JsonObject = {}
+    second: JsonObject = {}
     for key, value in part.items():
         if key in _RULES:
             first[key] = value

@@ -9,8 +9,9 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
+from sendbox.engine.answer import JsonMapping, JsonObject
 from sendbox.engine.durations import show
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ class Value:
     """
 
     says: str
-    parts: Mapping[str, Any]
+    parts: JsonMapping
     changing: bool = False
 
 
@@ -153,16 +154,16 @@ def _apart(one: Spot, other: Spot) -> bool:
     return bool(one.phone and other.phone) and one.phone != other.phone
 
 
-def scenarios(plan: Iterable[Misfortune]) -> dict[int, dict[str, Any]]:
+def scenarios(plan: Iterable[Misfortune]) -> dict[int, JsonObject]:
     """The scenarios of a plan, one for each world, by its ordinal."""
-    worlds: dict[int, dict[str, Any]] = {}
+    worlds: dict[int, JsonObject] = {}
     for item in plan:
         name = f"{item.spot.place}: {item.spot.kind.name}"
         merged(worlds.setdefault(item.spot.world, {"sendbox": 1}), _named(name, item.value.parts))
     return worlds
 
 
-def merged(into: dict[str, Any], parts: Mapping[str, Any]) -> None:
+def merged(into: JsonObject, parts: JsonMapping) -> None:
     """Adds parts of a scenario: lists are joined, mappings merged."""
     for key, value in parts.items():
         if isinstance(value, Mapping):
@@ -173,7 +174,7 @@ def merged(into: dict[str, Any], parts: Mapping[str, Any]) -> None:
             into[key] = value
 
 
-def _named(name: str, parts: Mapping[str, Any]) -> dict[str, Any]:
+def _named(name: str, parts: JsonMapping) -> JsonObject:
     """The same, its rules named after the misfortune."""
     name = name if len(name) <= _LONGEST else f"{name[:_LONGEST]}…"
     rules = {key: value for key, value in parts.items() if key in LISTS}
@@ -203,7 +204,7 @@ def event_words(event: Posted) -> str:
     return f"the {ordinal(event.ordinal)} webhook {name}{by}{whom}"
 
 
-def event_when(event: Posted) -> dict[str, Any]:
+def event_when(event: Posted) -> JsonObject:
     """The conditions of a rule of `webhooks` that find it."""
     conditions = {"event": event.event, "gateway": event.gateway, "phone": event.phone, "result": event.result}
     return {**{name: value for name, value in conditions.items() if value}, "nth": event.ordinal}
@@ -214,7 +215,7 @@ def call_words(call: Called) -> str:
     return f"the {ordinal(call.ordinal)} call of {call.operation}"
 
 
-def call_when(call: Called) -> dict[str, Any]:
+def call_when(call: Called) -> JsonObject:
     """The conditions of a rule of `api` that find it."""
     return {"operation": call.operation, "nth": call.ordinal}
 
@@ -231,7 +232,7 @@ def attempt_words(message: Sent, attempt: int) -> str:
     return f"the {ordinal(attempt)} attempt ({message.attempts[attempt - 1].channel}) of {message_words(message)}"
 
 
-def message_when(message: Sent, attempt: int) -> dict[str, Any]:
+def message_when(message: Sent, attempt: int) -> JsonObject:
     """The conditions of a rule of `attempts` that find one attempt of a message, from 1."""
     tried = {} if len(message.channels) == 1 else {"attempt": attempt}
     return {"phone": message.phone, **tried, "nth": message.attempts[attempt - 1].nth}

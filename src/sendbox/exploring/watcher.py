@@ -6,11 +6,12 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from sendbox.control.catalog import catalog
 from sendbox.control.export.scenario import of_the_library, scenario_of, source_of
 from sendbox.control.export.script import build_script
+from sendbox.engine.answer import JsonMapping, JsonObject
 from sendbox.engine.coverage import collect_in_slices
 from sendbox.engine.digest import finished
 from sendbox.engine.durations import duration, instant, iso
@@ -47,7 +48,7 @@ class ObservedWorld:
     census: Census
     lines: tuple[Line, ...]
     start: str
-    scenario: Mapping[str, Any]
+    scenario: JsonMapping
     name: str = ""
 
 
@@ -61,10 +62,10 @@ class Watcher(WorldHooks):
     A world has the ordinal that a world of its name had in the run without misfortune, else the next one.
     """
 
-    def __init__(self, served: Served, fronts: Sequence[Mapping[str, Any]] = ()) -> None:
+    def __init__(self, served: Served, fronts: Sequence[JsonMapping] = ()) -> None:
         self._served = served
         self._fronts = tuple(fronts)
-        self._plan: Mapping[int, Mapping[str, Any]] = {}
+        self._plan: Mapping[int, JsonMapping] = {}
         self._observing = False
         #: what the ids of the worlds of this run begin with, and the ordinals of all that were opened
         self._prefix = ""
@@ -87,7 +88,7 @@ class Watcher(WorldHooks):
         #: why a scenario could not be laid in front
         self._refused: ScenarioError | None = None
 
-    def begin(self, plan: Mapping[int, Mapping[str, Any]], *, observing: bool, prefix: str = "") -> None:
+    def begin(self, plan: Mapping[int, JsonMapping], *, observing: bool, prefix: str = "") -> None:
         """A run begins; `plan` has a scenario for each world that it is about, by its ordinal.
 
         The ids of its worlds begin with `prefix`, which is another one in each run.
@@ -239,14 +240,14 @@ class Watcher(WorldHooks):
             if (line := line_of(narrator, entry)) is not None
         ]
 
-    def _scenario(self, world: World, base: Blueprint) -> dict[str, Any]:
+    def _scenario(self, world: World, base: Blueprint) -> JsonObject:
         language = self._served.language
         source = {"extends": base.name} if of_the_library(language, base) else {"include": [source_of(base)]}
         value, _ = scenario_of(language, world, build_script(world), source, self._served.exported)
         return value
 
 
-def _moving(scenario: Mapping[str, Any]) -> bool:
+def _moving(scenario: JsonMapping) -> bool:
     """True if a plan moves the clock before answers: the test moves it from where it would stand otherwise."""
     faults = (rule["fault"] for rule in scenario.get("api", ()))
     return any(
@@ -254,7 +255,7 @@ def _moving(scenario: Mapping[str, Any]) -> bool:
     )
 
 
-def _rules(scenario: Mapping[str, Any]) -> set[str] | None:
+def _rules(scenario: JsonMapping) -> set[str] | None:
     """The names of the rules of a plan; None if it has other parts too."""
     lists = [scenario.get(key, ()) for key in LISTS] + [scenario.get("verify", {}).get("rules", ())]
     if scenario.keys() - {"sendbox", "verify", *LISTS}:

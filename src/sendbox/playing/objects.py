@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from sendbox.engine import ENGINE
+from sendbox.engine.answer import JsonObject
 from sendbox.engine.durations import iso
 from sendbox.playing.play_result import refutes
 from sendbox.scenario.library import folder
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from sendbox.playing.play_result import Asked, Played
 
 
-def objects(played: Played) -> dict[str, Any]:
+def objects(played: Played) -> JsonObject:
     """Everything; `canonical` are the entries as the digest reads them, `entries` the same for people."""
     world = played.world
     return {
@@ -49,17 +50,17 @@ def objects(played: Played) -> dict[str, Any]:
     }
 
 
-def _anywhere(verdict: dict[str, Any]) -> dict[str, Any]:
+def _anywhere(verdict: JsonObject) -> JsonObject:
     """The verdict with places in library scenarios that are the same on every machine: the name of the file."""
     return {**verdict, **{name: _placed(verdict[name]) for name in ("expectations", "unused", "warnings")}}
 
 
-def _placed(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def _placed(rows: list[JsonObject]) -> list[JsonObject]:
     library = f"{folder()}{os.sep}"
     return [{**row, "place": row["place"] and row["place"].removeprefix(library)} for row in rows]
 
 
-def _asked(request: Asked) -> dict[str, Any]:
+def _asked(request: Asked) -> JsonObject:
     traffic = request.traffic
     return {
         "at": iso(request.at),

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from sendbox.engine.answer import JsonObject
 from sendbox.engine.expect.explainer import FAILED
 from sendbox.engine.expect.verdict import proves
 from sendbox.services.messaging.messaging import Messaging
@@ -67,11 +68,11 @@ class Played(msgspec.Struct):
     sampled: bool
     served: Served
     asked: list[Asked] = msgspec.field(default_factory=list)
-    entries: list[dict[str, Any]] = msgspec.field(default_factory=list)
-    canonical: list[dict[str, Any]] = msgspec.field(default_factory=list)
-    verdict: dict[str, Any] | None = None
-    unused: list[dict[str, Any]] = msgspec.field(default_factory=list)
-    warnings: list[dict[str, Any]] = msgspec.field(default_factory=list)
+    entries: list[JsonObject] = msgspec.field(default_factory=list)
+    canonical: list[JsonObject] = msgspec.field(default_factory=list)
+    verdict: JsonObject | None = None
+    unused: list[JsonObject] = msgspec.field(default_factory=list)
+    warnings: list[JsonObject] = msgspec.field(default_factory=list)
     counterexamples: list[tuple[Counterexample, Played]] = msgspec.field(default_factory=list)
     digest: str = ""
     order_sensitive: bool = False

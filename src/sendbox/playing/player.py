@@ -7,15 +7,14 @@ World, keys and start are fixed, so that the same scenario gives the same names,
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import replace
 
 from sendbox.assembly import make_app
 from sendbox.contract.validators import Contract
-from sendbox.engine.answer import plain
+from sendbox.engine.answer import JsonMapping, plain
 from sendbox.engine.blueprint import Blueprint
 from sendbox.engine.durations import instant
 from sendbox.engine.kinds.rows import Observer
@@ -39,7 +38,7 @@ SALT: Final = "play"
 
 
 def play(
-    scenario: str | Path | Mapping[str, Any] | Blueprint,
+    scenario: str | Path | JsonMapping | Blueprint,
     *,
     seed: int | str | None = None,
     until: int | None = None,

@@ -7,10 +7,11 @@ are called m1, m2, … in order of their first row.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import msgspec
 
+from sendbox.engine.answer import JsonMapping
 from sendbox.engine.durations import instant
 from sendbox.engine.kinds.narration import CLIENT, EVENTS, SHOWN, WORLD, Names, Narrator, cut
 from sendbox.services import limits
@@ -61,7 +62,7 @@ def rows(played: Played) -> tuple[list[Row], Names]:
     return lines, names
 
 
-def _comes_before(request: Asked, entry: Mapping[str, Any]) -> bool:
+def _comes_before(request: Asked, entry: JsonMapping) -> bool:
     """True if a request comes before an entry. It is journaled at its end, and shown before its effects."""
     number = request.number if request.before is None else request.before
     return request.at < instant(entry["at"]) if number is None else bool(number <= entry["n"])
@@ -74,7 +75,7 @@ class _Caller:
         self._names = names
         self._by_id = played.by_id
 
-    def row(self, request: Asked, entries: Mapping[int, Mapping[str, Any]]) -> Row:
+    def row(self, request: Asked, entries: Mapping[int, JsonMapping]) -> Row:
         """A request of the traffic. The journal may not have it: no key, no connection, or not sent."""
         entry = {} if request.number is None else entries[request.number]
         traffic = request.traffic
@@ -111,7 +112,7 @@ class _Caller:
         return " ".join(names) if len(names) <= EVENTS else f"{names[0]} to {names[-1]}"
 
 
-def _recipients(value: Any) -> str:
+def _recipients(value: object) -> str:
     """The recipients of a request, and its channels."""
     if isinstance(value, list):
         others = len(value) - 1
@@ -134,7 +135,7 @@ def _recipients(value: Any) -> str:
     return f" to {cut(', '.join(recipients[:2]))}{more}{by}"
 
 
-def _accepted(answer: Any) -> list[str]:
+def _accepted(answer: object) -> list[str]:
     """The ids of the messages in an answer."""
     if not isinstance(answer, Mapping):
         return [message_id for item in answer for message_id in _accepted(item)] if isinstance(answer, list) else []
@@ -143,6 +144,6 @@ def _accepted(answer: Any) -> list[str]:
     return [item["message_id"] for item in named if "message_id" in item]
 
 
-def _rejected(answer: Any) -> list[Any]:
+def _rejected(answer: object) -> list[object]:
     rejected = answer.get("rejected") if isinstance(answer, Mapping) else None
     return rejected if isinstance(rejected, list) else []

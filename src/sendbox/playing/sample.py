@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from sendbox import data
+from sendbox.engine.answer import JsonObject
 from sendbox.engine.rules.conditions import several
 from sendbox.engine.texts import Pattern
 from sendbox.engine.traffic import WORLD, Traffic
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     from sendbox.engine.rules.rule import When
     from sendbox.services.account.spec import AccountSpec
     from sendbox.services.messaging.rules.rules import Rule
+
+R = TypeVar("R", "Rule", VerifyRule)
 
 #: Milliseconds between two samples.
 GAP: Final = 10_000
@@ -58,7 +61,7 @@ def sample(blueprint: Blueprint) -> tuple[Traffic, ...]:
     return tuple(samples.made[:MOST])
 
 
-def _own(rules: tuple[Any, ...], *, or_all: bool = True) -> list[Any]:
+def _own(rules: tuple[R, ...], *, or_all: bool = True) -> list[R]:
     """The rules that are not from the default scenario; with `or_all` those, where there are no others."""
     default = data.folder("scenarios") / "default.yaml"
     kept_rules = [rule for rule in rules if not _stands_in(rule.place, default)]
@@ -95,12 +98,12 @@ class _Samples:
                 phone = self._phone(_first(when, "phone"))
             self._add(rule.name, operation, _carried(operation, {**send, "to": [{"phone_number": phone}]}, phone), key)
 
-    def _send(self, rule: Rule) -> dict[str, Any]:
+    def _send(self, rule: Rule) -> JsonObject:
         """A message that matches a rule, without its recipient."""
         when = rule.when
         text = _first(when, "body")
         body = "Sample" if text is None else filled(text, "Sample")
-        send: dict[str, Any] = {"body": body}
+        send: JsonObject = {"body": body}
         if "click" in rule.decides:
             send["body"] = body = body.replace("Sample", _LINKED) if text else _LINKED
             send["params"] = {"_url": {"type": "full"}}
@@ -110,8 +113,8 @@ class _Samples:
         if isinstance(payload := when.asked.get("payload"), Payload):
             send["payload"] = _payload(payload.wanted)
         channel = (when.words("channel") or (USUAL,))[0]
-        attempts: tuple[Any, ...] = several(when.asked.get("attempt"))
-        before = attempts[0] - 1 if attempts else 0
+        attempts = several(when.asked.get("attempt"))
+        before = attempts[0] - 1 if attempts and isinstance(attempts[0], int) else 0
         if channel != USUAL or before:
             last = [self._step(USUAL, body)] if channel != USUAL else []
             send["flow"] = [*[_given_up(body)] * before, self._step(channel, body), *last]
@@ -130,7 +133,12 @@ class _Samples:
             self._add(None, "verifyCode", {"code": rule.code}, None, (("token", f"${name}.token"),))
 
     def _add(
-        self, name: str | None, operation: str, value: Any, key: str | None, params: tuple[tuple[str, Any], ...] = ()
+        self,
+        name: str | None,
+        operation: str,
+        value: object,
+        key: str | None,
+        params: tuple[tuple[str, object], ...] = (),
     ) -> None:
         at = len(self.made) * GAP
         self.made.append(Traffic(at, True, operation, value, params, key, name))
@@ -157,23 +165,23 @@ class _Samples:
                 return subkey.name
         return None
 
-    def _step(self, channel: str, body: str) -> dict[str, Any]:
+    def _step(self, channel: str, body: str) -> JsonObject:
         """A step of a flow that can be sent."""
         row = ROWS[channel]
-        step: dict[str, Any] = {"body": body} if row.takes_body else self._template(row)
+        step: JsonObject = {"body": body} if row.takes_body else self._template(row)
         if row.needs_sender:
             step["sender"] = self._sender(row)
         if channel != USUAL:  # which is the last
             step["ttl"] = 5
         return {channel: step}
 
-    def _template(self, row: Channel) -> dict[str, Any]:
+    def _template(self, row: Channel) -> JsonObject:
         """The template of a step: one of the account that any text can fill."""
         for template in self._account.templates:
             components = {component["type"]: component for component in template["components"]}
             names = list(dict.fromkeys(_VARIABLE.findall(components.get("BODY", {}).get("text", ""))))
             if "HEADER" not in components and all(name.isdecimal() for name in names):
-                use: dict[str, Any] = {"template_name": template["name"], "language": template["language"]}
+                use: JsonObject = {"template_name": template["name"], "language": template["language"]}
                 if names:
                     use["params"] = ["1234"] * len(names)
                 return use
@@ -186,7 +194,7 @@ class _Samples:
         return min(choices, default=row.least["sender"])
 
 
-def _given_up(body: str) -> dict[str, Any]:
+def _given_up(body: str) -> JsonObject:
     """A step that goes on to the next one where it is not delivered."""
     return {USUAL: {"body": body, "ttl": 5, "ttl_condition": "delivered"}}
 
@@ -201,8 +209,8 @@ def filled(pattern: Pattern, word: str) -> str:
     return pattern.text.replace("*", word, 1).replace("*", "")
 
 
-def _payload(conditions: tuple[tuple[tuple[str, ...], object], ...]) -> dict[str, Any]:
-    payload: dict[str, Any] = {}
+def _payload(conditions: tuple[tuple[tuple[str, ...], object], ...]) -> JsonObject:
+    payload: JsonObject = {}
     for path, values in conditions:
         expected = next(iter(several(values)), None)
         inner = payload
@@ -212,7 +220,7 @@ def _payload(conditions: tuple[tuple[tuple[str, ...], object], ...]) -> dict[str
     return payload
 
 
-def _carried(operation: str, send: dict[str, Any], phone: str) -> Any:
+def _carried(operation: str, send: JsonObject, phone: str) -> object:
     """A message in the form that an operation takes."""
     if operation in _JSON:
         return send

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import gzip
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 from urllib.parse import quote, urlencode, urlsplit
 
 import orjson
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from sendbox.control.operation import Control
     from sendbox.engine.world import World
     from sendbox.playing.play_result import Asked
+    from sendbox.server.application import Application
 
 _JSON: Final = "application/json"
 _FORM: Final = "application/x-www-form-urlencoded"
@@ -39,7 +40,7 @@ class SampleClient:
         self._control = control
         self._world = world
         self._origin = origin
-        self._answers: dict[str, Any] = {}
+        self._answers: dict[str, object] = {}
 
     async def send(self, request: Asked) -> None:
         """Sends one request, and writes its result into `request`."""
@@ -146,7 +147,7 @@ class SampleClient:
 
 
 async def call_app(
-    app: Any, origin: str, method: str, target: str, headers: Mapping[str, str], body: bytes
+    app: Application, origin: str, method: str, target: str, headers: Mapping[str, str], body: bytes
 ) -> tuple[int, dict[bytes, bytes], bytes]:
     """Status, headers and body of a call. Raises exceptions of the application; ConnectionError without an answer.
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
+from sendbox.engine.answer import JsonObject
 from sendbox.engine.durations import DAY, iso, show
 from sendbox.engine.expect.verdict import lines, proves, warning_lines
 from sendbox.engine.kinds.narration import Names, cut
@@ -134,7 +135,7 @@ class _Page:
         line = f"counterexample, {counterexample.name}: fails {failed}; expected: {expected}{''.join(answers[:1])}"
         return self._in("bad", line)
 
-    def _verdict(self, verdict: dict[str, Any]) -> Iterator[str]:
+    def _verdict(self, verdict: JsonObject) -> Iterator[str]:
         """The scenario's expectations: which were met, and why the others were not."""
         first, *others = lines({**verdict, "warnings": []})
         tone = "good" if proves(verdict) else "bad"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from sendbox.engine.answer import JsonObject
 from sendbox.scenario import parse
@@ -36,8 +36,8 @@ class Legal(NamedTuple):
 
     place: str | None
     keys: list[JsonObject]
-    values: list[Any]
-    examples: list[Any]
+    values: list[object]
+    examples: list[object]
 
     def as_json(self) -> JsonObject:
         """The same as control answers it."""
@@ -52,7 +52,7 @@ class _Found(NamedTuple):
     """The node at the mark, and the steps to it. A mapping has the mark as a key."""
 
     node: Node
-    steps: tuple[Any, ...]
+    steps: tuple[str | int, ...]
 
 
 def legal(text: str, line: int, column: int | None, shape: Shape) -> Legal:
@@ -99,7 +99,7 @@ def _legal(root: Node, marked: _Found, shape: Shape, *, begun: bool, whole: bool
     )
 
 
-def _marked(node: Node, steps: tuple[object, ...]) -> Iterator[_Found]:
+def _marked(node: Node, steps: tuple[str | int, ...]) -> Iterator[_Found]:
     if MARK in node.entries() or (isinstance(node.value, str) and MARK in node.value):
         yield _Found(node, steps)
     for key, inner in node.entries().items():

@@ -43,6 +43,7 @@ from sendbox.scenario.vocabulary import Key, Vocabulary
 from sendbox.scenario.write import standalone
 
 if TYPE_CHECKING:
+    from sendbox.engine.expect.expectation import Expectation
     from sendbox.engine.expect.subjects import Subject
 
 #: The rules of calls, which the engine applies as those of deliveries.
@@ -67,7 +68,7 @@ class Language:
         self,
         vocabularies: tuple[Vocabulary, ...],
         *,
-        assume: Callable[[Node | None, Reader], Any],
+        assume: Callable[[Node | None, Reader], object],
         country: Callable[[Node], Node | None],
         subjects: Mapping[str, Subject],
         calls: Mapping[str, Called],
@@ -90,7 +91,7 @@ class Language:
         self._library: dict[str, Blueprint] = {}
         self._compiled = compiled
 
-        def expected(node: Node | None, reader: Reader) -> Any:
+        def expected(node: Node | None, reader: Reader) -> tuple[Expectation, ...]:
             return entries(node, reader, lambda item, reader: compile_expectation(item, reader, subjects))
 
         own = [key for item in vocabularies for key in item.keys]
@@ -181,7 +182,7 @@ class Language:
         """
         return self._compile(source, name, paths=paths, env=env, lint=True, sent=sent)[1]
 
-    def compile_rule(self, key: str, rule: JsonMapping, *, country: str | None = None, assume: Any = None) -> Any:
+    def compile_rule(self, key: str, rule: JsonMapping, *, country: str | None = None, assume: object = None) -> Any:
         """One rule of a key as control takes it. Raises `ScenarioError`; places are paths.
 
         `country` and `assume` are the world's: the prefix of national numbers, and the settings of the assumptions.

@@ -113,7 +113,7 @@ class Problem(msgspec.Struct, frozen=True):
     line: int | None
     column: int | None
     path: str
-    value: Any
+    value: object
     rule: str
     message: str
     nearest: str | None = None

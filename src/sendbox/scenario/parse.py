@@ -207,7 +207,7 @@ class _Reader:
         self._expanded = 0
         self._documents = 0
 
-    def read(self, events: Iterator[Any]) -> None:
+    def read(self, events: Iterator[yaml.Event]) -> None:
         for event in events:
             self._values += isinstance(event, yaml.NodeEvent)
             if self._most is not None and self._values + self._expanded > self._most:
@@ -254,18 +254,18 @@ class _Reader:
                 _stand_in(node)
         if event.anchor is not None:
             self._anchors[event.anchor] = (node, 1)
-            self._note_anchor(event)
+            self._note_anchor(event, event.anchor)
         self._put(node, 1)
 
-    def _note_anchor(self, event: Any) -> None:
+    def _note_anchor(self, event: yaml.NodeEvent, anchor: str) -> None:
         """Remembers that nothing refers to an anchor yet. An earlier one of the same name can no longer be used."""
-        if (lost := self._unused.pop(event.anchor, None)) is not None:
+        if (lost := self._unused.pop(anchor, None)) is not None:
             self.problems.append(lost)
-        name = f"&{event.anchor}"
+        name = f"&{anchor}"
         message = f"{show(name)} names this value, and nothing refers to it"
-        self._unused[event.anchor] = problem(self._node(event, None), "anchor", message, value=name, severity="warning")
+        self._unused[anchor] = problem(self._node(event, None), "anchor", message, value=name, severity="warning")
 
-    def _open(self, event: Any) -> None:
+    def _open(self, event: yaml.CollectionStartEvent) -> None:
         if len(self._frames) >= bounds.DEEPEST:
             self._complain(event, "depth", bounds.too_deep().message)
             raise _Stop
@@ -278,7 +278,7 @@ class _Reader:
             node.keys = {}
         self._tagged(event)
         if event.anchor is not None:
-            self._note_anchor(event)
+            self._note_anchor(event, event.anchor)
         self._frames.append(_Frame(node, event.anchor, as_key=self._wants_key()))
 
     def _alias(self, event: yaml.AliasEvent) -> None:
@@ -349,7 +349,7 @@ class _Reader:
         frame = self._frames[-1]
         return isinstance(frame.node.value, dict) and frame.key is None
 
-    def _node(self, event: Any, value: Any) -> Node:
+    def _node(self, event: Any, value: str | dict[str, Node] | list[Node] | None) -> Node:
         mark = event.start_mark
         return Node(value, self._source, self._next_path(), mark.line + 1, mark.column + 1)
 
@@ -362,7 +362,7 @@ class _Reader:
             return f"{frame.node.path}[{len(frame.node.value)}]"
         return frame.node.path if frame.key is None else child(frame.node.path, frame.key)
 
-    def _tagged(self, event: Any) -> bool:
+    def _tagged(self, event: yaml.ScalarEvent | yaml.CollectionStartEvent) -> bool:
         if event.tag is None:
             return False
         tag = str(event.tag).replace("tag:yaml.org,2002:", "!!")
@@ -380,7 +380,7 @@ def show_kind(node: Node) -> str:
 
 def _copy(node: Node, path: str) -> Node:
     """A copy of a node for an alias: with a path of its own, and the place of the original."""
-    value: Any = node.value
+    value = node.value
     if isinstance(value, dict):
         value = {key: _copy(item, child(path, key)) for key, item in value.items()}
     elif isinstance(value, list):

@@ -31,6 +31,7 @@ from sendbox.scenario.model import PROBLEMS, SIZE, Node, Problem, article, liste
 from sendbox.scenario.slips import BLANK
 
 if TYPE_CHECKING:
+    import jsonschema_rs
     from jsonschema.protocols import Validator
 
 Error = Any  # a `ValidationError` of jsonschema; its types leave every attribute unset or any
@@ -64,7 +65,7 @@ class Shape:
         self._additions = additions
         #: the legal keys of a mapping with `x-only`, by the word that decides
         self._legal = legal
-        self._validators: JsonObject = {}
+        self._validators: dict[str, jsonschema_rs.Validator] = {}
 
     @functools.cached_property
     def _checked(self) -> JsonObject:
@@ -128,7 +129,7 @@ class Shape:
         legal = self._legal.get(str(around[-1].value)) if around else None
         return properties if legal is None else {key: item for key, item in properties.items() if key in legal}
 
-    def at(self, path: Iterable[Any]) -> list[JsonObject]:
+    def at(self, path: Iterable[str | int]) -> list[JsonObject]:
         """The parts of the schema for what stands at a path of a scenario; none if nothing may."""
         parts = [self.schema]
         for step in path:
@@ -139,7 +140,7 @@ class Shape:
                 parts = [inner for branch in around if (inner := property_of(branch, step)) is not None]
         return self.branches(parts)
 
-    def keys(self, root: Node, path: Sequence[Any]) -> list[JsonObject]:
+    def keys(self, root: Node, path: Sequence[str | int]) -> list[JsonObject]:
         """The keys that are legal in the mapping at a path, `{key, means, says, required, example}`.
 
         `root` is the scenario as far as it is written; `example` is left out where the schema has none.
@@ -211,7 +212,7 @@ class Shape:
             return whole
         return {"$schema": whole["$schema"], "$defs": whole["$defs"], "$ref": f"#/$defs/{definition}"}
 
-    def _validator(self, definition: str) -> Any:
+    def _validator(self, definition: str) -> jsonschema_rs.Validator:
         if definition not in self._validators:
             self._validators[definition] = jsonschema_rs.validator_for(self._part(definition))
         return self._validators[definition]
@@ -222,7 +223,7 @@ class Shape:
         return Draft202012Validator(self._part(definition))
 
 
-def _joined(base: Any, addition: Any) -> Any:
+def _joined(base: object, addition: Any) -> Any:
     if isinstance(base, dict):
         return {**base, **{key: _joined(base.get(key), item) for key, item in addition.items()}}
     return [*base, *addition] if isinstance(base, list) else addition
@@ -276,7 +277,7 @@ def _decides_nothing(error: Error) -> bool:
     return error.validator == "anyOf" and all(inner.validator == "required" for inner in error.context)
 
 
-def _cuts(error: Error) -> Iterator[list[Any]]:
+def _cuts(error: Error) -> Iterator[list[str | int]]:
     """The paths that must be removed so that an error disappears."""
     path = list(error.absolute_path)
     if error.validator == "additionalProperties":
@@ -293,7 +294,7 @@ def _stand_in(value: Any, parent: Node) -> Node:
     return Node(value, parent.source, parent.path, parent.line, parent.column, {}, cut=True)
 
 
-def _order(path: tuple[Any, ...]) -> tuple[tuple[int, str], ...]:
+def _order(path: tuple[str | int, ...]) -> tuple[tuple[int, str], ...]:
     return tuple((step, "") if isinstance(step, int) else (-1, step) for step in path)
 
 

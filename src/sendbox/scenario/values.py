@@ -78,7 +78,7 @@ class Reader(msgspec.Struct, eq=False, kw_only=True):
             return
         self.problems.append(problem(node, rule, message, key=key, nearest=near))
 
-    def _by(self, read: Callable[[Any], T], node: Node, rule: str, stand_in: T) -> T:
+    def _by(self, read: Callable[[object], T], node: Node, rule: str, stand_in: T) -> T:
         value = plain(node)
         try:
             return read(value)
@@ -284,7 +284,7 @@ def _from_start(value: object) -> int:
         raise ValueError(message) from None
 
 
-def _in_units(value: object, read: Callable[[Any], object]) -> str | None:
+def _in_units(value: object, read: Callable[[object], object]) -> str | None:
     """The duration that `5 minutes` or `2S` probably means, or the rate of `10/min`; None if it means none."""
     text = str(value).lower().replace(" per ", "/").replace(" ", "")
     text = f"0{text}" if text.startswith(".") else text

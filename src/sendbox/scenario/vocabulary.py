@@ -10,6 +10,7 @@ from sendbox.engine.answer import JsonMapping, JsonObject
 
 if TYPE_CHECKING:
     from sendbox.engine.forms import Value
+    from sendbox.engine.rules.rule import Rule
     from sendbox.scenario.keys.timeline import Happening
     from sendbox.scenario.lint.linter import Linter
     from sendbox.scenario.model import Node
@@ -23,7 +24,7 @@ class Rules(NamedTuple):
     """
 
     definition: str
-    compile: Callable[[Node, Reader], Any]
+    compile: Callable[[Node, Reader], Rule]
 
 
 class RuleList(NamedTuple):
@@ -59,7 +60,7 @@ class Key(NamedTuple):
     name: str
     compile: Callable[[Node | None, Reader], Any]
     late: bool = False
-    assumes: Callable[[Node, Reader], Any] | None = None
+    assumes: Callable[[Node, Reader], object] | None = None
     rules: Rules | None = None
     patch: Callable[[Node, Reader, JsonMapping], JsonObject] | None = None
     lists: tuple[RuleList, ...] = ()

@@ -55,17 +55,17 @@ class Setting(NamedTuple):
     """
 
     assumption: str
-    default: Any
+    default: object
     node: Node
-    read: Callable[[ValueNode, SettingReader], Any]
+    read: Callable[[ValueNode, SettingReader], object]
     unset: str
-    other: Any = None
+    other: object = None
 
-    def written(self, value: object) -> Any:
+    def written(self, value: object) -> object:
         """A value as a scenario has it; None = the scenario leaves the setting out."""
         return _scenario_value(value, self.node)
 
-    def others(self, value: object) -> list[Any]:
+    def others(self, value: object) -> list[object]:
         """Other values than this one, as a scenario has them: all of them if these are words, else the usual ones."""
         if self.node.get("type") == "boolean":
             legal = [False, True]
@@ -122,7 +122,7 @@ def choice(description: str, words: object) -> Value:
     return word(description, get_args(words), "a choice")
 
 
-def _scenario_value(value: Any, node: Node) -> Any:
+def _scenario_value(value: object, node: Node) -> object:
     """A value as a scenario has it."""
     if isinstance(value, Rate):
         return f"{value.count}/{durations.show(value.within)}"
@@ -131,4 +131,4 @@ def _scenario_value(value: Any, node: Node) -> Any:
         return {name: _scenario_value(part, keys.get(name, {})) for name, part in asdict(value).items()}
     if isinstance(value, tuple) and "items" in node:
         return [_scenario_value(member, node["items"]) for member in value]
-    return durations.show(value) if node.get("$ref") == "#/$defs/duration" else value
+    return durations.show(value) if isinstance(value, int) and node.get("$ref") == "#/$defs/duration" else value

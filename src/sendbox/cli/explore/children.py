@@ -9,9 +9,9 @@ import signal
 import subprocess
 import tempfile
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import IO, Any, Final
+from typing import IO, Final
 
 from sendbox.cli.outcome import CANNOT, Failure, one_line
 
@@ -105,7 +105,7 @@ class Children:
 
 def _send_signal(child: subprocess.Popen[bytes], name: str) -> None:
     """Sends a signal to a command and to all of its group; where there are no groups, the command alone is ended."""
-    group: Any = getattr(os, "killpg", None)
+    group: Callable[[int, int], None] | None = getattr(os, "killpg", None)
     if group is None:  # Windows
         child.kill()
         return

@@ -13,12 +13,13 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory, mkdtemp
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 from xml.etree import ElementTree as ET
 
 from sendbox.app import SERVED
 from sendbox.cli.explore.children import LINES, Children
 from sendbox.cli.outcome import CANNOT, Failure, one_line
+from sendbox.engine.answer import JsonMapping
 from sendbox.exploring.exploration import Run, time_limit
 from sendbox.exploring.misfortune import Plan, scenarios
 from sendbox.exploring.watcher import Watcher
@@ -115,7 +116,7 @@ def _name(case: ET.Element) -> str:
 _CALLBACKS: Final = "loopback"
 
 #: What a plan says, as a scenario for each world by its ordinal.
-Scenarios = Mapping[int, Mapping[str, Any]]
+Scenarios = Mapping[int, JsonMapping]
 
 
 @dataclass(frozen=True, slots=True)

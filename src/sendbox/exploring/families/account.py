@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
+from sendbox.engine.answer import JsonObject
 from sendbox.exploring.misfortune import Kind, Spot, Value, about_message, later, spread_out
 from sendbox.services.messaging.channels import FAMILY
 
@@ -22,7 +23,7 @@ _TEMPLATE: Final = ("PAUSED", "DISABLED")
 _NUMBER: Final = "RESTRICTED"
 
 
-def _happens(at: int, **fields: Any) -> dict[str, Any]:
+def _happens(at: int, **fields: object) -> JsonObject:
     """An entry of the timeline comes before what else happens at its instant."""
     return {"timeline": [{"at": later(at), **fields}]}
 

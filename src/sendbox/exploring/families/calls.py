@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from itertools import dropwhile, takewhile
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
+from sendbox.engine.answer import JsonObject
 from sendbox.exploring.misfortune import Kind, Misfortune, Spot, Value, call_when, call_words, later
 from sendbox.services.operations import ASKING
 
@@ -26,7 +27,7 @@ def free_calls(world: Census) -> Iterator[Called]:
     return (call for call in world.calls if call.operation not in failed)
 
 
-def _spots(kind: Kind, world: Census, values: list[tuple[str, dict[str, Any]]], calls: int = 1) -> Iterator[Spot]:
+def _spots(kind: Kind, world: Census, values: list[tuple[str, JsonObject]], calls: int = 1) -> Iterator[Spot]:
     """A spot at each call, and so many from it on: (what happens, the rule without its conditions)."""
     for call in free_calls(world):
         when = call_when(call)
@@ -64,7 +65,7 @@ def _failed(kind: Kind, world: Census) -> Iterator[Spot]:
 
 
 def _twice(kind: Kind, world: Census) -> Iterator[Spot]:
-    values: list[tuple[str, dict[str, Any]]] = [
+    values: list[tuple[str, JsonObject]] = [
         ("are answered with 500 and have no effect", {"fault": {"status": 500}}),
         ("lose their connections and have no effect", {"fault": "disconnect"}),
     ]

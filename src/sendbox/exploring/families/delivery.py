@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from itertools import pairwise, zip_longest
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
+from sendbox.engine.answer import JsonObject
 from sendbox.engine.delivery.faults.reformat import WAYS
 from sendbox.exploring.families.calls import free_calls
 from sendbox.exploring.misfortune import (
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 _RETRY: Final = 30_000
 
 
-def rule(event: Posted, fault: Any) -> dict[str, Any]:
+def rule(event: Posted, fault: object) -> JsonObject:
     """A scenario with a rule about one event."""
     return {"webhooks": [{"when": event_when(event), "fault": fault}]}
 

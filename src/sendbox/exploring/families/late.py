@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
+from sendbox.engine.answer import JsonObject
 from sendbox.engine.durations import instant, iso
 from sendbox.exploring.families.delivery import rule, spot
 from sendbox.exploring.families.time import MIDNIGHTS
@@ -42,7 +43,7 @@ def _repeated(kind: Kind, world: Census) -> Iterator[Spot]:
             yield spot(kind, world, event, values)
 
 
-def _again(event: Posted, after: int) -> dict[str, Any]:
+def _again(event: Posted, after: int) -> JsonObject:
     return rule(event, {"duplicate": {"after": later(after)}})
 
 

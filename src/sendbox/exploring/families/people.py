@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
+from sendbox.engine.answer import JsonObject
 from sendbox.exploring.misfortune import Kind, Spot, Value, about_message, later, message_words
 from sendbox.services import limits
 from sendbox.services.messaging.channels import FAMILY
@@ -76,7 +77,7 @@ def _answerable(world: Census) -> Iterator[tuple[Sent, list[tuple[int, str]]]]:
         yield message, _moments(message, phones[message.phone])
 
 
-def _answer(message: Sent, at: int, body: str) -> dict[str, Any]:
+def _answer(message: Sent, at: int, body: str) -> JsonObject:
     """The phone answers; an empty answer is a message like any other that it writes."""
     if body:
         return {"at": later(at), "reply": {"phone": message.phone, "body": body}}
@@ -91,7 +92,7 @@ def _spots(kind: Kind, world: Census, message: Sent, values: list[Value]) -> Ite
         yield Spot(kind, world.ordinal, place, about_message(world, message), kind.name, tuple(values), message.phone)
 
 
-def _says(*happenings: dict[str, Any]) -> dict[str, Any]:
+def _says(*happenings: JsonObject) -> JsonObject:
     return {"timeline": list(happenings)}
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
+from sendbox.engine.answer import JsonObject
 from sendbox.exploring.misfortune import (
     Kind,
     Spot,
@@ -72,10 +73,10 @@ def _timed(attempt: Tried, way: Sequence[str], until: int) -> list[tuple[str, in
     return path
 
 
-def _part(message: Sent, number: int, path: Path) -> dict[str, Any]:
+def _part(message: Sent, number: int, path: Path) -> JsonObject:
     """A rule that sends an attempt this way."""
     before = message.attempts[number - 1].at
-    then: list[Any] = []
+    then: list[object] = []
     for result, at in path:
         then.append(result if at == before and not then and result in _AT_ONCE else {result: later(at - before)})
         before = at
@@ -199,7 +200,7 @@ def _late_codes(kind: Kind, world: Census) -> Iterator[Spot]:
             yield Spot(kind, world.ordinal, place, about, kind.name, tuple(values), session.phone)
 
 
-def _arrives(session: Session, late: int) -> dict[str, Any]:
+def _arrives(session: Session, late: int) -> JsonObject:
     """A rule that delivers the SMS of a code so late."""
     when = {"phone": session.phone, "operation": "createValidation", "nth": session.nth}
     then = ["sending", {"sent": later(_STEP)}, {"delivered": later(late - _STEP)}]

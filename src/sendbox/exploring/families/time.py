@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
+from sendbox.engine.answer import JsonObject
 from sendbox.exploring.misfortune import ANY_TIME, Kind, Spot, Value, later, ordinal
 
 if TYPE_CHECKING:
@@ -70,7 +71,7 @@ def _quiet(world: Census, first: int, last: int) -> bool:
 
 
 def _moved(move: Moved, end: int, says: str) -> Value:
-    part: dict[str, Any] = {"advances": [{"advance": move.ordinal, "to": later(end)}]}
+    part: JsonObject = {"advances": [{"advance": move.ordinal, "to": later(end)}]}
     return Value(says, {"found": part})
 
 

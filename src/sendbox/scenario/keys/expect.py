@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from fractions import Fraction
-from typing import Any, Final
+from typing import Final
 
 from msgspec.structs import replace
 
@@ -257,7 +257,9 @@ def _where(node: Node | None, that: str, subject: Subject, reader: Reader) -> tu
             conditions += _payload(key, item, reader)
         else:
             values = tuple(_READ[field.kind](choice, key, field, reader) for choice in item.items() or [item])
-            means = tuple(choice for word in values for choice in reader.families.get(word, ()))
+            means = tuple(
+                choice for word in values if isinstance(word, str) for choice in reader.families.get(word, ())
+            )
             conditions.append(Condition(key, values, means=means))
     return tuple(conditions)
 
@@ -361,7 +363,7 @@ def _flag(node: Node, key: str, _field: Field, reader: Reader) -> bool:
     return node.value is True
 
 
-_READ: Final[dict[str, Callable[[Node, str, Field, Reader], Any]]] = {
+_READ: Final[dict[str, Callable[[Node, str, Field, Reader], Pattern | Range | str | bool]]] = {
     "phone": lambda node, _key, _field, reader: reader.phones(node),
     "text": _text,
     "word": _word,

@@ -34,7 +34,7 @@ _SPELLED: Final = {"nth": CALL}
 _NEEDS_FAULT: Final = {"required": ["fault"]}
 
 
-def _call_rule(values: dict[str, Any], when: When, node: Node, reader: Reader) -> tuple[str, dict[str, Any]]:
+def _call_rule(values: dict[str, Any], when: When, node: Node, reader: Reader) -> tuple[str, dict[str, object]]:
     fault, effective = values["fault"], values.get("processed")
     if effective is False and fault.late:
         message = f"false leaves {fault.kind} no answer; a call whose answer comes in the end has its effect"
@@ -49,12 +49,12 @@ def _call_key(when: When, fault: ApiFault, processed: bool | None) -> str:
     return canonical({"when": asks, "fault": {**does, "kind": fault.kind}, "processed": processed})
 
 
-def _changed_fields(record: Any, default: Any) -> JsonObject:
+def _changed_fields(record: ApiFault, default: ApiFault) -> JsonObject:
     """The fields of a record that differ from the default."""
     return {name: value for name, value in asdict(record).items() if value != getattr(default, name)}
 
 
-def _join_headers(conditions: dict[str, Any], node: Node, reader: Reader) -> None:
+def _join_headers(conditions: JsonObject, node: Node, reader: Reader) -> None:
     """Makes one condition of all headers. Case does not matter in their names; `content_type` is one of them."""
     headers = {name.lower(): value for name, value in conditions.pop("headers", {}).items()}
     content_type = conditions.pop("content_type", None)
@@ -122,7 +122,7 @@ API_RULES: Final = RuleForm(
 _SENT: Final = "sentMessage"
 
 
-def _delivery_rule(values: dict[str, Any], when: When, node: Node, reader: Reader) -> tuple[str, dict[str, Any]]:
+def _delivery_rule(values: dict[str, Any], when: When, node: Node, reader: Reader) -> tuple[str, dict[str, object]]:
     fault = values["fault"]
     if fault.racing and _SENT not in (when.words("event") or (_SENT,)):
         message = f'"{fault.kind}" is about the answer to a request that sends, which only {_SENT} events follow'
@@ -147,14 +147,14 @@ def _gateways(node: Node, reader: Reader) -> tuple[str, ...]:
     return tuple(dict.fromkeys(word for name in names for word in (*reader.families.get(name, ()), name)))
 
 
-def _check_delivery(conditions: dict[str, Any], node: Node, reader: Reader) -> None:
+def _check_delivery(conditions: JsonObject, node: Node, reader: Reader) -> None:
     results, events = conditions.get("result"), conditions.get("event")
     if results is not None and events is not None and _SENT not in events:
         message = f"{show(list(results))} is asked of {show(list(events))}: only {_SENT} has a result (§6)"
         reader.add_problem(node, "result", message, key="result")
 
 
-def webhook_rules(posted: Mapping[str, Value]) -> RuleForm:
+def webhook_rules(posted: Mapping[str, Value]) -> RuleForm[WebhookRule]:
     """The form of the rules of deliveries; `posted` are the conditions about texts of events."""
     return RuleForm(
         ("webhooks",),

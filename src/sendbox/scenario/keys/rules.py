@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 from msgspec.structs import replace
 
@@ -15,13 +15,15 @@ from sendbox.scenario.values import entries, text_of, whole_number
 from sendbox.scenario.vocabulary import Key, RuleList, Rules
 
 if TYPE_CHECKING:
-    from sendbox.engine.rules.rule import When
+    from sendbox.engine.rules.rule import Rule, When
     from sendbox.scenario.keys.when import Conditions
     from sendbox.scenario.model import Node
     from sendbox.scenario.values import Reader
 
+R = TypeVar("R", bound="Rule")
 
-class RuleForm(NamedTuple):
+
+class RuleForm(NamedTuple, Generic[R]):
     """The form of the rules of one list.
 
     `path` leads to the list, `description`, `times` and `says` describe a rule, its `times`, and a legal one. `keys`
@@ -32,13 +34,13 @@ class RuleForm(NamedTuple):
     """
 
     path: tuple[str, ...]
-    kind: Callable[..., Any]
+    kind: Callable[..., R]
     conditions: Conditions
     description: str
     keys: Mapping[str, Value]
     times: str
     says: str
-    make: Callable[[dict[str, Any], When, Node, Reader], tuple[str, dict[str, Any]]]
+    make: Callable[[dict[str, Any], When, Node, Reader], tuple[str, dict[str, object]]]
     requires: JsonMapping = MappingProxyType({})
     decides: tuple[tuple[str, ...], ...] = ()
     within: str | None = None
@@ -67,7 +69,7 @@ class RuleForm(NamedTuple):
         parts = {name: part.node for name, part in self.parts.items()}
         return {**parts, self.conditions.definition: self.conditions.node, self.definition: rule.node}
 
-    def compile(self, node: Node, reader: Reader) -> Any:
+    def compile(self, node: Node, reader: Reader) -> R:
         """One rule. The texts that it invents are in its locale."""
         name, times, locale = (node.get(key) for key in ("name", "times", "locale"))
         when = self.conditions.read(node, reader)
@@ -83,7 +85,7 @@ class RuleForm(NamedTuple):
             **fields,
         )
 
-    def compile_list(self, root: Node | None, reader: Reader) -> tuple[Any, ...]:
+    def compile_list(self, root: Node | None, reader: Reader) -> tuple[R, ...]:
         """The rules of the list below a key."""
         return entries(None if root is None else root.part(*self.path[1:]), reader, self.compile)
 
@@ -94,7 +96,13 @@ class RuleForm(NamedTuple):
             self.path, (*self.conditions.asks,), self.decides, within=self.within, extra=("name", *self.keys)
         )
 
-    def key(self, **more: Any) -> Key:
+    def key(
+        self,
+        *,
+        late: bool = False,
+        assumes: Callable[[Node, Reader], object] | None = None,
+        times: tuple[str, ...] | None = None,
+    ) -> Key:
         """The key of the language that has these rules."""
         rules = Rules(self.definition, self.compile)
-        return Key(self.path[0], self.compile_list, rules=rules, lists=(self.list,), **more)
+        return Key(self.path[0], self.compile_list, late, assumes, rules, lists=(self.list,), times=times)

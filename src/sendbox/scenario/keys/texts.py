@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Collection, Mapping
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import orjson
 
@@ -92,18 +92,14 @@ def _pool(locale: str, name: str, chooser: Chooser) -> tuple[str, ...]:
 @functools.cache
 def _invented(locale: str, name: str, seeds: tuple[int, ...]) -> tuple[str, ...]:
     """One text for each seed."""
-    maker = _maker(locale)
+    from faker import Faker
+
+    maker = Faker(locale)
     texts = []
     for seed in seeds:
         maker.seed_instance(seed)
         texts.append(str(getattr(maker, name)()).replace("\n", " "))
     return tuple(texts)
-
-
-def _maker(locale: str) -> Any:
-    from faker import Faker
-
-    return Faker(locale)
 
 
 def invents(source: object) -> bool:

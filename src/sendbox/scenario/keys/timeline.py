@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import orjson
 from msgspec.structs import replace
@@ -33,7 +33,7 @@ class Happening(NamedTuple):
     """
 
     kind: str
-    compile: Callable[[Node, JsonObject, Reader], Any] = as_written
+    compile: Callable[[Node, JsonObject, Reader], object] = as_written
     lint: Callable[[Node, Linter], None] | None = None
 
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
 
 from sendbox.engine.answer import JsonObject
 from sendbox.engine.forms import Value, either, mapping, reference, sequence
@@ -18,6 +18,7 @@ from sendbox.services import windows
 
 if TYPE_CHECKING:
     from sendbox.engine.durations import Moment
+    from sendbox.services.windows import Window
 
 T = TypeVar("T")
 
@@ -221,7 +222,7 @@ def never(begins: Moment, ends: Moment, start: int | None) -> bool:
     return first >= last
 
 
-def hours(node: Node, reader: Reader) -> Any:
+def hours(node: Node, reader: Reader) -> Window:
     """Hours of the week."""
     value: JsonObject = plain(node)
     if isinstance(days := value.get("days"), str):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from sendbox.scenario.lint import globs
 from sendbox.scenario.model import Node, Problem, errors, problem, show
@@ -44,7 +44,7 @@ class Linter:
         *,
         key: str | None = None,
         near: str | None = None,
-        value: Any = ...,
+        value: object = ...,
     ) -> None:
         """Adds a warning, at a node or at one of its keys."""
         self.found.append(problem(node, rule, message, key=key, nearest=near, value=value, severity="warning"))

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
+from sendbox.engine.answer import JsonMapping
 from sendbox.engine.delivery.faults.table import DELIVERIES
 from sendbox.engine.faults.table import CALLS
 from sendbox.scenario.lint import globs
@@ -29,30 +30,30 @@ def _among(wide: set[str], narrow: set[str], _country: str) -> bool:
     return narrow <= wide
 
 
-def _text(wide: Any, narrow: Any, _country: str) -> bool:
+def _text(wide: object, narrow: object, _country: str) -> bool:
     return globs.covers(str(wide), str(narrow))
 
 
-def _number(wide: Any, narrow: Any, country: str) -> bool:
+def _number(wide: object, narrow: object, country: str) -> bool:
     return globs.covers(_digits(wide, country), _digits(narrow, country), phone=True)
 
 
-def _digits(value: Any, country: str) -> str:
+def _digits(value: object, country: str) -> str:
     text = str(value)
     return text if "*" in text or "?" in text else normalize(text, country) or text
 
 
-def _payload(wide: Any, narrow: Any, country: str) -> bool:
+def _payload(wide: JsonMapping, narrow: JsonMapping, country: str) -> bool:
     return all(path in narrow and _covers(_value, value, narrow[path], country) for path, value in wide.items())
 
 
-def _value(wide: Any, narrow: Any, _country: str) -> bool:
+def _value(wide: object, narrow: object, _country: str) -> bool:
     if isinstance(wide, str) and isinstance(narrow, str):
         return globs.covers(wide, narrow)
     return type(wide) is type(narrow) and bool(wide == narrow)
 
 
-def _covers(compare: Callable[[Any, Any, str], bool], wide: Any, narrow: Any, country: str) -> bool:
+def _covers(compare: Callable[[Any, Any, str], bool], wide: object, narrow: object, country: str) -> bool:
     """True if each value of a condition, one or several, is covered by a value of another condition."""
     wides, narrows = (value if isinstance(value, list) else [value] for value in (wide, narrow))
     return all(any(compare(one, other, country) for one in wides) for other in narrows)
@@ -82,7 +83,7 @@ _LOOKED_UP: Final = ("phone", "number", "tag", "body", "template", "client", "se
 
 class _Rule(msgspec.Struct, eq=False):
     node: Node
-    asks: dict[str, Any]
+    asks: dict[str, object]
     decides: set[tuple[str, ...]]
     #: whether it matches whenever its conditions hold
     plain: bool
@@ -140,7 +141,7 @@ def _rule(node: Node, kind: RuleList, families: Mapping[str, tuple[str, ...]]) -
     return _Rule(node, asks, decides or {()}, complete, bool(node.entries().keys() - keys - _COUNTS))
 
 
-def _words(value: Any, families: Mapping[str, tuple[str, ...]]) -> set[str]:
+def _words(value: object, families: Mapping[str, tuple[str, ...]]) -> set[str]:
     """The words of a condition, with families replaced by their members."""
     words = [str(text) for text in (value if isinstance(value, list) else [value])]
     return {text for word in words for text in families.get(word, (word,))}
@@ -197,7 +198,7 @@ def _implied(earlier: _Rule, later: _Rule, country: str) -> bool:
     )
 
 
-def _title(node: Node) -> Any:
+def _title(node: Node) -> object:
     name = node.get("name")
     return plain(node) if name is None else name.value
 

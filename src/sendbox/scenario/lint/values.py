@@ -6,9 +6,10 @@ Misspelt may be keys that are kept because the provider may know them, and curly
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from sendbox.engine import durations as spans
+from sendbox.engine.answer import JsonObject
 from sendbox.engine.texts import CURLY, named
 from sendbox.scenario.model import Node, nearest, plain, show
 from sendbox.scenario.shape import Shape, property_of
@@ -56,7 +57,7 @@ def spelling(linter: Linter, shape: Shape) -> None:
     _spelling(linter.root, shape.branches([shape.schema]), shape, linter)
 
 
-def _spelling(node: Node, branches: list[dict[str, Any]], shape: Shape, linter: Linter) -> None:
+def _spelling(node: Node, branches: list[JsonObject], shape: Shape, linter: Linter) -> None:
     if isinstance(node.value, str) and len(node.value) > 1 and node.bare and {node.value[0], node.value[-1]} <= _CURLY:
         message = f"{show(node.value)}: {named(node.value, 0)} is part of the text"
         linter.warn(node, "curly", message + ", quotes of YAML are straight")

@@ -7,7 +7,7 @@ balance and lists of numbers, whose `subid` is `default`; a sub-key that shares 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
@@ -129,7 +129,7 @@ class SubKeys:
             if key.billing is not None and spec.credit is not None:
                 key.billing.balance = spec.credit
 
-    def add(self, content: bytes, *, currency: str | None, subid: str | None = None, **settings: Any) -> Key:
+    def add(self, content: bytes, *, currency: str | None, subid: str | None = None, **settings: object) -> Key:
         """Makes a sub-key; `currency` is that of its own balance, which begins empty; None shares the account's.
 
         `content` is the canonical request, from which its name is derived, `subid` the name of its balance if it is

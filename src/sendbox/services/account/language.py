@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from sendbox.engine.answer import JsonMapping, JsonObject
 from sendbox.engine.texts import PARENT
@@ -140,7 +140,7 @@ def _templates(node: Node, reader: Reader) -> tuple[JsonObject, ...]:
     return tuple({"category": "UTILITY", "status": "APPROVED"} | plain(item) for item in templates.values())
 
 
-_READ: Final[dict[str, tuple[str, Callable[[Node, Reader], Any]]]] = {
+_READ: Final[dict[str, tuple[str, Callable[[Node, Reader], object]]]] = {
     "country": ("country", lambda node, reader: reader.country_code(node)),
     "default_callback_url": ("default_callback_url", _callback),
     "verificationSecret": ("verification_secret", _as_it_is),

@@ -148,7 +148,7 @@ class Tokens(msgspec.Struct, frozen=True):
     preload: Callable[[], None]
     given: Callable[[bytes], str | None]
     subject: Callable[[str], str | None]
-    admitted: Callable[[World, str], Any]
+    admitted: Callable[[World, str], object]
     missing: tuple[str, str]
 
     def of(self, call: Call, body: bytes) -> str | None:

@@ -288,4 +288,4 @@ def _bulk_line(_world: World, line: Line) -> Iterator[str]:
 
 
 #: The lines of a server's log for entries of messages, by kind.
-LOGGED: Final[Mapping[str, Callable[[Any, Any], Iterable[str]]]] = {"refusal": _refusal, "bulk_line": _bulk_line}
+LOGGED: Final[Mapping[str, Callable[[World, Any], Iterable[str]]]] = {"refusal": _refusal, "bulk_line": _bulk_line}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from sendbox.engine.delivery.batches import Outlet, Target
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
         Rows,
         Submission,
     )
-    from sendbox.services.messaging.rules.rules import Attempts
+    from sendbox.services.messaging.rules.rules import Attempts, Line
     from sendbox.services.ports import Account, Key
 
 
@@ -82,7 +82,7 @@ class Handsets(Protocol):
     def make_links(self, attempt: Attempt, prepared: Prepared) -> None:
         """Makes the short links of an attempt about to be handed over."""
 
-    def reply_due(self, subject: Any) -> None:
+    def reply_due(self, subject: tuple[Attempt, str | Line]) -> None:
         """A reply that a rule planned has come."""
 
     def click_due(self, subject: tuple[Attempt, int | None]) -> None:

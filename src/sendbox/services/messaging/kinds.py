@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from sendbox.engine.durations import iso
 from sendbox.engine.kinds.narration import RECEIVER, WORLD, Entry, Narration, Narrator, cut, time
@@ -329,7 +329,7 @@ def _narrate_outage(_narrator: Narrator, entry: Entry) -> Narration:
     )
 
 
-def _once(dimension: str, name: str) -> Callable[[Collector, Any], None]:
+def _once(dimension: str, name: str) -> Callable[[Collector, object], None]:
     """Counts each entry as the same item."""
     return lambda collector, _subject: collector.count(dimension, name)
 

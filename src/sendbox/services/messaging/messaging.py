@@ -123,7 +123,7 @@ class Messaging(Part):
         """Lines of uploads are read as before."""
         self.bulks.decode = old.bulks.decode
 
-    def lapses(self, at: int, kind: str, what: Any) -> bool:
+    def lapses(self, at: int, kind: str, what: tuple[str, int]) -> bool:
         """True if a conversation really ends now; it may have been prolonged since (A66)."""
         return self.phones.conversations.get(what[0]) == at
 

@@ -46,7 +46,7 @@ class Step(msgspec.Struct):
     gateway: str = "high"
     type: str = "utf"
     template: TemplateUse | None = None
-    buttons: list[Any] | None = None
+    buttons: list[JsonObject] | None = None
     #: buttons, card, carousel and raw of a channel that has them, as they came in (A02)
     content: JsonObject | None = None
     #: whether its text is that of the root, and whether its sender is its own
@@ -154,7 +154,7 @@ class MessageField(Struct, frozen=True):
 
     name: str
     says: str
-    of: Callable[[Any], Any]
+    of: Callable[[Any], object]
     of_step: bool = False
     posted: bool = False
     unset: str | None = None
@@ -198,12 +198,12 @@ ASKED: Final = {row.name: row for row in FIELDS if row.says}
 POSTED: Final = tuple(row for row in FIELDS if row.posted)
 
 
-class Asked(dict[str, Any]):
+class Asked(dict[str, object]):
     """The values that rules ask of an attempt, by name; each is read when it is asked for the first time."""
 
     __slots__ = ("attempt",)
 
-    def __init__(self, attempt: Any, **others: Any) -> None:
+    def __init__(self, attempt: Any, **others: object) -> None:
         super().__init__(others)
         self.attempt = attempt
 

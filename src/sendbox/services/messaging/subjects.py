@@ -30,12 +30,12 @@ if TYPE_CHECKING:
     from sendbox.services.messaging.model import Step
 
 
-def _message(pick: Callable[[Message], Any]) -> Callable[[World, Any], object]:
+def _message(pick: Callable[[Message], object]) -> Callable[[World, object], object]:
     """Something of the message that a subject is about, or that an attempt or transition belongs to."""
     return lambda _world, subject: pick(subject if isinstance(subject, Message) else _attempt(subject).message)
 
 
-def _step(pick: Callable[[Attempt], Any]) -> Callable[[World, Any], object]:
+def _step(pick: Callable[[Attempt], object]) -> Callable[[World, object], object]:
     """Something of the attempt that a subject is, or that a transition belongs to."""
     return lambda _world, subject: pick(_attempt(subject))
 
@@ -45,7 +45,7 @@ def _attempt(subject: Any) -> Attempt:
     return attempt
 
 
-def _shown_step(message: Message) -> Any:
+def _shown_step(message: Message) -> Step:
     attempt = message.shown
     return message.submission.send.steps[0] if attempt is None else attempt.step
 
@@ -251,7 +251,7 @@ def _sent(message: Message) -> tuple[object, object]:
     return message.cause or next(iter(message.attempts), None), None
 
 
-def _messages(says: str, at: Callable[[Message], int], origin: Callable[[Message], tuple[Any, Any]]) -> Subject:
+def _messages(says: str, at: Callable[[Message], int], origin: Callable[[Message], tuple[object, object]]) -> Subject:
     """A row of messages; `at` says which instant of a message is its time, `origin` with what it came then."""
     return Subject(
         says,

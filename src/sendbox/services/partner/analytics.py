@@ -7,7 +7,7 @@ UTC, half an hour, a day or a month, and exists only when something happened in 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
@@ -74,7 +74,7 @@ def conversations(world: World, query: Query) -> list[JsonObject]:
     """
     numbers = Partner.of(world).numbers
     opened: dict[tuple[str | None, str, str], int] = {}
-    totals: dict[tuple[Any, ...], list[int]] = {}
+    totals: dict[tuple[tuple[int, int], tuple[str, ...]], list[int]] = {}
     arrived = [(at, attempt) for attempt in _attempts(world, query) if (at := attempt.arrived_at) is not None]
     for at, attempt in sorted(arrived, key=lambda pair: (pair[0], pair[1].message.ordinal, pair[1].number)):
         category = _category(world, attempt)
@@ -90,13 +90,13 @@ def conversations(world: World, query: Query) -> list[JsonObject]:
             "phone_number": numbers[attempt.sender or ""].phone_number,
         }
         if query.start <= began < query.end and all(about[name] in legal for name, legal in query.only.items()):
-            named = [about[name] for name in query.dimensions]
-            counts = totals.setdefault((*stretch(began, query.granularity), *named), [0, 0])
+            named = tuple(about[name] for name in query.dimensions)
+            counts = totals.setdefault((stretch(began, query.granularity), named), [0, 0])
             counts[0] += begins
             eur, czk = attempt.price or (0, 0)
             counts[1] += eur if account_of(world).currency == "EUR" else czk
     points = []
-    for (start, end, *values), (count, cost) in sorted(totals.items()):
+    for ((start, end), values), (count, cost) in sorted(totals.items()):
         metrics = {"conversation": count, "cost": cost / 1_000_000}
         chosen = {name: value for name, value in metrics.items() if name in query.metrics}
         points.append({

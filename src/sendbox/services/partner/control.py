@@ -132,7 +132,9 @@ async def fail_signup(call: Call, signup: str, reason: str | None = None) -> Sig
     act=True,
     answers=Annotated[Any, reference("MovedTemplate", TemplateView, DeletedTemplate)],
 )
-async def move_template(call: Call, template: str, status: str, reason: str | None = None) -> Any:
+async def move_template(
+    call: Call, template: str, status: str, reason: str | None = None
+) -> TemplateView | DeletedTemplate:
     """Moves a template, by id or name: approves, rejects, pauses it. 409 with the legal statuses for an illegal one."""
     world = call.hosted.world
     templates = Partner.of(world).templates

@@ -28,12 +28,12 @@ if TYPE_CHECKING:
 T = TypeVar("T", bound=msgspec.Struct)
 
 
-def _make(values: dict[str, Any], _when: When, node: Node, _reader: Reader) -> tuple[str, dict[str, Any]]:
+def _make(values: dict[str, Any], _when: When, node: Node, _reader: Reader) -> tuple[str, dict[str, object]]:
     """The contents of a rule as its text, and what was read of it."""
     return canonical(plain(node)), values
 
 
-def _words(description: str, legal: tuple[str, ...], says: str, plural: str, **rules: Any) -> Value:
+def _words(description: str, legal: tuple[str, ...], says: str, plural: str, **rules: object) -> Value:
     """One of some words, or a list of them."""
     one = word(description, legal, says, **rules)
     several = sequence("Several of them; one is enough.", one, f"a list of {plural}", minItems=1)

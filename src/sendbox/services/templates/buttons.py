@@ -6,7 +6,7 @@ Also what every part of `services/templates/templates.py` needs: the record of a
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 import orjson
@@ -69,12 +69,12 @@ def compile_button(record: JsonObject) -> Button:
     return Button(kind, str(record.get("text") or ""), keys, required, leads)
 
 
-def check_button(button: Button, value: Any, path: str) -> Iterator[Problem]:
+def check_button(button: Button, value: str | JsonObject, path: str) -> Iterator[Problem]:
     """The problems of `value`, which is not null, at a button that is not static; the schema checks its form."""
     key = "url" if isinstance(value, str) else next(iter(value))
     if key not in button.keys:
         yield misfit(path, "kind", f"{show(value)} is given to a {called(button)}, which takes {forms(button)}")
-    elif key == "mpm":
+    elif key == "mpm" and not isinstance(value, str):
         yield from _check_products(value[key], f"{path}.mpm")
 
 

@@ -10,8 +10,8 @@ for as the template has it: a template may have changed since it was used.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any, Final
+from collections.abc import Iterator, Sequence
+from typing import Final
 
 import msgspec
 
@@ -49,11 +49,11 @@ class TemplateUse(msgspec.Struct):
 
     name: str
     language: str
-    params: list[Any] | None = None
-    header: list[Any] | None = None
-    buttons: list[Any] | None = None
-    carousel: list[Any] | None = None
-    lto: list[Any] | None = None
+    params: list[str | JsonObject] | None = None
+    header: list[str | JsonObject] | None = None
+    buttons: list[str | JsonObject | None] | None = None
+    carousel: list[str | JsonObject] | None = None
+    lto: list[str | float] | None = None
 
     @property
     def texts(self) -> tuple[str, ...]:
@@ -186,7 +186,7 @@ def _timed(component: JsonObject | None) -> bool:
 # Checking
 
 
-def _check_params(template: Template, values: list[Any]) -> Iterator[Problem]:
+def _check_params(template: Template, values: list[str | JsonObject]) -> Iterator[Problem]:
     expected = template.variables
     if len(values) != len(expected):
         yield misfit("params", "count", f"{_values(values)} not fit {template.title}, which has {_listed(expected)}")
@@ -204,7 +204,7 @@ def _check_params(template: Template, values: list[Any]) -> Iterator[Problem]:
             )
 
 
-def _check_header(template: Template, values: list[Any]) -> Iterator[Problem]:
+def _check_header(template: Template, values: list[str | JsonObject]) -> Iterator[Problem]:
     kind = template.header
     if len(values) != (kind is not None):
         takes = "header takes none" if kind is None else f"{kind} header takes exactly one"
@@ -213,7 +213,7 @@ def _check_header(template: Template, values: list[Any]) -> Iterator[Problem]:
         yield from _check_header_value(template, kind or "", value)
 
 
-def _check_header_value(template: Template, kind: str, value: Any) -> Iterator[Problem]:
+def _check_header_value(template: Template, kind: str, value: str | JsonObject) -> Iterator[Problem]:
     path, key = "params_header[0]", kind_of(value) if isinstance(value, str) else next(iter(value))
     if key != kind:
         quoted = show(value if isinstance(value, str) else key)
@@ -236,7 +236,7 @@ def _check_fields(template: Template, kind: str, fields: dict[str, str], path: s
             yield misfit(f"{path}.link", "kind", f"{show(link)} has an extension of kind {named}, not of kind {kind}")
 
 
-def _check_buttons(template: Template, values: list[Any]) -> Iterator[Problem]:
+def _check_buttons(template: Template, values: list[str | JsonObject | None]) -> Iterator[Problem]:
     buttons = template.buttons
     for at, button in enumerate(buttons):
         path = f"params_buttons[{at}]"
@@ -256,7 +256,7 @@ def _check_buttons(template: Template, values: list[Any]) -> Iterator[Problem]:
         )
 
 
-def _check_carousel(template: Template, values: list[Any]) -> Iterator[Problem]:
+def _check_carousel(template: Template, values: Sequence[object]) -> Iterator[Problem]:
     expected = template.cards or 0
     if len(values) != expected:
         yield misfit(
@@ -266,7 +266,7 @@ def _check_carousel(template: Template, values: list[Any]) -> Iterator[Problem]:
         )
 
 
-def _check_lto(template: Template, values: list[Any]) -> Iterator[Problem]:
+def _check_lto(template: Template, values: list[str | float]) -> Iterator[Problem]:
     expected = int(template.timed)
     if len(values) != expected:
         takes = "one timestamp" if template.timed else "none"
@@ -300,7 +300,7 @@ def _counted(count: int, noun: str) -> str:
     return f"{count} {noun}{'' if count == 1 else 's'}"
 
 
-def _values(values: list[Any]) -> str:
+def _values(values: Sequence[object]) -> str:
     return f"{_counted(len(values), 'value')} {'does' if len(values) == 1 else 'do'}"
 
 
@@ -335,7 +335,7 @@ def shown(template: Template, use: TemplateUse) -> JsonObject:
     return {name: part for name, part in parts.items() if part}
 
 
-def _header(template: Template, values: list[Any]) -> JsonObject | None:
+def _header(template: Template, values: list[str | JsonObject]) -> JsonObject | None:
     kind = template.header
     if kind is None:
         return {"kind": "text", "text": template.heading} if template.heading else None
@@ -358,7 +358,7 @@ def _or(text: object, otherwise: str) -> str:
     return text if isinstance(text, str) else otherwise
 
 
-def _button(at: int, button: Button, value: Any) -> JsonObject:
+def _button(at: int, button: Button, value: str | JsonObject | None) -> JsonObject:
     view: JsonObject = {"type": button.type, "text": button.text}
     key, parameter = ("url", value) if isinstance(value, str) else next(iter((value or {}).items()), ("", None))
     if button.type == QUICK_REPLY:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import orjson
 
@@ -239,7 +239,7 @@ def _json(value: object) -> Answer:
     return Answer(200, orjson.dumps(value))
 
 
-def parse(exchange: Exchange, remaining: int) -> Any:
+def parse(exchange: Exchange, remaining: int) -> object:
     """The JSON value of the body. Raises `Refused` for malformed JSON, and another content type (A75)."""
     finding = content_type_finding(exchange)
     if finding is not None:
@@ -251,7 +251,7 @@ def parse(exchange: Exchange, remaining: int) -> Any:
     return without_nulls(body) if Assume.of(exchange.world).nulls == "absent" else body
 
 
-def legal(exchange: Exchange, body: Any, remaining: int) -> JsonObject:
+def legal(exchange: Exchange, body: object, remaining: int) -> JsonObject:
     """The known fields of a body, legal by the route's schema. Raises `Refused`.
 
     A required field that is absent or null is missing, and so is one of a wrong form (A72), except the phone number of
@@ -261,12 +261,12 @@ def legal(exchange: Exchange, body: Any, remaining: int) -> JsonObject:
     checker = exchange.contract.checker(schema)
     node = exchange.contract.definitions[schema.rpartition("/")[2]]
     properties = node["properties"]
-    if isinstance(body, dict):
-        unknown_fields(body, frozenset(properties), "$", exchange.route.section, exchange.advice)
+    fields: JsonObject = body if isinstance(body, dict) else {}
+    unknown_fields(fields, frozenset(properties), "$", exchange.route.section, exchange.advice)
     if not checker.is_valid(body):
         findings = checker.findings(body)
         name = findings[0].path.removeprefix("$").removeprefix(".").partition(".")[0]
-        present = isinstance(body, dict) and body.get(name) is not None
+        present = fields.get(name) is not None
         if present and name == "phoneNumber" and exchange.route.operation == OPERATION:
             raise refusal("INVALID_PHONE", findings, remaining)
         if name and name not in node["required"]:
@@ -274,7 +274,7 @@ def legal(exchange: Exchange, body: Any, remaining: int) -> JsonObject:
         raise refusal("MISSING_FIELD", findings, remaining, field=name or node["required"][0])
     if exchange.advice and (unknown := refused_fields(exchange, exchange.advice)):
         raise refusal("MISSING_FIELD", unknown, remaining, text=unknown[0].message)
-    return {name: value for name, value in body.items() if name in properties}
+    return {name: value for name, value in fields.items() if name in properties}
 
 
 def misshapen(exchange: Exchange, body: object) -> list[Finding]:

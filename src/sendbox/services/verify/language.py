@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from sendbox.scenario.values import Reader
 
 
-def _make(values: dict[str, Any], when: When, _node: Node, _reader: Reader) -> tuple[str, dict[str, Any]]:
+def _make(values: dict[str, Any], when: When, _node: Node, _reader: Reader) -> tuple[str, dict[str, object]]:
     then = values["then"]
     fields = {"code": then.get("code"), "sms": then.get("sms"), "limited": False if "limits" in then else None}
     return canonical({"phone": None, **asked(when), "then": then}), fields

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from operator import attrgetter
-from typing import TYPE_CHECKING, Annotated, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Annotated, Final, TypeVar
 
 from msgspec import UNSET
 
@@ -24,7 +24,7 @@ from sendbox.control.reading import (
 )
 from sendbox.control.searching import TEXT, SearchKey, match_texts, patterns, search_filter, texts, times, words
 from sendbox.engine.answer import JsonMapping, enum, read
-from sendbox.services.messaging.answers import Explanation, Messages
+from sendbox.services.messaging.answers import Explanation, Messages, ShortMessage
 from sendbox.services.messaging.answers import Message as MessageShown
 from sendbox.services.messaging.channels import CHANNELS, IllegalTransition
 from sendbox.services.messaging.messaging import Messaging
@@ -99,7 +99,7 @@ async def messages(
     if matches is None:
         return Messages(messages=[], next_cursor=UNSET if limit is None else None)
     world, listed = matches
-    view: Callable[[World, Message], Any] = message_short if form == "short" else message_view
+    view: Callable[[World, Message], ShortMessage | MessageShown] = message_short if form == "short" else message_view
     views = await map_in_slices(listed.items, lambda message: view(world, message))
     return Messages(messages=views, next_cursor=listed.cursor)
 

@@ -12,7 +12,7 @@ from sendbox.control.operation import Call, ControlError, operation
 from sendbox.control.reading import FORM, ORDER, map_in_slices, page, run_in_slices, select
 from sendbox.control.searching import TEXT, SearchKey, make_filter, parse_terms, text_filter
 from sendbox.engine.answer import enum, reference
-from sendbox.services.messaging.answers import Handset, Link, NewestHandset, PhoneList, Text
+from sendbox.services.messaging.answers import Handset, Link, NewestHandset, PhoneList, ShortHandset, Text
 from sendbox.services.messaging.answers import Message as MessageShown
 from sendbox.services.messaging.channels import FAMILIES, USUAL
 from sendbox.services.messaging.control.handset import newest_view
@@ -87,7 +87,7 @@ async def phones(
     fits = await _search_filter(world, search)
     listed = await page(numbers, places.__getitem__, fits, limit, cursor_place, order)
     next_cursor = listed.items[-1] if listed.cursor else listed.cursor
-    views: list[Any]
+    views: list[ShortHandset] | list[Handset]
     if form == "short":
         views = [await run_in_slices(phone_short(world, number)) for number in listed.items]
     else:
@@ -138,7 +138,7 @@ async def _numbers_with_text(world: World, value: str) -> Collection[str]:
 @operation(
     "GET", "/worlds/{id}/phones/{number}", answers=Annotated[Any, reference("AnyHandset", Handset, NewestHandset)]
 )
-async def phone(call: Call, number: str, last: Count | None = None) -> Any:
+async def phone(call: Call, number: str, last: Count | None = None) -> Handset | NewestHandset:
     """One handset: its conversation, links and state.
 
     With `last` it has so many of the newest of each list, and `earlier` says whether there is more. `not_arrived` are

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 _RESULTS: Final = STATES[1:]
 
 
-def _make(values: dict[str, Any], when: When, node: Node, reader: Reader) -> tuple[str, dict[str, Any]]:
+def _make(values: dict[str, Any], when: When, node: Node, reader: Reader) -> tuple[str, dict[str, object]]:
     """The text and the fields of a rule. Entries of a path that say no time have their usual one (A63)."""
     asks = node.get("when")
     #: for the checks below: a condition that could not be read may have been any channel
@@ -71,7 +71,7 @@ def _make(values: dict[str, Any], when: When, node: Node, reader: Reader) -> tup
 
 def _way(
     values: dict[str, Any], node: Node, channels: tuple[str, ...] | None, reader: Reader, *, illegal: bool
-) -> tuple[Path, dict[str, Any]]:
+) -> tuple[Path, JsonObject]:
     """The content of a rule, or of a way of a mix: the results and the acts of the phone; and its text."""
     path = Path()
     decides: JsonObject = {}
@@ -90,7 +90,12 @@ def _way(
 
 
 def _mix(
-    values: Any, node: Node, channels: tuple[str, ...] | None, reader: Reader, *, illegal: bool
+    values: dict[str, float] | tuple[dict[str, Any], ...],
+    node: Node,
+    channels: tuple[str, ...] | None,
+    reader: Reader,
+    *,
+    illegal: bool,
 ) -> tuple[tuple[tuple[Path, float], ...], object]:
     """The ways of a mix with their weights, and its text."""
     if isinstance(values, dict):
@@ -114,7 +119,7 @@ def _click_text(click: Click) -> list[int]:
     return [*_pair(click.after), *([click.link] if click.link else [])]
 
 
-def _path(value: Any, timing: Timing) -> tuple[Path, object]:
+def _path(value: str | tuple[str | dict[str, Any], ...], timing: Timing) -> tuple[Path, object]:
     """The path, and what of it belongs to the rule's canonical text."""
     if isinstance(value, str):
         return Path(goal=value), value
@@ -122,7 +127,7 @@ def _path(value: Any, timing: Timing) -> tuple[Path, object]:
     return Path(entries=entries), texts
 
 
-def _entry(value: Any, timing: Timing) -> tuple[PathEntry, object]:
+def _entry(value: str | dict[str, Any], timing: Timing) -> tuple[PathEntry, object]:
     if isinstance(value, str):
         return PathEntry(value, _usual(value, timing)), value
     ((result, moment),) = value.items()
@@ -153,7 +158,7 @@ def channels_of(node: Node | None, reader: Reader) -> tuple[str, ...] | None:
     return tuple(dict.fromkeys(meant))
 
 
-def _check(conditions: dict[str, Any], node: Node, reader: Reader) -> None:
+def _check(conditions: JsonObject, node: Node, reader: Reader) -> None:
     """Complains about a first attempt that asks about an earlier one."""
     after = conditions.get("after", After())
     asks_attempt = (after.result, after.channel, after.info) != (None, None, None)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 from msgspec.structs import asdict
@@ -129,7 +129,7 @@ class Payload(msgspec.Struct, frozen=True):
         )
 
     def _differences(self, case: Case) -> Iterator[tuple[tuple[str, ...], object, object]]:
-        payload: Any = case.value("payload")
+        payload = case.value("payload")
         for path, expected in self.wanted:
             value = payload
             for name in path:

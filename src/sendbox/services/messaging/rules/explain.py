@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from sendbox.engine.answer import JsonObject
 from sendbox.engine.durations import iso
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from sendbox.services.messaging.records import Attempt, Message
 
 #: What is known of the past without a witness.
-_NOTHING: Final[Mapping[int, Any]] = {}
+_NOTHING: Final[Mapping[int, Seen]] = {}
 
 # -- checks
 
@@ -57,7 +57,7 @@ class Seen(NamedTuple):
     """The record of a witness: the checks before an attempt of a flow step, and the rules that were tried for it."""
 
     checks: list[JsonObject]
-    rules: list[Any]
+    rules: Sequence[object]
 
 
 class Witness:

@@ -135,7 +135,7 @@ def by_examples(template: Template, components: list[Record]) -> TemplateUse:
     )
 
 
-def _of_body(template: Template, example: Record) -> list[object] | None:
+def _of_body(template: Template, example: Record) -> list[str | JsonObject] | None:
     """The first row of samples; where the variables have names, each sample under its name."""
     rows = example.get("body_text")
     if not rows:
@@ -146,7 +146,7 @@ def _of_body(template: Template, example: Record) -> list[object] | None:
     return values
 
 
-def _of_header(kind: str, example: Record) -> list[object] | None:
+def _of_header(kind: str, example: Record) -> list[str | JsonObject] | None:
     if kind == "text":
         return example.get("header_text", [])[:1] or None
     for handle in example.get("header_handle", ())[:1]:

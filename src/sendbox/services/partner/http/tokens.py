@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import sys
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Final, Literal
+from types import ModuleType
+from typing import TYPE_CHECKING, Final, Literal
 
 from sendbox.contract.validators import NotLoaded
 from sendbox.engine.remarks import Finding
@@ -33,7 +34,7 @@ def preload() -> None:
     import_module("jwt")
 
 
-def load_jwt(*, deferred: bool = False) -> Any:
+def load_jwt(*, deferred: bool = False) -> ModuleType:
     """The module of PyJWT. With `deferred`, raises `NotLoaded` instead of importing it here."""
     if deferred and "jwt" not in sys.modules:
         raise NotLoaded(preload)

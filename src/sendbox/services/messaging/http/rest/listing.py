@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from bisect import bisect_left
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import orjson
 from msgspec import Struct
@@ -203,7 +203,7 @@ def _flow_of(submission: Submission) -> list[object]:
     """The flow as the client sent it; of a request without one, its only step without fields (A29)."""
     request = orjson.loads(submission.content or b"{}")
     message = request[submission.index] if isinstance(request, list) else request
-    flow: list[Any] | None = message.get("flow") if isinstance(message, dict) else None
+    flow: list[object] | None = message.get("flow") if isinstance(message, dict) else None
     return flow or [{submission.send.steps[0].channel: {}}]
 
 

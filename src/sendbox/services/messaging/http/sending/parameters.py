@@ -5,7 +5,7 @@ The interface says under which name each parameter is given; remarks keep the na
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from sendbox.contract.parser import Malformed, parse_json
 from sendbox.engine.answer import JsonObject
@@ -94,7 +94,7 @@ def _places(names: Mapping[str, str]) -> dict[str, str]:
 
 def _callback(text: str, exchange: Exchange) -> object:
     """`callback` of a Message: an address as it stands, an object from its JSON (A01)."""
-    value: Any = text
+    value: object = text
     if text.lstrip().startswith("{"):
         try:
             value = parse_json(text.encode())

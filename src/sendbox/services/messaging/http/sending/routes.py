@@ -72,13 +72,13 @@ class Several(Remade):
 
 def send_message(exchange: Exchange) -> Answer:
     """`POST /message`: one Message to 1 to 10 recipients (§4.1, §2.1)."""
-    message: JsonObject = read_json(exchange)
+    message = read_json(exchange)
     return _accept_one(exchange, message, decode_message(message, "$", exchange, exchange.advice))
 
 
 def send_priority_message(exchange: Exchange) -> Answer:
     """`POST /message/priority`: the same, by the priority queue (§4.1)."""
-    message: JsonObject = read_json(exchange)
+    message = read_json(exchange)
     send = decode_message(message, "$", exchange, exchange.advice)
     send.priority = True
     return _accept_one(exchange, message, send)
@@ -124,12 +124,12 @@ def send_messages(exchange: Exchange) -> Answer:
     return answer
 
 
-def read_json(exchange: Exchange, line: int = 1) -> Any:
+def read_json(exchange: Exchange, line: int = 1) -> JsonObject:
     """The body of a call, parsed and legal by the route's schema. `line` is the number of its first line.
 
     Raises `Refused`: malformed JSON (A75), or what the schema finds; another content type (A75).
     """
-    request = parsed(exchange, line)
+    request: JsonObject = parsed(exchange, line)
     findings = _problems(request, exchange)
     if findings:
         raise refusal(findings)
@@ -147,15 +147,16 @@ def _problems(request: object, exchange: Exchange) -> Sequence[Finding]:
     return findings
 
 
-def _bad(request: Any, exchange: Exchange) -> Collection[int]:
+def _bad(request: object, exchange: Exchange) -> Collection[int]:
     """The messages of a call that are not legal by their schema: all where the call is refused as a whole (A88)."""
-    whole = range(len(_list(request)))
+    messages = _list(request)
+    whole = range(len(messages))
     if Assume.of(exchange.world).messages_refusal != "partial" or not 0 < len(whole) <= limits.MESSAGES:
         return whole
-    if not all(isinstance(message, dict) for message in request):
+    if not all(isinstance(message, dict) for message in messages):
         return whole
     checker = exchange.contract.checker(MESSAGE)
-    return [index for index in whole if not checker.is_valid(request[index])]
+    return [index for index in whole if not checker.is_valid(messages[index])]
 
 
 def _none_of(message: JsonObject) -> list[str | None]:
@@ -212,7 +213,7 @@ def _messages(request: object) -> list[tuple[str, JsonObject]]:
     return [(f"$[{index}]", item) for index, item in enumerate(_list(request)) if isinstance(item, dict)]
 
 
-def _list(value: object) -> list[Any]:
+def _list(value: object) -> list[object]:
     return value if isinstance(value, list) else []
 
 
