@@ -55,6 +55,7 @@ BASE_ID: Final = "base-id"
 ENTRY_NOT_IN_FORCE: Final = "entry-not-in-force"
 TEST_NUMBER: Final = "test-number"
 HOURS_NEVER_MET: Final = "hours-never-met"
+UNTAGGED_PROMOTIONAL: Final = "untagged-promotional"
 PLAN_VALUE_UNUSABLE: Final = "plan-value-unusable"
 
 
@@ -141,6 +142,12 @@ ADVICE: Final[dict[str, Kind]] = {
         "a `delivery_time` that has no time in common with the promotional hours; only the `delivery_time` counts",
         "§2.1",
         "A84",
+    ),
+    UNTAGGED_PROMOTIONAL: Kind(
+        "a message without a tag, which counts as promotional, met an opt-out or closed promotional hours",
+        "§2.1",
+        "A84",
+        called=False,
     ),
     PLAN_VALUE_UNUSABLE: Kind(
         "a value in the plan that is not legal for its draw; the seed decides", "§1", called=False

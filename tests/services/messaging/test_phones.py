@@ -15,6 +15,7 @@ from sendbox.services.account.keys import Key
 from sendbox.services.account.spec import AccountSpec
 from sendbox.services.advice import NO_TARGET
 from sendbox.services.assume import Assume
+from sendbox.services.messaging.content.tags import DEFAULT, normalize
 from sendbox.services.messaging.messaging import Messaging
 from sendbox.services.messaging.model import PhoneSpec
 from sendbox.services.messaging.phones import DEFAULT_NUMBER, NoSuchThing
@@ -323,6 +324,17 @@ def test_a_message_that_slips_through_is_remarked_on(name: ListName, tags: tuple
     assert remarks == ([] if listed is None else [("entry-not-in-force", said)])
     assert delivered(world, tags=tags).result == ("delivered" if listed is None else "rejected")
     assert len(journaled(world, "advice")) == len(remarks)
+
+
+@pytest.mark.parametrize(("tags", "advised"), [(DEFAULT, True), (normalize("promotional"), False)], ids=["none", "own"])
+def test_a_message_without_a_tag_that_met_an_opt_out_has_advice(tags: tuple[str, ...], *, advised: bool) -> None:
+    """§2.1: without a tag it counts as promotional; who tagged it so knows that."""
+    world = make_world()
+    Messaging.of(world).phones.opt_out(PHONE)
+    assert delivered(world, tags=tags).result == "rejected"
+    remarks = [(advice.code, advice.message) for advice, _ in (what for _, what in journaled(world, "advice"))]
+    text = f"no tag is given, so the message counts as promotional: {PHONE} opted out"
+    assert remarks == ([("untagged-promotional", text)] if advised else [])
 
 
 def test_only_a_stop_word_opts_out() -> None:

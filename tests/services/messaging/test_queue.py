@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sendbox.engine.durations import Rate
+from sendbox.engine.durations import Rate, iso
 from sendbox.services.assume import Assume, PromotionalHours
 from sendbox.services.messaging.records import Message
 from sendbox.services.windows import Window
@@ -101,6 +101,16 @@ def test_a84_promotional_hours_hold_promotional_messages_back(
     postponed = [(0, (message, START + handed_over))] if handed_over else []
     assert journaled(world, "postponed") == postponed
     assert world.journal.order_sensitive == set()
+
+
+def test_a84_a_message_without_a_tag_that_waits_for_the_hours_has_advice() -> None:
+    """§2.1: without a tag it counts as promotional; it is said once for all recipients, when they begin to wait."""
+    world = make_world(assume=Assume(promotional_window=PromotionalHours(Window(None, 10 * 60, 20 * 60))))
+    send(world, "420777000101", "420777000102")
+    advance(world, 48 * HOUR)
+    ((advice, _),) = (what for _, what in journaled(world, "advice"))
+    assert advice.code == "untagged-promotional"
+    assert f"promotional hours are closed until {iso(START + HOUR)}" in advice.message
 
 
 @pytest.mark.parametrize(

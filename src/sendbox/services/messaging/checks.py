@@ -14,8 +14,9 @@ from msgspec import Struct
 
 from sendbox.engine.durations import iso
 from sendbox.engine.texts import Pattern
-from sendbox.services.advice import ENTRY_NOT_IN_FORCE, advise
+from sendbox.services.advice import ENTRY_NOT_IN_FORCE, UNTAGGED_PROMOTIONAL, advise
 from sendbox.services.messaging.channels import FAMILY, ROWS
+from sendbox.services.messaging.content.tags import DEFAULT
 from sendbox.services.messaging.content.text import Prepared, prepare
 from sendbox.services.templates.templates import approved
 
@@ -44,6 +45,8 @@ class Check(Struct, frozen=True):
     ends_message: bool = False
     order_sensitive: bool = False
     may: Callable[[Checks, Message, int, Step], bool] = lambda _checks, _message, _number, _step: True
+    #: refuses by the tag alone, so that a message without one has advice
+    by_tag: bool = False
 
 
 def _may_blacklist(checks: Checks, message: Message, _number: int, _step: Step) -> bool:
@@ -164,6 +167,7 @@ CHECKS: Final = (
         _LISTED,
         ends_message=True,
         may=_may_opt_out,
+        by_tag=True,
     ),
     Check(
         "identical",
@@ -219,6 +223,8 @@ class Checks:
         #: the checks before the price is known, in order
         self._checks = tuple(check for check in CHECKS if check.word not in off)
         #: (phone, text, its links) to the messages that were handed over with it: ordinal to instant (A83)
+        #: ordinals of the submissions without a tag that have their advice
+        self._untagged: set[int] = set()
         self._same: dict[tuple[str, ...], dict[int, int]] = {}
 
     def asked(self, message: Message, number: int, step: Step) -> list[Check]:
@@ -245,6 +251,15 @@ class Checks:
                     f"{iso(self.world.clock.now)} is sent all the same"
                 )
                 self.world.advise(advise(ENTRY_NOT_IN_FORCE, text, "$.to"), message.phone)
+
+    def remark_untagged(self, message: Message, reason: str) -> None:
+        """Advice, once for a submission, on a message that is refused or held back and has no tag (§2.1)."""
+        submission = message.submission
+        untagged = submission.send.tags is DEFAULT  # the very object, which stands for no tag
+        if untagged and submission.carrier is None and submission.ordinal not in self._untagged:
+            self._untagged.add(submission.ordinal)
+            text = f"no tag is given, so the message counts as promotional: {reason}"
+            self.world.advise(advise(UNTAGGED_PROMOTIONAL, text, "$.tag"), message.phone)
 
     def not_allowed(self, phone: str) -> bool:
         """True if a number is not among the allowed numbers."""

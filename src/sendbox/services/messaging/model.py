@@ -18,6 +18,7 @@ from msgspec import Struct
 
 from sendbox.engine.answer import JsonObject
 from sendbox.services import limits
+from sendbox.services.messaging.content.tags import DEFAULT
 
 if TYPE_CHECKING:
     from sendbox.engine.delivery.batches import Target
@@ -90,7 +91,7 @@ class Send(msgspec.Struct):
     #: none once the messages are made
     recipients: Sequence[Recipient]
     steps: Sequence[Step]
-    tags: tuple[str, ...] = ("promotional",)
+    tags: tuple[str, ...] = DEFAULT
     #: JSON, or where it stands in `raw`
     given_payload: bytes | slice = b"{}"
     callback: Target | None = None
