@@ -8,12 +8,15 @@ from __future__ import annotations
 import os
 import re
 import tomllib
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import fields
+from pathlib import Path
 from typing import Any, Final
 
 import pytest
 
+import sendbox
 from benchmarks import command as benchmarks
 from benchmarks import soak
 from sendbox.app import SERVED
@@ -107,10 +110,24 @@ def test_dependencies_say_where_they_are_imported() -> None:
     }
 
 
-def test_changelog_keeps_a_place_for_the_next_change() -> None:
-    """The first heading of the changelog is what is not released yet."""
-    headings = re.findall(r"^## (.+)$", (ROOT / "CHANGELOG.md").read_text("utf-8"), re.MULTILINE)
-    assert headings[0] == "[Unreleased]"
+def test_changelog_has_a_short_entry_for_each_version() -> None:
+    """The first entry is that of the version of the package, and an entry has sixty lines at most."""
+    _, *entries = re.split(r"^## ", (ROOT / "CHANGELOG.md").read_text("utf-8"), flags=re.MULTILINE)
+    assert entries[0].startswith(f"[{sendbox.__version__}]")
+    assert [entry.splitlines()[0] for entry in entries if len(entry.splitlines()) > 60] == []
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_no_line_is_doubled_and_no_sentence_is_half(document: Path) -> None:
+    """Outside blocks and tables no longer line stands twice, and each paragraph ends as a sentence or a list does."""
+    text = re.sub(r"^```.*?^```$", "", document.read_text("utf-8"), flags=re.MULTILINE | re.DOTALL)
+    paragraphs = [
+        part.strip() for part in re.split(r"\n\s*\n", text) if not part.lstrip().startswith(("|", "#", "<", ":::"))
+    ]
+    lines = Counter(line.strip() for part in paragraphs for line in part.splitlines() if len(line.strip()) > 40)
+    assert [line for line, count in lines.items() if count > 1] == []
+    ends = re.compile(r"[.:!?)`|>]$|^(-|\d+\.) .*\Z", re.MULTILINE)
+    assert [part for part in paragraphs if part and not ends.search(part)] == []
 
 
 # --- generated parts
