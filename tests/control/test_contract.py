@@ -230,7 +230,7 @@ def test_arguments_are_typed() -> None:
     report = paths["/_sandbox/worlds/{id}/report"]["get"]
     lines = next(each for each in report["parameters"] if each["name"] == "lines")
     assert lines["schema"] == {"type": "integer", "minimum": 1, "maximum": 5_000, "default": 500}
-    assert list(report["responses"]["200"]["content"]) == ["application/json", "text/html"]
+    assert list(report["responses"]["200"]["content"]) == ["application/json", "text/html", "text/plain"]
 
 
 def test_errors_have_a_schema() -> None:

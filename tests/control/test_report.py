@@ -40,6 +40,23 @@ async def fail(box: Box) -> None:
     await box.advance("1h")
 
 
+async def test_a_world_in_text() -> None:
+    """In the words of a failed test: what went wrong, what happened, what is still to come; and nothing else."""
+    async with boxed() as box:
+        await fail(box)
+        document = (await box.get(f"{WORLD}/report")).json
+        answer = await box.get(f"{WORLD}/report?format=text")
+        assert answer.headers["content-type"].startswith("text/plain")
+        lines = answer.body.decode().splitlines()
+        assert lines[0] == f"world {KEY}, now {document['world']['clock']['now']}"
+        for line in (*document["findings"], *document["verdict"]["lines"], *document["pending"]):
+            assert line in lines
+        assert any(line.startswith("what happened (") for line in lines)
+        assert any(line.endswith(document["story"]["lines"][-1]["text"]) for line in lines)
+        short = (await box.get(f"{WORLD}/report?format=text&lines=2")).body.decode()
+        assert f"{len(document['story']['lines']) - 2} older lines are left out" in short
+
+
 async def test_a_world_in_one_document() -> None:
     """Each part is what the operation of its own says, in short."""
     async with boxed() as box:
@@ -190,7 +207,7 @@ async def test_what_was_made_good_is_no_finding() -> None:
 @pytest.mark.parametrize(
     ("query", "message"),
     [
-        ("format=xml", 'format: "xml" is not known; legal: json, html'),
+        ("format=xml", 'format: "xml" is not known; legal: json, html, text'),
         ("lines=0", "lines: 0 is not legal; legal: 1 to 5000"),
         ("ended=perhaps", "ended: 'perhaps' is not legal; legal: true, false"),
     ],

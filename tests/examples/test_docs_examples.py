@@ -108,7 +108,7 @@ def test_settings_of_services_are_settings(block: Block) -> None:
 
 
 #: Pages whose lines for a shell are run, one after the other.
-STORIES = ("control.md", "management.md")
+STORIES = ("control.md", "http.md", "management.md")
 
 
 @pytest.mark.sample(2)

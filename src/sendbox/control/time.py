@@ -106,9 +106,7 @@ def _goal(by: int | None, to: int | None, next: object, until: str | None) -> Go
     count = 4 - (by, to, next, until).count(None)
     if not count:
         legal = 'by="1m", to an instant, next=1, until="idle"'
-        raise ControlError(
-            400, "bad_argument", f"nothing (or None) says how far the clock moves; legal: one of {legal}"
-        )
+        raise ControlError(400, "bad_argument", f"nothing says how far the clock moves; legal: one of {legal}")
     if count != 1:
         raise ControlError(
             400, "bad_argument", f"{count} of by, to, next, until were given; legal: exactly one of them"

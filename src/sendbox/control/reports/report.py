@@ -27,7 +27,7 @@ from sendbox.engine.delivery.batches import succeeded
 from sendbox.engine.delivery.targets import NOT_FETCHED
 from sendbox.engine.expect.verdict import lines as verdict_lines
 from sendbox.engine.journal import CODE
-from sendbox.engine.kinds.happened import LOOKED_AT, collapsed, counted, describe, narrator_of, to_come
+from sendbox.engine.kinds.happened import LOOKED_AT, Line, collapsed, counted, describe, headed, narrator_of, to_come
 from sendbox.engine.kinds.own import delivery_view
 from sendbox.engine.kinds.rows import Observer
 from sendbox.runtime.worlds import Slice
@@ -43,7 +43,8 @@ COMING: Final = 20
 
 
 Lines = Annotated[int, Meta(ge=1, le=MOST_LINES)]
-FORMATS: Final = enum(("json", "html"))
+FORMATS: Final = enum(("json", "html", "text"))
+_TEXT: Final = Annotated[Text, "text/html", "text/plain"]
 
 
 class ReportedVerdict(Verdict):
@@ -112,12 +113,12 @@ class Report(Answer):
     record: str
 
 
-@operation("GET", "/worlds/{id}/report", answers=Report | Annotated[Text, "text/html"])
+@operation("GET", "/worlds/{id}/report", answers=Report | _TEXT)
 async def report(
     call: Call, format: Annotated[str, FORMATS] = "json", ended: bool = False, lines: Lines = LINES
 ) -> Report | Text:
-    """All about a world in one document, to be kept after a failure: as JSON, or with `format=html` as one page
-    without scripts or further files.
+    """All about a world in one document, to be kept after a failure: as JSON, with `format=html` as one page
+    without scripts or further files, or with `format=text` in short, as a failed test prints it.
 
     `{sendbox, world, scenario, settings, findings, advice, verdict, story, pending, coverage, assumptions, digest,
     record}`. `world`, `scenario` and `digest` are the answers of these operations, `verdict` too, with its `lines`
@@ -129,7 +130,7 @@ async def report(
     those that the client relied on, `record` the address of the record.
     """
     if call.served.document is None:
-        one_of(format, "format", ("json",))
+        one_of(format, "format", ("json", "text"))
     judged: Verdict = await verdict(call, ended=ended)
     everything: Assumptions = await assumptions(call)
     covered: Covered = await coverage(call)
@@ -151,15 +152,32 @@ async def report(
         digest=await digest(call),
         record=f"{call.origin}/_sandbox/worlds/{quote(world_view['id'], safe='')}/record",
     )
-    if format == "json" or call.served.document is None:
+    if format == "json":
         return document
     masked = call.runtime.mask(call.hosted.world.id).view
+    if format == "text":
+        return Text("".join(f"{line}\n" for line in _text_lines(masked(builtins(document)))), "text/plain")
 
     def page() -> str:
         assert call.served.document is not None
         return call.served.document(masked(builtins(document)))
 
     return Text(await asyncio.get_running_loop().run_in_executor(None, page), "text/html")
+
+
+def _text_lines(document: JsonMapping) -> list[str]:
+    """The report in the lines that a failed test prints: findings, advice, the verdict, the story, what is to come."""
+    story, judged = document["story"], document["verdict"]
+    lines = [Line(**line) for line in story["lines"]]
+    return [
+        f"world {document['world']['id']}, now {document['world']['clock']['now']}",
+        *document["findings"],
+        *counted([item["line"] for item in document["advice"] for _ in range(item["count"])]),
+        *(judged["lines"] if judged["expectations"] else []),
+        *headed(lines, len(lines), story["told"], story["entries"]),
+        *([f"{story['left_out']} older lines are left out"] if story["left_out"] else []),
+        *document["pending"],
+    ]
 
 
 async def _sent(call: Call) -> list[JsonMapping]:
