@@ -108,10 +108,9 @@ def test_settings_of_services_are_settings(block: Block) -> None:
 
 
 #: Pages whose lines for a shell are run, one after the other.
-STORIES = ("control.md", "http.md", "management.md")
+STORIES = ("control.md", "http.md", "management.md", "receiver.md")
 
 
-@pytest.mark.sample(2)
 @pytest.mark.parametrize("page", STORIES)
 def test_the_story_of_a_page_runs(tmp_path: Path, page: str) -> None:
     """Its lines, one after the other, print what the text shows."""
