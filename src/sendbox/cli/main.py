@@ -56,9 +56,11 @@ class LazyCommand(click.Command):
     def loaded(self) -> click.Command:
         """The command itself, with its whole help."""
         gc.disable()  # what modules make stays, so the collector need not walk it: neither now nor later
-        command: click.Command = getattr(import_module(self._module), f"{self.name}_command")
-        gc.freeze()
-        gc.enable()
+        try:
+            command: click.Command = getattr(import_module(self._module), f"{self.name}_command")
+            gc.freeze()
+        finally:
+            gc.enable()
         command.help = f"{self.help}\n\n{inspect.cleandoc(command.help or '')}"
         return command
 

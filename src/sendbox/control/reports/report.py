@@ -27,7 +27,17 @@ from sendbox.engine.delivery.batches import succeeded
 from sendbox.engine.delivery.targets import NOT_FETCHED
 from sendbox.engine.expect.verdict import lines as verdict_lines
 from sendbox.engine.journal import CODE
-from sendbox.engine.kinds.happened import LOOKED_AT, Line, collapsed, counted, describe, headed, narrator_of, to_come
+from sendbox.engine.kinds.happened import (
+    LOOKED_AT,
+    Line,
+    collapsed,
+    counted,
+    describe,
+    headed,
+    narrator_of,
+    times,
+    to_come,
+)
 from sendbox.engine.kinds.own import delivery_view
 from sendbox.engine.kinds.rows import Observer
 from sendbox.runtime.worlds import Slice
@@ -172,7 +182,7 @@ def _text_lines(document: JsonMapping) -> list[str]:
     return [
         f"world {document['world']['id']}, now {document['world']['clock']['now']}",
         *document["findings"],
-        *counted([item["line"] for item in document["advice"] for _ in range(item["count"])]),
+        *(times(item["line"], item["count"]) for item in document["advice"]),
         *(judged["lines"] if judged["expectations"] else []),
         *headed(lines, len(lines), story["told"], story["entries"]),
         *([f"{story['left_out']} older lines are left out"] if story["left_out"] else []),

@@ -252,13 +252,17 @@ class Checks:
                 )
                 self.world.advise(advise(ENTRY_NOT_IN_FORCE, text, "$.to"), message.phone)
 
-    def remark_untagged(self, message: Message, reason: str) -> None:
-        """Advice, once for a submission, on a message that is refused or held back and has no tag (§2.1)."""
+    def remark_untagged(self, message: Message, opens: int | None = None) -> None:
+        """Advice, once for a submission, on a message without a tag that is held back, or refused by an opt-out (§2.1).
+
+        `opens` is the instant at which the promotional hours open.
+        """
         submission = message.submission
         untagged = submission.send.tags is DEFAULT  # the very object, which stands for no tag
         if untagged and submission.carrier is None and submission.ordinal not in self._untagged:
             self._untagged.add(submission.ordinal)
-            text = f"no tag is given, so the message counts as promotional: {reason}"
+            met = f"{message.phone} opted out" if opens is None else f"promotional hours are closed until {iso(opens)}"
+            text = f"no tag is given, so the message counts as promotional: {met}"
             self.world.advise(advise(UNTAGGED_PROMOTIONAL, text, "$.tag"), message.phone)
 
     def not_allowed(self, phone: str) -> bool:

@@ -13,7 +13,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
-from sendbox.engine.durations import iso
 from sendbox.engine.journal import CODE
 from sendbox.engine.rules.conditions import Case
 from sendbox.engine.timeline import LATE, RunHandler
@@ -117,7 +116,7 @@ class Simulator:
         opens = self._opening_instant(message)
         rate, send = assume.queue, message.submission.send
         if opens > now:
-            self.checks.remark_untagged(message, f"promotional hours are closed until {iso(opens)}")
+            self.checks.remark_untagged(message, opens)
             self._postpone(message, opens, self.message_due)
         elif rate is None or send.priority or send.unlimited:
             self.begin(messages, 0, first, first + 1)
@@ -224,7 +223,7 @@ class Simulator:
             world.journal.mark(entry)
         attempt.note("why", refusal.word)
         if refusal.by_tag:
-            self.checks.remark_untagged(attempt.message, f"{attempt.message.phone} opted out")
+            self.checks.remark_untagged(attempt.message)
         self.enter((attempt,), REJECTED, refusal.info)
         if not refusal.ends_message:
             self._move_on(attempt, "refused")
