@@ -213,7 +213,10 @@ def test_message_begins_with_the_value(path: str, text: str, value: object) -> N
 def test_other_schemas(name: str, path: str, text: str, value: object) -> None:
     """Answers and arrays speak the same way."""
     finding = CONTRACT.checker(f"x.json#/$defs/{name}").findings(value)[0]
-    assert (finding.path, finding.message.replace('; you sent "request_id"; the field is message_id', "")) == (path, text)
+    assert (finding.path, finding.message.replace('; you sent "request_id"; the field is message_id', "")) == (
+        path,
+        text,
+    )
 
 
 def test_findings_come_in_the_order_of_the_document() -> None:
