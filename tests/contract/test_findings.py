@@ -56,8 +56,13 @@ ACCEPTED = {"request_id": "0b5f0b4e-8c39-4c5c-9a51-0c6d8a2a7f10", "accepted": Tr
         ("$.to", "11 entries are more than the maximum of 10 in to; legal: 1 to 10 (§2.1)", {"to": TO * 11}),
         (
             "$.to[0].phone_number",
-            'phone_number is missing; required: a string; was "phone" meant? (§2.1)',
+            'phone_number is missing; required: a string; you sent "phone"; the field is phone_number (§2.1)',
             {"to": [{"phone": "420777000101"}]},
+        ),
+        (
+            "$.to[0].phone_number",
+            'phone_number is missing; required: a string; you sent "phoneNumber"; the field is phone_number (§2.1)',
+            {"to": [{"phoneNumber": "420777000101"}]},
         ),
         ("$.to[0]", '"420777000101" is not a legal entry of to; legal: an object (§2.1)', {"to": ["420777000101"]}),
         ("$.body", '{"text":"Hello"} is not a legal body; legal: a string (§2.1)', message(body={"text": "Hello"})),
@@ -208,7 +213,10 @@ def test_message_begins_with_the_value(path: str, text: str, value: object) -> N
 def test_other_schemas(name: str, path: str, text: str, value: object) -> None:
     """Answers and arrays speak the same way."""
     finding = CONTRACT.checker(f"x.json#/$defs/{name}").findings(value)[0]
-    assert (finding.path, finding.message.replace('; was "request_id" meant?', "")) == (path, text)
+    assert (finding.path, finding.message.replace('; you sent "request_id"; the field is message_id', "")) == (
+        path,
+        text,
+    )
 
 
 def test_findings_come_in_the_order_of_the_document() -> None:

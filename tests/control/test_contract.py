@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import product
 from typing import Annotated, Any, Final, Literal
 
 import pytest
@@ -11,6 +13,7 @@ from msgspec import UNSET, UnsetType
 
 from sendbox.app import SERVED
 from sendbox.contract.validators import Contract
+from sendbox.control.operation import ControlError
 from sendbox.control.schemas import Schemas
 from sendbox.engine.answer import COMPONENTS, Answer, Instant, enum, reference
 from sendbox.services.http import openapi
@@ -247,3 +250,37 @@ def test_a_wrong_answer_would_be_found() -> None:
     assert wrong.is_valid({"now": "x", "mode": "manual", "rate": 1, "next_due": None, "pending": 0})
     assert not wrong.is_valid({"now": "x", "mode": "wild", "rate": 1, "next_due": None, "pending": 0})
     assert not wrong.is_valid({"now": "x", "mode": "manual", "rate": 1, "next_due": None, "pending": 0, "more": 1})
+
+
+#: Words of the language that the sandbox is written in: a client of control may be written in any.
+_PYTHON: Final = re.compile(
+    r"\b(None|True|False|NoneType|dict|tuple|kwargs|isinstance|list index|\w+Error|[Rr]aises)\b|<class|\(or None\)"
+)
+_WRONG: Final = (None, True, False, 1.5, -1, "x", [None], {"a": None, "b": True}, {"a": [False]})
+
+
+def _texts(node: object) -> Iterator[str]:
+    """The descriptions in a document, at any depth."""
+    if isinstance(node, dict):
+        yield from (node[name] for name in ("description", "summary") if isinstance(node.get(name), str))
+    for inner in node.values() if isinstance(node, dict) else node if isinstance(node, list) else ():
+        yield from _texts(inner)
+
+
+def test_no_description_has_words_of_python() -> None:
+    """The clients of control are written in many languages."""
+    assert [text for text in _texts(answers.contract()) if _PYTHON.search(text)] == []
+
+
+def test_no_refusal_has_words_of_python() -> None:
+    """A wrong value of any argument of any operation is quoted as the JSON that it was."""
+    refusals = []
+    for row in SERVED.operations:
+        for name, value in product(row.takes, _WRONG):
+            try:
+                row.convert({name: value})
+            except ControlError as error:
+                refusals.append(error.message)
+    assert "during: true is not legal; legal: text or null" in refusals
+    assert 'code: {"a": null, "b": true} is not legal; legal: text' in refusals
+    assert [text for text in refusals if _PYTHON.search(text)] == []

@@ -83,12 +83,12 @@ async def test_a_missing_argument_is_named(method: str, path: str, body: Any, me
 @pytest.mark.parametrize(
     ("path", "body", "message"),
     [
-        ("/_sandbox/worlds", {"id": ["test-a"]}, "id: ['test-a'] is not legal; legal: text or null"),
-        ("/_sandbox/worlds", {"id": True}, "id: True is not legal; legal: text or null"),
+        ("/_sandbox/worlds", {"id": ["test-a"]}, 'id: ["test-a"] is not legal; legal: text or null'),
+        ("/_sandbox/worlds", {"id": True}, "id: true is not legal; legal: text or null"),
         ("/_sandbox/worlds", {"seed": {}}, "seed: {} is not legal; legal: a whole number or text or null"),
-        ("/_sandbox/worlds", {"seed": False}, "seed: False is not legal; legal: a whole number or text or null"),
+        ("/_sandbox/worlds", {"seed": False}, "seed: false is not legal; legal: a whole number or text or null"),
         ("/_sandbox/worlds", {"clock": "manual"}, "clock: 'manual' is not legal; legal: an object or null"),
-        (f"{WORLD}/inbound", {"channel": None, "from": "1", "body": "x"}, "channel: None is not legal; legal: text"),
+        (f"{WORLD}/inbound", {"channel": None, "from": "1", "body": "x"}, "channel: null is not legal; legal: text"),
         (f"{WORLD}/inbound", {"channel": "sms", "from": "1", "body": {}}, "body: {} is not legal; legal: text"),
     ],
 )

@@ -121,7 +121,7 @@ async def test_lapses_never_pull_the_clock() -> None:
         ({"to": "tomorrow"}, 400, "bad_argument", "to: 'tomorrow' is not an RFC 3339 instant"),
         ({"to": [1]}, 400, "bad_argument", "to: "),
         ({"next": 0}, 400, "bad_argument", "next: 0 is not legal; legal: 1 and more"),
-        ({"next": True}, 400, "bad_argument", "next: True is not legal; legal: 1 and more"),
+        ({"next": True}, 400, "bad_argument", "next: true is not legal; legal: 1 and more"),
         ({"next": "1"}, 400, "bad_argument", "next: '1' is not legal; legal: 1 and more"),
         ({"until": "doomsday"}, 400, "bad_argument", 'until: "doomsday" is not known; legal: idle'),
         ({}, 400, "bad_argument", "nothing says how far the clock moves; legal: one of "),

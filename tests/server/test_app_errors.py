@@ -112,6 +112,27 @@ async def test_other_paths_answer_json_too(method: str, path: str, status: int, 
 
 
 @pytest.mark.parametrize(
+    ("path", "near"),
+    [
+        ("/_sandbox/worlds/w/advance", "/_sandbox/worlds/w/clock/advance"),
+        ("/_sandbox/worlds/w/message", "/_sandbox/worlds/w/messages"),
+        ("/_sandbox/worlds/w/clock/advanc", "/_sandbox/worlds/w/clock/advance"),
+        ("/_sandbox/world", "/_sandbox/worlds"),
+        ("/_sandbox/worlds/w/advance/far/away", None),
+        ("/openapi.jsn", "/openapi.json"),
+        ("/nothing", None),
+    ],
+)
+async def test_an_unknown_path_names_the_nearest(path: str, near: str | None) -> None:
+    """With the id of the world that was asked for, whether there is such a world or not."""
+    async with boxed() as box:
+        message = (await box.call("POST", path)).json["message"]
+    hint = f"; the nearest path is {near}" if near else ""
+    places = "the interfaces are listed at /openapi.json, control at /_sandbox/"
+    assert message == f"{path} is served by nothing here{hint}; {places}"
+
+
+@pytest.mark.parametrize(
     "body",
     [b"", b"{", b"[]]", b"\xff", b'"text"', b'{"body": NaN}', b'{"body": "x", "body": 1e400}'],
     ids=["empty", "broken", "too-much", "not-utf-8", "not-an-object", "nan", "infinite"],

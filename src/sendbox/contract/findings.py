@@ -273,7 +273,7 @@ def _required(problem: Problem, node: JsonObject) -> Said:
     for name in node["required"]:
         if name not in problem.value:
             close = _close(name, unknown, 0.5)
-            hint = f"; was {show(close)} meant?" if close else ""
+            hint = f"; you sent {show(close)}; the field is {name}" if close else ""
             yield [*problem.path, name], f"{name} is missing; required: {_legal(fields.get(name, {}))}{hint}"
 
 

@@ -11,7 +11,7 @@ from msgspec.inspect import BoolType, DictType, IntType, ListType, Metadata, Non
 
 from sendbox.engine import bounds
 from sendbox.engine.answer import JsonMapping, JsonObject, keywords
-from sendbox.engine.durations import duration, instant
+from sendbox.engine.durations import duration, instant, shown
 from sendbox.engine.texts import foreign
 
 if TYPE_CHECKING:
@@ -71,7 +71,8 @@ def _words(kind: object) -> Sequence[str]:
 
 def unknown(value: object, words: Iterable[str]) -> str:
     """The reason why a value is not legal that is not one of some words."""
-    return f'"{value}" is not known; legal: {", ".join(words)}{foreign(value) if isinstance(value, str) else ""}'
+    quoted = f'"{value}"' if isinstance(value, str) else shown(value)
+    return f"{quoted} is not known; legal: {', '.join(words)}{foreign(value) if isinstance(value, str) else ''}"
 
 
 def _why(value: object, kind: object, error: msgspec.ValidationError) -> str:
@@ -82,10 +83,10 @@ def _why(value: object, kind: object, error: msgspec.ValidationError) -> str:
     legal = legal.type if isinstance(legal, Metadata) else legal
     types = {type(part): part for part in (legal.types if isinstance(legal, UnionType) else (legal,))}
     if BoolType in types:
-        return f"{value!r} is not legal; legal: true, false"
+        return f"{shown(value)} is not legal; legal: true, false"
     if isinstance(number := types.get(IntType), IntType) and StrType not in types:
         return _not_whole(value, number)
-    return f"{value!r} is not legal; legal: {' or '.join(_TYPES[part] for part in types)}"
+    return f"{shown(value)} is not legal; legal: {' or '.join(_TYPES[part] for part in types)}"
 
 
 def _not_whole(value: object, legal: IntType) -> str:
@@ -95,7 +96,7 @@ def _not_whole(value: object, legal: IntType) -> str:
         return f"{number} is not legal; legal: {legal.ge} {'and more' if legal.le is None else f'to {legal.le}'}"
     if isinstance(value, str) and bounds.looks_whole(value):
         return bounds.too_large(value)
-    return f"{value!r} is not a whole number"
+    return f"{shown(value)} is not a whole number"
 
 
 #: A whole number from 0, or from 1.

@@ -10,6 +10,7 @@ from sendbox.control.operation import Call, ControlError, operation
 from sendbox.control.reading import map_in_slices
 from sendbox.control.worlds import MODE, RATE, clock_settings, clock_view
 from sendbox.engine.answer import Answer, Instant, enum, keywords, moment
+from sendbox.engine.durations import shown
 from sendbox.engine.kinds.answers import Entry
 from sendbox.engine.kinds.rows import Observer
 from sendbox.engine.timeline import Goal
@@ -118,5 +119,5 @@ def _goal(by: int | None, to: int | None, next: object, until: str | None) -> Go
     if next is None:
         return Goal("idle")
     if not isinstance(next, int) or isinstance(next, bool) or next < 1:
-        raise ControlError(400, "bad_argument", f"next: {next!r} is not legal; legal: 1 and more")
+        raise ControlError(400, "bad_argument", f"next: {shown(next)} is not legal; legal: 1 and more")
     return Goal("next", next)

@@ -356,13 +356,13 @@ def clock_settings(clock: JsonObject) -> JsonObject:
         elif name == "rate" and isinstance(value, int | float) and not isinstance(value, bool):
             if not SLOWEST <= value <= FASTEST:
                 legal = f"{SLOWEST} to {FASTEST} seconds of the world in one real second"
-                raise ControlError(400, "bad_clock", f"rate: {value!r} is not a rate of a clock; legal: {legal}")
+                raise ControlError(400, "bad_clock", f"rate: {shown(value)} is not a rate of a clock; legal: {legal}")
             settings["rate"] = float(value)
         elif name == "start" and isinstance(value, str | int | float) and not isinstance(value, bool):
             settings["start"] = converted("start", value, Moment)
         else:
             legal = f"mode (manual, real, auto), rate (a number from {SLOWEST} to {FASTEST}), start (an instant)"
-            raise ControlError(400, "bad_clock", f"{name}: {value!r} is not a setting of a clock; legal: {legal}")
+            raise ControlError(400, "bad_clock", f"{name}: {shown(value)} is not a setting of a clock; legal: {legal}")
     return settings
 
 

@@ -5,6 +5,7 @@ The calendar is that of `datetime`, by values made at import: a tester's freezer
 
 from __future__ import annotations
 
+import json
 from datetime import date, datetime, timedelta
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -58,6 +59,7 @@ _CYCLE: Final = 146_097
 _read_date: Final = date.fromisoformat
 _DURATIONS: Final = "500ms, 2s, 1m30s, 1.5h, 2d or PT1M30S are legal"
 _SHOWN: Final = 80
+_JSON: Final = (bool, list, dict, type(None))
 
 
 class NoUnit(ValueError):
@@ -99,8 +101,8 @@ class Moment(NamedTuple):
 
 
 def shown(value: object) -> str:
-    """The value as an error message quotes it: one line, of bounded length."""
-    text = repr(value)
+    """The value as an error message quotes it: one line, of bounded length; all but a text or a number as JSON."""
+    text = json.dumps(value, ensure_ascii=False, default=repr) if isinstance(value, _JSON) else repr(value)
     return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 1]}…"
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any, Final
 
 import orjson
@@ -12,6 +13,7 @@ from starlette.applications import Starlette
 from starlette.responses import Response
 from starlette.routing import Match, Route
 
+from sendbox.engine.texts import nearest
 from sendbox.runtime.worlds import MEMORY_FULL
 from sendbox.server.instance import HEADER
 from sendbox.server.origin import foreign, misaddressed
@@ -146,8 +148,27 @@ def with_refusals(routes: Sequence[BaseRoute]) -> Starlette:
 async def _not_found(request: Request, _error: Exception) -> Response:
     """A path of no interface and no tool."""
     path = request.url.path
-    message = f"{path} is served by nothing here; the interfaces are listed at /openapi.json, control at /_sandbox/"
-    return json_answer({"error": "not_found", "message": message}, 404)
+    near = _nearest_path(request.app.routes, path, request.scope.get("root_path", ""))
+    hint = f"; the nearest path is {near}" if near else ""
+    places = "the interfaces are listed at /openapi.json, control at /_sandbox/"
+    return json_answer({"error": "not_found", "message": f"{path} is served by nothing here{hint}; {places}"}, 404)
+
+
+def _nearest_path(routes: Sequence[BaseRoute], path: str, root: str) -> str | None:
+    """The served path that is most like an unknown one, and begins as it does; None if no path is like it."""
+    sent = path.removeprefix(root).split("/")
+    begun: dict[int, list[str]] = {}
+    for route in routes:
+        if isinstance(route, Route):
+            parts = route.path.split("/")
+            pairs = zip(parts, sent, strict=False)
+            common = len([*takewhile(lambda pair: pair[0] == pair[1] or pair[0].startswith("{"), pairs)])
+            begun.setdefault(common, []).append("/".join(parts[common:]))
+    at = max(begun, default=0)
+    end = "/".join(sent[at:])
+    legal = [rest for rest in begun.get(at, ()) if "{" not in rest]
+    near = next((rest for rest in legal if rest.endswith(f"/{end}")), None) or nearest(end, legal)
+    return f"{root}{'/'.join([*sent[:at], near])}" if near else None
 
 
 async def _wrong_method(request: Request, _error: Exception) -> Response:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
@@ -166,14 +167,21 @@ def flat(value: object) -> str:
         return cut(", ".join(f"{name} {flat(item)}" for name, item in value.items()), 2 * SHOWN)
     if isinstance(value, list | tuple):
         return cut(", ".join(map(flat, value)))
-    return cut(value)
+    return cut(_word(value))
 
 
 def yaml(value: object) -> str:
     """A value as YAML writes it in one line."""
     if isinstance(value, Mapping):
         return f"{{{', '.join(f'{name}: {yaml(item)}' for name, item in value.items())}}}"
-    return f"[{', '.join(map(yaml, value))}]" if isinstance(value, list) else str(value)
+    if isinstance(value, list):
+        return f"[{', '.join(map(yaml, value))}]"
+    return _word(value)
+
+
+def _word(value: object) -> str:
+    """A value that is neither a list nor an object: true, false and null as JSON has them."""
+    return json.dumps(value) if value is None or isinstance(value, bool) else str(value)
 
 
 def by(entry: Entry) -> str:
