@@ -78,6 +78,10 @@ class Played(msgspec.Struct):
     order_sensitive: bool = False
     stopped: bool = False
 
+    def __repr__(self) -> str:
+        """The scenario's name and the digest alone: asyncio formats the result of a task when its runner ends."""
+        return f"<Played {self.blueprint.name} {self.digest}>"
+
     @property
     def messages(self) -> list[Message]:
         """The messages of the world, in order of acceptance; none where no service sends any."""
