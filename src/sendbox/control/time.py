@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from sendbox.control.answers import Clock
 from sendbox.control.arguments import Duration, Moment
@@ -15,8 +15,10 @@ from sendbox.engine.kinds.answers import Entry
 from sendbox.engine.kinds.rows import Observer
 from sendbox.engine.timeline import Goal
 from sendbox.runtime.dispatcher import UNATTENDED
-from sendbox.runtime.slot import FailedTries
 from sendbox.services.advice import OUTBOX_NOT_FETCHED
+
+if TYPE_CHECKING:
+    from sendbox.runtime.slot import FailedTries
 
 #: How far an advance without a time goes.
 UNTIL: Final = enum(("idle",))
