@@ -13,8 +13,8 @@ import yaml
 
 from sendbox.engine.durations import DAY
 from sendbox.engine.expect.verdict import lines
+from sendbox.engine.faults.answers import Status
 from sendbox.engine.faults.calls import ApiRule, Applied
-from sendbox.engine.faults.status import Status
 from sendbox.engine.journal import CODE
 from sendbox.engine.rules.rule import When
 from sendbox.engine.world import World

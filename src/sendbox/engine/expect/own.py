@@ -11,12 +11,11 @@ import orjson
 
 from sendbox.engine import bounds
 from sendbox.engine.delivery.faults.fault import FaultyDelivery
-from sendbox.engine.delivery.faults.table import DELIVERIES
 from sendbox.engine.delivery.targets import NOT_ALLOWED, NOT_FETCHED
 from sendbox.engine.expect.conditions import Path, values_at
 from sendbox.engine.expect.subjects import CONTENT, REQUESTS, Field, Reads, Subject
 from sendbox.engine.faults.calls import Applied
-from sendbox.engine.faults.table import CALLS
+from sendbox.engine.faults.table import CALLS, DELIVERIES
 
 if TYPE_CHECKING:
     from sendbox.engine.commands.record import RequestRecord

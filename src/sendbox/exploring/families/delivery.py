@@ -10,7 +10,7 @@ from itertools import pairwise, zip_longest
 from typing import TYPE_CHECKING, Final
 
 from sendbox.engine.answer import JsonObject
-from sendbox.engine.delivery.faults.reformat import WAYS
+from sendbox.engine.delivery.faults.requests import WAYS
 from sendbox.exploring.families.calls import free_calls
 from sendbox.exploring.misfortune import (
     Kind,

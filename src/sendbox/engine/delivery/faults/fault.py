@@ -1,4 +1,4 @@
-"""The base of all faults of deliveries; each fault has its own file in this folder."""
+"""The base of all faults of deliveries."""
 
 from __future__ import annotations
 
