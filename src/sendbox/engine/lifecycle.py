@@ -53,13 +53,3 @@ class IllegalMove(Exception):
         super().__init__(
             f'"{wanted}" does not follow "{state}" of {lifecycle.kind}; legal: {legal} ({lifecycle.source})'
         )
-
-
-def diagram(table: Table) -> str:
-    """A Mermaid state diagram of a table, for the documentation."""
-    lines = ["stateDiagram-v2", f"    [*] --> {next(iter(table))}"]
-    for state, row in table.items():
-        lines += [f"    {state} --> {after}: {event}" for event, after in row.items()]
-        if not row:
-            lines.append(f"    {state} --> [*]")
-    return "\n".join(lines)

@@ -9,7 +9,7 @@ because all of that meets here.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache, partial
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, Final
@@ -59,10 +59,7 @@ def _unusable(clock: Clock, journal: Journal, place: Place, why: str) -> None:
 
 
 class World:
-    """One world. Instants are virtual milliseconds since 1970; `services` are the parts that it has, in order.
-
-    `over` lays another chooser over that of the world, which is the hash with the scenario's plan over it.
-    """
+    """One world. Instants are virtual milliseconds since 1970; `services` are the parts that it has, in order."""
 
     # slots: a world has more parts than instances of a class share a table for, and all are asked on the hot path
     __slots__ = (
@@ -116,7 +113,6 @@ class World:
         rate: float | None = None,
         record: Record | None = None,
         services: Sequence[type[Part]] = (),
-        over: Callable[[Chooser], Chooser] | None = None,
     ) -> None:
         self.id = world_id
         self.tag = tag_of(world_id, shard)
@@ -144,8 +140,6 @@ class World:
         self.chooser = Chooser(seed_bytes(self.seed_given))
         if blueprint.plan:
             self.chooser = PlannedChooser(self.chooser, blueprint.plan, partial(_unusable, self.clock, self.journal))
-        if over is not None:
-            self.chooser = over(self.chooser)
         #: what the scenario expects; judged when asked
         self.expect = blueprint.expect
         self.api = ApiFaults(blueprint.api, self.chooser, start)

@@ -16,11 +16,10 @@ from sendbox.engine.bounds import crowded
 from sendbox.engine.delivery.batches import succeeded
 from sendbox.engine.delivery.faults.fault import FaultyDelivery
 from sendbox.engine.delivery.faults.several import Several
-from sendbox.engine.delivery.injection import FakedTry
+from sendbox.engine.delivery.injection import FakedTry, log_fault
 from sendbox.engine.delivery.targets import DROPPED
 from sendbox.engine.faults.table import CALLS
 from sendbox.engine.kinds import answers
-from sendbox.engine.kinds.logged import LOGGED
 from sendbox.engine.kinds.narration import (
     CLIENT,
     RECEIVER,
@@ -428,7 +427,7 @@ OBSERVED: Final = ObservationRows(
             _webhook_fault_lines,
             _count_webhook_fault,
             _narrate_webhook_fault,
-            log_lines=LOGGED["webhook_fault"],
+            log_lines=log_fault,
             view_type=answers.WebhookFaultShown,
         ),
     ),

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from itertools import groupby
+from operator import attrgetter
 from typing import TYPE_CHECKING, Final
 
-from sendbox.exploring.families import account, assumptions, calls, codes, delivery, late, people, results, time
+from sendbox.exploring.families import calls, delivery, people, results, world
 from sendbox.exploring.misfortune import ANY_TIME
 from sendbox.services.numbers.normal import normalize
 
@@ -15,15 +17,10 @@ if TYPE_CHECKING:
 
 #: Every kind of misfortune, by its family.
 FAMILIES: Final[dict[str, tuple[Kind, ...]]] = {
-    "delivery": delivery.KINDS,
-    "late": late.KINDS,
-    "calls": calls.KINDS,
-    "codes": codes.KINDS,
-    "results": results.KINDS,
-    "people": people.KINDS,
-    "account": account.KINDS,
-    "time": time.KINDS,
-    "assumptions": assumptions.KINDS,
+    family: tuple(kinds)
+    for family, kinds in groupby(
+        (*delivery.KINDS, *calls.KINDS, *results.KINDS, *people.KINDS, *world.KINDS), attrgetter("family")
+    )
 }
 #: The families that are tried where none are named: questions fail no test, and most bugs of clients need them.
 USUAL: Final = tuple(FAMILIES)
@@ -80,11 +77,11 @@ def spots(census: Collection[Census], families: Sequence[str], keep: Sequence[st
     """Everything that may go wrong in a run, by these families; kinds to `keep` are left out."""
     return [
         spot
-        for world in census
+        for place in census
         for family in families
         for kind in FAMILIES[family]
         if kind.name not in keep
-        for spot in kind.spots(kind, world)
+        for spot in kind.spots(kind, place)
         if _can_be_named(spot)
     ]
 

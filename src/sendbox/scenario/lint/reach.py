@@ -16,8 +16,7 @@ from sendbox.engine.texts import Pattern
 from sendbox.engine.traffic import parse_reference
 from sendbox.scenario.keys.expect import NOT
 from sendbox.scenario.keys.traffic import leaves
-from sendbox.scenario.lint.linter import Linter, nothing_like_it
-from sendbox.scenario.lint.values import REACH
+from sendbox.scenario.lint.linter import REACH, Linter, nothing_like_it
 from sendbox.scenario.model import Node, nearest, plain, show
 from sendbox.scenario.values import Reader, items
 

@@ -1,4 +1,8 @@
-"""`account`: what messages need is taken from the account: its credit ends, a sender or a template is withdrawn."""
+"""Families `account`, `time` and `assumptions`: the state, the clock or a setting of the world is another one.
+
+What messages need is taken from the account, the world begins at an awkward hour, a code expires at the end of an
+advance, or a setting of an assumption on which the run rests has another value.
+"""
 
 from __future__ import annotations
 
@@ -7,12 +11,16 @@ from itertools import groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING, Final
 
+import orjson
+
 from sendbox.engine.answer import JsonObject
-from sendbox.exploring.misfortune import Kind, Spot, Value, about_message, later, spread_out
+from sendbox.exploring.misfortune import ANY_TIME, Kind, Spot, Value, about_message, later, ordinal, spread_out
+from sendbox.services.assume import SETTINGS
 from sendbox.services.messaging.channels import FAMILY
 
 if TYPE_CHECKING:
-    from sendbox.exploring.census import Census, Sent, Tried
+    from sendbox.control.replicas.leaning import Alternative
+    from sendbox.exploring.census import Census, Moved, Sent, Session, Tried
 
 #: Millionths of a unit of money.
 _MILLION: Final = 1_000_000
@@ -102,6 +110,84 @@ def _template(kind: Kind, world: Census) -> Iterator[Spot]:
     return _once(spots())
 
 
+#: Instants with what happens a second later: midnights, and all awkward hours at which a world may begin.
+MIDNIGHTS: Final = (
+    ("2026-03-09T23:59:59Z", "midnight in UTC"),
+    ("2026-03-09T22:59:59Z", "midnight in Prague"),
+)
+STARTS: Final = (
+    *MIDNIGHTS,
+    ("2026-04-30T23:59:59Z", "the end of a month"),
+    ("2026-12-31T23:59:59Z", "the end of a year"),
+    ("2028-02-28T23:59:59Z", "the day of a leap year"),
+    ("2026-03-29T00:59:59Z", "clocks in Europe go forward"),
+    ("2026-10-25T00:59:59Z", "clocks in Europe go back"),
+    ("2026-10-24T23:59:59Z", "the hour begins that Europe has twice"),
+    ("2026-03-08T06:59:59Z", "clocks in New York go forward"),
+    ("2026-11-01T05:59:59Z", "clocks in New York go back"),
+)
+
+
+#: Ends of an advance beyond the end of a code: milliseconds after it.
+_AROUND: Final = ((0, "at the instant when"), (1, "a millisecond after"), (-1, "a millisecond before"))
+
+
+def _start(kind: Kind, world: Census) -> Iterator[Spot]:
+    values = [
+        Value(f"is {instant}, a second before {moment}", {"clock": {"start": instant}}) for instant, moment in STARTS
+    ]
+    place, about = "the start of the world", f"{world.ordinal} time"
+    yield Spot(kind, world.ordinal, place, about, "start", tuple(values), ANY_TIME)
+
+
+def _expiry(kind: Kind, world: Census) -> Iterator[Spot]:
+    for session in world.sessions:
+        for move in world.moves:
+            values = list(_ends(world, session, move))
+            if values:
+                place = f"the {ordinal(move.ordinal)} advance"
+                about = f"{world.ordinal} session {session.phone} {session.ordinal}"
+                yield Spot(kind, world.ordinal, place, about, "expiry", tuple(values))
+
+
+def _ends(world: Census, session: Session, move: Moved) -> Iterator[Value]:
+    """Other ends of an advance: nothing else may happen between that end and its own."""
+    expires = session.expires
+    whose = f"the {ordinal(session.ordinal)} code of {session.phone}"
+    if session.verified is not None and session.verified < move.ended:
+        return
+    if move.began < expires < move.ended:
+        for end, when in _AROUND:
+            if expires + end < move.ended and _quiet(world, expires, move.ended):
+                yield _moved(move, expires + end, f"ends {when} {whose} expires")
+    elif session.at <= move.ended < expires - 1 and _quiet(world, move.ended, expires):
+        yield _moved(move, expires - 1, f"ends a millisecond before {whose} expires")
+
+
+def _quiet(world: Census, first: int, last: int) -> bool:
+    """True if nothing happens between two instants, both excluded."""
+    return not any(first < at < last for at in world.happened)
+
+
+def _moved(move: Moved, end: int, says: str) -> Value:
+    part: JsonObject = {"advances": [{"advance": move.ordinal, "to": later(end)}]}
+    return Value(says, {"found": part})
+
+
+def _other_value(kind: Kind, world: Census) -> Iterator[Spot]:
+    """The kind has the name of the setting."""
+    values = [_value(other) for other in world.others if other.setting == kind.name]
+    if values:
+        place = f"the setting {kind.name} ({kind.cites[0]})"
+        yield Spot(kind, world.ordinal, place, f"{world.ordinal} {place}", kind.name, tuple(values))
+
+
+def _value(other: Alternative) -> Value:
+    text = other.value if isinstance(other.value, str) else orjson.dumps(other.value).decode()
+    return Value(f"is {text}", {"assume": {other.setting: other.value}})
+
+
+#: The kinds of the three families, in the order of the documentation.
 KINDS: Final = (
     Kind(
         "account",
@@ -130,5 +216,30 @@ KINDS: Final = (
         ("§2.2", "A43", "A62"),
         "A step whose template is not approved is rejected, and the next step is tried.",
         _template,
+    ),
+    Kind(
+        "time",
+        "start",
+        ("§1", "A84"),
+        "Instants of the service are in UTC, a time of day without a zone is one of the zone that the client named. "
+        "The clock of the client must be that of the world (`sendbox.freeze()`).",
+        _start,
+    ),
+    Kind(
+        "time",
+        "expiry",
+        ("§3.2", "A72"),
+        "A code is valid before the instant at which it expires, and expired from that instant on.",
+        _expiry,
+    ),
+    *(
+        Kind(
+            "assumptions",
+            name,
+            (row.assumption,),
+            "The specification leaves this open, so a client may rely on no value of the setting.",
+            _other_value,
+        )
+        for name, row in SETTINGS.items()
     ),
 )
