@@ -53,7 +53,9 @@ def explain(problems: Iterable[Problem], value: object, schema: JsonObject) -> l
 
     `schema` is the one that found the problems, inlined. Where the type is wrong, that is all there is to say.
     """
-    placed = [(_position(problem.path, value), _rank(problem), problem) for problem in problems]
+    placed = [
+        (_position(problem.path, value), _RANKS.get(problem.keyword, len(_RANKS)), problem) for problem in problems
+    ]
     placed.sort(key=lambda entry: entry[:2])
     findings: dict[tuple[str, str], Finding] = {}
     mistyped: set[tuple[int, ...]] = set()
@@ -108,10 +110,7 @@ def _json(value: object) -> str:
 
 #: Keywords from the most telling to the least, for problems at one place.
 _ORDER: Final = ("type", "required", "additionalProperties", "enum", "const", "maxItems", "minItems", "maxProperties")
-
-
-def _rank(problem: Problem) -> int:
-    return _ORDER.index(problem.keyword) if problem.keyword in _ORDER else len(_ORDER)
+_RANKS: Final = {keyword: rank for rank, keyword in enumerate(_ORDER)}
 
 
 def _position(path: list[str | int], value: Any) -> tuple[int, ...]:

@@ -234,10 +234,10 @@ class PlannedChooser(Chooser):
             return drawn
         if place not in self._reported:
             self._reported.add(place)
-            self._unusable(place, f"{_shown(value)} is not legal at its place in the plan; legal: {form.legal}")
+            self._unusable(place, f"{_as_written(value)} is not legal at its place in the plan; legal: {form.legal}")
         return ordinary
 
 
-def _shown(value: Value) -> str:
+def _as_written(value: Value) -> str:
     """A value as a scenario writes it."""
     return str(value).lower() if isinstance(value, bool) else f'"{value}"' if isinstance(value, str) else str(value)

@@ -90,7 +90,7 @@ def texts(test: str, find: Find, command: Sequence[str] = ()) -> dict[str, str]:
                 "kind": find.kind,
                 **({"command": list(command)} if command else {}),
                 "world": world,
-                **_start(rules),
+                **({"start": True} if "start" in rules.get("clock", {}) else {}),
                 **rules.get("found", {}),
             },
             **clock,
@@ -103,10 +103,6 @@ def texts(test: str, find: Find, command: Sequence[str] = ()) -> dict[str, str]:
         head = "".join(f"# {line}".rstrip() + "\n" for line in find.story)
         files[file] = head + dump(content)
     return files
-
-
-def _start(rules: JsonMapping) -> dict[str, bool]:
-    return {"start": True} if "start" in rules.get("clock", {}) else {}
 
 
 def _readable(text: str) -> str:

@@ -83,7 +83,8 @@ class _Caller:
         action = f"{traffic.operation}{title}{_recipients(traffic.value)}"
         outcome = [request.error or ""] if request.status is None else [str(request.status)]
         outcome.append(self._named(_accepted(request.answer)))
-        outcome += [f"{len(lines)} rejected" for lines in (_rejected(request.answer),) if lines]
+        rejected = request.answer.get("rejected") if isinstance(request.answer, Mapping) else None
+        outcome += [f"{len(rejected)} rejected"] if isinstance(rejected, list) and rejected else []
         if request.status is not None and request.status >= 400:
             findings = entry.get("findings") or ()
             outcome.append(cut(findings[0]["message"], 2 * SHOWN) if findings else "")
@@ -142,8 +143,3 @@ def _accepted(answer: object) -> list[str]:
     accepted = answer.get("accepted")
     named = [answer] if accepted is True else accepted if isinstance(accepted, list) else []
     return [item["message_id"] for item in named if "message_id" in item]
-
-
-def _rejected(answer: object) -> list[object]:
-    rejected = answer.get("rejected") if isinstance(answer, Mapping) else None
-    return rejected if isinstance(rejected, list) else []

@@ -114,7 +114,8 @@ class SampleClient:
         elif call.part == "body" and value is not None:
             headers["content-type"], body = _JSON, orjson.dumps(value)
         elif call.part == "content":
-            filetype = self._filetype(target)
+            bulk = Messaging.of(self._world).bulks.find(target.rpartition("/")[2])
+            filetype = "jsonl" if bulk is None else bulk.filetype
             headers, body = {"content-type": FILETYPES[filetype]}, str(value or "").encode()
             if filetype == "gz":
                 body = gzip.compress(body, mtime=0)
@@ -140,10 +141,6 @@ class SampleClient:
             for link in links:
                 return link.url
         raise LookupError(f'"{message_id}" has no short link by now')
-
-    def _filetype(self, target: str) -> str:
-        bulk = Messaging.of(self._world).bulks.find(target.rpartition("/")[2])
-        return "jsonl" if bulk is None else bulk.filetype
 
 
 async def call_app(

@@ -94,8 +94,8 @@ class Player:
         if self._remaining:
             at, entry = self._remaining[0]
             # at one instant the scenario's steps come before requests, at the start too
-            if at > world.now or (not played.asked and _due_now(world)):
-                due = world.timeline.next_due()
+            due = world.timeline.next_due()
+            if at > world.now or (not played.asked and due is not None and due <= world.now):
                 if due is not None and due < at:
                     return await self._move_to(due)
                 await self.move(at)
@@ -171,11 +171,6 @@ def _ordered_requests(traffic: tuple[Traffic, ...], start: int) -> list[tuple[in
     """Each request with its instant: in the order of the list, where none is sent several times."""
     timed = [(at, entry) for entry in traffic for at in entry.instants(start)]
     return timed if len(timed) == len(traffic) else sorted(timed, key=lambda sent: sent[0])
-
-
-def _due_now(world: World) -> bool:
-    due = world.timeline.next_due()
-    return due is not None and due <= world.now
 
 
 class _Receiver:

@@ -249,7 +249,7 @@ class Language:
             blueprint = replace(blueprint, expect=expect)
             if lint:
                 self._lint(linter)
-                problems += linter.found
+                problems += linter.warnings
         return blueprint, in_order([*problems, *reader.problems], origin.file)
 
     def _crowd(self, node: Node) -> Problem | None:

@@ -36,6 +36,11 @@ class Share(NamedTuple):
     of: Fraction
 
 
+def describe(that: str, where: tuple[Where, ...]) -> str:
+    """The things of a kind that meet some conditions, in words."""
+    return f"{that} with {' and '.join(condition.text for condition in where)}" if where else that
+
+
 class Expectation(msgspec.Struct, frozen=True):
     """One entry of `expect`, or of the `then` of one. `low` and `high` bound how many must count, None = no bound.
 
@@ -120,9 +125,4 @@ class Expectation(msgspec.Struct, frozen=True):
     @property
     def text(self) -> str:
         """The things that must count, in words."""
-        conditions = [condition.text for condition in self.where]
-        return f"{self.that} with {' and '.join(conditions)}" if conditions else self.that
-
-    def place_in_order(self, number: int) -> str:
-        """The conditions with this number in `in_order`, in words."""
-        return " and ".join(condition.text for condition in self.in_order[number])
+        return describe(self.that, self.where)

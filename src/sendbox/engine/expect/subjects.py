@@ -55,7 +55,7 @@ class Occurrence(NamedTuple):
 
     at: int
     entry: int | None
-    what: Any
+    record: Any
     part: int = 0
     begun: int = -1
     ended: int = -1
@@ -117,7 +117,7 @@ class Subject(NamedTuple):
 
     def readings(self, world: World, thing: Occurrence) -> list[Reading]:
         """The parts of an occurrence, or the occurrence itself, as conditions read them; its time is `INSTANT`."""
-        record, fields, parts = thing.what, self.fields, self.parts
+        record, fields, parts = thing.record, self.fields, self.parts
         if parts is None:
             return [Reading(lambda name: thing.at if name == INSTANT else fields[name].of(world, record))]
 

@@ -53,18 +53,14 @@ def _unused(world: World, usual: Iterable[Rule]) -> Generator[None, None, list[J
 def expected_in_slices(world: World, subjects: Mapping[str, Subject]) -> Generator[None, None, tuple[Expectation, ...]]:
     """The expectations of a world, with pauses; one more where anything but silence is expected, and no call came."""
     expectations: tuple[Expectation, ...] = tuple(world.expect)
-    if not expectations or world.journal.first or Expectation(REQUESTS, low=0, high=0) in map(_bare, expectations):
+    bare = [replace(expectation, name=None, place=None) for expectation in expectations]
+    if not expectations or world.journal.first or Expectation(REQUESTS, low=0, high=0) in bare:
         return expectations
     for call in occurrences_of(world, subjects[REQUESTS]):
         yield
         if call is not None:
             return expectations
     return (*expectations, _CALL)
-
-
-def _bare(expectation: Expectation) -> Expectation:
-    """The expectation without name and place."""
-    return replace(expectation, name=None, place=None)
 
 
 def _unknown_names(
@@ -206,12 +202,8 @@ def warning_lines(verdict: JsonMapping) -> list[str]:
 
 def warned(warning: JsonMapping) -> str:
     """A warning, cut where it is long, with its place."""
-    place = f" ({_file(warning['place'])})" if warning["place"] else ""
-    return f"{_cut(warning['message'])}{place}"
-
-
-def _cut(text: str) -> str:
-    return text if len(text) <= WARNING else f"{text[: WARNING - 1]}…"
+    place, text = f" ({_file(warning['place'])})" if warning["place"] else "", warning["message"]
+    return f"{text if len(text) <= WARNING else f'{text[: WARNING - 1]}…'}{place}"
 
 
 def _file(place: str) -> str:

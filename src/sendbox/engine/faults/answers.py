@@ -91,7 +91,7 @@ class Status(ApiFault, frozen=True):
     def replacement(self, _body: bytes, _wait: int) -> Error:
         return Error(self.status, self.message, self.headers)
 
-    def shown(self, _time: int) -> JsonObject:
+    def as_written(self, _time: int) -> JsonObject:
         return {self.kind: self.status}
 
 
@@ -159,7 +159,7 @@ class Answer(ApiFault, frozen=True):
         data = b"" if self.status in _EMPTY else text.encode()
         return Whole(self.status, data, types[-1] if types else content_type, others)
 
-    def shown(self, _time: int) -> JsonObject:
+    def as_written(self, _time: int) -> JsonObject:
         return {self.kind: self.status}
 
 
@@ -211,7 +211,7 @@ class RateLimit(ApiFault, frozen=True):
     def replacement(self, _body: bytes, wait: int) -> Error:
         return Error(429, headers=(("Retry-After", str(-(-wait // 1000))),))
 
-    def shown(self, _time: int) -> JsonObject:
+    def as_written(self, _time: int) -> JsonObject:
         return {self.kind: f"{self.rate.count}/{show(self.rate.within)}"}
 
 
@@ -245,5 +245,5 @@ class Twice(ApiFault, frozen=True):
     def late(self) -> bool:
         return True
 
-    def shown(self, _time: int) -> JsonObject:
+    def as_written(self, _time: int) -> JsonObject:
         return {self.kind: self.doubled}

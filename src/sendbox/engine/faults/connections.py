@@ -50,7 +50,7 @@ class Disconnect(ApiFault, frozen=True):
         # an answer without a body has no middle
         return (Piece(0, size // 2), End(b"")) if self.middle and size else (End(b""),)
 
-    def shown(self, _time: int) -> JsonObject:
+    def as_written(self, _time: int) -> JsonObject:
         return {self.kind: "middle" if self.middle else "before"}
 
 

@@ -146,7 +146,7 @@ class ApiFault(Fault, frozen=True):
         """The acts on the connection for an answer of `size` bytes; `time` is the drawn time."""
         return (Piece(0, size),)
 
-    def shown(self, time: int) -> str | JsonObject:
+    def as_written(self, time: int) -> str | JsonObject:
         """The fault as a scenario would write it, with the time that was drawn."""
         return self.kind
 
@@ -178,5 +178,5 @@ class Timed(ApiFault, frozen=True):
 
     time: Span = AT_ONCE
 
-    def shown(self, time: int) -> JsonObject:
+    def as_written(self, time: int) -> JsonObject:
         return {self.kind: show(time)}

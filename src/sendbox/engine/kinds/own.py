@@ -5,7 +5,7 @@ Long because everything that is said about a kind stands with its row.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import parse_qsl
 
@@ -312,12 +312,6 @@ def _webhook_fault_lines(canon: Canon, applied: InjectedFault) -> Iterator[Line]
         yield {"rule": applied.rule.title, "fault": applied.rule.fault.text, "event": canon.event(event)}
 
 
-def _count_fault(collector: Collector, dimension: str, fault: object) -> None:
-    """A fault that the scenario asked for: a word, a word and its value, or an object with one key."""
-    text = str(next(iter(fault)) if isinstance(fault, Mapping) else fault)
-    collector.count(dimension, text.partition(" ")[0])
-
-
 def _count_webhook_fault(collector: Collector, applied: InjectedFault) -> None:
     """Each of several faults."""
     fault = applied.rule.fault
@@ -417,7 +411,7 @@ OBSERVED: Final = ObservationRows(
             "fault",
             _fault,
             _fault_lines,
-            lambda collector, applied: _count_fault(collector, "api faults", applied.shown),
+            lambda collector, applied: collector.count("api faults", applied.rule.fault.kind),
             _narrate_fault,
             view_type=answers.FaultShown,
         ),

@@ -88,7 +88,11 @@ def _repeated(kind: Kind, world: Census) -> Iterator[Spot]:
         values = [Value("comes twice, with the same X-Request-Id", rule(event, "duplicate"), counted)]
         room = event.until - event.at
         times = dict(pauses(world, event))
-        newer = next((other for other in world.received if _is_newer(event, other) and other.at < event.until), None)
+        # one about another message or conversation of the same phone
+        following = (
+            other for other in world.received if other.thread > event.thread and event.phone == other.phone != ""
+        )
+        newer = next((other for other in following if event.at <= other.at < event.until), None)
         if newer is not None:
             times.setdefault(newer.at - event.at + 1, f"behind {event_words(newer)}")
         if room >= _RETRY:
@@ -97,11 +101,6 @@ def _repeated(kind: Kind, world: Census) -> Iterator[Spot]:
             fault = {"duplicate": {"after": later(after)}}
             values.append(Value(f"comes again after {later(after)}, {when}", rule(event, fault), counted))
         yield spot(kind, world, event, values)
-
-
-def _is_newer(event: Posted, other: Posted) -> bool:
-    """True if an event is not older, and about another message or conversation of the same phone."""
-    return other.at >= event.at and other.thread > event.thread and other.phone == event.phone != ""
 
 
 def _moved(kind: Kind, world: Census) -> Iterator[Spot]:

@@ -12,7 +12,7 @@ from sendbox.services.messaging.channels import FAMILY
 from sendbox.services.messaging.results import CODES, REACH
 
 if TYPE_CHECKING:
-    from sendbox.exploring.census import Census, Sent, Tried
+    from sendbox.exploring.census import Census, Sent
 
 #: What a phone answers, and what it answers then.
 _PLAIN: Final = "Yes"
@@ -27,19 +27,14 @@ _AWKWARD: Final = (
 )
 
 
-def _had(attempt: Tried, at: int) -> bool:
-    """True if the phone may have an attempt at an instant, as far as is known."""
-    before = [result for result, reached in attempt.results if reached < at]
-    return bool(before) and (before[-1] == "sending" or REACH[CODES[before[-1]]] > 0)
-
-
 def _newest(message: Sent, same: Iterable[Sent], at: int) -> bool:
     """True if the last attempt of a message is the newest that its phone has at an instant."""
     had = [
         (attempt.results[0][1], other.ordinal, number)
         for other in same
         for number, attempt in enumerate(other.attempts, 1)
-        if _had(attempt, at)
+        for result in [result for result, reached in attempt.results if reached < at][-1:]
+        if result == "sending" or REACH[CODES[result]] > 0  # the phone may have it, as far as is known
     ]
     return max(had)[1:] == (message.ordinal, len(message.attempts)) if had else False
 

@@ -82,13 +82,9 @@ def spots(census: Collection[Census], families: Sequence[str], keep: Sequence[st
         for kind in FAMILIES[family]
         if kind.name not in keep
         for spot in kind.spots(kind, place)
-        if _can_be_named(spot)
+        # a rule can name its phone; a client may send to what is no number
+        if spot.row is not None or spot.phone in ("", ANY_TIME) or normalize(spot.phone, "") is not None
     ]
-
-
-def _can_be_named(spot: Spot) -> bool:
-    """True if a rule can name the phone of a spot; a client may send to what is no number."""
-    return spot.row is not None or spot.phone in ("", ANY_TIME) or normalize(spot.phone, "") is not None
 
 
 def untried(census: Collection[Census], families: Sequence[str], keep: Sequence[str] = ()) -> list[str]:

@@ -29,14 +29,14 @@ _STEP: Final = re.compile(r"[.\[]")
 
 
 class Linter:
-    """A scenario with its blueprint, as `reader` read it, and the warnings that were found."""
+    """A scenario with its blueprint, as `reader` read it, and its warnings."""
 
     def __init__(self, root: Node, blueprint: Blueprint, reader: Reader, problems: Iterable[Problem]) -> None:
         self.root = root
         self.blueprint = blueprint
         self.country = reader.country
         self.families = reader.families
-        self.found: list[Problem] = []
+        self.warnings: list[Problem] = []
         #: (file, path) of every part with a problem inside
         self._wrong = {
             (reported.file, reported.path[:end])
@@ -55,7 +55,7 @@ class Linter:
         value: object = ...,
     ) -> None:
         """Adds a warning, at a node or at one of its keys."""
-        self.found.append(problem(node, rule, message, key=key, nearest=near, value=value, severity="warning"))
+        self.warnings.append(problem(node, rule, message, key=key, nearest=near, value=value, severity="warning"))
 
     def sound(self, node: Node) -> bool:
         """True if a part has no problem, so that its meaning is known."""

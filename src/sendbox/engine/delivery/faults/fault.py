@@ -158,7 +158,7 @@ class WebhookFault(Fault, frozen=True):
         return limit
 
 
-def shown(span: Span) -> str:
+def span_text(span: Span) -> str:
     """A time as a fault's text has it."""
     return show(span.low) if span.low == span.high else f"{show(span.low)}..{show(span.high)}"
 
@@ -170,4 +170,4 @@ class Timed(WebhookFault, frozen=True):
 
     @property
     def detail(self) -> str:
-        return shown(self.after)
+        return span_text(self.after)

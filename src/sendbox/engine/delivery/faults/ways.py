@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, ClassVar, Final
 
-from sendbox.engine.delivery.faults.fault import FaultyDelivery, Timed, Way, WebhookFault, shown
+from sendbox.engine.delivery.faults.fault import FaultyDelivery, Timed, Way, WebhookFault, span_text
 from sendbox.engine.durations import Span
 from sendbox.engine.faults.fault import AT_ONCE
 from sendbox.engine.forms import mapping, span, whole, window, word
@@ -54,7 +54,7 @@ class Duplicate(WebhookFault, frozen=True):
 
     @property
     def detail(self) -> str:
-        return f"{self.times}, {'another' if self.id == 'new' else 'the same'} id, after {shown(self.after)}"
+        return f"{self.times}, {'another' if self.id == 'new' else 'the same'} id, after {span_text(self.after)}"
 
     def send(self, way: Way, faulty: FaultyDelivery, after: int) -> None:
         way.world.outlets.queue(faulty)
