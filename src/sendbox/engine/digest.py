@@ -17,11 +17,10 @@ from typing import TYPE_CHECKING, Final, TypeVar
 import orjson
 
 from sendbox.engine import bounds
-from sendbox.engine.kinds.rows import Observer
+from sendbox.engine.kinds.rows import KindTable, Line, Observer
 
 if TYPE_CHECKING:
     from sendbox.engine.commands.record import RequestRecord
-    from sendbox.engine.kinds.rows import KindTable, Line
     from sendbox.engine.world import World
 
 T = TypeVar("T")

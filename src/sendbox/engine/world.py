@@ -19,8 +19,8 @@ from msgspec.structs import asdict
 from sendbox.engine.answer import JsonObject
 from sendbox.engine.bounds import END
 from sendbox.engine.commands.command import Call, Open, Own
-from sendbox.engine.commands.record import Polling, Races, Record
-from sendbox.engine.delivery.batches import succeeded
+from sendbox.engine.commands.record import Polling, Races, Record, RequestRecord
+from sendbox.engine.delivery.batches import Carriage, Delivery, Events, succeeded
 from sendbox.engine.delivery.targets import NOT_FETCHED, Outlets
 from sendbox.engine.draws import Chooser, Naming, seed_bytes, tag_of, uuid_text
 from sendbox.engine.durations import iso
@@ -33,8 +33,6 @@ from sendbox.engine.timeline import Clock, Mode, Timeline
 
 if TYPE_CHECKING:
     from sendbox.engine.blueprint import Blueprint, TimelineEntry
-    from sendbox.engine.commands.record import RequestRecord
-    from sendbox.engine.delivery.batches import Carriage, Delivery, Events
     from sendbox.engine.part import Part
     from sendbox.engine.rules.book import Rulebook
 

@@ -7,24 +7,29 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from sendbox.control.operation import ControlError, unreadable
+from sendbox.control.operation import Call, ControlError, unreadable
 from sendbox.exploring import find_files
-from sendbox.exploring.answers import Exploration, ExplorationFind, ExploredWorld, FindFile, NextRun
-from sendbox.exploring.exploration import NOTHING_FOUND, Result, Run, RunRequest, Steps, deadline, explore_by_steps
+from sendbox.exploring.answers import Exploration, ExplorationFind, ExploredWorld, FindFile, NextRun, State
+from sendbox.exploring.exploration import (
+    NOTHING_FOUND,
+    Find,
+    Result,
+    Run,
+    RunRequest,
+    Steps,
+    deadline,
+    explore_by_steps,
+)
 from sendbox.exploring.families.table import USUAL, kept, parse_families
-from sendbox.exploring.misfortune import scenarios
+from sendbox.exploring.misfortune import Plan, scenarios
 from sendbox.exploring.watcher import Watcher
 from sendbox.runtime import wall
 from sendbox.runtime.interface import WorldHooks
 from sendbox.scenario.model import ScenarioError
 
 if TYPE_CHECKING:
-    from sendbox.control.operation import Call
     from sendbox.engine.blueprint import Blueprint
     from sendbox.engine.timeline import Goal
-    from sendbox.exploring.answers import State
-    from sendbox.exploring.exploration import Find
-    from sendbox.exploring.misfortune import Plan
     from sendbox.runtime.worlds import HostedWorld, Runtime
 
 #: The most explorations of a server.

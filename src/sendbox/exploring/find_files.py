@@ -11,18 +11,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from sendbox.engine.answer import JsonMapping, JsonObject
-from sendbox.exploring.exploration import FIND_KINDS
+from sendbox.exploring.exploration import FIND_KINDS, Find, FindKind
 from sendbox.exploring.misfortune import scenarios
 from sendbox.language import LANGUAGE
 from sendbox.scenario.model import ScenarioError, Source, plain
 from sendbox.scenario.parse import parse
 from sendbox.scenario.write import dump
-
-if TYPE_CHECKING:
-    from sendbox.exploring.exploration import Find, FindKind
 
 #: Where finds are kept, below the folder from which the tests are run.
 FOLDER: Final = Path(".sendbox") / "found"

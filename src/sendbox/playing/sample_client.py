@@ -10,7 +10,7 @@ from urllib.parse import quote, urlencode, urlsplit
 
 import orjson
 
-from sendbox.control.operation import ControlError
+from sendbox.control.operation import Control, ControlError
 from sendbox.engine.answer import plain
 from sendbox.engine.journal import CODE
 from sendbox.engine.traffic import Traffic, parse_reference, resolve
@@ -19,7 +19,6 @@ from sendbox.services.messaging.bulk import FILETYPES
 from sendbox.services.messaging.messaging import Messaging
 
 if TYPE_CHECKING:
-    from sendbox.control.operation import Control
     from sendbox.engine.world import World
     from sendbox.playing.play_result import Asked
     from sendbox.server.application import Application

@@ -15,14 +15,13 @@ from sendbox.engine.timeline import Goal
 from sendbox.playing.play_result import Asked, Played
 from sendbox.playing.sample import sample
 from sendbox.playing.sample_client import SampleClient
-from sendbox.runtime.policy import Outcome
+from sendbox.runtime.policy import Failure, HttpCall, Outcome
 
 if TYPE_CHECKING:
     from sendbox.control.operation import Control
     from sendbox.engine.blueprint import Blueprint
     from sendbox.engine.traffic import Reception, Traffic
     from sendbox.engine.world import World
-    from sendbox.runtime.policy import Failure, HttpCall
     from sendbox.runtime.worlds import HostedWorld
 
 #: Virtual milliseconds after the last entry of traffic and timeline at which playing ends, unless `until` is given; so

@@ -12,12 +12,11 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from sendbox.engine.delivery.batches import Delivery, Outlet, Try
+from sendbox.engine.delivery.batches import Delivery, Home, Outlet, Try
 from sendbox.engine.delivery.faults.fault import FaultyDelivery, Rule
 from sendbox.engine.journal import CODE
 
 if TYPE_CHECKING:
-    from sendbox.engine.delivery.batches import Home
     from sendbox.engine.delivery.rules import Decision, WebhookFaults, WebhookRule
     from sendbox.engine.draws import Draw
     from sendbox.engine.rules.conditions import Case

@@ -6,13 +6,12 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
 
-from sendbox.engine.durations import show
+from sendbox.engine.durations import Moment, Rate, show
 from sendbox.engine.expect.conditions import Path, Range, Where
 
 if TYPE_CHECKING:
     from fractions import Fraction
 
-    from sendbox.engine.durations import Moment, Rate
 
 #: As many subjects as `each` must find unless the expectation says something else.
 SOME: Final = Range("at least 1", 1)

@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Final
 
 from sendbox.engine.answer import JsonObject
 from sendbox.engine.durations import iso, show
-from sendbox.engine.expect.conditions import holds
-from sendbox.engine.expect.expectation import RULE_UNKNOWN, Share, describe
+from sendbox.engine.expect.conditions import Where, holds
+from sendbox.engine.expect.expectation import RULE_UNKNOWN, Expectation, Share, describe
 from sendbox.engine.expect.explainer import (
     FAILED,
     NAMED,
@@ -36,12 +36,9 @@ from sendbox.engine.expect.explainer import (
     time_problems,
 )
 from sendbox.engine.expect.row import Row, place_of
-from sendbox.engine.expect.subjects import occurrences_of
+from sendbox.engine.expect.subjects import Occurrence, Subject, occurrences_of
 
 if TYPE_CHECKING:
-    from sendbox.engine.expect.conditions import Where
-    from sendbox.engine.expect.expectation import Expectation
-    from sendbox.engine.expect.subjects import Occurrence, Subject
     from sendbox.engine.world import World
 
 _ALL: Final = Share("all", Fraction(1))

@@ -12,10 +12,9 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 from sendbox.engine.expect.conditions import INSTANT, Path, Reading
-from sendbox.engine.journal import CODE
+from sendbox.engine.journal import CODE, Journal
 
 if TYPE_CHECKING:
-    from sendbox.engine.journal import Journal
     from sendbox.engine.world import World
 
 #: How a condition is compared: a phone pattern, a text pattern, one of fixed words, a number or a range of numbers,

@@ -13,11 +13,10 @@ from sendbox.engine.expect.conditions import conditions_of
 from sendbox.engine.expect.expectation import Expectation
 from sendbox.engine.expect.explainer import FAILED, OPEN, PASSED
 from sendbox.engine.expect.judge import Judge
-from sendbox.engine.expect.subjects import REQUESTS, occurrences_of
+from sendbox.engine.expect.subjects import REQUESTS, Subject, occurrences_of
 from sendbox.engine.texts import Pattern, nearest
 
 if TYPE_CHECKING:
-    from sendbox.engine.expect.subjects import Subject
     from sendbox.engine.rules.rule import Rule
     from sendbox.engine.world import World
 

@@ -19,14 +19,13 @@ from sendbox.engine.faults.connections import (
     Timeout,
     Trickle,
 )
-from sendbox.engine.faults.fault import Fault
+from sendbox.engine.faults.fault import ApiFault, Fault
 from sendbox.engine.forms import Node, Value, ValueNode, ValueReader, either, mapping, word
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from sendbox.engine.delivery.faults.fault import WebhookFault
-    from sendbox.engine.faults.fault import ApiFault
 
 F = TypeVar("F", bound=Fault)
 

@@ -13,10 +13,10 @@ import orjson
 
 from sendbox.engine.answer import JsonObject, moment
 from sendbox.engine.bounds import crowded
-from sendbox.engine.delivery.batches import succeeded
+from sendbox.engine.delivery.batches import Delivery, Try, succeeded
 from sendbox.engine.delivery.faults.fault import FaultyDelivery
 from sendbox.engine.delivery.faults.several import Several
-from sendbox.engine.delivery.injection import FakedTry, log_fault
+from sendbox.engine.delivery.injection import FakedTry, InjectedFault, log_fault
 from sendbox.engine.delivery.targets import DROPPED
 from sendbox.engine.faults.table import CALLS
 from sendbox.engine.kinds import answers
@@ -40,8 +40,6 @@ from sendbox.engine.kinds.upcoming import STEPS
 if TYPE_CHECKING:
     from sendbox.engine.commands.record import RequestRecord
     from sendbox.engine.coverage import Collector, Row
-    from sendbox.engine.delivery.batches import Delivery, Try
-    from sendbox.engine.delivery.injection import InjectedFault
     from sendbox.engine.digest import Canon
     from sendbox.engine.faults.calls import Applied
     from sendbox.engine.remarks import Advice

@@ -8,12 +8,11 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Final
 
 from sendbox.exploring.families import calls, delivery, people, results, world
-from sendbox.exploring.misfortune import ANY_TIME
+from sendbox.exploring.misfortune import ANY_TIME, Kind, Spot
 from sendbox.services.numbers.normal import normalize
 
 if TYPE_CHECKING:
     from sendbox.exploring.census import Census
-    from sendbox.exploring.misfortune import Kind, Spot
 
 #: Every kind of misfortune, by its family.
 FAMILIES: Final[dict[str, tuple[Kind, ...]]] = {

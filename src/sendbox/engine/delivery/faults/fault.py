@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, ClassVar, Final, Protocol
+from typing import ClassVar, Final, Protocol
 
 from msgspec import Struct
 
-from sendbox.engine.delivery.batches import Delivery, Outlet, Target, in_one_row
+from sendbox.engine.delivery.batches import Delivery, Events, Home, Outlet, Target, in_one_row
 from sendbox.engine.durations import Span, show
 from sendbox.engine.faults.fault import AT_ONCE, Fault
-
-if TYPE_CHECKING:
-    from sendbox.engine.delivery.batches import Events, Home
 
 
 class Rule(Protocol):
