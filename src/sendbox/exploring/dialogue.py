@@ -68,7 +68,7 @@ class _Exploring:
 
     @property
     def prefix(self) -> str:
-        """What the ids of the worlds of the present run begin with."""
+        """The beginning of the ids of the worlds of the present run."""
         return f"{PREFIX}{self.id}-{self.number}-"
 
     def proceed(self, run: Run | None) -> None:
@@ -131,7 +131,7 @@ class _Exploring:
             runtime.close(hosted)
 
     def view(self) -> Exploration:
-        """How it stands."""
+        """The exploration as control answers it."""
         return Exploration(
             id=self.id,
             test=self.test,

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from sendbox.engine.answer import JsonMapping, JsonObject
+from sendbox.engine.texts import shorten
 from sendbox.exploring.exploration import FIND_KINDS, Find, FindKind
 from sendbox.exploring.misfortune import scenarios
 from sendbox.language import LANGUAGE
@@ -81,7 +82,7 @@ def texts(test: str, find: Find, command: Sequence[str] = ()) -> dict[str, str]:
         clock = {} if observed is None else {"clock": {"mode": "manual", "start": observed.start}}
         content = {
             "sendbox": 1,
-            "name": title if len(title) <= _LONGEST_TITLE else f"{title[: _LONGEST_TITLE - 1]}…",
+            "name": shorten(title, _LONGEST_TITLE),
             "found": {
                 "test": test,
                 "kind": find.kind,

@@ -10,6 +10,7 @@ from sendbox.engine.answer import JsonObject
 from sendbox.engine.durations import DAY, iso, show
 from sendbox.engine.expect.verdict import lines, proves, warning_lines
 from sendbox.engine.kinds.narration import Names, cut
+from sendbox.engine.texts import shorten
 from sendbox.playing.play_result import Asked, Played, refutes
 from sendbox.playing.rows import Row, rows
 from sendbox.services.messaging.results import STATES
@@ -105,7 +106,7 @@ class _Page:
             widths = [max(len(head), *(len(row[column]) for row in table)) for column, head in enumerate(heads)]
             yield self._in("head", "  ".join([*map(str.ljust, heads, widths), "way"]))
             for row in table:
-                yield cut_end("  ".join([*map(str.ljust, row[:3], widths), row[3]]), self._width)
+                yield shorten("  ".join([*map(str.ljust, row[:3], widths), row[3]]), self._width)
             if len(messages) > MESSAGES:
                 yield f"and {len(messages) - MESSAGES} more messages"
             yield ""
@@ -120,7 +121,7 @@ class _Page:
         for counterexample, result in played.counterexamples:
             yield self._counterexample(counterexample, result)
         for line in warning_lines({"warnings": played.warnings}):
-            yield self._in("dim", cut_end(line, self._width))
+            yield self._in("dim", shorten(line, self._width))
         marked = ", order-sensitive" if played.order_sensitive else ""
         yield self._in("dim", f"digest {played.digest}{marked}")
 
@@ -151,11 +152,6 @@ def _outcome(request: Asked) -> str:
     """The answer of a request, and how it differs from what was expected."""
     expected = f", expected {request.traffic.expected}" if request.traffic.expected else ""
     return f"{request.error or request.status}{expected}{''.join(f'; {text}' for text in request.differences)}"
-
-
-def cut_end(line: str, width: int) -> str:
-    """A line cut to a width."""
-    return line if len(line) <= width else f"{line[: width - 1]}…"
 
 
 def _counted(things: Sequence[object], noun: str) -> str:

@@ -14,7 +14,7 @@ from sendbox.engine.expect.expectation import Expectation
 from sendbox.engine.expect.explainer import FAILED, OPEN, PASSED
 from sendbox.engine.expect.judge import Judge
 from sendbox.engine.expect.subjects import REQUESTS, Subject, occurrences_of
-from sendbox.engine.texts import Pattern, nearest
+from sendbox.engine.texts import Pattern, nearest, shorten
 
 if TYPE_CHECKING:
     from sendbox.engine.rules.rule import Rule
@@ -201,8 +201,8 @@ def warning_lines(verdict: JsonMapping) -> list[str]:
 
 def warned(warning: JsonMapping) -> str:
     """A warning, cut where it is long, with its place."""
-    place, text = f" ({_file(warning['place'])})" if warning["place"] else "", warning["message"]
-    return f"{text if len(text) <= WARNING else f'{text[: WARNING - 1]}…'}{place}"
+    place = f" ({_file(warning['place'])})" if warning["place"] else ""
+    return f"{shorten(warning['message'], WARNING)}{place}"
 
 
 def _file(place: str) -> str:

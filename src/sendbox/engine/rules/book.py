@@ -300,11 +300,11 @@ class Rulebook(Generic[R]):
         return Drawn(self._chooser.draw(key, whose, place.number), place.number, place.raced)
 
     def whose(self, case: Case) -> str:
-        """Whose draws are counted together."""
+        """The owner whose draws are counted together."""
         return case.subject
 
     def came_at(self, case: Case) -> Hashable:
-        """When a case came: of two that came at once either could be first."""
+        """The time at which a case came: of two that came at once either could be first."""
         return case.instant
 
 
@@ -315,7 +315,7 @@ def counter(rule: Rule, case: Case) -> tuple[str, ...]:
 
 
 def owner(per: str, case: Case) -> str:
-    """Whose counter a case has, by a field; those without the field, and those of the whole world, share one."""
+    """The owner of the counter of a case, by a field; one for those without the field, and for the whole world."""
     return "\0".join(case.words(per))
 
 
