@@ -78,7 +78,7 @@ class _Page:
         """The rows; an instant shows its time once, and a new day has a line."""
         start = played.world.start
         after = max([len("after"), *(len(_after(row.at, start)) for row in played_rows)])
-        who = max([len("who"), *(len(row.who) for row in played_rows)])
+        who = max([len("who"), *(len(row.narration.who) for row in played_rows)])
         indent = after + 2 + _CLOCK + 2 + who + 2
         room = max(self._width - indent, _LEAST)
         yield self._in("head", f"{'after':>{after}}  {'clock':{_CLOCK}}  {'who':{who}}  what")
@@ -89,10 +89,10 @@ class _Page:
                 yield self._in("dim", f"{'':{after}}  {iso(row.at)[:10]}")
             at, clock = ("", "") if row.at == last else (_after(row.at, start), iso(row.at)[11:-1])
             last = row.at
-            head = f"{at:>{after}}  {clock:{_CLOCK}}  {row.who:{who}}  "
+            head = f"{at:>{after}}  {clock:{_CLOCK}}  {row.narration.who:{who}}  "
             wrapped = textwrap.wrap(row.text, room, break_on_hyphens=False) or [""]
-            yield head + self._in(row.tone, wrapped[0])
-            yield from (" " * indent + self._in(row.tone, line) for line in wrapped[1:])
+            yield head + self._in(row.narration.tone, wrapped[0])
+            yield from (" " * indent + self._in(row.narration.tone, line) for line in wrapped[1:])
 
     def summary(self, played: Played, names: Names) -> Iterator[str]:
         """The results of the messages, the failed requests, the verdict, and the digest."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
@@ -120,14 +121,6 @@ def _leaves(attempt: Tried, way: Sequence[str]) -> bool:
     return not _reach(way[-1]) and not any(_reach(result) >= _reach(attempt.condition) for result in way)
 
 
-def _ended(kind: Kind, world: Census) -> Iterator[Spot]:
-    return _other_ends(kind, world, moves_on=False)
-
-
-def _fallback(kind: Kind, world: Census) -> Iterator[Spot]:
-    return _other_ends(kind, world, moves_on=True)
-
-
 def _unconfirmed(kind: Kind, world: Census) -> Iterator[Spot]:
     for message, number, attempt in _attempts(world):
         values = [
@@ -219,7 +212,7 @@ KINDS: Final = (
         "other end",
         ("§3.1", "A25"),
         "An attempt ends as its lifecycle allows, and what ended stays so.",
-        _ended,
+        partial(_other_ends, moves_on=False),
     ),
     Kind(
         "results",
@@ -240,7 +233,7 @@ KINDS: Final = (
         "fallback",
         ("§2.2", "A04"),
         "The next step is tried only if the condition of the step before was not met, and has a gateway of its own.",
-        _fallback,
+        partial(_other_ends, moves_on=True),
     ),
     Kind(
         "results",
