@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import msgspec
 
 from sendbox.engine.durations import iso
-from sendbox.engine.rules.conditions import fits
+from sendbox.engine.rules.conditions import equals
 from sendbox.engine.rules.conditions import quoted as as_json
 
 if TYPE_CHECKING:
@@ -213,4 +213,4 @@ def _at(holder: object, name: str) -> list[object]:
 def _fits(expected: object, value: object) -> bool:
     if isinstance(expected, Range):
         return isinstance(value, int | float) and not isinstance(value, bool) and expected.has(value)
-    return fits(value, expected)
+    return equals(value, expected)

@@ -209,14 +209,16 @@ def several(value: T | tuple[T, ...] | None) -> tuple[T, ...]:
     return value if isinstance(value, tuple) else () if value is None else (value,)
 
 
+def equals(value: object, expected: object) -> bool:
+    """True if a value is the expected one; a text may also match a pattern."""
+    if isinstance(expected, Pattern):
+        return isinstance(value, str) and bool(expected.matches(value))
+    return type(value) is type(expected) and bool(value == expected)
+
+
 def fits(value: object, expected: object) -> bool:
-    """True if a value is the expected one, or one of several; a text may also match a pattern."""
-    return any(
-        isinstance(value, str) and bool(one.matches(value))
-        if isinstance(one, Pattern)
-        else type(value) is type(one) and value == one
-        for one in choices(expected)
-    )
+    """True if a value is the expected one, or one of several."""
+    return any(equals(value, one) for one in choices(expected))
 
 
 def choices(expected: object) -> tuple[object, ...]:
