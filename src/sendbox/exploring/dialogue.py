@@ -10,16 +10,7 @@ from typing import TYPE_CHECKING, Final
 from sendbox.control.operation import Call, ControlError, unreadable
 from sendbox.exploring import find_files
 from sendbox.exploring.answers import Exploration, ExplorationFind, ExploredWorld, FindFile, NextRun, State
-from sendbox.exploring.exploration import (
-    NOTHING_FOUND,
-    Find,
-    Result,
-    Run,
-    RunRequest,
-    Steps,
-    deadline,
-    explore_by_steps,
-)
+from sendbox.exploring.exploration import NOTHING_FOUND, Result, Run, RunRequest, Steps, deadline, explore_by_steps
 from sendbox.exploring.families.table import USUAL, kept, parse_families
 from sendbox.exploring.misfortune import Plan, scenarios
 from sendbox.exploring.watcher import Watcher
@@ -30,6 +21,7 @@ from sendbox.scenario.model import ScenarioError
 if TYPE_CHECKING:
     from sendbox.engine.blueprint import Blueprint
     from sendbox.engine.timeline import Goal
+    from sendbox.exploring.exploration import Find
     from sendbox.runtime.worlds import HostedWorld, Runtime
 
 #: The most explorations of a server.

@@ -6,35 +6,23 @@ from typing import ClassVar, Final, Self
 
 import orjson
 
+from sendbox.engine import forms
 from sendbox.engine.answer import JsonObject
 from sendbox.engine.durations import Rate, show
 from sendbox.engine.faults.fault import NO_ANSWER, ApiFault, Body, Error, Whole
-from sendbox.engine.forms import (
-    Value,
-    ValueNode,
-    ValueReader,
-    any_keys,
-    either,
-    mapping,
-    positive,
-    text,
-    whole,
-    window,
-    word,
-)
 
-_STATUS: Final = whole("The HTTP status.", 400, 599, "an HTTP status from 400 to 599")
+_STATUS: Final = forms.whole("The HTTP status.", 400, 599, "an HTTP status from 400 to 599")
 #: Names of headers.
-HEADER_NAMES: Final = text(
+HEADER_NAMES: Final = forms.text(
     "The name of a header.",
     "the name of a header",
     pattern="^[A-Za-z0-9!#$%&'*+.^_`|~-]+$(?!\n)",
     examples=["Retry-After"],
 ).node
-_HEADERS: Final = any_keys(
+_HEADERS: Final = forms.any_keys(
     "headers",
     "Headers that the answer has too.",
-    text(
+    forms.text(
         "The value of a header.",
         "the value of a header: one line of ASCII text",
         type=["string", "integer"],
@@ -47,7 +35,7 @@ _HEADERS: Final = any_keys(
     propertyNames=HEADER_NAMES,
 )
 #: Headers of an answer, in the order in which they stand.
-HEADERS: Final = Value(
+HEADERS: Final = forms.Value(
     _HEADERS.node,
     lambda source, reader: tuple((name, str(value)) for name, value in _HEADERS.read(source, reader).items()),
 )
@@ -63,15 +51,15 @@ class Status(ApiFault, frozen=True):
     kind: ClassVar = "status"
     bare: ClassVar = False
     effective: ClassVar = False
-    value: ClassVar = either(
+    value: ClassVar = forms.either(
         "An error with the body of the interface that was called.",
         _STATUS,
-        mapping(
+        forms.mapping(
             "api status",
             "Long form.",
             {
                 "code": _STATUS,
-                "message": text("What the error says; the usual words of the status unless given.", "a text"),
+                "message": forms.text("What the error says; the usual words of the status unless given.", "a text"),
                 "headers": HEADERS,
             },
             "a status such as {code: 503, headers: {Retry-After: 30}}",
@@ -102,13 +90,13 @@ _CONTENT_TYPE: Final = "content-type"
 _EMPTY: Final = frozenset({204, 205, 304})
 
 
-def _body(source: ValueNode, _reader: ValueReader) -> tuple[str, str]:
+def _body(source: forms.ValueNode, _reader: forms.ValueReader) -> tuple[str, str]:
     """A body as text, and its content type."""
     value = _plain(source)
     return (value, _TEXT) if isinstance(value, str) else (orjson.dumps(value).decode(), _JSON)
 
 
-def _plain(source: ValueNode) -> object:
+def _plain(source: forms.ValueNode) -> object:
     if isinstance(source.value, dict):
         return {key: _plain(item) for key, item in source.entries().items()}
     return list(map(_plain, source.items())) if isinstance(source.value, list) else source.value
@@ -124,12 +112,12 @@ class Answer(ApiFault, frozen=True):
     kind: ClassVar = "answer"
     bare: ClassVar = False
     effective: ClassVar = False
-    value: ClassVar = mapping(
+    value: ClassVar = forms.mapping(
         "api answer",
         "An answer of your own, with status, body and headers.",
         {
-            "status": whole("The HTTP status; 200 unless given.", 200, 599, "an HTTP status from 200 to 599"),
-            "body": Value(
+            "status": forms.whole("The HTTP status; 200 unless given.", 200, 599, "an HTTP status from 200 to 599"),
+            "body": forms.Value(
                 {
                     "description": "The body: a text, or a mapping or a list that is sent as JSON; empty unless given.",
                     "type": ["string", "object", "array"],
@@ -165,16 +153,16 @@ class Answer(ApiFault, frozen=True):
 
 #: What a rule always says otherwise.
 _NO_RATE: Final = Rate(0, 0)
-_RATE: Final = either(
+_RATE: Final = forms.either(
     "More calls than that are answered with 429 and Retry-After, by the world's clock.",
-    text("Short form, such as 10/s.", "a rate such as 10/s or 5/10m", "rate", "10/s", "5/10m", minLength=1),
-    mapping(
+    forms.text("Short form, such as 10/s.", "a rate such as 10/s or 5/10m", "rate", "10/s", "5/10m", minLength=1),
+    forms.mapping(
         "rate limit",
         "Long form.",
         {
-            "max": positive("How many calls."),
-            "within": window("In how much time."),
-            "per": word(
+            "max": forms.positive("How many calls."),
+            "within": forms.window("In how much time."),
+            "per": forms.word(
                 "What has a limit of its own; each API key unless given.",
                 ("key", "phone", "world"),
                 "what has a limit of its own",
@@ -187,7 +175,7 @@ _RATE: Final = either(
 ).node
 
 
-def _limit(source: ValueNode, reader: ValueReader) -> dict[str, object]:
+def _limit(source: forms.ValueNode, reader: forms.ValueReader) -> dict[str, object]:
     per = source.get("per")
     return {"rate": reader.rate(source), **({} if per is None else {"per": per.value})}
 
@@ -202,7 +190,7 @@ class RateLimit(ApiFault, frozen=True):
     bare: ClassVar = False
     effective: ClassVar = False
     lenient: ClassVar = True
-    value: ClassVar = Value(_RATE, _limit)
+    value: ClassVar = forms.Value(_RATE, _limit)
     examples: ClassVar = {
         "{rate_limit: 2/1m}": "429 of that interface, with `Retry-After` in seconds, for every call over the limit",
         "{rate_limit: {max: 100, within: 1m, per: phone}}": "the same, with a limit for each phone",
@@ -231,7 +219,7 @@ class Twice(ApiFault, frozen=True):
     doubled: str = "last"
 
     kind: ClassVar = "twice"
-    value: ClassVar = word(
+    value: ClassVar = forms.word(
         "The call is carried out twice; the client gets the first or the last answer.",
         ("first", "last"),
         "which of the two answers the client gets",

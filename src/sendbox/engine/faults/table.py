@@ -4,21 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, TypeVar
 
-from sendbox.engine.delivery.faults.requests import Answer as ReceiverAnswer
-from sendbox.engine.delivery.faults.requests import BadSignature, ContentType, Reformat
-from sendbox.engine.delivery.faults.ways import Bundle, Drop, Duplicate, Overtake, Reorder, Repeat, Split, Stale
-from sendbox.engine.delivery.faults.ways import Delay as DeliveryDelay
-from sendbox.engine.faults.answers import Answer, BadJson, RateLimit, Status, Twice
-from sendbox.engine.faults.connections import (
-    BeforeAnswer,
-    BeforeRead,
-    Delay,
-    Disconnect,
-    Garbage,
-    Reset,
-    Timeout,
-    Trickle,
-)
+from sendbox.engine.delivery.faults import requests, ways
+from sendbox.engine.faults import answers, connections
 from sendbox.engine.faults.fault import ApiFault, Fault
 from sendbox.engine.forms import Node, Value, ValueNode, ValueReader, either, mapping, word
 
@@ -36,34 +23,34 @@ def by_name(*faults: type[F]) -> dict[str, type[F]]:
 
 
 CALLS: Final[dict[str, type[ApiFault]]] = by_name(
-    Status,
-    Answer,
-    Delay,
-    Disconnect,
-    Reset,
-    Garbage,
-    BadJson,
-    Trickle,
-    Timeout,
-    RateLimit,
-    BeforeAnswer,
-    BeforeRead,
-    Twice,
+    answers.Status,
+    answers.Answer,
+    connections.Delay,
+    connections.Disconnect,
+    connections.Reset,
+    connections.Garbage,
+    answers.BadJson,
+    connections.Trickle,
+    connections.Timeout,
+    answers.RateLimit,
+    connections.BeforeAnswer,
+    connections.BeforeRead,
+    answers.Twice,
 )
 DELIVERIES: Final[dict[str, type[WebhookFault]]] = by_name(
-    Drop,
-    Duplicate,
-    DeliveryDelay,
-    Reorder,
-    Split,
-    Bundle,
-    BadSignature,
-    Stale,
-    Repeat,
-    Overtake,
-    ContentType,
-    Reformat,
-    ReceiverAnswer,
+    ways.Drop,
+    ways.Duplicate,
+    ways.Delay,
+    ways.Reorder,
+    ways.Split,
+    ways.Bundle,
+    requests.BadSignature,
+    ways.Stale,
+    ways.Repeat,
+    ways.Overtake,
+    requests.ContentType,
+    requests.Reformat,
+    requests.Answer,
 )
 
 
