@@ -93,7 +93,7 @@ class Canon(Observer):
 
     def __init__(self, world: World, kinds: KindTable, *, readable: bool = False) -> None:
         super().__init__(world, kinds)
-        #: whether a request shows its content, instead of a hash of it
+        #: True if a request shows its content, instead of a hash of it
         self._readable = readable
         #: ids that the world gave out, and what they were derived from
         self._plain = world.plain

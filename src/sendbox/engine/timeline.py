@@ -181,7 +181,7 @@ class Clock:
         #: what a reset goes back to: as the world was opened, or a tester set it
         self.own_mode = mode
         self.own_rate = self.rate
-        #: whether a step changed it since `World.run` last looked
+        #: True if a step changed it since `World.run` last looked
         self.switched = False
 
     def read(self, reading: int) -> int:

@@ -126,7 +126,7 @@ class World:
         self.naming = Naming(self.salt)
         self.start_given = start
         self.start = start
-        #: whether the start was given; else it was the present when the world was opened
+        #: True if the start was given; else it was the present when the world was opened
         self.pinned = pinned
         #: counts resets; what was in flight in an older epoch is dropped
         self.epoch = epoch

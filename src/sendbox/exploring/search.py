@@ -85,7 +85,7 @@ class Search:
         #: how many plans are drawn; unless said, as many others as there are single misfortunes
         self.runs = runs or max(FEWEST, min(RUNS, 2 * len(self.singles)))
         self.tried = Tried(all_singles=len(self.singles))
-        #: whether so many finds are kept that only bugs are looked for
+        #: True if so many finds are kept that only bugs are looked for
         self.bugs_only = False
         self._alone: set[Misfortune] = set()
         self._again: Counter[frozenset[tuple[str, str, bool]]] = Counter()

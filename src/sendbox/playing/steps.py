@@ -64,7 +64,7 @@ class Player:
         sampled = not blueprint.traffic and (blueprint.source or {}).get("traffic") is None
         self.played = Played(blueprint, world, sampled, control.served)
         self._remaining = deque(_ordered_requests(sample(blueprint) if sampled else blueprint.traffic, world.start))
-        #: whether webhooks of the last request were sent, at its instant
+        #: True if webhooks of the last request were sent, at its instant
         self._settled = False
         self._open: list[asyncio.Task[None]] = []
         self._receiver = None

@@ -13,7 +13,7 @@ import orjson
 
 from sendbox.engine.answer import JsonObject, moment
 from sendbox.engine.bounds import crowded
-from sendbox.engine.delivery.batches import Delivery, Try, succeeded
+from sendbox.engine.delivery.batches import Delivery, succeeded
 from sendbox.engine.delivery.faults.fault import FaultyDelivery
 from sendbox.engine.delivery.faults.several import Several
 from sendbox.engine.delivery.injection import FakedTry, InjectedFault, log_fault
@@ -130,20 +130,22 @@ def head_of(on: Observer, delivery: Delivery) -> JsonObject:
 
 
 def tries_of(delivery: Delivery) -> list[answers.WebhookTry]:
-    """The tries of a delivery."""
-    return [_try_view(this_try) for this_try in delivery.tries]
+    """The tries of a delivery; `rule` is set if a rule answered in place of the receiver."""
+    return [
+        answers.WebhookTry(
+            at=moment(this_try.at),
+            status=this_try.status,
+            error=this_try.error,
+            rule=this_try.rule.title if isinstance(this_try, FakedTry) else None,
+        )
+        for this_try in delivery.tries
+    ]
 
 
 def delivery_view(on: Observer, delivery: Delivery) -> answers.Webhook:
     """One delivery with each try, and its events."""
     events = [on.event(event) for event in delivery.events]
     return answers.Webhook(**head_of(on, delivery), events=events, tries=tries_of(delivery))
-
-
-def _try_view(this_try: Try) -> answers.WebhookTry:
-    """One try; `rule` is set if a rule answered in place of the receiver."""
-    rule = this_try.rule.title if isinstance(this_try, FakedTry) else None
-    return answers.WebhookTry(at=moment(this_try.at), status=this_try.status, error=this_try.error, rule=rule)
 
 
 def _delivery(on: Observer, delivery: Delivery) -> View:
@@ -270,27 +272,23 @@ def _advice(_on: Observer, remark: tuple[Advice, object]) -> View:
     return {"advice": advice.as_json(), "about": about}
 
 
-def _fault(_on: Observer, applied: Applied) -> View:
+def _fault_fields(applied: Applied, key: str, phone: str | None) -> View:
     return {
         "operation": applied.operation,
-        "key": applied.key,
-        "phone": applied.subject or None,
+        "key": key,
+        "phone": phone,
         "fault": applied.shown,
         "rule": applied.rule.name or applied.rule.key,
         "processed": applied.rule.has_effect,
-        "message": applied.line,
     }
+
+
+def _fault(_on: Observer, applied: Applied) -> View:
+    return {**_fault_fields(applied, applied.key, applied.subject or None), "message": applied.line}
 
 
 def _fault_lines(canon: Canon, applied: Applied) -> Iterator[Line]:
-    yield {
-        "operation": applied.operation,
-        "key": canon.alias(applied.key),
-        "phone": applied.subject,
-        "fault": applied.shown,
-        "rule": applied.rule.name or applied.rule.key,
-        "processed": applied.rule.has_effect,
-    }
+    yield _fault_fields(applied, canon.alias(applied.key), applied.subject)
 
 
 def _webhook_fault(on: Observer, applied: InjectedFault) -> View:

@@ -122,7 +122,7 @@ class Rulebook(Generic[R]):
 
     #: what ids of rules put in front begin with
     PREFIX: ClassVar[str]
-    #: whether the list is asked about a case more than once, so that every one is kept in mind
+    #: True if the list is asked about a case more than once, so that every one is kept in mind
     RETURNING: ClassVar[bool] = False
 
     def __init__(self, rules: Sequence[R], chooser: Chooser = UNSEEDED, start: int = 0) -> None:

@@ -73,7 +73,7 @@ class When:
         self.nth = nth
         self.every = every
         self.per = per
-        #: whether it takes every case for which its conditions hold
+        #: True if it takes every case for which its conditions hold
         self.plain = not self.limits
 
     @property

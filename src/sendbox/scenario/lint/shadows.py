@@ -84,9 +84,9 @@ class _Rule(msgspec.Struct, eq=False):
     node: Node
     asks: dict[str, object]
     decides: set[tuple[str, ...]]
-    #: whether it matches whenever its conditions hold
+    #: True if it matches whenever its conditions hold
     plain: bool
-    #: whether it may decide more than is listed here
+    #: True if it may decide more than is listed here
     odd: bool
 
 
