@@ -35,20 +35,13 @@ def _spots(kind: Kind, world: Census, values: Sequence[tuple[str, JsonObject]], 
         if calls > 1:
             when["nth"] = [*range(call.ordinal, call.ordinal + calls)]
         parts = [Value(says, {"api": [{"when": when, **rule}]}) for says, rule in values]
-        yield _spot(kind, world, call, parts, calls)
+        yield from _spot(kind, world, call, parts, calls)
 
 
-def _spot(kind: Kind, world: Census, call: Called, values: list[Value], calls: int = 1) -> Spot:
-    return Spot(
-        kind,
-        world.ordinal,
-        f"{call_words(call)}{' and the next' if calls > 1 else ''}",
-        f"{world.ordinal} {call.operation}",
-        f"{kind.name} {call.operation}",
-        tuple(values),
-        call.phone,
-        row=(call.operation, tuple(range(call.ordinal, call.ordinal + calls))),
-    )
+def _spot(kind: Kind, world: Census, call: Called, values: list[Value], calls: int = 1) -> Iterator[Spot]:
+    place = f"{call_words(call)}{' and the next' if calls > 1 else ''}"
+    row = (call.operation, tuple(range(call.ordinal, call.ordinal + calls)))
+    return kind.at(world, place, call.operation, values, like=call.operation, phone=call.phone, row=row)
 
 
 def _limited(kind: Kind, world: Census) -> Iterator[Spot]:
@@ -62,7 +55,7 @@ def _limited(kind: Kind, world: Census) -> Iterator[Spot]:
             window = {"operation": call.operation, "from": later(call.at), "until": later(end)}
             says = f"is refused with 429, as all of its operation, until {_AFTER} s have passed"
             values.append(Value(says, {"api": [{"when": window, "fault": fault}]}, changing=True))
-        yield _spot(kind, world, call, values)
+        yield from _spot(kind, world, call, values)
 
 
 def _repeated(misfortune: Misfortune, passed: Census, broken: Census) -> bool:
@@ -114,8 +107,7 @@ def _done_twice(kind: Kind, world: Census, operation: str, says: str, answers: t
                 )
                 for answer in answers
             ]
-            about = f"{world.ordinal} {operation}"
-            yield Spot(kind, world.ordinal, call_words(call), about, kind.name, tuple(values), call.phone)
+            yield from kind.at(world, call_words(call), operation, values, phone=call.phone)
 
 
 #: The kinds of both families, in the order of the documentation.

@@ -40,11 +40,10 @@ def rule(event: Posted, fault: object) -> JsonObject:
     return {"webhooks": [{"when": event_when(event), "fault": fault}]}
 
 
-def spot(kind: Kind, world: Census, event: Posted, values: list[Value]) -> Spot:
-    """A spot at an event."""
-    like = f"{kind.name} {_like(event)}"
-    about = f"{world.ordinal} webhook {event.thread}"
-    return Spot(kind, world.ordinal, event_words(event), about, like, tuple(values), event.phone)
+def _spot(kind: Kind, world: Census, event: Posted, values: Iterable[Value]) -> Iterator[Spot]:
+    """A spot at an event, if anything may go wrong there."""
+    about = f"webhook {event.thread}"
+    return kind.at(world, event_words(event), about, values, like=_like(event), phone=event.phone)
 
 
 def _like(event: Posted) -> str:
@@ -100,7 +99,7 @@ def _repeated(kind: Kind, world: Census) -> Iterator[Spot]:
         for after, when in times.items():
             fault = {"duplicate": {"after": later(after)}}
             values.append(Value(f"comes again after {later(after)}, {when}", rule(event, fault), counted))
-        yield spot(kind, world, event, values)
+        yield from _spot(kind, world, event, values)
 
 
 def _moved(kind: Kind, world: Census) -> Iterator[Spot]:
@@ -111,15 +110,16 @@ def _moved(kind: Kind, world: Census) -> Iterator[Spot]:
             Value(f"comes {later(after)} later, {when}", rule(event, {"delay": later(after)}), changing)
             for after, when in pauses(world, event)
         ]
-        if values:
-            yield spot(kind, world, event, values)
+        yield from _spot(kind, world, event, values)
 
 
 def _split(kind: Kind, world: Census) -> Iterator[Spot]:
     counted = deciding(world)
     for event in world.received:
         if event.size > 1:
-            yield spot(kind, world, event, [Value("comes in a delivery of its own", rule(event, "split"), counted)])
+            yield from _spot(
+                kind, world, event, [Value("comes in a delivery of its own", rule(event, "split"), counted)]
+            )
 
 
 def _bundled(kind: Kind, world: Census) -> Iterator[Spot]:
@@ -138,7 +138,7 @@ def _bundled(kind: Kind, world: Census) -> Iterator[Spot]:
         if first.phone == second.phone:
             values.append((f"comes in one delivery with {event_words(second)}", {"phone": first.phone}))
         values.append((f"comes in one delivery with all until {event_words(second)}", {}))
-        yield spot(
+        yield from _spot(
             kind,
             world,
             first,
@@ -195,11 +195,8 @@ def _early(kind: Kind, world: Census) -> Iterator[Spot]:
             )
             if event.at - call.at <= room
         ]
-        if values:
-            about = f"{world.ordinal} webhook {first.thread}"
-            row = (call.operation, (call.ordinal,))
-            like = f"{kind.name} {call.operation}"
-            yield Spot(kind, world.ordinal, call_words(call), about, like, tuple(values), row=row)
+        row = (call.operation, (call.ordinal,))
+        yield from kind.at(world, call_words(call), f"webhook {first.thread}", values, like=call.operation, row=row)
 
 
 def _written(kind: Kind, world: Census) -> Iterator[Spot]:
@@ -209,7 +206,7 @@ def _written(kind: Kind, world: Census) -> Iterator[Spot]:
             Value(f"comes as the same JSON {writing.says}", rule(event, {"reformat": way}), counted)
             for way, writing in WAYS.items()
         ]
-        yield spot(kind, world, event, values)
+        yield from _spot(kind, world, event, values)
 
 
 def _with_newer(kind: Kind, world: Census) -> Iterator[Spot]:
@@ -222,7 +219,7 @@ def _with_newer(kind: Kind, world: Census) -> Iterator[Spot]:
         begun.add(event.thread)
     for event in _first_alike(followed):
         says = "comes in one delivery with the webhook before it, which came already with another X-Request-Id"
-        yield spot(kind, world, event, [Value(says, rule(event, "repeat"))])
+        yield from _spot(kind, world, event, [Value(says, rule(event, "repeat"))])
 
 
 #: So late the last retry would be (A20, A93), in milliseconds.
@@ -236,8 +233,7 @@ def _late(kind: Kind, world: Census) -> Iterator[Spot]:
         room = event.until - event.at
         times = [time for time in (LATEST, room + 1_000) if room < time <= LATEST]
         values = [Value(f"comes {later(time)} late", rule(event, {"delay": later(time)})) for time in times]
-        if values:
-            yield spot(kind, world, event, values)
+        yield from _spot(kind, world, event, values)
 
 
 def _repeated_late(kind: Kind, world: Census) -> Iterator[Spot]:
@@ -250,8 +246,7 @@ def _repeated_late(kind: Kind, world: Census) -> Iterator[Spot]:
         ]
         if room + _BEYOND <= min(LATEST, world.last - event.at):
             values += [_across(event, room + _BEYOND, *start) for start in MIDNIGHTS]
-        if values:
-            yield spot(kind, world, event, values)
+        yield from _spot(kind, world, event, values)
 
 
 def _again(event: Posted, after: int) -> JsonObject:

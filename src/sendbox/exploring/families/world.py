@@ -14,7 +14,17 @@ from typing import TYPE_CHECKING, Final
 import orjson
 
 from sendbox.engine.answer import JsonObject
-from sendbox.exploring.misfortune import ANY_TIME, Kind, Spot, Value, about_message, later, ordinal, spread_out
+from sendbox.exploring.misfortune import (
+    ANY_TIME,
+    Kind,
+    Spot,
+    Value,
+    about_message,
+    about_session,
+    later,
+    ordinal,
+    spread_out,
+)
 from sendbox.services.assume import SETTINGS
 from sendbox.services.messaging.channels import FAMILY
 
@@ -46,7 +56,7 @@ def _credit(kind: Kind, world: Census) -> Iterator[Spot]:
         paid = [amount for _, amount in payments]
         values = [_suffices(at, paid, count) for count in spread_out(range(len(paid)), _ENDS)]
         place = f"the credit of the account at {later(at)}"
-        yield Spot(kind, world.ordinal, place, f"{world.ordinal} account", kind.name, tuple(values))
+        yield from kind.at(world, place, "account", values)
 
 
 def _suffices(at: int, paid: Sequence[int], count: int) -> Value:
@@ -56,10 +66,9 @@ def _suffices(at: int, paid: Sequence[int], count: int) -> Value:
     return Value(says, _happens(at, account={"credit": {"eur": left, "czk": left}}))
 
 
-def _used(kind: Kind, world: Census, subject: str, message: Sent, attempt: Tried, *values: Value) -> Spot:
+def _used(kind: Kind, world: Census, subject: str, message: Sent, attempt: Tried, *values: Value) -> Iterator[Spot]:
     """A spot at something that an attempt uses."""
-    place = f"{subject} at {later(attempt.at)}"
-    return Spot(kind, world.ordinal, place, about_message(world, message), kind.name, values)
+    return kind.at(world, f"{subject} at {later(attempt.at)}", about_message(message), values)
 
 
 def _once(spots: Iterator[Spot]) -> Iterator[Spot]:
@@ -78,7 +87,7 @@ def _sender(kind: Kind, world: Census) -> Iterator[Spot]:
                 if (family, sender) != withdrawn:
                     left[family].append(sender)
             value = Value("is withdrawn", _happens(attempt.at, account={"senders": left}))
-            yield _used(kind, world, f"the {withdrawn[0]} sender {attempt.sender}", message, attempt, value)
+            yield from _used(kind, world, f"the {withdrawn[0]} sender {attempt.sender}", message, attempt, value)
 
     return _once(spots())
 
@@ -89,7 +98,7 @@ def _number(kind: Kind, world: Census) -> Iterator[Spot]:
             if attempt.number:
                 change = {"phone_number": attempt.number, "status": _NUMBER}
                 value = Value(f"is {_NUMBER.lower()}", _happens(attempt.at, number=change))
-                yield _used(kind, world, f"the business number {attempt.number}", message, attempt, value)
+                yield from _used(kind, world, f"the business number {attempt.number}", message, attempt, value)
 
     return _once(spots())
 
@@ -105,7 +114,7 @@ def _template(kind: Kind, world: Census) -> Iterator[Spot]:
                 Value(f"is {status.lower()}", _happens(attempt.at, template={**change, "status": status}))
                 for status in _TEMPLATE
             ]
-            yield _used(kind, world, f"the template {name} ({language})", message, attempt, *values)
+            yield from _used(kind, world, f"the template {name} ({language})", message, attempt, *values)
 
     return _once(spots())
 
@@ -136,18 +145,14 @@ def _start(kind: Kind, world: Census) -> Iterator[Spot]:
     values = [
         Value(f"is {instant}, a second before {moment}", {"clock": {"start": instant}}) for instant, moment in STARTS
     ]
-    place, about = "the start of the world", f"{world.ordinal} time"
-    yield Spot(kind, world.ordinal, place, about, "start", tuple(values), ANY_TIME)
+    yield from kind.at(world, "the start of the world", "time", values, phone=ANY_TIME)
 
 
 def _expiry(kind: Kind, world: Census) -> Iterator[Spot]:
     for session in world.sessions:
         for move in world.moves:
-            values = list(_ends(world, session, move))
-            if values:
-                place = f"the {ordinal(move.ordinal)} advance"
-                about = f"{world.ordinal} session {session.phone} {session.ordinal}"
-                yield Spot(kind, world.ordinal, place, about, "expiry", tuple(values))
+            values = _ends(world, session, move)
+            yield from kind.at(world, f"the {ordinal(move.ordinal)} advance", about_session(session), values)
 
 
 def _ends(world: Census, session: Session, move: Moved) -> Iterator[Value]:
@@ -177,9 +182,8 @@ def _moved(move: Moved, end: int, says: str) -> Value:
 def _other_value(kind: Kind, world: Census) -> Iterator[Spot]:
     """The kind has the name of the setting."""
     values = [_value(other) for other in world.others if other.setting == kind.name]
-    if values:
-        place = f"the setting {kind.name} ({kind.cites[0]})"
-        yield Spot(kind, world.ordinal, place, f"{world.ordinal} {place}", kind.name, tuple(values))
+    place = f"the setting {kind.name} ({kind.cites[0]})"
+    yield from kind.at(world, place, place, values)
 
 
 def _value(other: Alternative) -> Value:
