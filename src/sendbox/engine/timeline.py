@@ -43,12 +43,12 @@ LONGEST: Final = 512
 class Run:
     """Steps in a row: what each is about, and how many of them were fired. The rest tells what would follow them."""
 
-    __slots__ = ("first", "handler", "instant", "next_rank", "seq", "subjects")
+    __slots__ = ("first", "handler", "instant", "next_rank", "seq", "whats")
 
     def __init__(self, instant: int, handler: RunHandler) -> None:
         self.instant = instant
         self.handler = handler
-        self.subjects: list[object] = []
+        self.whats: list[object] = []
         self.first = self.next_rank = self.seq = 0
 
 
@@ -75,7 +75,7 @@ class Timeline:
         self._seq = seq = self._seq + 1
         heappush(self.steps, (instant, rank, seq, handler, subject))
 
-    def together(self, instant: int, rank: int, handler: RunHandler, subjects: Sequence[object]) -> None:
+    def together(self, instant: int, rank: int, handler: RunHandler, whats: Sequence[object]) -> None:
         """Schedules a step for each of these, with ranks from `rank` on."""
         if instant > END:
             return
@@ -86,13 +86,13 @@ class Timeline:
             or run.next_rank != rank
             or run.instant != instant
             or run.handler != handler
-            or len(run.subjects) + len(subjects) > LONGEST
+            or len(run.whats) + len(whats) > LONGEST
         ):
             self._newest = run = Run(instant, handler)
             heappush(self.steps, (instant, rank, seq + 1, handler, run))
-        run.subjects += subjects
-        self._seq = run.seq = seq + len(subjects)
-        run.next_rank = rank + len(subjects)
+        run.whats += whats
+        self._seq = run.seq = seq + len(whats)
+        run.next_rank = rank + len(whats)
 
     def fire(self, now: int, most: int) -> int:
         """Fires what is due, in order and at most so many, until something lapses; returns how many were fired."""
@@ -107,14 +107,14 @@ class Timeline:
             if subject is self._newest:
                 self._newest = None
             first = subject.first
-            last = min(len(subject.subjects), first + most - fired)
+            last = min(len(subject.whats), first + most - fired)
             if steps and steps[0][0] == instant:  # those before it
                 apart = steps[0][1] - rank
                 last = min(last, first + apart + (steps[0][2] > seq + apart))
-            done = handler(subject.subjects, first, last) - first
+            done = handler(subject.whats, first, last) - first
             fired += done
             subject.first += done
-            if subject.first < len(subject.subjects):
+            if subject.first < len(subject.whats):
                 heappush(steps, (instant, rank + done, seq + done, handler, subject))
         self.fired += fired
         return fired

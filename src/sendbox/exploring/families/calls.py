@@ -110,10 +110,11 @@ def _done_twice(kind: Kind, world: Census, operation: str, says: str, answers: t
             yield from kind.at(world, call_words(call), operation, values, phone=call.phone)
 
 
+_of_calls = partial(Kind, "calls")
+_of_codes = partial(Kind, "codes")
 #: The kinds of both families, in the order of the documentation.
 KINDS: Final = (
-    Kind(
-        "calls",
+    _of_calls(
         "failed",
         ("§7.1", "A26"),
         "At most two calls in a row of an operation fail; a call that is answered with an error of the server may be "
@@ -130,8 +131,7 @@ KINDS: Final = (
         ),
         _repeated,
     ),
-    Kind(
-        "calls",
+    _of_calls(
         "failed twice",
         ("§7.1", "A26"),
         "After two calls in a row that failed the third is taken.",
@@ -145,8 +145,7 @@ KINDS: Final = (
         ),
         _repeated,
     ),
-    Kind(
-        "calls",
+    _of_calls(
         "answer lost",
         ("§7.1", "§2.3"),
         "A call that got no answer may have had its effect; who repeats it finds out, or sends twice.",
@@ -160,8 +159,7 @@ KINDS: Final = (
         ),
         _looked,
     ),
-    Kind(
-        "calls",
+    _of_calls(
         "rate limit",
         ("§7.1", "A26"),
         "Behind the time in `Retry-After` the call is taken again; before it every call of the operation may be "
@@ -169,22 +167,19 @@ KINDS: Final = (
         _limited,
         _repeated,
     ),
-    Kind(
-        "calls",
+    _of_calls(
         "slow",
         ("§7.1",),
         "An answer that is late is whole and right.",
         partial(_spots, values=(("is answered 200 ms later", {"fault": {"delay": "200ms"}}),)),
     ),
-    Kind(
-        "codes",
+    _of_codes(
         "entered twice",
         ("§3.2", "A48", "A72"),
         "The right code is verified again with the same answer; a wrong one uses an attempt each time.",
         partial(_done_twice, operation="verifyCode", says="enters the code twice", answers=("last", "first")),
     ),
-    Kind(
-        "codes",
+    _of_codes(
         "session replaced",
         ("§3.2", "A72"),
         "Sessions of one number are independent: a code belongs to the token of its own session.",

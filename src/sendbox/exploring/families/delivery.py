@@ -7,6 +7,7 @@ then. Those of `late` come beyond that advance, at most 450 seconds after their 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import partial
 from itertools import pairwise, zip_longest
 from typing import TYPE_CHECKING, Final
 
@@ -271,57 +272,52 @@ def _across(event: Posted, after: int, before: str, moment: str) -> Value:
     return Value(says, {**_again(event, after), "clock": {"start": start}})
 
 
+_of_delivery = partial(Kind, "delivery")
+_of_late = partial(Kind, "late")
 #: The kinds of both families, in the order of the documentation.
 KINDS: Final = (
-    Kind(
-        "delivery",
+    _of_delivery(
         "repeated",
         ("A91", "A20"),
         "A delivery that comes again has the same `X-Request-Id` and the same bytes.",
         _repeated,
     ),
-    Kind(
-        "delivery",
+    _of_delivery(
         "out of order",
         ("A92", "A93"),
         "A result does not become untrue: of the results of an attempt the one that is furthest counts.",
         _moved,
     ),
-    Kind(
-        "delivery",
+    _of_delivery(
         "before answer",
         ("§1", "A93"),
         "The answer to a call is whole and right, and names its messages; their webhooks do not wait for it.",
         _early,
         moving=True,
     ),
-    Kind("delivery", "split", ("A92",), "Each delivery has at least one event.", _split),
-    Kind("delivery", "bundled", ("A92", "A22"), "A delivery has at most `batch_size` events.", _bundled),
-    Kind(
-        "delivery",
+    _of_delivery("split", ("A92",), "Each delivery has at least one event.", _split),
+    _of_delivery("bundled", ("A92", "A22"), "A delivery has at most `batch_size` events.", _bundled),
+    _of_delivery(
         "other bytes",
         ("§6", "A21"),
         "The signature is that of the bytes as they came. The same JSON may be written with spaces, with escapes, or "
         "with its keys in another order.",
         _written,
     ),
-    Kind(
-        "delivery",
+    _of_delivery(
         "in two batches",
         ("A91", "A92"),
         "An event that comes again says the same; another `X-Request-Id` does not make it another event.",
         _with_newer,
         asks=True,
     ),
-    Kind(
-        "late",
+    _of_late(
         "late",
         ("A93", "A20"),
         "A webhook comes at most 450 seconds after its event, unless the receiver failed before.",
         _late,
     ),
-    Kind(
-        "late",
+    _of_late(
         "repeated late",
         ("A91", "A93"),
         "A delivery that comes again has the same `X-Request-Id` and the same bytes.",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from sendbox.engine.answer import JsonObject
@@ -151,31 +152,28 @@ def _off(kind: Kind, world: Census) -> Iterator[Spot]:
         yield from _spot(kind, world, message, values.values())
 
 
+_of_people = partial(Kind, "people")
 KINDS: Final = (
-    Kind(
-        "people",
+    _of_people(
         "reply",
         ("§6", "A68"),
         "A reply names the message that it answers; it may come at any time after the message was sent, with any text.",
         _reply,
     ),
-    Kind("people", "two replies", ("§6", "A68"), "Each reply is an event of its own.", _two),
-    Kind(
-        "people",
+    _of_people("two replies", ("§6", "A68"), "Each reply is an event of its own.", _two),
+    _of_people(
         "stop",
         ("§2.1", "A60", "A81"),
         "Who opted out gets no promotional messages from then on; others still arrive.",
         _stop,
     ),
-    Kind(
-        "people",
+    _of_people(
         "click",
         ("§2.1", "A17"),
         "A link may be opened as soon as the message was sent, and more than once; the first time is kept.",
         _click,
     ),
-    Kind(
-        "people",
+    _of_people(
         "switched off",
         ("§3.1", "A05"),
         "While a phone is off nothing is confirmed; what waited for it is confirmed when it is back.",

@@ -203,51 +203,45 @@ def _code(kind: Kind, world: Census, session: Session, values: Iterable[Value]) 
     return kind.at(world, place, about_session(session), values, phone=session.phone)
 
 
+_of_results = partial(Kind, "results")
 KINDS: Final = (
-    Kind(
-        "results",
+    _of_results(
         "other end",
         ("§3.1", "A25"),
         "An attempt ends as its lifecycle allows, and what ended stays so.",
         partial(_other_ends, moves_on=False),
     ),
-    Kind(
-        "results",
+    _of_results(
         "not confirmed",
         ("§3.1",),
         "A message of which nothing more is heard may have arrived or not; nothing untrue is reported about it.",
         _unconfirmed,
     ),
-    Kind(
-        "results",
+    _of_results(
         "left out",
         ("§6", "A25"),
         "A later result includes those before it: what is seen was delivered, what is delivered was sent.",
         _left_out,
     ),
-    Kind(
-        "results",
+    _of_results(
         "fallback",
         ("§2.2", "A04"),
         "The next step is tried only if the condition of the step before was not met, and has a gateway of its own.",
         partial(_other_ends, moves_on=True),
     ),
-    Kind(
-        "results",
+    _of_results(
         "late receipt",
         ("§2.2", "A05", "A64"),
         "A receipt has the gateway of the step that it is about; a message may arrive by more than one step.",
         _late,
     ),
-    Kind(
-        "results",
+    _of_results(
         "code lost",
         ("§3.2", "A72", "A73"),
         "A code holds from its creation until it expires, whatever is heard of its SMS.",
         _codes,
     ),
-    Kind(
-        "results",
+    _of_results(
         "code late",
         ("§3.2", "A72", "A73"),
         "A code can be entered from its creation until it expires, whenever its SMS comes.",

@@ -7,6 +7,7 @@ advance, or a setting of an assumption on which the run rests has another value.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from itertools import groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING, Final
@@ -191,54 +192,50 @@ def _value(other: Alternative) -> Value:
     return Value(f"is {text}", {"assume": {other.setting: other.value}})
 
 
+_of_account = partial(Kind, "account")
+_of_time = partial(Kind, "time")
+_of_assumptions = partial(Kind, "assumptions")
 #: The kinds of the three families, in the order of the documentation.
 KINDS: Final = (
-    Kind(
-        "account",
+    _of_account(
         "credit",
         ("§1", "§3.1", "A61"),
         "A message for which the credit does not suffice is rejected with `[307]`, is not sent, and costs nothing.",
         _credit,
     ),
-    Kind(
-        "account",
+    _of_account(
         "sender",
         ("§2.2", "A59", "A62"),
         "A step whose sender is not registered is rejected, and the next step is tried.",
         _sender,
     ),
-    Kind(
-        "account",
+    _of_account(
         "number",
         ("§2.5", "A44", "A62"),
         "A step whose business number is restricted is rejected, and the next step is tried.",
         _number,
     ),
-    Kind(
-        "account",
+    _of_account(
         "template",
         ("§2.2", "A43", "A62"),
         "A step whose template is not approved is rejected, and the next step is tried.",
         _template,
     ),
-    Kind(
-        "time",
+    _of_time(
         "start",
         ("§1", "A84"),
         "Instants of the service are in UTC, a time of day without a zone is one of the zone that the client named. "
         "The clock of the client must be that of the world (`sendbox.freeze()`).",
         _start,
     ),
-    Kind(
-        "time",
+    _of_time(
         "expiry",
         ("§3.2", "A72"),
         "A code is valid before the instant at which it expires, and expired from that instant on.",
         _expiry,
     ),
     *(
-        Kind(
-            "assumptions",
+        _of_assumptions(
             name,
             (row.assumption,),
             "The specification leaves this open, so a client may rely on no value of the setting.",
