@@ -163,7 +163,7 @@ async def test_nothing_is_launched_for_a_world_that_is_gone(monkeypatch: pytest.
                 await box.send(f"42077700{number:02}01", callback=f"http://a.example/{number}")
             hosted.world.run(START, 100)
             taken = hosted.world.outlets.take()
-            launching = asyncio.create_task(box.runtime.carrier.launch(hosted, taken))
+            launching = asyncio.create_task(box.runtime.dispatcher.launch(hosted, taken))
             await asyncio.sleep(0)
             box.runtime.reset(hosted) if end == "reset" else box.runtime.close(hosted)
             await launching

@@ -21,7 +21,7 @@ OPEN = ("waiting", "sending", "held")
 class Step(Answer):
     """A step that is still to come; services add what it is about."""
 
-    FURTHER = Any
+    EXTRA_FIELDS_TYPE = Any
 
     at: Instant
     what: str
@@ -30,7 +30,7 @@ class Step(Answer):
 class Pending(Answer):
     """The things that are still to come: so many steps are `scheduled`; each service adds a list of its own."""
 
-    FURTHER = list[Annotated[Any, keywords(description="Something to come, as its service shows it.")]]
+    EXTRA_FIELDS_TYPE = list[Annotated[Any, keywords(description="Something to come, as its service shows it.")]]
 
     now: Instant
     steps: list[Annotated[JsonObject, reference("Step", Step)]]

@@ -280,7 +280,7 @@ def _messages(world: World, until: Callable[[int], int], begun: Sequence[tuple[A
     tried = _tried(world, begun)
     for message in Messaging.of(world).messages:
         submission = message.submission
-        if submission.carrier is not None:  # the SMS of a validation session: its session stands for it
+        if submission.service_sending is not None:  # the SMS of a validation session: its session stands for it
             continue
         counts[message.phone] += 1
         attempts = tuple(tried[id(attempt)] for attempt in message.attempts)

@@ -1,4 +1,4 @@
-"""Carrying deliveries out: one try at a time, to their receivers, and their outcome back into the world."""
+"""Sends deliveries: one try at a time, to their receivers, and their outcome back into the world."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ UNATTENDED: Final = (
 )
 
 
-class Carrier:
-    """Carries out what the worlds of one runtime have to deliver."""
+class Dispatcher:
+    """Sends the deliveries of the worlds of one runtime."""
 
     def __init__(self, runtime: RuntimeInterface) -> None:
         self._runtime = runtime

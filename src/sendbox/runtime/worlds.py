@@ -26,7 +26,7 @@ from sendbox.engine.world import World
 from sendbox.runtime import wall
 from sendbox.runtime.bounds import Bounds, Builder, resident
 from sendbox.runtime.counts import Counts, Holds, messages_made
-from sendbox.runtime.dispatcher import Carrier
+from sendbox.runtime.dispatcher import Dispatcher
 from sendbox.runtime.ending import CLOSED, Closed, Idle
 from sendbox.runtime.interface import Level, LogLine, WorldHooks
 from sendbox.runtime.registry import ClosedWorlds, OpenWorlds, Replicas
@@ -123,8 +123,8 @@ class Runtime:
         #: what went out against the contract (tests only)
         self.violations: list[str] = []
         self.hooks = WorldHooks()
-        self.carrier = Carrier(self)
-        self.mover = Mover(self, self.carrier)
+        self.dispatcher = Dispatcher(self)
+        self.mover = Mover(self, self.dispatcher)
         self.present, self.steady, self.advance = self.mover.present, self.mover.steady, self.mover.advance
         self._loop = asyncio.get_running_loop()
         self.holds = Holds(self._loop)

@@ -233,7 +233,7 @@ class Emulated(BaseRoute):
             if hosted.calls.loop is not None:
                 hosted.stir()
         if outcome.overtaking_requests and hosted.world is world:
-            await runtime.carrier.overtake(hosted, tuple(outcome.overtaking_requests))
+            await runtime.dispatcher.overtake(hosted, tuple(outcome.overtaking_requests))
         return self.hinted(outcome, hosted, call.origin)
 
     def denied(self, operation: str, status: int) -> None:

@@ -180,10 +180,10 @@ class Written(Protocol):
     def message(self) -> Sent | None: ...
 
 
-class Carrier(Protocol):
-    """A sending of the service itself: its message is not the client's. `goal` is its result, if that is decided.
+class ServiceSending(Protocol):
+    """The reason why a service sends a message itself, such as a session: the message is not one of the client.
 
-    `rule` names the rule that decided.
+    `goal` is the result of the message, if that is decided already; `rule` names the rule that decided.
     """
 
     goal: str | None
@@ -253,7 +253,7 @@ class Sending(Protocol):
 
     def send_own(
         self,
-        carrier: Carrier,
+        service_sending: ServiceSending,
         operation: str,
         phone: str,
         text: str,

@@ -44,7 +44,7 @@ class Place(Answer):
 class RecordedCommand(Answer):
     """A command and its place; each command has fields of its own."""
 
-    FURTHER = Any
+    EXTRA_FIELDS_TYPE = Any
 
     command: str
     epoch: int

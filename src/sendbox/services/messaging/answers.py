@@ -178,7 +178,7 @@ class NumberedLink(Link):
 class HeaderShown(Answer):
     """A header: its kind, and its text, its link, or what its value says."""
 
-    FURTHER = Any
+    EXTRA_FIELDS_TYPE = Any
 
     kind: str
     text: str | None = None
@@ -360,7 +360,7 @@ class RestsOn(Answer):
 class StoryEntry(Answer):
     """An entry of the journal, in words too."""
 
-    FURTHER = Any
+    EXTRA_FIELDS_TYPE = Any
 
     n: int
     at: Instant

@@ -68,7 +68,7 @@ def _report_alike(attempt: Attempt, other: Attempt) -> bool:
     """True if attempts of two submissions report to the same target, and no flow continues after them."""
     ours, theirs = attempt.message.submission, other.message.submission
     ends = attempt.number + 1 == len(ours.send.steps) and other.number + 1 == len(theirs.send.steps)
-    return ends and ours.outlet is theirs.outlet and ours.carrier is None
+    return ends and ours.outlet is theirs.outlet and ours.service_sending is None
 
 
 class NotHandedOver(IllegalTransition):
@@ -258,10 +258,10 @@ class Simulator:
     def rules_for(self, message: Message) -> Sequence[Rule]:
         """The rules that are asked about a message; what its own service decided about it comes after a tester's."""
         rules = self._home.attempts.rules
-        carrier = message.submission.carrier
-        if carrier is None or carrier.goal is None:
+        service_sending = message.submission.service_sending
+        if service_sending is None or service_sending.goal is None:
             return rules
-        decided = Rule(key=carrier.rule, path=Path(goal=carrier.goal), name=carrier.rule)
+        decided = Rule(key=service_sending.rule, path=Path(goal=service_sending.goal), name=service_sending.rule)
         return [*(r for r in rules if r.id is not None), decided, *(r for r in rules if r.id is None)]
 
     def case(self, attempt: Attempt, now: int) -> Case:
@@ -309,7 +309,12 @@ class Simulator:
         """True if the next entry of a plan may do more than others of its kind, or something else at this instant."""
         home, submission = self._home, attempt.message.submission
         position = len(attempt.history) // TRANSITION_SIZE
-        if attempt.fate is not None or home.outages.current or submission.carrier is not None or position >= len(plan):
+        if (
+            attempt.fate is not None
+            or home.outages.current
+            or submission.service_sending is not None
+            or position >= len(plan)
+        ):
             return True
         code, first = plan[position][0], attempt.state == ACCEPTED
         if position + 1 < len(plan) and plan[position + 1][1] == 0:
@@ -382,12 +387,12 @@ class Simulator:
         if outlet is not None:
             world.journal.extend(now, _REPORTED_KINDS[code], attempts)
             world.outlets.post(outlet, *[(member, code) for member in attempts])
-        elif submission.carrier is None:
+        elif submission.service_sending is None:
             world.journal.extend(now, _UNREPORTED_KINDS[code], attempts)
         else:
             world.journal.extend(now, _REPORTED_KINDS[code], attempts)
             if code == DELIVERED:
-                submission.carrier.arrived()
+                submission.service_sending.arrived()
         if fate is not None and code == DELIVERED:
             self._delivered(attempt, fate)
         if attempt.number + 1 < len(submission.send.steps):

@@ -66,7 +66,7 @@ def take_apart(messages: Sequence[Message]) -> None:
     for submission in {message.submission for message in messages}:
         if all(message.last is None for message in submission.messages):  # else another recipient's goes on
             submission.messages = ()
-            submission.carrier = None
+            submission.service_sending = None
             submission.chooser = UNSEEDED  # a plan's knows the journal, which has the messages
 
 

@@ -97,7 +97,7 @@ def _count_transition(code: int, collector: Collector, attempt: Attempt) -> None
     ways.states[attempt] = code
     submission = attempt.message.submission
     collector.lean(*of_transition(attempt, code, first=before == ACCEPTED))
-    if submission.carrier is not None:
+    if submission.service_sending is not None:
         return
     channel = attempt.step.channel
     collector.count("results", f"{channel} {STATES[code]}")

@@ -43,7 +43,7 @@ from sendbox.services.messaging.records import (
     make_id,
 )
 from sendbox.services.messaging.rules.rules import Attempts, Line
-from sendbox.services.ports import Carrier, Key, account_of
+from sendbox.services.ports import Key, ServiceSending, account_of
 from sendbox.services.templates import templates
 
 if TYPE_CHECKING:
@@ -232,7 +232,7 @@ class Messaging(Part):
 
     def send_own(
         self,
-        carrier: Carrier,
+        service_sending: ServiceSending,
         operation: str,
         phone: str,
         text: str,
@@ -256,7 +256,7 @@ class Messaging(Part):
         accepted = self.accept(operation, [send], key, content, origin, record)
         message = self.messages[-1]
         message.submission.outlet = None
-        message.submission.carrier = carrier
+        message.submission.service_sending = service_sending
         return message, accepted.request_id
 
     def tried(self, family: str, senders: Container[str]) -> Iterator[Attempt]:

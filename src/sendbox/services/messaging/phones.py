@@ -221,14 +221,14 @@ class Phones:
             for attempt in message.attempts
             if attempt.state in _HAD
             and family in (None, FAMILY[attempt.step.channel])
-            and message.submission.carrier is None
+            and message.submission.service_sending is None
         ]
         return [attempt for *_, attempt in sorted(attempts, key=itemgetter(0, 1, 2), reverse=True)]
 
     def message_before(self, number: str, ordinal: int) -> Message | None:
         """The client's message to a number that was accepted just before the one of that ordinal."""
         earlier = (message for message in reversed(self.messages_of(number)) if message.ordinal < ordinal)
-        return next((message for message in earlier if message.submission.carrier is None), None)
+        return next((message for message in earlier if message.submission.service_sending is None), None)
 
     def _receive(self, family: str, number: str, to: str | None, body: str, replied: Message | None) -> Inbound:
         world = self._world
@@ -252,7 +252,9 @@ class Phones:
             self.opt_out(number, replied)
         if replied is None:
             self._report(self._home.outlet_for(self._account.top, None), inbound)
-        elif replied.submission.carrier is None:  # a reply to a code goes to the service, not to its client (A73)
+        elif (
+            replied.submission.service_sending is None
+        ):  # a reply to a code goes to the service, not to its client (A73)
             self._report(replied.submission.outlet, inbound)
         return inbound
 

@@ -86,7 +86,7 @@ LOOK_UP: Final = "getMessage"
 _OF_MESSAGE: Final = {
     "message": _message(lambda message: message.id),
     # a service that sends for itself makes no request
-    "request": _message(lambda message: None if message.submission.carrier else message.submission.request_id),
+    "request": _message(lambda message: None if message.submission.service_sending else message.submission.request_id),
 }
 _OF_STEP: Final = {**_OF_MESSAGE, "template": lambda _world, subject: _template(_attempt(subject).step)}
 #: Of the fields that are more than any text, how they are compared, and what lists their names.

@@ -44,7 +44,7 @@ def _held(world: World, number: str, step: ActStep) -> Iterator[tuple[Attempt, i
         now.discard((id(_opened(world, step)), SEEN))
     attempts = []
     for message in Messaging.of(world).phones.messages_of(number):
-        if message.submission.carrier is not None:
+        if message.submission.service_sending is not None:
             continue
         for attempt in message.attempts:
             every = attempt.transitions()
