@@ -16,7 +16,7 @@ from sendbox.control import routes
 from sendbox.engine import bounds
 from sendbox.engine.bounds import ESCAPES, PARAMETERS
 from sendbox.language import LANGUAGE
-from sendbox.runtime.bounds import WAITING
+from sendbox.runtime.bounds import MAX_WAITING_BUILDS
 from sendbox.runtime.slot import CHECKPOINTS
 from sendbox.scenario.language import Language
 from sendbox.scenario.model import PROBLEMS, SIZE, TOLD
@@ -168,11 +168,11 @@ async def test_long_scenarios_are_built_one_at_a_time(monkeypatch: pytest.Monkey
     monkeypatch.setattr(Language, "check", watched)
     async with boxed() as box:
         answers = await asyncio.gather(
-            *(box.post("/_sandbox/check", {"text": "sendbox: 1"}) for _ in range(WAITING + 3)),
+            *(box.post("/_sandbox/check", {"text": "sendbox: 1"}) for _ in range(MAX_WAITING_BUILDS + 3)),
         )
-        assert sorted(answer.status for answer in answers) == [200] * (WAITING + 1) + [503] * 2
+        assert sorted(answer.status for answer in answers) == [200] * (MAX_WAITING_BUILDS + 1) + [503] * 2
         assert {answer.json["error"] for answer in answers if answer.status == 503} == {"busy"}
-        assert most == [1] * (WAITING + 1)
+        assert most == [1] * (MAX_WAITING_BUILDS + 1)
         assert box.runtime.builder.waiting == 0
 
 

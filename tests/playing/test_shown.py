@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from sendbox.app import SERVED
 from sendbox.engine.expect.expectation import Expectation
-from sendbox.engine.kinds.narration import Names, Narrator, cut
+from sendbox.engine.kinds.narration import Names, Narrator, short_line
 from sendbox.engine.traffic import Traffic
 from sendbox.playing import Asked, Played, play
 from sendbox.playing.mermaid import LENGTH, PHONES, ROWS, escaped, mermaid
@@ -445,7 +445,7 @@ def test_a_message_that_was_not_tried_says_so() -> None:
 )
 def test_texts_are_cut(given: str, expected: str) -> None:
     """One line, of bounded length."""
-    assert cut(given) == expected
+    assert short_line(given) == expected
 
 
 # --- the diagram

@@ -341,7 +341,7 @@ async def sent_messages(call: Call) -> list[JsonMapping]:
 
 def bound_of(world: World) -> JsonObject:
     """The `bound` because of which a world has forgotten something; nothing where it has not."""
-    return {} if world.record.cut is None else {"bound": world.record.cut}
+    return {} if world.record.cut_by is None else {"bound": world.record.cut_by}
 
 
 def most_of(limit: int | None, form: str | None = None) -> int:
@@ -429,7 +429,7 @@ async def hook_receive(call: Call, raw: Any = None) -> Received:
     return Received()
 
 
-@operation("POST", "/worlds/{id}/outbox", answers=Outbox, whole=True, asked=True)
+@operation("POST", "/worlds/{id}/outbox", answers=Outbox, unmasked=True, unlogged=True)
 async def fetch_outbox(
     call: Call, wait: Duration | None = None, during: Annotated[str | None, DURING] = None, except_: str = ""
 ) -> Outbox:
@@ -439,7 +439,7 @@ async def fetch_outbox(
     commas between, are left out: the caller is carrying them out already.
     """
     hosted = call.hosted
-    await hosted.free()
+    await hosted.wait_until_idle()
     if hosted.gone:
         raise closed(hosted)
     if not hosted.pulling:
@@ -451,10 +451,10 @@ async def fetch_outbox(
 @operation(
     "GET",
     "/worlds/{id}/outbox",
-    present="what waits there is to be sent now",
+    present_only="what waits there is to be sent now",
     deprecated=True,
     answers=Outbox,
-    whole=True,
+    unmasked=True,
 )
 async def outbox(
     call: Call, wait: Duration | None = None, during: Annotated[str | None, DURING] = None, except_: str = ""
@@ -464,7 +464,7 @@ async def outbox(
     `POST` does, with the same arguments.
     """
     hosted = call.hosted
-    await hosted.free()
+    await hosted.wait_until_idle()
     if hosted.gone:
         raise closed(hosted)
     if hosted.pulling:
@@ -520,7 +520,7 @@ async def outbox_end(call: Call) -> Pushed:
 
     A long poll of the outbox ends.
     """
-    await call.hosted.free()
+    await call.hosted.wait_until_idle()
     if call.hosted.gone:
         raise closed(call.hosted)
     call.runtime.push(call.hosted)
@@ -528,7 +528,7 @@ async def outbox_end(call: Call) -> Pushed:
     return Pushed(deliveries="push")
 
 
-@operation("POST", "/worlds/{id}/outbox/{delivery}", answers=Reported, asked=True)
+@operation("POST", "/worlds/{id}/outbox/{delivery}", answers=Reported, unlogged=True)
 async def outbox_done(
     call: Call, delivery: str, status: int | None = None, error: Annotated[Any, FAILURE] = None
 ) -> Reported:
@@ -574,7 +574,7 @@ def proof_of(world: World, text: str) -> Proof:
         digest=text,
         engine=ENGINE,
         order_sensitive=journal.ordered,
-        trusted=world.record.cut is None,
+        trusted=world.record.cut_by is None,
         lost=journal.first,
         **bound_of(world),
     )

@@ -146,7 +146,7 @@ async def _pieces(value: JsonObject, encode: Callable[[object], bytes] = encoded
 async def _perform(row: Operation, request: Request) -> Response:
     control: Control = request.app.state.control
     mask = control.runtime.mask(request.path_params.get("id", ""))  # before it is closed
-    encode: Callable[[object], bytes] = encoded if row.whole else mask.encoded
+    encode: Callable[[object], bytes] = encoded if row.unmasked else mask.encoded
     try:
         arguments = await _arguments(control, request, row)
         if arguments.get("form") == CANONICAL:
@@ -154,7 +154,7 @@ async def _perform(row: Operation, request: Request) -> Response:
         origin = origin_of(control.runtime, request.scope)
         coroutine = control.do(origin, row, request.path_params.get("id"), arguments)
         abandonable = (
-            (row.reads or row.asked)
+            (row.reads or row.unlogged)
             and row not in STREAMED
             and not isinstance(request.scope.get("extensions", {}).get(WIRE), Inside)
         )
@@ -169,7 +169,7 @@ async def _perform(row: Operation, request: Request) -> Response:
         log.exception("control failed at %s", row.name)
         return json_answer({"error": "internal", "message": "an error of the sandbox itself, see its log"}, 500)
     if isinstance(value, Text):
-        return Response(str(value) if row.whole else mask.text(value), row.status, media_type=value.media_type)
+        return Response(str(value) if row.unmasked else mask.text(value), row.status, media_type=value.media_type)
     if isinstance(value, Events):
         pieces = value.pieces(request.headers.get("last-event-id"))
         return Streamed(pieces, media_type=value.media_type, endless=value.end)

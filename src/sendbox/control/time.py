@@ -65,7 +65,7 @@ async def change_clock(call: Call, mode: Annotated[Any, MODE] = None, rate: Anno
     clock_settings(settings)
     hosted = call.hosted
     await call.runtime.steady(hosted)
-    await hosted.free()
+    await hosted.wait_until_idle()
     call.runtime.check_not_advancing(hosted)
     call.runtime.tune(hosted, settings)
     return clock_view(hosted)

@@ -217,13 +217,13 @@ async def health(call: Call) -> Health:
     return read(health, Health)
 
 
-@operation("GET", "/schema", answers=dict, whole=True)
+@operation("GET", "/schema", answers=dict, unmasked=True)
 async def schema(call: Call) -> JsonObject:
     """The JSON Schema of scenarios, by which editors complete and check them."""
     return dict(call.served.language.shape.schema)
 
 
-@operation("POST", "/worlds", status=201, answers=World, whole=True, longest=bounds.LONG_BODY)
+@operation("POST", "/worlds", status=201, answers=World, unmasked=True, longest=bounds.LONG_BODY)
 async def open_world(
     call: Call,
     id: str | None = None,
@@ -256,7 +256,7 @@ async def open_world(
     return world_view(call, _opened(call, id, settings, deliveries))
 
 
-@operation("PUT", "/worlds/{id}", makes=True, answers=World, whole=True, longest=bounds.LONG_BODY)
+@operation("PUT", "/worlds/{id}", makes=True, answers=World, unmasked=True, longest=bounds.LONG_BODY)
 async def ensure_world(
     call: Call,
     id: str,
@@ -366,7 +366,7 @@ def clock_settings(clock: JsonObject) -> JsonObject:
     return settings
 
 
-@operation("GET", "/worlds", answers=Worlds, whole=True)
+@operation("GET", "/worlds", answers=Worlds, unmasked=True)
 async def worlds(
     call: Call,
     last: Size | None = None,
@@ -414,7 +414,7 @@ async def worlds(
     return Worlds(worlds=await map_in_slices(result.items, view), next_cursor=result.cursor)
 
 
-@operation("GET", "/worlds/{id}", answers=WholeWorld, whole=True)
+@operation("GET", "/worlds/{id}", answers=WholeWorld, unmasked=True)
 async def world(call: Call) -> JsonObject:
     """One world. `checkpoints` are `{name, at}`, in the order in which their names were first taken."""
     taken = [Checkpoint(name=name, at=moment(record.at[-1])) for name, record in call.hosted.checkpoints.items()]
@@ -422,7 +422,7 @@ async def world(call: Call) -> JsonObject:
     return whole.extended(call.hosted.world.counts)
 
 
-@operation("POST", "/worlds/{id}/start", early=True, answers=Started, whole=True)
+@operation("POST", "/worlds/{id}/start", early=True, answers=Started, unmasked=True)
 async def start_world(call: Call, now: Moment, frozen: bool = False) -> Started:
     """Begins a world that was opened `late`, at the caller's `now`; one that has begun stays as it is."""
     if call.hosted.starts is not None:
@@ -434,7 +434,7 @@ async def start_world(call: Call, now: Moment, frozen: bool = False) -> Started:
 async def close_world(call: Call) -> Closed:
     """Closes a world; its key is denied until it is opened again. A server keeps some closed worlds to be read."""
     world_id = call.hosted.world.id
-    await call.hosted.free()
+    await call.hosted.wait_until_idle()
     call.runtime.close(call.hosted)
     return Closed(closed=world_id)
 
@@ -448,7 +448,7 @@ async def close_worlds(call: Call, prefix: str) -> ClosedMany:
     matching = await select(call.runtime.open_worlds.after(0), lambda hosted: hosted.world.id.startswith(prefix))
     closed, work = 0, Slice()
     for hosted in matching:
-        await hosted.free()
+        await hosted.wait_until_idle()
         if not hosted.gone:
             call.runtime.close(hosted)
             closed += 1
@@ -456,11 +456,11 @@ async def close_worlds(call: Call, prefix: str) -> ClosedMany:
     return ClosedMany(closed=closed)
 
 
-@operation("POST", "/worlds/{id}/reset", answers=World, whole=True)
+@operation("POST", "/worlds/{id}/reset", answers=World, unmasked=True)
 async def reset(call: Call) -> JsonObject:
     """Begins a new epoch at the start of the world."""
     await call.runtime.steady(call.hosted)
-    await call.hosted.free()
+    await call.hosted.wait_until_idle()
     call.runtime.reset(call.hosted)
     return world_view(call, call.hosted)
 

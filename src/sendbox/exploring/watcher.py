@@ -111,11 +111,11 @@ class Watcher(WorldHooks):
             raise refused
         worlds = [self._observed[ordinal] for ordinal in sorted(self._observed)]
         if self._observing and not self._plan:
-            self.remember(worlds)
+            self.set_baseline(worlds)
         return worlds
 
-    def remember(self, worlds: Sequence[ObservedWorld]) -> None:
-        """These are the worlds of the run without misfortune."""
+    def set_baseline(self, worlds: Sequence[ObservedWorld]) -> None:
+        """Takes the worlds of the run without misfortune, with which those of other runs are compared."""
         self._usual = {
             (world.census.ordinal, move.ordinal): move.ended for world in worlds for move in world.census.moves
         }

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from sendbox.engine.durations import iso, show
 from sendbox.engine.expect.verdict import proves
-from sendbox.engine.kinds.narration import CLIENT, RECEIVER, WORLD, cut
+from sendbox.engine.kinds.narration import CLIENT, RECEIVER, WORLD, short_line
 from sendbox.playing.rows import Row, rows
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def mermaid(played: Played) -> str:
 
 def escaped(text: str) -> str:
     """A text that a diagram shows unchanged: `#`, `;`, quotes and brackets as references, on one line."""
-    line = cut(text, LENGTH)
+    line = short_line(text, LENGTH)
     line = _PLAIN.sub(lambda character: f"#{ord(character[0])};", line) or "-"
     if "style" in line or "classDef" in line:  # with a colon after them they would be statements
         line = line.replace(":", "#58;")

@@ -73,7 +73,7 @@ class Dispatcher:
                     break
                 world.run(world.now, BUDGET)
                 await work.pause()
-            await hosted.free()
+            await hosted.wait_until_idle()
         finally:
             if hosted.world is world and not hosted.gone:
                 # those of another request that is answered just now may share a batch with these
@@ -101,7 +101,7 @@ class Dispatcher:
                 outcome = await self._carry(hosted, delivery, call)
         except Exception as error:  # a receiver in this process that broke: to the world it is one that hung up
             outcome = Outcome(None, "closed", repr(error))
-        await hosted.free()
+        await hosted.wait_until_idle()
         if hosted.world is world and not hosted.gone:
             self._landed(hosted, delivery, call, outcome)
 

@@ -304,7 +304,7 @@ class _Advance:
                 await self._wait_for_answers()
                 await self._wait_for_deliveries()
                 self._check_loop()
-                await hosted.free()
+                await hosted.wait_until_idle()
                 work.begin()
             if hosted.gone:
                 raise Conflict("closed", f"{world.id} was closed while it advanced")

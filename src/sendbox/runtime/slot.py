@@ -368,13 +368,13 @@ class HostedWorld(Changing, eq=False):
         """True if a call may come in at once: the world has begun, does not advance, and no command is at work."""
         return not (self.advancing or self.starts or self.gone) and self.working is None
 
-    async def free(self) -> None:
-        """Waits until no command is at work: what comes into a world comes one after another."""
+    async def wait_until_idle(self) -> None:
+        """Waits until no command is at work: a world performs one command after another."""
         while self.working is not None:
             await asyncio.shield(self.working)
 
-    async def whole(self, work: Generator[Callable[[], None] | None, None, T]) -> T:
-        """Does a command that takes time (`Slice.through`), and holds everything else back meanwhile."""
+    async def run_exclusively(self, work: Generator[Callable[[], None] | None, None, T]) -> T:
+        """Performs a command that takes time (`Slice.through`); no other command is performed meanwhile."""
         self.working = asyncio.get_running_loop().create_future()
         try:
             return await Slice().through(work)

@@ -430,12 +430,12 @@ class Runtime:
         self.note_change(hosted)
 
     def take_checkpoint(self, hosted: HostedWorld, name: str) -> None:
-        """Keeps the way to the world as it stands, under a name. Raises `Cut`, and `Conflict` at the cap."""
+        """Keeps the way to the world as it is, under a name. Raises `RecordIncomplete`, and `Conflict` at the cap."""
         self.check_not_advancing(hosted)
         if name not in hosted.checkpoints and len(hosted.checkpoints) >= CHECKPOINTS:
             raise Conflict("too_many_checkpoints", f"{hosted.world.id} has {CHECKPOINTS} checkpoints; reuse a name")
         world = hosted.world
-        _ = world.record.opening
+        world.record.check_complete()
         world.enter(Checkpoint(name))
         hosted.checkpoints[name] = world.record.head(len(world.record))
 
@@ -494,7 +494,7 @@ class Runtime:
             else:
                 self._discard(hosted, world)
         if self.bounds is not None:
-            self.bounds.swept()
+            self.bounds.note_disposed_worlds()
 
     @property
     def full(self) -> str | None:

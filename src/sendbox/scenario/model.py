@@ -41,9 +41,9 @@ class Source(msgspec.Struct, frozen=True):
 class Node(msgspec.Struct, eq=False):
     """A value with its place.
 
-    `line` and `column` count from 1 and are None in an object; `keys` are the places of a mapping's keys. `cut` says
-    that something was removed because its shape was not legal, so that a missing key means nothing. `bare` says that a
-    text was written without quotes.
+    `line` and `column` count from 1 and are None in an object; `keys` are the places of a mapping's keys. It is
+    `incomplete` if something was removed because its shape was not legal: then a missing key means nothing. `bare` says
+    that a text was written without quotes.
     """
 
     value: dict[str, Node] | list[Node] | Scalar
@@ -52,7 +52,7 @@ class Node(msgspec.Struct, eq=False):
     line: int | None = None
     column: int | None = None
     keys: dict[str, tuple[int, int]] | None = None
-    cut: bool = False
+    incomplete: bool = False
     bare: bool = False
 
     def get(self, key: str) -> Node | None:

@@ -94,7 +94,9 @@ def merge(node: Node, parents: Node, *, lists: bool = True) -> Node:
                 continue
             existing = value.get(key)
             value[key] = theirs if existing is None else merge(existing, theirs, lists=lists and key not in WHOLE)
-        return Node(value, node.source, node.path, node.line, node.column, node.keys, node.cut or parents.cut)
+        return Node(
+            value, node.source, node.path, node.line, node.column, node.keys, node.incomplete or parents.incomplete
+        )
     if lists and isinstance(node.value, list) and isinstance(parents.value, list):
         return Node([*node.value, *parents.value], node.source, node.path, node.line, node.column)
     return node
@@ -242,7 +244,7 @@ class _Reading:
         """The file that `extends` or an item of `include` names; None, and a problem, where there is none."""
         text = str(node.value)
         folder = node.source.folder
-        if node.cut:
+        if node.incomplete:
             return None
         if text in library.names():
             file = library.path(text)

@@ -74,7 +74,7 @@ class Reader(msgspec.Struct, eq=False, kw_only=True):
         self, node: Node, rule: str, message: str, *, key: str | None = None, near: str | None = None
     ) -> None:
         """Adds a problem; a value that stands in for one that has a problem already gets no other."""
-        if (node.cut and not isinstance(node.value, dict | list)) or len(self.problems) > PROBLEMS:
+        if (node.incomplete and not isinstance(node.value, dict | list)) or len(self.problems) > PROBLEMS:
             return
         self.problems.append(problem(node, rule, message, key=key, nearest=near))
 

@@ -213,7 +213,7 @@ class Emulated(BaseRoute):
     ) -> Answer:
         """The answer to a call that was admitted to a world, if that is still there once the body has come."""
         if hosted.working is not None:
-            await hosted.free()
+            await hosted.wait_until_idle()
         if hosted.gone or hosted.world is not world:
             if route.world_lookup is not None and body is not None:
                 return await self._homeless(scope, route, route.world_lookup, body)
@@ -226,7 +226,7 @@ class Emulated(BaseRoute):
         chain = hosted.calls.chain if hosted.advancing else 0
         outcome = self.desk.serve(world, call, route, params)
         if not isinstance(outcome, Handled):
-            outcome = await hosted.whole(outcome)
+            outcome = await hosted.run_exclusively(outcome)
         self.note(hosted, outcome)
         if chain:
             hosted.calls.made(chain, route.operation, outcome.sent, world.clock, hosted.settings or runtime.settings)
@@ -303,7 +303,7 @@ class Emulated(BaseRoute):
                 hosted = self._runtime.find(key, path)
         if key is None or hosted is None:
             return self._refused(scope, UNKNOWN, self.desk.lost(scope["method"], path)[0])
-        await hosted.free()
+        await hosted.wait_until_idle()
         call = call_of(self._runtime, scope, key, b"")
         self._runtime.present(hosted)
         outcome = self.desk.unserved(hosted.world, call)

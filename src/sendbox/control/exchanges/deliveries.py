@@ -18,7 +18,7 @@ from sendbox.engine.delivery.targets import ACTS, Outlets
 from sendbox.engine.durations import show
 from sendbox.engine.expect.own import DELIVERY_STATES
 from sendbox.engine.kinds.answers import Cursor, Event, Header, ShortWebhook, Webhook, WebhookHead, WebhookTry
-from sendbox.engine.kinds.narration import EVENTS, cut
+from sendbox.engine.kinds.narration import EVENTS, short_line
 from sendbox.engine.kinds.own import delivery_view, head_of, tries_of
 from sendbox.engine.kinds.rows import Observer
 from sendbox.runtime import policy
@@ -119,7 +119,7 @@ async def deliveries(
 def _short(on: Observer, delivery: Delivery) -> ShortWebhook:
     """The short form of a webhook, as lists show it."""
     events = [
-        {name: cut(value) if isinstance(value, str) else value for name, value in on.event(event).items()}
+        {name: short_line(value) if isinstance(value, str) else value for name, value in on.event(event).items()}
         for event in delivery.events[:EVENTS]
     ]
     carries, tries = len(delivery.events), len(delivery.tries)

@@ -18,7 +18,7 @@ from sendbox.control.searching import TEXT, Filter, SearchKey, match_texts, patt
 from sendbox.engine.answer import Answer, Instant, enum, moment, reference
 from sendbox.engine.journal import CODE
 from sendbox.engine.kinds.answers import Fault, RequestEntry
-from sendbox.engine.kinds.narration import SHOWN, cut
+from sendbox.engine.kinds.narration import SHOWN, short_line
 from sendbox.engine.kinds.rows import Observer
 from sendbox.engine.texts import Pattern
 from sendbox.services.http.numbers import phones_of, tags_of
@@ -126,7 +126,7 @@ def _short(world: World, number: int) -> ShortRequest:
         at=moment(at),
         operation=record.operation,
         method=record.method,
-        path=cut(record.path, 2 * SHOWN),
+        path=short_line(record.path, 2 * SHOWN),
         status=record.status,
         findings=len(record.findings),
         advice=len(record.advice),
@@ -134,7 +134,7 @@ def _short(world: World, number: int) -> ShortRequest:
     )
 
 
-@operation("GET", "/worlds/{id}/requests/{n}/export", answers=RequestText, whole=True)
+@operation("GET", "/worlds/{id}/requests/{n}/export", answers=RequestText, unmasked=True)
 async def export_request(call: Call, n: int, as_: Annotated[str, AS] = "curl") -> RequestText:
     """One call as text that makes it again: `as` curl, python (httpx), node (fetch), pytest, or scenario (`traffic`).
 

@@ -80,7 +80,7 @@ def made_entry(world: World, step: ActStep, kind: str) -> Any:
     for _, code, about in entries_before(world, step):
         if code == CODE[kind]:
             return about
-    raise NoEntry(f"the journal forgot what it did ({world.record.cut})")
+    raise NoEntry(f"the journal forgot what it did ({world.record.cut_by})")
 
 
 def select_arguments(detail: JsonObject, *names: str) -> JsonObject:

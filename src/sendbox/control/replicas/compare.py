@@ -78,7 +78,7 @@ class Compared(Answer):
     there: list[AroundIt]
 
 
-@operation("GET", "/worlds/{id}/compare", present="it compares two worlds as they are", answers=Compared)
+@operation("GET", "/worlds/{id}/compare", present_only="it compares two worlds as they are", answers=Compared)
 async def compare(call: Call, with_: str, around: Size = 5) -> Compared:
     """The first difference between this world and another one (`with`), as `sendbox diff` finds it.
 
@@ -124,7 +124,7 @@ async def compare(call: Call, with_: str, around: Size = 5) -> Compared:
 
 async def _read_journal(world: World, kinds: KindTable) -> Journal:
     entries = await Slice().through(canonical_in_slices(world, kinds))
-    return Journal(world.id, entries, lost=world.journal.first, bound=world.record.cut or "")
+    return Journal(world.id, entries, lost=world.journal.first, bound=world.record.cut_by or "")
 
 
 def _difference(a: Journal, b: Journal) -> Difference | None:

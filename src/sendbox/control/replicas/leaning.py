@@ -337,7 +337,7 @@ class Leaning(Answer):
     why: str | None
 
 
-@operation("GET", "/worlds/{id}/leaning", words=lines, present="it makes all that was done again", answers=Leaning)
+@operation("GET", "/worlds/{id}/leaning", words=lines, present_only="it makes all that was done again", answers=Leaning)
 async def leaning(call: Call, longest: Size | None = None, most: Count | None = None) -> Leaning:
     """The assumptions that the client of this world relied on, and what it would have seen under other values of them.
 
@@ -346,16 +346,16 @@ async def leaning(call: Call, longest: Size | None = None, most: Count | None = 
     """
     hosted = call.hosted
     collected = await call.runtime.tried.present(hosted, await loaded(call.served))
-    await hosted.free()
+    await hosted.wait_until_idle()
     call.runtime.check_not_advancing(hosted)
     world = hosted.world
-    _ = world.record.opening  # `Cut` where it does not reach back
+    world.record.check_complete()
     rows = {row.id: row for row in registry() if row.id in collected.leaned}
     too_long = longest is not None and len(world.journal) > longest
     why = f"the journal has {len(world.journal)} entries, more than {longest}" if too_long else None
     outcomes: dict[str, list[OtherValue]] = {id_: [] for id_ in rows}
     if why is None:
-        before, commands, ends = await hosted.whole(_present(world))
+        before, commands, ends = await hosted.run_exclusively(_present(world))
         differences = 0
         for other in alternatives(world.assume, rows):
             outcome = await _replay_alternative(call, other, commands, ends, before)

@@ -32,7 +32,7 @@ class Place(NamedTuple):
 
 
 class PastReplica(Replica):
-    """A replica in the past of its world. It moves from place to place, forward only. Raises `Cut`."""
+    """A replica in the past of its world. It moves from place to place, forward only. Raises `RecordIncomplete`."""
 
     def __init__(self, control: Control, of: World) -> None:
         self._replay = Replay(control, [next(of.record.commands())])
@@ -123,7 +123,7 @@ class PastReplica(Replica):
 
 
 async def read(call: Call, row: Operation, values: JsonMapping, then: object) -> object:
-    """The answer of an operation for a place in the past of its world. Raises `ControlError`, and `Cut`."""
+    """The answer of an operation for a place in the past of its world. Raises `ControlError` and `RecordIncomplete`."""
     if values.get("wait") is not None:
         raise ControlError(400, "bad_argument", 'wait: nothing more comes in the past; leave out "wait" or "then"')
     replica = await _replica_at(call, then)
@@ -138,10 +138,10 @@ async def _replica_at(call: Call, then: object) -> PastReplica:
     hosted, replicas = call.hosted, call.runtime.replicas
     hosted.controls -= 1
     try:
-        await hosted.free()
+        await hosted.wait_until_idle()
         not_closed(hosted)
         world = hosted.world
-        _ = world.record.opening  # `Cut` where it does not reach back
+        world.record.check_complete()
         place = place_of(world, then)
         async with hosted.replaying:
             kept: list[PastReplica] = replicas.of(world)

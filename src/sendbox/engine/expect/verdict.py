@@ -68,7 +68,7 @@ def _unknown_names(
     """A warning for each name in a condition that the world does not have, so that nothing could meet it."""
     names: dict[Callable[[World], Iterable[str]], list[str]] = {}
     warnings: dict[tuple[str, str | None], None] = {}
-    if world.record.cut is not None:  # the names of what was forgotten are not known
+    if world.record.cut_by is not None:  # the names of what was forgotten are not known
         return []
     for expectation in expectations:
         if expectation.never:
@@ -139,9 +139,9 @@ def verdict_in_slices(
     return {
         "passed": states <= {PASSED},
         "state": FAILED if FAILED in states else OPEN if OPEN in states else PASSED,
-        "trusted": world.record.cut is None,
+        "trusted": world.record.cut_by is None,
         "lost": world.journal.first,
-        **({} if world.record.cut is None else {"bound": world.record.cut}),
+        **({} if world.record.cut_by is None else {"bound": world.record.cut_by}),
         "next_due": None if due is None else iso(due),
         "expectations": judged,
         "unused": unused,

@@ -29,9 +29,9 @@ from sendbox.engine.kinds.narration import (
     Narration,
     Narrator,
     by,
-    cut,
     fields_of,
     flat,
+    short_line,
     yaml,
 )
 from sendbox.engine.kinds.rows import Kind, Line, ObservationRows, Observer, View, no_lines
@@ -397,7 +397,9 @@ OBSERVED: Final = ObservationRows(
             _advice,
             lambda _canon, remark: ({"code": remark[0].code},),
             lambda collector, remark: collector.lean(remark[0].assumed),
-            lambda _narrator, entry: Narration(WORLD, f"advice: {cut(entry['advice']['message'], 2 * SHOWN)}", "dim"),
+            lambda _narrator, entry: Narration(
+                WORLD, f"advice: {short_line(entry['advice']['message'], 2 * SHOWN)}", "dim"
+            ),
             advice=lambda remark: remark[:1],
             view_type=answers.AdviceShown,
         ),

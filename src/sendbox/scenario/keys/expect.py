@@ -123,7 +123,7 @@ def _entry(
     least = None if pauses is None else pauses.entries()["at_least"]
     return Expectation(
         that=that,
-        where=() if entries["that"].cut else _where(node.get("where"), that, subjects[that], reader),
+        where=() if entries["that"].incomplete else _where(node.get("where"), that, subjects[that], reader),
         low=low,
         high=high,
         within=length,
@@ -134,7 +134,7 @@ def _entry(
         place=node.place,
         rate=rate,
         in_order=()
-        if node.get("in_order") is None or entries["that"].cut
+        if node.get("in_order") is None or entries["that"].incomplete
         else tuple(_where(item, that, subjects[that], reader) for item in items(node.get("in_order"))),
         ignoring=_ignoring(node, reader),
         pauses=() if least is None else tuple(reader.duration(item) for item in least.items() or [least]),
@@ -205,7 +205,7 @@ def _known(name: str, that: Node, node: Node, subjects: Mapping[str, Subject], r
     """Complains where things of a kind do not know a name."""
     key = "each" if node.get("each") is not None else "same"
     known = subjects[str(that.value)].names
-    if name not in known and not that.cut:
+    if name not in known and not that.incomplete:
         message = f"{show(name)} is not a field of {that.value}, nor what they belong to; legal: {listed(known)}"
         if key == "each" and node.get("that") is not that:
             message = f"{message}; say by same what it must agree in, or {NONE}"
@@ -272,7 +272,7 @@ def _of_part(node: Node, word: str, that: str, subject: Subject, reader: Reader)
     for name in strange:
         message = f"{show(name)} is not a field that {word} of {that} asks; legal: {listed((*fields, NOT))}"
         reader.add_problem(node, "field", message, key=name, near=nearest(name, fields))
-    if not node.entries() and not node.cut:
+    if not node.entries() and not node.incomplete:
         reader.add_problem(
             node, "field", f"{show(plain(node))} asks nothing of {word}; legal: {listed((*fields, NOT))}"
         )

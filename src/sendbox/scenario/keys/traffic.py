@@ -91,7 +91,7 @@ def _entry(
     if "request" not in entries:
         arguments = request.get("arguments")
         operation = str(request.entries()["operation"].value)
-        if operation in acts and not request.cut and all(status < 400 for status in entry.statuses):
+        if operation in acts and not request.incomplete and all(status < 400 for status in entry.statuses):
             _arguments(request, operation, acts[operation], reader)
         return replace(entry, form="control", operation=operation, value={} if arguments is None else plain(arguments))
     return _request(entry, request, reader, calls)
@@ -229,7 +229,7 @@ def _params(request: Node, operation: str, legal_names: tuple[str, ...], reader:
             message = f"{show(word)} is not in the path of {operation}; legal: {legal}"
             reader.add_problem(params or request, "params", message, key=word, near=nearest(word, legal_names))
     missing = [word for word in legal_names if word not in entries]
-    if missing and not request.cut and not any(word not in legal_names for word in entries):
+    if missing and not request.incomplete and not any(word not in legal_names for word in entries):
         message = f"{show(operation)} has no {listed(missing)} in params, which stands in its path"
         reader.add_problem(request, "params", message)
 
@@ -273,7 +273,7 @@ def _in_time(node: Node, entry: Traffic, last: dict[bool, tuple[int, Node]], rea
     """Checks the order of time; moments that cannot be compared without the start are not checked."""
     at, relative, start = entry.at, entry.relative, reader.start
     place = node.entries()["at"]
-    if place.cut:  # it is missing, which is reported already
+    if place.incomplete:  # it is missing, which is reported already
         return
     if start is not None:
         if not relative and at < start:

@@ -172,7 +172,7 @@ class Conditions(NamedTuple):
             if key in self.limits:
                 message = f'{show(key)} stands in "not", which has conditions of a case only; put it beside "not"'
                 reader.add_problem(node, "not", message, key=key)
-        if not node.entries() and not node.cut:
+        if not node.entries() and not node.incomplete:
             reader.add_problem(node, "not", f"{show(plain(node))} turns no condition round; give it one")
         return self._asked(node, reader)
 
@@ -197,7 +197,7 @@ def _counts_once(rule: Node, node: Node, entries: Mapping[str, Node], reader: Re
     if others:
         message = f"{show(others[0])} stands beside {show(first)}; a rule counts in one way"
         reader.add_problem(node, others[0], message, key=others[0])
-    if "per" in entries and not first and rule.get("times") is None and not rule.cut:
+    if "per" in entries and not first and rule.get("times") is None and not rule.incomplete:
         message = '"per" says whose counter it is, and nothing is counted; it belongs to nth, every or times'
         reader.add_problem(node, "per", message, key="per")
 

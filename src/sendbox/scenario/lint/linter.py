@@ -58,7 +58,7 @@ class Linter:
 
     def sound(self, node: Node) -> bool:
         """True if a part has no problem, so that its meaning is known."""
-        return not node.cut and (node.source.file, node.path) not in self._wrong
+        return not node.incomplete and (node.source.file, node.path) not in self._wrong
 
     def part(self, *keys: str) -> Node | None:
         """The part at these keys, None if there is none."""

@@ -11,7 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from sendbox.engine.durations import iso
-from sendbox.engine.kinds.narration import RECEIVER, WORLD, Entry, Narration, Narrator, cut, time
+from sendbox.engine.kinds.narration import RECEIVER, WORLD, Entry, Narration, Narrator, short_line, time
 from sendbox.engine.kinds.rows import Event, Kind, Lapse, Line, ObservationRows, Observer, View
 from sendbox.services.messaging.assumptions import of_delivery, of_postponed, of_transition
 from sendbox.services.messaging.checks import LOGGED, refusal_line
@@ -215,7 +215,7 @@ def _count_inbound(collector: Collector, inbound: Inbound) -> None:
 
 def _narrate_inbound(narrator: Narrator, entry: Entry) -> Narration:
     word, to = ("replies", narrator.message(entry)) if entry.get("message_id") else ("writes", entry["to"])
-    return Narration(entry["from"], f'{word} "{cut(entry["body"])}" to {to} by {entry["channel"]}')
+    return Narration(entry["from"], f'{word} "{short_line(entry["body"])}" to {to} by {entry["channel"]}')
 
 
 def _click(_on: Observer, link: Link) -> View:

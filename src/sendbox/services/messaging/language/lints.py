@@ -89,7 +89,7 @@ def _recipient(node: Node, channel: str, linter: Linter) -> None:
     """The number or sender that a phone writes to; no warning where the account names none."""
     account, partner = (linter.blueprint.compiled[key] for key in ("account", "partner"))
     defined = [linter.part("account"), linter.part("partner")]
-    if any(definition is not None and definition.cut for definition in defined):
+    if any(definition is not None and definition.incomplete for definition in defined):
         return
     senders = set() if isinstance(account.senders, str) else set(account.senders.get(channel, ()))
     if SENDERS[channel] == "number":

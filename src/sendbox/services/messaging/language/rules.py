@@ -46,7 +46,7 @@ def _make(values: dict[str, Any], when: When, node: Node, reader: Reader) -> tup
     """The text and the fields of a rule. Entries of a path that say no time have their usual one (A63)."""
     asks = node.get("when")
     #: for the checks below: a condition that could not be read may have been any channel
-    channels = None if asks is not None and asks.cut else when.words("channel")
+    channels = None if asks is not None and asks.incomplete else when.words("channel")
     illegal = values.get("illegal", False)
     mix = None
     way, decides = _way(values, node, channels, reader, illegal=illegal)
@@ -56,7 +56,7 @@ def _make(values: dict[str, Any], when: When, node: Node, reader: Reader) -> tup
         leading = [path.leads for path, _ in mix]
         if any(leading) and way.leads:
             reader.add_problem(node, "mix", '"mix" stands beside "then"; a rule decides the way once', key="mix")
-        elif any(leading) and not all(leading) and not mixed.cut:
+        elif any(leading) and not all(leading) and not mixed.incomplete:
             message = "some ways of the mix have a then, and others have none; give each one, or none"
             reader.add_problem(node, "mix", message, key="mix")
     # equal rules without a name have equal texts, wherever they stand and however their times are written
@@ -162,7 +162,7 @@ def _check(conditions: JsonObject, node: Node, reader: Reader) -> None:
     """Complains about a first attempt that asks about an earlier one."""
     after = conditions.get("after", After())
     asks_attempt = (after.result, after.channel, after.info) != (None, None, None)
-    if asks_attempt and conditions.get("attempt") == 1 and not node.entries()["after"].cut:
+    if asks_attempt and conditions.get("attempt") == 1 and not node.entries()["after"].incomplete:
         asks = show(plain(node.entries()["after"]))
         message = f"{asks} asks about an earlier attempt, and attempt 1 has none; legal: attempt 2 and more"
         reader.add_problem(node, "after", message, key="after")
@@ -398,7 +398,7 @@ def _path_is_legal(node: Node, path: Path, channels: tuple[str, ...] | None, rea
     if path.goal is not None:
         _goal_is_reachable(node, path.goal, channels, reader)
         return
-    if node.cut:
+    if node.incomplete:
         return
     candidates = channels or CHANNELS
     state = "accepted"
