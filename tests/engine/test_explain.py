@@ -45,16 +45,16 @@ RULES = [
 
 
 def test_the_rules_that_decided_are_those_that_are_explained() -> None:
-    """For each of some messages, asked in order: `decided` are exactly the rules of the fate; nothing is counted."""
+    """For each message, in order: `decided` are exactly the rules of the decision; nothing is counted."""
     attempts = book()
     for ordinal in range(4):
         asked = ask(ordinal=ordinal)
-        fate = attempts.fate(RULES, asked)
+        decision = attempts.decision(RULES, asked)
         before = pickle.dumps(attempts)
         found = explain_rules(attempts, RULES, asked)
         assert before == pickle.dumps(attempts)
-        assert fate is not None
-        assert [each["rule"] for each in found if each["outcome"] == "decided"] == list(fate.rules)
+        assert decision is not None
+        assert [each["rule"] for each in found if each["outcome"] == "decided"] == list(decision.rules)
         assert [each["rule"] for each in found] == [each.title for each in RULES]
 
 
@@ -127,7 +127,7 @@ def test_what_each_rule_came_to(ordinal: int, expected: list[Any]) -> None:
     """Outcome, what was decided, and why not."""
     attempts = book()
     for number in range(3):
-        attempts.fate(RULES, ask(ordinal=number))
+        attempts.decision(RULES, ask(ordinal=number))
     found = explain_rules(attempts, RULES, ask(ordinal=ordinal))
     assert [(each["outcome"], each["decides"], each["why_not"]) for each in found] == expected
 

@@ -19,8 +19,8 @@ def deciding(played: Played) -> set[str]:
         rule
         for message in Messaging.of(played.world).messages
         for attempt in message.attempts
-        if attempt.fate is not None
-        for rule in attempt.fate.rules
+        if attempt.decision is not None
+        for rule in attempt.decision.rules
     }
 
 

@@ -194,7 +194,7 @@ async def scenario(call: Call) -> ScenarioShown:
     written = await in_executor(None, _lines, language, view.text) if view.file is None else {}
     world = hosted.world
     lines: dict[int, int | None] = {}
-    for name, book in world.lists.items():
+    for name, book in world.all_rulebooks.items():
         if hosted.next_blueprint is not None and name not in world.rulebooks:
             continue  # the rules there are still those of the scenario before
         rules = book.from_scenario
@@ -214,7 +214,7 @@ async def scenario(call: Call) -> ScenarioShown:
             fired=fired.get(rule.id or rule.key, 0),
         )
 
-    standing = [(name, rule, book.fired) for name, book in world.lists.items() for rule in book.rules]
+    standing = [(name, rule, book.fired) for name, book in world.all_rulebooks.items() for rule in book.rules]
     return ScenarioShown(
         name=blueprint.name,
         text=view.text,

@@ -351,7 +351,7 @@ def _text(
         return None, [problem(top, SIZE, f"{size} bytes are too many to be sent; legal: up to {bounds.TEXT}")]
     node, problems = parse.parse(text, replace(source, text=text), bounds.VALUES if sent else None)
     node, problems = _checked(node, problems, shape, env, refused, fills=environment.MARK in text)
-    return node, repair.commented(problems, text)
+    return node, repair.explain_comment_values(problems, text)
 
 
 def _checked(

@@ -299,7 +299,7 @@ def test_a_share_of_the_phones() -> None:
 
 
 def test_rules_are_asked_as_if_nothing_were_out() -> None:
-    """What counts messages counts those of an outage: nobody else's fate depends on it."""
+    """What counts messages counts those of an outage: nobody else's decision depends on it."""
     third = (rule("failed", when=When(phone=Pattern(PHONE), nth=2)),)
     world = world_with(out(new="undelivered"), attempts=third)
     first = sent_at(world, BEGINS)

@@ -40,7 +40,7 @@ def _unused(world: World, usual: Iterable[Rule]) -> Generator[None, None, list[J
     unused = []
     # in an export or a record the rules of other files have other places
     known = {rule.key: replace(rule, place=None) for rule in usual}
-    for path, book in world.lists.items():
+    for path, book in world.all_rulebooks.items():
         for number, rule in enumerate(book.unused, 1):
             if rule.place is not None and known.get(rule.key) != replace(rule, place=None):
                 unused.append({"rule": rule.title, "in": path, "place": rule.place})

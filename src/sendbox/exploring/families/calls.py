@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from sendbox.engine.answer import JsonObject
 from sendbox.exploring.misfortune import Kind, Misfortune, Spot, Value, call_when, call_words, later
-from sendbox.services.operations import ASKING
+from sendbox.services.operations import STATUS_QUERIES
 
 if TYPE_CHECKING:
     from sendbox.exploring.census import Called, Census
@@ -83,7 +83,7 @@ def _looked(misfortune: Misfortune, passed: Census, broken: Census) -> bool:
     operation, (ordinal,) = misfortune.spot.row
     lost, *following = dropwhile(lambda call: (call.operation, call.ordinal) != (operation, ordinal), broken.calls)
     before = takewhile(lambda call: (call.operation, call.phone) != (operation, lost.phone), following)
-    return any(call.operation in ASKING for call in before)
+    return any(call.operation in STATUS_QUERIES for call in before)
 
 
 def _made(world: Census) -> Counter[tuple[str, ...]]:

@@ -60,7 +60,7 @@ Decoder = Callable[["World", "Bulk", bytes], Decoded]
 
 
 class Line(msgspec.Struct, eq=False):
-    """The fate of one line, counted from 1: the request it became, or None and the findings."""
+    """The result of one line, counted from 1: the request it became, or None and the findings."""
 
     bulk: Bulk
     number: int

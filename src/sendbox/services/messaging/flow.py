@@ -1,7 +1,7 @@
 """The simulator: what becomes of a message after it was accepted.
 
 An attempt is made for one flow step at a time (§2.2): checks may refuse it (§1, A61, A62), else it is charged, rules
-decide its fate, and the timeline carries it from result to result through the table of `engine/lifecycle.py`. When its
+decide about it, and the timeline carries it from result to result through the table of `engine/lifecycle.py`. When its
 condition cannot be met any more (A04) or is not met in time (A64), the flow moves on to the next step.
 
 Messages that go the same way are handed over and moved together. What is decided about one of them alone, by a rule, an
@@ -43,7 +43,7 @@ from sendbox.services.messaging.results import (
     UNDELIVERED,
     WAYS,
 )
-from sendbox.services.messaging.rules.rules import Fate, Path, Rule
+from sendbox.services.messaging.rules.rules import Decision, Path, Rule
 from sendbox.services.numbers.countries import operator
 
 if TYPE_CHECKING:
@@ -152,7 +152,7 @@ class Simulator:
         return world.journal.add(world.clock.now, CODE["postponed"], (message, until))
 
     def begin(self, messages: Sequence[Message], number: int, first: int, last: int) -> int:
-        """Tries flow step `number` of messages: checks, charge, fate, first transition. Returns where it stopped.
+        """Tries flow step `number` of messages: checks, charge, decision, first transition. Returns where it stopped.
 
         Those of one submission that go the default way are begun together, up to one that is refused. One loop, and
         long: every attempt of every message goes through it.
@@ -180,7 +180,7 @@ class Simulator:
             if refusal is not None:
                 break
             if decided:
-                plan = self._fate(attempt, step)
+                plan = self._decide(attempt, step)
             if not decided or not plan or plan[0][0] != REJECTED:  # what a rule rejects is never handed over
                 if prepared is None:
                     prepared = prepare(submission, number, step, self._account)
@@ -242,17 +242,17 @@ class Simulator:
         ]
         return sum(eur for eur, _ in costs), sum(czk for _, czk in costs)
 
-    # -- fate
+    # -- decision
 
-    def _fate(self, attempt: Attempt, step: Step) -> Plan:
+    def _decide(self, attempt: Attempt, step: Step) -> Plan:
         home = self._home
         rules = self.rules_for(attempt.message)
-        fate = home.attempts.fate(rules, self.case(attempt, self._world.clock.now)) if rules else None
-        attempt.fate = fate
-        if fate is None or fate.entries is None:
-            plan = self.goal_plan(step.channel, (fate and fate.goal) or "delivered")
+        decision = home.attempts.decision(rules, self.case(attempt, self._world.clock.now)) if rules else None
+        attempt.decision = decision
+        if decision is None or decision.entries is None:
+            plan = self.goal_plan(step.channel, (decision and decision.goal) or "delivered")
         else:
-            plan = tuple((CODES[result], after, info) for result, after, info in fate.entries)
+            plan = tuple((CODES[result], after, info) for result, after, info in decision.entries)
         return home.outages.cut_off(attempt, plan) if home.outages.current else plan
 
     def rules_for(self, message: Message) -> Sequence[Rule]:
@@ -310,7 +310,7 @@ class Simulator:
         home, submission = self._home, attempt.message.submission
         position = len(attempt.history) // TRANSITION_SIZE
         if (
-            attempt.fate is not None
+            attempt.decision is not None
             or home.outages.current
             or submission.service_sending is not None
             or position >= len(plan)
@@ -335,7 +335,7 @@ class Simulator:
         if first + 1 < last and not self._must_move_alone(attempt, plan):
             history, submission = attempt.history, attempt.message.submission
             for other in attempts[first + 1 : last]:
-                if other.plan is not plan or other.history != history or other.fate is not None:
+                if other.plan is not plan or other.history != history or other.decision is not None:
                     break
                 if other.message.submission is not submission and not _report_alike(other, attempt):
                     break
@@ -357,7 +357,7 @@ class Simulator:
             return
         if not LEGAL[attempt.step.channel][attempt.state][code]:
             self._world.journal.add(self._world.clock.now, CODE["illegal"], (attempt, STATES[code]))
-            if attempt.fate is None or not attempt.fate.illegal:
+            if attempt.decision is None or not attempt.decision.illegal:
                 # a path written for one channel, met by another (`seen` by sms): what cannot be is left out
                 attempt.plan = None
                 return
@@ -370,7 +370,7 @@ class Simulator:
         now = world.clock.now
         attempt = attempts[0]
         submission = attempt.message.submission
-        first, fate, outlet = attempt.state == ACCEPTED, attempt.fate, submission.outlet
+        first, decision, outlet = attempt.state == ACCEPTED, attempt.decision, submission.outlet
         before, reached = attempt.history, pack_transition(code, now)
         after = before + reached
         for member in attempts:
@@ -382,7 +382,7 @@ class Simulator:
         if info is not None:
             for member in attempts:
                 member.note(f"info{code}", info)
-        if fate is not None and fate.order_sensitive:
+        if decision is not None and decision.order_sensitive:
             world.journal.mark(len(world.journal))
         if outlet is not None:
             world.journal.extend(now, _REPORTED_KINDS[code], attempts)
@@ -393,8 +393,8 @@ class Simulator:
             world.journal.extend(now, _REPORTED_KINDS[code], attempts)
             if code == DELIVERED:
                 submission.service_sending.arrived()
-        if fate is not None and code == DELIVERED:
-            self._delivered(attempt, fate)
+        if decision is not None and code == DELIVERED:
+            self._delivered(attempt, decision)
         if attempt.number + 1 < len(submission.send.steps):
             self._check_flow(attempt, code, first)
 
@@ -411,13 +411,13 @@ class Simulator:
             world = self._world
             world.timeline.at(world.clock.now + ttl, attempt.message.ordinal + LATE, self.ttl_due, attempt)
 
-    def _delivered(self, attempt: Attempt, fate: Fate) -> None:
+    def _delivered(self, attempt: Attempt, decision: Decision) -> None:
         world, phones = self._world, self._home.phones
         now = world.clock.now
         message = attempt.message
-        for after, body in fate.replies or ():
+        for after, body in decision.replies or ():
             world.timeline.at(now + after, message.ordinal, phones.reply_due, (attempt, body))
-        for after, link in fate.click or ():
+        for after, link in decision.click or ():
             world.timeline.at(now + after, message.ordinal, phones.click_due, (attempt, link))
 
     # -- flow

@@ -82,11 +82,11 @@ def has_ended(home: Home, message: Message) -> bool:
     if history and ttl is not None and history[0][1] + ttl >= now and not met(last):
         return False
     for attempt in message.attempts:
-        fate = attempt.fate
-        if fate is None or not (fate.replies or fate.click):
+        decision = attempt.decision
+        if decision is None or not (decision.replies or decision.click):
             continue
         at = attempt.reached(DELIVERED)
-        planned = [after for after, _ in (*(fate.replies or ()), *(fate.click or ()))]
+        planned = [after for after, _ in (*(decision.replies or ()), *(decision.click or ()))]
         if at is not None and at + max(planned) >= now:
             return False
     return True

@@ -68,7 +68,7 @@ def _attempt_line(canon: Canon, attempt: Attempt) -> Line:
 
 
 def _transition(code: int, _on: Observer, attempt: Attempt) -> View:
-    rules: View = {} if attempt.fate is None else {"rules": list(attempt.fate.rules)}
+    rules: View = {} if attempt.decision is None else {"rules": list(attempt.decision.rules)}
     return {**_attempt_view(attempt), "result": STATES[code], "info": info_of(attempt, code), **rules}
 
 

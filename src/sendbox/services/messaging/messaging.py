@@ -123,7 +123,7 @@ class Messaging(Part):
         """Lines of uploads are read as before."""
         self.bulks.decode = old.bulks.decode
 
-    def lapses(self, at: int, kind: str, what: tuple[str, int]) -> bool:
+    def still_lapses(self, at: int, kind: str, what: tuple[str, int]) -> bool:
         """True if a conversation really ends now; it may have been prolonged since (A66)."""
         return self.phones.conversations.get(what[0]) == at
 
@@ -294,7 +294,7 @@ class Messaging(Part):
     def _outage(self, entry: TimelineEntry) -> None:
         self.outages.begin(entry.means, entry.what)
 
-    HAPPENINGS: ClassVar[Mapping[str, Callable[[Messaging, TimelineEntry], None]]] = {
+    TIMELINE_HANDLERS: ClassVar[Mapping[str, Callable[[Messaging, TimelineEntry], None]]] = {
         "inbound": _inbound,
         "reply": _reply,
         "phone": _phone,

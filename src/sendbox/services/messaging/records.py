@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from sendbox.engine.delivery.batches import Outlet
     from sendbox.engine.remarks import Finding
     from sendbox.services.messaging.model import Send, Step
-    from sendbox.services.messaging.rules.rules import Fate
+    from sendbox.services.messaging.rules.rules import Decision
     from sendbox.services.ports import Key, ServiceSending
     from sendbox.services.templates.templates import TemplateUse
 
@@ -242,7 +242,7 @@ class Attempt(msgspec.Struct, eq=False):
     history: bytes = b""
     plan: Plan | None = None
     #: what rules decided, None when they were not asked or had no say
-    fate: Fate | None = None
+    decision: Decision | None = None
     #: price of the whole attempt in millionths (eur, czk), None when it was not handed over
     price: tuple[int, int] | None = None
     count: int = 0

@@ -134,8 +134,8 @@ def _moved(attempt: Attempt) -> int:
 
 
 def _rules(attempts: Iterable[Attempt]) -> tuple[str, ...]:
-    fates = [attempt.fate for attempt in attempts if attempt.fate is not None]
-    return tuple(dict.fromkeys(rule for fate in fates for rule in fate.rules))
+    decisions = [attempt.decision for attempt in attempts if attempt.decision is not None]
+    return tuple(dict.fromkeys(rule for decision in decisions for rule in decision.rules))
 
 
 def _info(_world: World, transition: tuple[Attempt, int]) -> str | None:

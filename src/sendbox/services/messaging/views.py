@@ -46,7 +46,7 @@ def attempt_view(attempt: Attempt) -> answers.Attempt:
         ],
         planned=attempt.planned,
         details=answers.Details(**channel_details(attempt)),
-        rules=[] if attempt.fate is None else list(attempt.fate.rules),
+        rules=[] if attempt.decision is None else list(attempt.decision.rules),
         refused=attempt.refused,
     )
 

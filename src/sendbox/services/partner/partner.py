@@ -121,7 +121,7 @@ class Partner(Part):
         """True if the signup's token is still valid (§5.3, §8)."""
         return self._world.clock.now < signup.expires_at
 
-    def lapsed(self, kind: str, what: Signup) -> bool:
+    def on_lapse(self, kind: str, what: Signup) -> bool:
         """The token of a signup has expired; True when that ended the signup, which is reported (A24, A46)."""
         signup = what
         if signup.ended or signup.finishing:
@@ -242,7 +242,7 @@ class Partner(Part):
         return account
 
     @property
-    def lists(self) -> Mapping[str, Rulebook[Any]]:
+    def all_rulebooks(self) -> Mapping[str, Rulebook[Any]]:
         """The rules of reviews and of signups."""
         return {"partner.template_review": self.templates.reviews, "partner.signup": self._rules}
 
@@ -333,7 +333,7 @@ class Partner(Part):
                 with self._noting("number", number.phone_number):
                     self.move_number(number, change.get("status"), change.get("quality"))
 
-    HAPPENINGS: ClassVar[Mapping[str, Callable[[Partner, TimelineEntry], None]]] = {
+    TIMELINE_HANDLERS: ClassVar[Mapping[str, Callable[[Partner, TimelineEntry], None]]] = {
         "template": _template,
         "number": _number,
     }

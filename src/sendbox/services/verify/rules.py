@@ -1,6 +1,6 @@
 """Rules of `verify:`: the code that a session gets, the result of its SMS, and whether limits hold for its number.
 
-A code is a fate: it is derived from the rule's key, the phone and the ordinal of the session among those of this phone
+A code is drawn: it is derived from the rule's key, the phone and the ordinal of the session among those of this phone
 that drew from the rule, and from nothing that a client varies from run to run.
 """
 

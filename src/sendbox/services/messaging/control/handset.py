@@ -121,7 +121,7 @@ def shown(step: Step, account: Account) -> JsonObject:
     use = step.template
     if use is not None:
         template = account.template(use.name, use.language, step.sender)
-        return {} if template is None else templates.shown(template, use)
+        return {} if template is None else templates.visible_parts(template, use)
     content = step.content
     if content is None:
         buttons = [{"type": "URL", "text": button["title"], "url": button["url"]} for button in step.buttons or ()]

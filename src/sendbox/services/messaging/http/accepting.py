@@ -257,11 +257,11 @@ def unregistered(world: World, account: Account, sends: Iterable[Send]) -> list[
                 if not (channel.numbers and sender in account.numbers):
                     remarks.append(_advice(send.path, step.own_sender, index, channel.name, sender, TAKEN, True))
             elif not account.registered(channel, sender):
-                fate = TAKEN
+                outcome = TAKEN
                 if channel.needs_sender or Assume.of(world).sms_sender == "strict":
                     last = index == len(send.steps) - 1
-                    fate = f"{REJECTED}, {ENDS if last else f'{GOES_ON} {send.steps[index + 1].channel}'}"
-                remarks.append(_advice(send.path, step.own_sender, index, channel.name, sender, fate, False))
+                    outcome = f"{REJECTED}, {ENDS if last else f'{GOES_ON} {send.steps[index + 1].channel}'}"
+                remarks.append(_advice(send.path, step.own_sender, index, channel.name, sender, outcome, False))
     return remarks
 
 

@@ -49,7 +49,7 @@ def _rules(world: World, attempt: Attempt, *, then: bool) -> list[JsonObject]:
     simulator = Messaging.of(world).simulator
     moves = attempt.transitions()
     case = simulator.case(attempt, moves[0][1] if moves else world.now)
-    decided = () if attempt.fate is None else attempt.fate.rules
+    decided = () if attempt.decision is None else attempt.decision.rules
     return explain_rules(Messaging.of(world).attempts, simulator.rules_for(attempt.message), case, decided, then=then)
 
 
@@ -112,7 +112,7 @@ def explain(world: World, message: Message, seen: Mapping[int, Seen] = _NOTHING)
 
 
 def _attempt(world: World, attempt: Attempt, witnessed: Seen | None) -> JsonObject:
-    why, fate = attempt.refused, attempt.fate
+    why, decision = attempt.refused, attempt.decision
     return {
         "number": attempt.number + 1,
         "channel": attempt.step.channel,
@@ -121,10 +121,10 @@ def _attempt(world: World, attempt: Attempt, witnessed: Seen | None) -> JsonObje
         "why": None if why is None else refusal_line(attempt, why),
         **({} if witnessed is None else {"checks": witnessed.checks}),
         "rules": _rules(world, attempt, then=False) if witnessed is None else witnessed.rules,
-        "decided_by": [] if fate is None else list(fate.rules),
+        "decided_by": [] if decision is None else list(decision.rules),
         "undecided": _undecided(attempt),
         "outage": Messaging.of(world).outages.says(attempt),
-        "order_sensitive": fate is not None and fate.order_sensitive,
+        "order_sensitive": decision is not None and decision.order_sensitive,
         "timeline": [{"at": iso(at), "result": result, "info": info} for at, result, info in timeline_of(attempt)],
         "planned": attempt.planned,
     }
@@ -136,6 +136,6 @@ def _undecided(attempt: Attempt) -> str | None:
         return "no rule was asked: checks come before rules"
     return (
         None
-        if attempt.fate is not None and attempt.fate.rules
+        if attempt.decision is not None and attempt.decision.rules
         else "no rule decided: it goes the usual way to delivered"
     )

@@ -1,4 +1,4 @@
-"""Rules of `attempts`: what is decided when an attempt begins, and how the answers combine into a fate.
+"""Rules of `attempts`: what is decided when an attempt begins, and how the answers combine into a decision.
 
 A rule decides what it names; what it leaves out (path, replies, click) is asked of the rules after it. Everything drawn
 is keyed by the rule's key, the phone and the ordinal of the message among those to this phone that drew from the rule,
@@ -121,8 +121,8 @@ class Rule(AnyRule, frozen=True, kw_only=True):
         return [path for path in (self.path, *(way for way, _ in self.mix or ())) if path is not None and path.leads]
 
 
-class Fate(Struct, frozen=True):
-    """The decisions of rules about an attempt; None = no rule decided.
+class Decision(Struct, frozen=True):
+    """All that rules decided about an attempt; a field is None if no rule decided it.
 
     `entries` are (result, milliseconds after the entry before, info); `goal` replaces them if only a result
     was named. `replies` (milliseconds, body) and `click` (milliseconds, which link) count from `delivered`. `rules`
@@ -146,17 +146,17 @@ class Attempts(Rulebook[Rule]):
 
     def __init__(self, rules: Sequence[Rule], chooser: Chooser = UNSEEDED, start: int = 0) -> None:
         super().__init__(rules, chooser, start)
-        #: fates in which no time was drawn, one object for all attempts that have it
-        self._fates: dict[Fate, Fate] = {}
+        #: decisions in which no time was drawn, one object for all attempts that have it
+        self._decisions: dict[Decision, Decision] = {}
 
     def came_at(self, case: Case) -> Hashable:
         """Messages accepted at one instant that ask at one instant: their order depends on the order of arrival."""
         return case.fields["accepted_at"], case.instant
 
-    def fate(self, rules: Iterable[Rule], case: Case) -> Fate | None:
-        """The decisions of rules about an attempt; None if none of them applied.
+    def decision(self, rules: Iterable[Rule], case: Case) -> Decision | None:
+        """All that rules decide about an attempt; None if none of them applied.
 
-        A fate without a decision says that it depended on the order of arrival of messages (`nth`, `times`).
+        An empty one says that it depended on the order of arrival of messages (`nth`, `times`).
         """
         decisions, order_sensitive = self.decide(rules, case)
         if not decisions and not order_sensitive:
@@ -192,8 +192,8 @@ class Attempts(Rulebook[Rule]):
             varied = varied or lot.varied
         goal = None if path is None else path.goal
         deciding = tuple([rule.title for rule, _, _, _ in decisions])
-        fate = Fate(goal, entries, replies, click, illegal, deciding, order_sensitive)
-        return fate if varied else self._fates.setdefault(fate, fate)
+        decision = Decision(goal, entries, replies, click, illegal, deciding, order_sensitive)
+        return decision if varied else self._decisions.setdefault(decision, decision)
 
 
 class _Lot:
