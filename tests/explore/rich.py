@@ -13,7 +13,7 @@ from typing import Any, Final
 import httpx
 
 from sendbox.app import SERVED
-from sendbox.exploring.census import Census, Sent
+from sendbox.exploring.census import Census, ObservedMessage
 from sendbox.exploring.families.table import FAMILIES
 from sendbox.exploring.misfortune import MOST, Misfortune, Plan, scenarios
 from sendbox.exploring.watcher import Watcher
@@ -139,7 +139,7 @@ class Ran:
         """The entries of a kind, at an instant of the world if one is given."""
         return [entry for entry in self.journal if entry["kind"] == kind and at in (None, entry["offset"])]
 
-    def message(self, phone: str, ordinal: int) -> Sent:
+    def message(self, phone: str, ordinal: int) -> ObservedMessage:
         """A message."""
         return next(each for each in self.census.messages if (each.phone, each.ordinal) == (phone, ordinal))
 

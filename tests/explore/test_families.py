@@ -6,7 +6,7 @@ from dataclasses import fields
 
 import pytest
 
-from sendbox.exploring.census import Census, Sent
+from sendbox.exploring.census import Census, ObservedMessage
 from sendbox.exploring.families import table
 from sendbox.exploring.families.table import FAMILIES, WHY_NOT
 from sendbox.exploring.misfortune import MOST, Kind, Misfortune
@@ -79,7 +79,7 @@ def test_a_run_without_messages_has_no_place(family: str) -> None:
 @pytest.mark.parametrize("family", ["results", "people", "account"])
 def test_a_message_that_was_never_handed_over_has_no_place(family: str) -> None:
     """Nothing is known of it."""
-    waiting = Sent("420777000101", 1, "sendMessage", 0, 0, ("sms",), (), (), (), 1)
+    waiting = ObservedMessage("420777000101", 1, "sendMessage", 0, 0, ("sms",), (), (), (), 1)
     assert table.spots([Census(1, (), (), (waiting,), (), (), ())], [family]) == []
 
 

@@ -91,7 +91,7 @@ class Difference(NamedTuple):
         return self.kind, _INDEX.sub("[]", self.path)
 
 
-class Answered(NamedTuple):
+class StatusAndBody(NamedTuple):
     """An answer: status and body."""
 
     status: int
@@ -99,7 +99,7 @@ class Answered(NamedTuple):
 
 
 def compare(
-    recorded: Answered, here: Answered, contract: Contract, schema: str | None, *, values: bool
+    recorded: StatusAndBody, here: StatusAndBody, contract: Contract, schema: str | None, *, values: bool
 ) -> list[Difference]:
     """The differences, each once for all entries of an array. `schema` is ours for the recorded status."""
     by_sign: dict[tuple[str, str], Difference] = {}
@@ -113,7 +113,7 @@ def compare(
 
 
 def _differences(
-    recorded: Answered, here: Answered, contract: Contract, schema: str | None, *, values: bool
+    recorded: StatusAndBody, here: StatusAndBody, contract: Contract, schema: str | None, *, values: bool
 ) -> Iterator[Difference]:
     theirs, ours = (_parsed(answer.body) for answer in (recorded, here))
     places: set[str] = set()

@@ -21,7 +21,7 @@ from sendbox.engine.answer import Answer, JsonMapping, JsonObject, encoded
 from sendbox.runtime.slot import Conflict, Slice
 from sendbox.server.origin import ClientLeft, read_body
 from sendbox.server.origin import origin_of as origin_of
-from sendbox.server.wire import WIRE, Inside
+from sendbox.server.wire import WIRE, SocketlessCall
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -156,7 +156,7 @@ async def _perform(row: Operation, request: Request) -> Response:
         abandonable = (
             (row.reads or row.unlogged)
             and row not in STREAMED
-            and not isinstance(request.scope.get("extensions", {}).get(WIRE), Inside)
+            and not isinstance(request.scope.get("extensions", {}).get(WIRE), SocketlessCall)
         )
         value = await (_run_while_connected(coroutine, request.receive) if abandonable else coroutine)
         if row.logged:

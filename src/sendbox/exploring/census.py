@@ -37,7 +37,7 @@ LONGEST: Final = 450_000
 
 
 @dataclass(frozen=True, slots=True)
-class Moved:
+class ObservedMove:
     """An advance by a tester, the `ordinal`-th of its world."""
 
     ordinal: int
@@ -46,7 +46,7 @@ class Moved:
 
 
 @dataclass(frozen=True, slots=True)
-class Posted:
+class ObservedEvent:
     """An event that was sent to a target, the `ordinal`-th of its phone, kind, channel and result.
 
     `until` ends the advance within which it was sent; `own`: its receiver is the client's, not the built-in one.
@@ -72,7 +72,7 @@ class Posted:
 
 
 @dataclass(frozen=True, slots=True)
-class Called:
+class ObservedCall:
     """A call of the client, the `ordinal`-th of its operation; `struck` by a rule of the test itself.
 
     `attended`: the receiver of the test was there already.
@@ -93,7 +93,7 @@ class Called:
 
 
 @dataclass(frozen=True, slots=True)
-class Tried:
+class ObservedAttempt:
     """An attempt of a message: its channel and the results that it reached, with their instants.
 
     It began `at`, as the `nth` attempt of its number to its phone about which rules were asked, codes included; 0 where
@@ -118,7 +118,7 @@ class Tried:
 
 
 @dataclass(frozen=True, slots=True)
-class Sent:
+class ObservedMessage:
     """A message, the `ordinal`-th to its phone. `until` ends the advance in which it was last heard of."""
 
     phone: str
@@ -127,7 +127,7 @@ class Sent:
     at: int
     until: int
     channels: tuple[str, ...]
-    attempts: tuple[Tried, ...]
+    attempts: tuple[ObservedAttempt, ...]
     senders: tuple[str, ...]
     templates: tuple[str, ...]
     links: int
@@ -161,10 +161,10 @@ class Census:
     """
 
     ordinal: int
-    moves: tuple[Moved, ...]
-    calls: tuple[Called, ...]
-    messages: tuple[Sent, ...]
-    events: tuple[Posted, ...]
+    moves: tuple[ObservedMove, ...]
+    calls: tuple[ObservedCall, ...]
+    messages: tuple[ObservedMessage, ...]
+    events: tuple[ObservedEvent, ...]
     sessions: tuple[Session, ...]
     happened: tuple[int, ...]
     charged: tuple[tuple[int, int], ...] = ()
@@ -179,7 +179,7 @@ class Census:
         return max((move.ended for move in self.moves), default=0)
 
     @property
-    def received(self) -> tuple[Posted, ...]:
+    def received(self) -> tuple[ObservedEvent, ...]:
         """The events that the client's own receiver got, as no rule of the test itself decided about them."""
         return tuple(event for event in self.events if event.own and not event.struck)
 
@@ -192,7 +192,7 @@ def census(
     `leaned` are the assumptions on which the run rests.
     """
     start = world.start
-    moved = [Moved(number, began - start, ended - start) for number, (began, ended) in enumerate(moves, 1)]
+    moved = [ObservedMove(number, began - start, ended - start) for number, (began, ended) in enumerate(moves, 1)]
     mode = world.clock.mode
     last = max((delivery.made_at for delivery in world.outlets.deliveries), default=start) - start
 
@@ -222,7 +222,7 @@ def census(
     )
 
 
-def _calls(world: World) -> Iterator[Called]:
+def _calls(world: World) -> Iterator[ObservedCall]:
     counts: Counter[str] = Counter()
     unattended = _unattended(world)
     for place, number in enumerate(world.journal.find(CODE["request"], world.journal.first)):
@@ -232,7 +232,7 @@ def _calls(world: World) -> Iterator[Called]:
         counts[record.operation] += 1
         phone = next(iter(phones_of(world, record)), "")
         struck = record.fault is not None
-        yield Called(
+        yield ObservedCall(
             record.operation,
             counts[record.operation],
             phone,
@@ -274,7 +274,9 @@ def _paid(world: World, attempt: Attempt) -> int:
     return attempt.price[account_of(world).currency != "EUR"]
 
 
-def _messages(world: World, until: Callable[[int], int], begun: Sequence[tuple[Attempt, int]]) -> Iterator[Sent]:
+def _messages(
+    world: World, until: Callable[[int], int], begun: Sequence[tuple[Attempt, int]]
+) -> Iterator[ObservedMessage]:
     counts: Counter[str] = Counter()
     start = world.start
     tried = _tried(world, begun)
@@ -286,7 +288,7 @@ def _messages(world: World, until: Callable[[int], int], begun: Sequence[tuple[A
         attempts = tuple(tried[id(attempt)] for attempt in message.attempts)
         last = max((at for attempt in attempts for _, at in attempt.results), default=message.accepted_at - start)
         steps = submission.send.steps
-        yield Sent(
+        yield ObservedMessage(
             message.phone,
             counts[message.phone],
             submission.operation,
@@ -300,7 +302,7 @@ def _messages(world: World, until: Callable[[int], int], begun: Sequence[tuple[A
         )
 
 
-def _tried(world: World, begun: Sequence[tuple[Attempt, int]]) -> dict[int, Tried]:
+def _tried(world: World, begun: Sequence[tuple[Attempt, int]]) -> dict[int, ObservedAttempt]:
     """Each attempt as the census has it."""
     counts: Counter[tuple[str, int]] = Counter()
     tried = {}
@@ -311,7 +313,7 @@ def _tried(world: World, begun: Sequence[tuple[Attempt, int]]) -> dict[int, Trie
         counts[place] += attempt.refused in (None, CREDIT.word)  # the price is known after rules were asked
         number = numbers.get(step.sender or "") if ROWS[step.channel].numeric else None
         needed = step.sender if number is None and (ROWS[step.channel].needs_sender or strict) else None
-        tried[id(attempt)] = Tried(
+        tried[id(attempt)] = ObservedAttempt(
             step.channel,
             tuple((STATES[code], reached - world.start) for code, reached in attempt.transitions()),
             at,
@@ -346,7 +348,7 @@ def _links(message: Message) -> int:
     return sum(map(len, (message.links or {}).values()))
 
 
-def _events(world: World, until: Callable[[int], int], *, taken: bool) -> Iterator[Posted]:
+def _events(world: World, until: Callable[[int], int], *, taken: bool) -> Iterator[ObservedEvent]:
     counts: Counter[tuple[str, str, str, str | None]] = Counter()
     threads: dict[int, int] = {}
     known: set[object] = set()
@@ -374,7 +376,7 @@ def _events(world: World, until: Callable[[int], int], *, taken: bool) -> Iterat
                 for this_try in delivery.tries
                 if this_try.status or this_try.error
             )
-            yield Posted(
+            yield ObservedEvent(
                 *place,
                 counts[place],
                 at,

@@ -20,7 +20,7 @@ from sendbox.engine.durations import show
 from sendbox.exploring import census
 from sendbox.exploring.families import table
 from sendbox.exploring.misfortune import Misfortune, Plan, kinds_of
-from sendbox.exploring.search import RUNS, Search, Tried
+from sendbox.exploring.search import RUNS, PlanCounts, Search
 from sendbox.runtime import wall
 
 if TYPE_CHECKING:
@@ -107,7 +107,7 @@ class Result:
 
     words: list[str]
     finds: list[Find] = field(default_factory=list)
-    tried: Tried | None = None
+    tried: PlanCounts | None = None
     runs_left: int = 0
     unproved_plan: Plan = ()
     untried: Sequence[str] = ()

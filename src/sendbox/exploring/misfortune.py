@@ -15,7 +15,7 @@ from sendbox.engine.answer import JsonMapping, JsonObject
 from sendbox.engine.durations import show
 
 if TYPE_CHECKING:
-    from sendbox.exploring.census import Called, Census, Posted, Sent, Session
+    from sendbox.exploring.census import Census, ObservedCall, ObservedEvent, ObservedMessage, Session
 
 T = TypeVar("T")
 #: The most misfortunes of a plan.
@@ -210,7 +210,7 @@ def ordinal(number: int) -> str:
     return f"{number}{ending}"
 
 
-def event_words(event: Posted) -> str:
+def event_words(event: ObservedEvent) -> str:
     """An event by its place."""
     name = event.result or {"incomingReplyMessage": "reply", "incomingMessage": "inbound message"}.get(
         event.event, event.event
@@ -220,41 +220,41 @@ def event_words(event: Posted) -> str:
     return f"the {ordinal(event.ordinal)} webhook {name}{by}{whom}"
 
 
-def event_when(event: Posted) -> JsonObject:
+def event_when(event: ObservedEvent) -> JsonObject:
     """The conditions of a rule of `webhooks` that find it."""
     conditions = {"event": event.event, "gateway": event.gateway, "phone": event.phone, "result": event.result}
     return {**{name: value for name, value in conditions.items() if value}, "nth": event.ordinal}
 
 
-def call_words(call: Called) -> str:
+def call_words(call: ObservedCall) -> str:
     """A call by its place."""
     return f"the {ordinal(call.ordinal)} call of {call.operation}"
 
 
-def call_when(call: Called) -> JsonObject:
+def call_when(call: ObservedCall) -> JsonObject:
     """The conditions of a rule of `api` that find it."""
     return {"operation": call.operation, "nth": call.ordinal}
 
 
-def message_words(message: Sent) -> str:
+def message_words(message: ObservedMessage) -> str:
     """A message by its place."""
     return f"the {ordinal(message.ordinal)} message to {message.phone}"
 
 
-def attempt_words(message: Sent, attempt: int) -> str:
+def attempt_words(message: ObservedMessage, attempt: int) -> str:
     """An attempt of a message, from 1, by its place."""
     if len(message.channels) == 1:
         return message_words(message)
     return f"the {ordinal(attempt)} attempt ({message.attempts[attempt - 1].channel}) of {message_words(message)}"
 
 
-def message_when(message: Sent, attempt: int) -> JsonObject:
+def message_when(message: ObservedMessage, attempt: int) -> JsonObject:
     """The conditions of a rule of `attempts` that find one attempt of a message, from 1."""
     tried = {} if len(message.channels) == 1 else {"attempt": attempt}
     return {"phone": message.phone, **tried, "nth": message.attempts[attempt - 1].nth}
 
 
-def about_message(message: Sent) -> str:
+def about_message(message: ObservedMessage) -> str:
     """The subject of misfortunes of one message."""
     return f"message {message.phone} {message.ordinal}"
 

@@ -34,7 +34,7 @@ Shrinking = Generator[Plan, bool | None, Plan]
 
 
 @dataclass(slots=True)
-class Tried:
+class PlanCounts:
     """The numbers of tried plans: singles and pairs of all that exist, larger plans, runs that said nothing."""
 
     runs: int = 0
@@ -84,7 +84,7 @@ class Search:
         self.singles = self._varied([Misfortune(spot, number) for spot in spots for number in range(len(spot.values))])
         #: how many plans are drawn; unless said, as many others as there are single misfortunes
         self.runs = runs or max(FEWEST, min(RUNS, 2 * len(self.singles)))
-        self.tried = Tried(all_singles=len(self.singles))
+        self.tried = PlanCounts(all_singles=len(self.singles))
         #: True if so many finds are kept that only bugs are looked for
         self.bugs_only = False
         self._alone: set[Misfortune] = set()

@@ -57,7 +57,7 @@ ASKED: Final = 600.0
 BOUNDS: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0)
 
 
-class Holds:
+class LoopHolds:
     """The times for which one loop was held, from the first time that they are asked for.
 
     They are measured by a timer that notes its own delay. A hold during which no timer was due is not noticed, so this

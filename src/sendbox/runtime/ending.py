@@ -26,8 +26,8 @@ _NS: Final = 1_000_000_000
 CLOSED: Final = CloseReason("it was closed", denied=True)
 
 
-class Closed:
-    """The record of worlds that are gone, by their ids. An id is `in` it if its key is denied."""
+class CloseReasons:
+    """The reasons why worlds are gone, by their ids. An id is `in` it if its key is denied."""
 
     def __init__(self, most: int = REMEMBERED) -> None:
         self._most = most
@@ -62,7 +62,7 @@ class Closed:
         self._gone.clear()
 
 
-class Idle:
+class IdleWorlds:
     """Ends the worlds of one runtime that were not used for `world_ttl` of real time, now and then, in slices."""
 
     def __init__(self, runtime: RuntimeInterface, ttl: float) -> None:

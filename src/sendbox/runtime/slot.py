@@ -175,7 +175,7 @@ async def change_of(sources: Collection[Changing]) -> None:
             source.changed.discard(future)
 
 
-class Playing(Protocol):
+class ScenarioPlayer(Protocol):
     """The player of a world's scenario, with its progress in this epoch."""
 
     def end(self) -> object:
@@ -209,7 +209,7 @@ class Attendance(msgspec.Struct, eq=False):
         return bool(self.polls) or (self.seen is not None and now - self.seen <= patience * 1e9)
 
 
-class Advised:
+class AdviceCounts:
     """The number of times that each advice was given in a world, by its code, the operation and the place.
 
     Beyond a bound new advice is only counted, so that a client that always causes more fills neither memory nor log.
@@ -302,7 +302,7 @@ class HostedWorld(Changing, eq=False):
     #: messages of it that are counted (`Counts`)
     counted: int = 0
     #: advice that was given, and how far the journal was read for the log
-    advised: Advised = msgspec.field(default_factory=Advised)
+    advised: AdviceCounts = msgspec.field(default_factory=AdviceCounts)
     logged: int = 0
     #: what was tried in earlier epochs, where it is kept (`Tried`)
     tried: Sum | None = None
@@ -329,7 +329,7 @@ class HostedWorld(Changing, eq=False):
     busy: bool = False
     tasks: set[asyncio.Task[None]] = msgspec.field(default_factory=set)
     deliverer: Deliverer | None = None
-    playing: Playing | None = None
+    playing: ScenarioPlayer | None = None
     #: the targets to which webhooks may not go, and which the log has named
     not_allowed: set[str] = msgspec.field(default_factory=set)
     #: the settings of this world, None: those of the server

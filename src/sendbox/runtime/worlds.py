@@ -25,9 +25,9 @@ from sendbox.engine.regex import regex
 from sendbox.engine.world import World
 from sendbox.runtime import wall
 from sendbox.runtime.bounds import Bounds, Builder, resident
-from sendbox.runtime.counts import Counts, Holds, messages_made
+from sendbox.runtime.counts import Counts, LoopHolds, messages_made
 from sendbox.runtime.dispatcher import Dispatcher
-from sendbox.runtime.ending import CLOSED, Closed, Idle
+from sendbox.runtime.ending import CLOSED, CloseReasons, IdleWorlds
 from sendbox.runtime.interface import Level, LogLine, WorldHooks
 from sendbox.runtime.registry import ClosedWorlds, OpenWorlds, Replicas
 from sendbox.runtime.scheduler import Mover
@@ -103,7 +103,7 @@ class Runtime:
         )
         self.worlds: dict[str, HostedWorld] = {}
         self.open_worlds = OpenWorlds()
-        self.closed = Closed()
+        self.closed = CloseReasons()
         #: closed worlds that can still be read
         self.closed_worlds = ClosedWorlds(settings.keep_closed, self._forget)
         self.refused: deque[Refusal] = deque(maxlen=200)
@@ -127,11 +127,11 @@ class Runtime:
         self.mover = Mover(self, self.dispatcher)
         self.present, self.steady, self.advance = self.mover.present, self.mover.steady, self.mover.advance
         self._loop = asyncio.get_running_loop()
-        self.holds = Holds(self._loop)
+        self.holds = LoopHolds(self._loop)
         #: the bounds of what is kept, None if there are none
         limits = (settings.max_journal, settings.max_messages, settings.max_memory)
         self.bounds = None if limits == (None, None, None) else Bounds(self, resident)
-        self.idle = None if settings.world_ttl is None else Idle(self, settings.world_ttl)
+        self.idle = None if settings.world_ttl is None else IdleWorlds(self, settings.world_ttl)
         self._gone: list[tuple[HostedWorld, World]] = []
         self._sweeper: asyncio.TimerHandle | None = None
 

@@ -90,7 +90,7 @@ def upload_route(runtime: Runtime, emulated: Emulated, upload: Upload) -> Route:
             outcome = await hosted.run_exclusively(desk.upload(world, call, upload))
             emulated.note(hosted, outcome)
             answer = emulated.hinted(outcome, hosted, call.origin)
-            return response(answer) if answer.fault is None else _Spoilt(runtime, answer.fault, answer, hosted)
+            return response(answer) if answer.fault is None else _SpoiltResponse(runtime, answer.fault, answer, hosted)
         finally:
             hosted.request_ended(token)
             runtime.note_change(hosted)
@@ -114,7 +114,7 @@ async def _read(request: Request, hosted: HostedWorld, longest: int) -> Body:
     return body.end()
 
 
-class _Spoilt(Response):
+class _SpoiltResponse(Response):
     """An answer of which a rule of `api:` leaves something else."""
 
     def __init__(self, runtime: Runtime, fault: Applied, answer: Answer, hosted: HostedWorld) -> None:

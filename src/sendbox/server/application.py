@@ -88,7 +88,7 @@ class Application(Starlette):
         await super().__call__(scope, receive, marked)
 
 
-class Later:
+class LazyApplication:
     """An application that is imported and made beside the event loop, when it is first asked for.
 
     `loaded` says that nothing must be imported for it.

@@ -23,7 +23,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResp
 
 from sendbox.engine.answer import JsonObject
 from sendbox.server.application import Application
-from sendbox.server.wire import WIRE, Joined, Line, gone, written
+from sendbox.server.wire import WIRE, JoiningTransport, Line, gone, written
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp as App
@@ -103,7 +103,7 @@ class Protocol(HttpToolsProtocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn has it
         """Begins a connection whose answers leave in one piece."""
-        self._joined = joined = Joined(transport, self.loop)
+        self._joined = joined = JoiningTransport(transport, self.loop)
         super().connection_made(joined)
         self._line = Line(joined)
         self._extensions = {WIRE: self._line}

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from sendbox.runtime.worlds import Runtime
 
 
-class Seen(Struct, frozen=True):
+class ServerCounts(Struct, frozen=True):
     """The counts of the server at one instant."""
 
     calls: dict[tuple[str, int, str], int]
@@ -63,7 +63,7 @@ def metrics_route(runtime: Runtime) -> Route:
     return Route("/metrics", show, methods=["GET"])
 
 
-async def _seen(runtime: Runtime) -> Seen:
+async def _seen(runtime: Runtime) -> ServerCounts:
     """Looks at all worlds in slices, then at everything else at once."""
     runtime.holds.watch()
     kept = entries = 0
@@ -77,7 +77,7 @@ async def _seen(runtime: Runtime) -> Seen:
     with suppress(OSError):
         memory = runtime.resident()
     counts, holds, bounds = runtime.counts, runtime.holds, runtime.bounds
-    return Seen(
+    return ServerCounts(
         dict(counts.calls),
         dict(counts.tries),
         worlds=len(runtime.worlds),
@@ -95,7 +95,7 @@ async def _seen(runtime: Runtime) -> Seen:
     )
 
 
-def _written(counts: Seen, accept: str) -> tuple[bytes, str]:
+def _written(counts: ServerCounts, accept: str) -> tuple[bytes, str]:
     """The counts as text, and its content type."""
     from prometheus_client import CollectorRegistry, exposition, registry
 
@@ -109,7 +109,7 @@ def _written(counts: Seen, accept: str) -> tuple[bytes, str]:
     return encode(counted), content_type
 
 
-def _families(counts: Seen) -> Iterator[Metric]:
+def _families(counts: ServerCounts) -> Iterator[Metric]:
     from prometheus_client import core
 
     def counter(name: str, text: str, value: float) -> core.CounterMetricFamily:

@@ -25,12 +25,12 @@ _TERMINATION_TIMEOUT: Final = 1.0
 _COLOUR_CODE: Final = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]")
 
 
-class Stopped(Exception):
+class CommandsStopped(Exception):
     """No more commands are run."""
 
 
 @dataclass(frozen=True, slots=True)
-class Ended:
+class EndedCommand:
     """A command has ended: its exit code, None where it took too long, and the last lines that it wrote."""
 
     code: int | None
@@ -45,7 +45,7 @@ class Children:
         self._running: set[subprocess.Popen[bytes]] = set()
         self._ended = False
 
-    def run(self, command: Sequence[str], environment: Mapping[str, str], limit: float | None) -> Ended:
+    def run(self, command: Sequence[str], environment: Mapping[str, str], limit: float | None) -> EndedCommand:
         """Runs a command to its end, at most `limit` real seconds. Raises `Failure` where it cannot be started."""
         with tempfile.TemporaryFile() as output:
             child = self._start_process(command, environment, output)
@@ -64,14 +64,14 @@ class Children:
             _send_signal(child, "SIGKILL")  # what it left behind
             with self._lock:
                 self._running.discard(child)
-            return Ended(None if timed_out.is_set() else code, _last_lines(output))
+            return EndedCommand(None if timed_out.is_set() else code, _last_lines(output))
 
     def _start_process(
         self, command: Sequence[str], environment: Mapping[str, str], output: IO[bytes]
     ) -> subprocess.Popen[bytes]:
         with self._lock:
             if self._ended:
-                raise Stopped
+                raise CommandsStopped
             try:
                 child = subprocess.Popen(
                     command,

@@ -16,13 +16,13 @@ from sendbox.exploring.misfortune import Kind, Misfortune, Spot, Value, call_whe
 from sendbox.services.operations import STATUS_QUERIES
 
 if TYPE_CHECKING:
-    from sendbox.exploring.census import Called, Census
+    from sendbox.exploring.census import Census, ObservedCall
 
 #: The `Retry-After` of a refusal for too many calls, in seconds.
 _AFTER: Final = 1
 
 
-def free_calls(world: Census) -> Iterator[Called]:
+def free_calls(world: Census) -> Iterator[ObservedCall]:
     """The calls of operations of which no call failed without misfortune."""
     failed = {call.operation for call in world.calls if call.struck or call.failed}
     return (call for call in world.calls if call.operation not in failed)
@@ -38,7 +38,7 @@ def _spots(kind: Kind, world: Census, values: Sequence[tuple[str, JsonObject]], 
         yield from _spot(kind, world, call, parts, calls)
 
 
-def _spot(kind: Kind, world: Census, call: Called, values: list[Value], calls: int = 1) -> Iterator[Spot]:
+def _spot(kind: Kind, world: Census, call: ObservedCall, values: list[Value], calls: int = 1) -> Iterator[Spot]:
     place = f"{call_words(call)}{' and the next' if calls > 1 else ''}"
     row = (call.operation, tuple(range(call.ordinal, call.ordinal + calls)))
     return kind.at(world, place, call.operation, values, like=call.operation, phone=call.phone, row=row)

@@ -30,30 +30,30 @@ from sendbox.exploring.misfortune import (
 )
 
 if TYPE_CHECKING:
-    from sendbox.exploring.census import Called, Census, Posted
+    from sendbox.exploring.census import Census, ObservedCall, ObservedEvent
 
 #: The first retry comes so long after the try before (A20).
 _RETRY: Final = 30_000
 
 
-def rule(event: Posted, fault: object) -> JsonObject:
+def rule(event: ObservedEvent, fault: object) -> JsonObject:
     """A scenario with a rule about one event."""
     return {"webhooks": [{"when": event_when(event), "fault": fault}]}
 
 
-def _spot(kind: Kind, world: Census, event: Posted, values: Iterable[Value]) -> Iterator[Spot]:
+def _spot(kind: Kind, world: Census, event: ObservedEvent, values: Iterable[Value]) -> Iterator[Spot]:
     """A spot at an event, if anything may go wrong there."""
     about = f"webhook {event.thread}"
     return kind.at(world, event_words(event), about, values, like=_like(event), phone=event.phone)
 
 
-def _like(event: Posted) -> str:
+def _like(event: ObservedEvent) -> str:
     return f"{event.event} {event.gateway} {event.result}"
 
 
-def _first_alike(events: Iterable[Posted]) -> Iterable[Posted]:
+def _first_alike(events: Iterable[ObservedEvent]) -> Iterable[ObservedEvent]:
     """Of events that are alike the first."""
-    first: dict[str, Posted] = {}
+    first: dict[str, ObservedEvent] = {}
     for event in events:
         first.setdefault(_like(event), event)
     return first.values()
@@ -64,7 +64,7 @@ def deciding(world: Census) -> bool:
     return any(event.own and (event.struck or event.refused) for event in world.events)
 
 
-def pauses(world: Census, event: Posted) -> list[tuple[int, str]]:
+def pauses(world: Census, event: ObservedEvent) -> list[tuple[int, str]]:
     """The delays that are possible for an event within its advance: behind each later event there, and at the end."""
     room = event.until - event.at
     following = [
@@ -150,7 +150,7 @@ def _bundled(kind: Kind, world: Census) -> Iterator[Spot]:
         )
 
 
-def _coming(world: Census, call: Called) -> tuple[list[Posted], int]:
+def _coming(world: Census, call: ObservedCall) -> tuple[list[ObservedEvent], int]:
     """The webhooks of the messages that a call made within the next advance, in their order, and its end.
 
     What is posted at the end may belong to a call that came then.
@@ -250,11 +250,11 @@ def _repeated_late(kind: Kind, world: Census) -> Iterator[Spot]:
         yield from _spot(kind, world, event, values)
 
 
-def _again(event: Posted, after: int) -> JsonObject:
+def _again(event: ObservedEvent, after: int) -> JsonObject:
     return rule(event, {"duplicate": {"after": later(after)}})
 
 
-def _later(world: Census, event: Posted) -> Iterator[tuple[int, str]]:
+def _later(world: Census, event: ObservedEvent) -> Iterator[tuple[int, str]]:
     """Times in later advances: at the end of the next one, and behind the next message to the same phone."""
     move = next((move for move in world.moves if move.began >= event.until and move.ended > event.until), None)
     if move is not None:
@@ -265,7 +265,7 @@ def _later(world: Census, event: Posted) -> Iterator[tuple[int, str]]:
         yield message.at - event.at + 1, f"behind {message_words(message)}"
 
 
-def _across(event: Posted, after: int, before: str, moment: str) -> Value:
+def _across(event: ObservedEvent, after: int, before: str, moment: str) -> Value:
     """The event comes a second before midnight at the latest, and again a second after it."""
     start = iso(instant(before) - event.until)
     says = f"comes again {later(after)} later, behind {moment}, as the world begins at {start}"

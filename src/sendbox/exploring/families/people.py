@@ -13,7 +13,7 @@ from sendbox.services.messaging.channels import FAMILY
 from sendbox.services.messaging.results import CODES, REACH
 
 if TYPE_CHECKING:
-    from sendbox.exploring.census import Census, Sent
+    from sendbox.exploring.census import Census, ObservedMessage
 
 #: What a phone answers, and what it answers then.
 _PLAIN: Final = "Yes"
@@ -28,7 +28,7 @@ _AWKWARD: Final = (
 )
 
 
-def _newest(message: Sent, same: Iterable[Sent], at: int) -> bool:
+def _newest(message: ObservedMessage, same: Iterable[ObservedMessage], at: int) -> bool:
     """True if the last attempt of a message is the newest that its phone has at an instant."""
     had = [
         (attempt.results[0][1], other.ordinal, number)
@@ -40,13 +40,13 @@ def _newest(message: Sent, same: Iterable[Sent], at: int) -> bool:
     return max(had)[1:] == (message.ordinal, len(message.attempts)) if had else False
 
 
-def _receipt(message: Sent) -> int | None:
+def _receipt(message: ObservedMessage) -> int | None:
     """The instant from which the newest attempt of a message is known to be on its phone."""
     reached = map(message.attempts[-1].reached, ("delivered", "seen")) if message.attempts else iter(())
     return next((at for at in reached if at is not None), None)
 
 
-def _moments(message: Sent, same: Iterable[Sent]) -> list[tuple[int, str]]:
+def _moments(message: ObservedMessage, same: Iterable[ObservedMessage]) -> list[tuple[int, str]]:
     """Instants at which the phone may do something with a message, in words.
 
     They are in the advance in which it was last heard of: after the receipt, or after `sent` where none comes; and
@@ -64,16 +64,16 @@ def _moments(message: Sent, same: Iterable[Sent]) -> list[tuple[int, str]]:
     return [(at, when) for at, when in moments if at <= message.until and _newest(message, same, at)]
 
 
-def _answerable(world: Census) -> Iterator[tuple[Sent, list[tuple[int, str]]]]:
+def _answerable(world: Census) -> Iterator[tuple[ObservedMessage, list[tuple[int, str]]]]:
     """Each message with the moments at which its phone may do something with it."""
-    phones: dict[str, list[Sent]] = {}
+    phones: dict[str, list[ObservedMessage]] = {}
     for message in world.messages:
         phones.setdefault(message.phone, []).append(message)
     for message in world.messages:
         yield message, _moments(message, phones[message.phone])
 
 
-def _answer(message: Sent, at: int, body: str) -> JsonObject:
+def _answer(message: ObservedMessage, at: int, body: str) -> JsonObject:
     """The phone answers; an empty answer is a message like any other that it writes."""
     if body:
         return {"at": later(at), "reply": {"phone": message.phone, "body": body}}
@@ -81,7 +81,7 @@ def _answer(message: Sent, at: int, body: str) -> JsonObject:
     return {"at": later(at), "inbound": {"channel": family, "from": message.phone, "body": body}}
 
 
-def _spot(kind: Kind, world: Census, message: Sent, values: Iterable[Value]) -> Iterator[Spot]:
+def _spot(kind: Kind, world: Census, message: ObservedMessage, values: Iterable[Value]) -> Iterator[Spot]:
     """A spot at a message, if anything may happen there."""
     return kind.at(world, message_words(message), about_message(message), values, phone=message.phone)
 

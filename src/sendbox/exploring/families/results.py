@@ -24,7 +24,7 @@ from sendbox.services.messaging.channels import LEGAL, USUAL, legal_next
 from sendbox.services.messaging.results import ACCEPTED, CODES, REACH, STATES, WAYS
 
 if TYPE_CHECKING:
-    from sendbox.exploring.census import Census, Sent, Session, Tried
+    from sendbox.exploring.census import Census, ObservedAttempt, ObservedMessage, Session
 
 #: How long a result takes that the run did not have, where there is so much time.
 _STEP: Final = 1_000
@@ -60,7 +60,7 @@ def _words(end: str) -> str:
     return "fails" if end == "failed" else f"is {end}"
 
 
-def _timed(attempt: Tried, way: Sequence[str], until: int) -> list[tuple[str, int]] | None:
+def _timed(attempt: ObservedAttempt, way: Sequence[str], until: int) -> list[tuple[str, int]] | None:
     """A way with instants: those of the run as far as it goes, then up to `until`. None where there is no time."""
     path = []
     at = attempt.at
@@ -75,7 +75,7 @@ def _timed(attempt: Tried, way: Sequence[str], until: int) -> list[tuple[str, in
     return path
 
 
-def _part(message: Sent, number: int, path: Path) -> JsonObject:
+def _part(message: ObservedMessage, number: int, path: Path) -> JsonObject:
     """A rule that sends an attempt this way."""
     before = message.attempts[number - 1].at
     then: list[object] = []
@@ -86,7 +86,7 @@ def _part(message: Sent, number: int, path: Path) -> JsonObject:
     return {"attempts": [{"when": message_when(message, number), "then": goal}]}
 
 
-def _attempts(world: Census) -> Iterator[tuple[Sent, int, Tried]]:
+def _attempts(world: Census) -> Iterator[tuple[ObservedMessage, int, ObservedAttempt]]:
     """The attempts about which rules were asked, with their numbers, from 1."""
     for message in world.messages:
         for number, attempt in enumerate(message.attempts, 1):
@@ -94,7 +94,7 @@ def _attempts(world: Census) -> Iterator[tuple[Sent, int, Tried]]:
                 yield message, number, attempt
 
 
-def _spot(kind: Kind, world: Census, message: Sent, number: int, values: Iterable[Value]) -> Iterator[Spot]:
+def _spot(kind: Kind, world: Census, message: ObservedMessage, number: int, values: Iterable[Value]) -> Iterator[Spot]:
     """A spot at an attempt, if anything may go wrong there."""
     like = f"{message.attempts[number - 1].channel} {number}"
     place = attempt_words(message, number)
@@ -116,7 +116,7 @@ def _other_ends(kind: Kind, world: Census, *, moves_on: bool) -> Iterator[Spot]:
         yield from _spot(kind, world, message, number, values)
 
 
-def _leaves(attempt: Tried, way: Sequence[str]) -> bool:
+def _leaves(attempt: ObservedAttempt, way: Sequence[str]) -> bool:
     """True if a way ends badly before the condition of its step is met."""
     return not _reach(way[-1]) and not any(_reach(result) >= _reach(attempt.condition) for result in way)
 
@@ -156,7 +156,7 @@ def _late(kind: Kind, world: Census) -> Iterator[Spot]:
         yield from _spot(kind, world, message, number, values.values())
 
 
-def _missing(attempt: Tried, at: int) -> Path:
+def _missing(attempt: ObservedAttempt, at: int) -> Path:
     """A way whose condition is first met at an instant after the ttl."""
     until_seen = attempt.condition == "seen" and _legal(attempt.channel, WAYS["seen"])
     way = WAYS["seen" if until_seen else "delivered"]

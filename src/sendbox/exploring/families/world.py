@@ -31,7 +31,7 @@ from sendbox.services.messaging.channels import FAMILY
 
 if TYPE_CHECKING:
     from sendbox.control.replicas.leaning import Alternative
-    from sendbox.exploring.census import Census, Moved, Sent, Session, Tried
+    from sendbox.exploring.census import Census, ObservedAttempt, ObservedMessage, ObservedMove, Session
 
 #: Millionths of a unit of money.
 _MILLION: Final = 1_000_000
@@ -47,7 +47,7 @@ def _happens(at: int, **fields: object) -> JsonObject:
     return {"timeline": [{"at": later(at), **fields}]}
 
 
-def _attempts(world: Census) -> Iterator[tuple[Sent, Tried]]:
+def _attempts(world: Census) -> Iterator[tuple[ObservedMessage, ObservedAttempt]]:
     return ((message, attempt) for message in world.messages for attempt in message.attempts)
 
 
@@ -67,7 +67,9 @@ def _suffices(at: int, paid: Sequence[int], count: int) -> Value:
     return Value(says, _happens(at, account={"credit": {"eur": left, "czk": left}}))
 
 
-def _used(kind: Kind, world: Census, subject: str, message: Sent, attempt: Tried, *values: Value) -> Iterator[Spot]:
+def _used(
+    kind: Kind, world: Census, subject: str, message: ObservedMessage, attempt: ObservedAttempt, *values: Value
+) -> Iterator[Spot]:
     """A spot at something that an attempt uses."""
     return kind.at(world, f"{subject} at {later(attempt.at)}", about_message(message), values)
 
@@ -156,7 +158,7 @@ def _expiry(kind: Kind, world: Census) -> Iterator[Spot]:
             yield from kind.at(world, f"the {ordinal(move.ordinal)} advance", about_session(session), values)
 
 
-def _ends(world: Census, session: Session, move: Moved) -> Iterator[Value]:
+def _ends(world: Census, session: Session, move: ObservedMove) -> Iterator[Value]:
     """Other ends of an advance: nothing else may happen between that end and its own."""
     expires = session.expires
     whose = f"the {ordinal(session.ordinal)} code of {session.phone}"
@@ -175,7 +177,7 @@ def _quiet(world: Census, first: int, last: int) -> bool:
     return not any(first < at < last for at in world.happened)
 
 
-def _moved(move: Moved, end: int, says: str) -> Value:
+def _moved(move: ObservedMove, end: int, says: str) -> Value:
     part: JsonObject = {"advances": [{"advance": move.ordinal, "to": later(end)}]}
     return Value(says, {"found": part})
 

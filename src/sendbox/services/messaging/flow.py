@@ -20,7 +20,7 @@ from sendbox.services.messaging.channels import LEGAL, ROWS, IllegalTransition
 from sendbox.services.messaging.checks import CREDIT, Check, Checks
 from sendbox.services.messaging.content.hours import hours_of, meeting
 from sendbox.services.messaging.content.text import Prepared, prepare
-from sendbox.services.messaging.model import Asked
+from sendbox.services.messaging.model import AttemptFields
 from sendbox.services.messaging.records import (
     TRANSITION_SIZE,
     Attempt,
@@ -268,7 +268,7 @@ class Simulator:
         """The data that rules may read when an attempt asks at an instant: its message and its present state."""
         message = attempt.message
         submission = message.submission
-        asked = Asked(
+        asked = AttemptFields(
             attempt,
             operator=lambda: operator(message.phone, submission.chooser),
             accepted_at=message.accepted_at,

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 _LOOKED: Final = 500
 
 
-class Past:
+class ForgottenMessages:
     """The knowledge that a world keeps about forgotten messages. `bound` names the bound that they passed."""
 
     __slots__ = ("_leaving", "bound", "names")
@@ -92,7 +92,7 @@ def has_ended(home: Home, message: Message) -> bool:
     return True
 
 
-def forget(home: Home, past: Past, until: int, bound: str, most: int) -> Generator[None, None, int]:
+def forget(home: Home, past: ForgottenMessages, until: int, bound: str, most: int) -> Generator[None, None, int]:
     """Forgets the oldest messages before number `until` that have ended, `most` at most, and what hangs on them.
 
     Pauses now and then. Returns the number of the first message that was not looked at.
@@ -119,7 +119,7 @@ def forget(home: Home, past: Past, until: int, bound: str, most: int) -> Generat
     return boundary
 
 
-def _without(rows: Rows, past: Past, since: int) -> Iterator[None]:
+def _without(rows: Rows, past: ForgottenMessages, since: int) -> Iterator[None]:
     """Takes out the rows of forgotten messages, as far as they were handed over up to an instant."""
     place = 0
     while place < len(rows.messages) and rows.at[place] <= since:

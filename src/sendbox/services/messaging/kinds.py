@@ -82,7 +82,7 @@ def _transition_lines(code: int, canon: Canon, attempt: Attempt) -> Iterator[Lin
     }
 
 
-class _Ways:
+class _AttemptStates:
     """The memory of coverage: the states of attempts so far, and the attempts that the flow has left."""
 
     def __init__(self) -> None:
@@ -92,7 +92,7 @@ class _Ways:
 
 def _count_transition(code: int, collector: Collector, attempt: Attempt) -> None:
     """A result reached; the message of a validation session is the service's own and not counted (A73)."""
-    ways = collector.memory(_Ways)
+    ways = collector.memory(_AttemptStates)
     before = ways.states.get(attempt, ACCEPTED)
     ways.states[attempt] = code
     submission = attempt.message.submission
@@ -144,7 +144,7 @@ def _word_lines(canon: Canon, subject: tuple[Attempt, str]) -> Iterator[Line]:
 
 
 def _count_fallback(collector: Collector, subject: tuple[Attempt, str]) -> None:
-    collector.memory(_Ways).left.add(subject[0])
+    collector.memory(_AttemptStates).left.add(subject[0])
     collector.count("flows", f"fallback {subject[1]}")
 
 

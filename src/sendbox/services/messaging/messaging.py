@@ -24,7 +24,7 @@ from sendbox.services.messaging.channels import FAMILY, USUAL
 from sendbox.services.messaging.content.text import fill
 from sendbox.services.messaging.events import EVENTS, expected_case
 from sendbox.services.messaging.flow import Simulator
-from sendbox.services.messaging.forgetting import Past, forget, take_apart
+from sendbox.services.messaging.forgetting import ForgottenMessages, forget, take_apart
 from sendbox.services.messaging.model import Recipient, Send, Step
 from sendbox.services.messaging.outages import Outages
 from sendbox.services.messaging.phones import Phones
@@ -78,7 +78,7 @@ class Messaging(Part):
         self.costs = Costs(self.assume.prices)
         self.messages: Kept[Message] = Kept()
         self.by_id: Index[Message] = Index(self.messages, attrgetter("id"))
-        self.past: Past | None = None
+        self.past: ForgottenMessages | None = None
         self.links: dict[str, Link] = {}
         #: how many recipients were taken so far; the ordinal of the next message
         self.accepted = 0
@@ -116,7 +116,7 @@ class Messaging(Part):
     def forget(self, until: int, bound: str, most: int) -> Generator[None, None, int]:
         """Forgets the oldest messages that have ended, with all that hangs on them."""
         if self.past is None:
-            self.past = Past()
+            self.past = ForgottenMessages()
         return forget(self, self.past, until, bound, most)
 
     def follow(self, old: Messaging) -> None:

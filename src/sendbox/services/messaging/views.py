@@ -18,7 +18,7 @@ from sendbox.services.messaging.forgetting import has_ended
 from sendbox.services.messaging.messaging import Messaging
 from sendbox.services.messaging.model import CONDITIONS
 from sendbox.services.messaging.results import SEEN, STATES
-from sendbox.services.ports import PhoneContent, Phoning, account_of
+from sendbox.services.ports import HasPhoneContent, PhoneContent, account_of
 
 if TYPE_CHECKING:
     from sendbox.engine.kinds.upcoming import About
@@ -255,7 +255,7 @@ def texts_of(shares: Iterable[PhoneContent]) -> list[answers.Text]:
 
 def shares_on(world: World, number: str) -> list[PhoneContent]:
     """The parts of a phone's content that come from other services."""
-    return [part.phone_content(number) for part in world.parts.values() if isinstance(part, Phoning)]
+    return [part.phone_content(number) for part in world.parts.values() if isinstance(part, HasPhoneContent)]
 
 
 def _submission(submission: Submission) -> About:

@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from sendbox.services.templates.templates import TemplateUse
 
 
-class Remade(Request):
+class RebuiltRequest(Request):
     """A request that makes again what is not kept of its call. `count` is how many ids its answer has.
 
     Kept, its canonical content and its answer would take a quarter of the memory of a request more.
@@ -68,7 +68,7 @@ class Remade(Request):
         """The answer, in which everything was accepted."""
 
 
-def accept(exchange: Exchange, sends: list[Send], content: bytes, kind: type[Remade] | None = None) -> Accepted:
+def accept(exchange: Exchange, sends: list[Send], content: bytes, kind: type[RebuiltRequest] | None = None) -> Accepted:
     """Hands decoded Message objects to the world, and leaves what came of it for the journal.
 
     `content` is the canonical request without callback: names are derived from it, and the digest reads it. It is not
@@ -91,7 +91,7 @@ def accept(exchange: Exchange, sends: list[Send], content: bytes, kind: type[Rem
     phone = sends[0].recipients[0].number
     messaging = Messaging.of(world)
     accepted = messaging.accept(exchange.route.operation, sends, key, content, exchange.origin, record, request_type)
-    if record is not None and isinstance(accepted.request, Remade):
+    if record is not None and isinstance(accepted.request, RebuiltRequest):
         record.content = accepted.request
         for send in sends:
             send.share(exchange.body)

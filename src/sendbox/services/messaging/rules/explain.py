@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from sendbox.services.messaging.records import Attempt, Message
 
 #: What is known of the past without a witness.
-_NOTHING: Final[Mapping[int, Seen]] = {}
+_NOTHING: Final[Mapping[int, WitnessRecord]] = {}
 
 # -- checks
 
@@ -53,7 +53,7 @@ def _rules(world: World, attempt: Attempt, *, then: bool) -> list[JsonObject]:
     return explain_rules(Messaging.of(world).attempts, simulator.rules_for(attempt.message), case, decided, then=then)
 
 
-class Seen(NamedTuple):
+class WitnessRecord(NamedTuple):
     """The record of a witness: the checks before an attempt of a flow step, and the rules that were tried for it."""
 
     checks: list[JsonObject]
@@ -65,7 +65,7 @@ class Witness:
 
     def __init__(self, message_id: str) -> None:
         self._id = message_id
-        self.seen: dict[int, Seen] = {}
+        self.seen: dict[int, WitnessRecord] = {}
 
     def watch(self, world: World) -> None:
         """From now on it sees what begins in a world."""
@@ -82,7 +82,7 @@ class Witness:
             place = begin_attempt(messages, number, first, first + 1)
             attempt = message.last
             assert attempt is not None
-            self.seen[number] = Seen(checked, _rules(world, attempt, then=True))
+            self.seen[number] = WitnessRecord(checked, _rules(world, attempt, then=True))
             return place
 
         setattr(simulator, "begin", begins)  # noqa: B010 # of this one world, not of its class
@@ -91,7 +91,7 @@ class Witness:
 # -- messages
 
 
-def explain(world: World, message: Message, seen: Mapping[int, Seen] = _NOTHING) -> JsonObject:
+def explain(world: World, message: Message, seen: Mapping[int, WitnessRecord] = _NOTHING) -> JsonObject:
     """Why a message became what it is so far: each attempt with the rules that were tried, and what it still plans.
 
     `{message_id, phone, operation, accepted_at, result, steps, attempts, not_tried}`. `seen` is what a witness saw, by
@@ -111,7 +111,7 @@ def explain(world: World, message: Message, seen: Mapping[int, Seen] = _NOTHING)
     }
 
 
-def _attempt(world: World, attempt: Attempt, witnessed: Seen | None) -> JsonObject:
+def _attempt(world: World, attempt: Attempt, witnessed: WitnessRecord | None) -> JsonObject:
     why, decision = attempt.refused, attempt.decision
     return {
         "number": attempt.number + 1,
