@@ -71,7 +71,7 @@ def test_a_run_without_messages_has_no_place(family: str) -> None:
     """Then the report says so."""
     empty = Census(1, (), (), (), (), (), ())
     assert table.spots([empty], [family]) == []
-    assert table.untried([empty], [family]) == [family]
+    assert table.families_without_place([empty], [family]) == [family]
     assert table.untried_lines({family: 1}, 1) == [f"{family} not tried: {WHY_NOT[family]}"]
     assert table.untried_lines({family: 1}, 3) == [f"{family} not tried in 1 of 3 tests: {WHY_NOT[family]}"]
 

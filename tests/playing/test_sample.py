@@ -8,7 +8,7 @@ import pytest
 
 from sendbox.engine.texts import Pattern
 from sendbox.playing import Played, play
-from sendbox.playing.sample import MOST, filled, sample
+from sendbox.playing.sample import MOST, fill_pattern, sample
 from sendbox.services.messaging.messaging import Messaging
 from tests.scenarios import load
 
@@ -150,4 +150,4 @@ def test_templates_are_used_as_they_are_made(templates: list[tuple[str, str, str
 @pytest.mark.parametrize("text", ["*", "a*", "*?", "a*b*c", "abc"])
 def test_a_text_fits_its_pattern(text: str) -> None:
     """Whatever the wildcards."""
-    assert Pattern(text).matches(filled(Pattern(text), "word"))
+    assert Pattern(text).matches(fill_pattern(Pattern(text), "word"))

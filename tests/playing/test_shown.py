@@ -17,7 +17,7 @@ from sendbox.engine.expect.expectation import Expectation
 from sendbox.engine.kinds.narration import Names, Narrator, short_line
 from sendbox.engine.traffic import Traffic
 from sendbox.playing import Asked, Played, play
-from sendbox.playing.mermaid import LENGTH, PHONES, ROWS, escaped, mermaid
+from sendbox.playing.mermaid import LENGTH, PHONES, ROWS, escape, mermaid
 from sendbox.playing.rows import rows
 from sendbox.playing.text import MESSAGES, text
 from sendbox.services.messaging.messaging import Messaging
@@ -469,7 +469,7 @@ def test_texts_are_cut(given: str, expected: str) -> None:
 )
 def test_texts_of_diagrams(given: str, expected: str) -> None:
     """Whatever means something to the language is a reference."""
-    assert escaped(given) == expected
+    assert escape(given) == expected
 
 
 LINES = re.compile(

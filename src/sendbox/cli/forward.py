@@ -145,17 +145,17 @@ async def forward(
         closing.push_async_callback(out.close)
         closing.enter_context(contextlib.suppress(_Ended))
         forwarder = _Forwarder(control, out, to, say_masked, end)
-        pattern = address.several(world)
+        pattern = address.pattern_of_worlds(world)
         if pattern is not None:
             world_id, opened = pattern.text, False
-            await _before(end, _fitting(control, pattern))  # one that fits no id is refused
+            await _result_before(end, _fitting(control, pattern))  # one that fits no id is refused
         else:
-            world_id, opened = await _before(end, _world(control, world))
+            world_id, opened = await _result_before(end, _world(control, world))
         say_masked(f"webhooks of {one_line(world_id)} at {origin} go to {to}; Ctrl-C ends it")
         try:
             await (forwarder.forward_world(world_id, opened) if pattern is None else forwarder.forward_fitting(pattern))
         except _Unreachable as broken:
-            await _lost(control, broken, broken.world or next(iter(instances.worlds), ""), end)
+            await _explain_lost_connection(control, broken, broken.world or next(iter(instances.worlds), ""), end)
 
 
 class _Forwarder:
@@ -177,7 +177,9 @@ class _Forwarder:
         """
         path = f"/worlds/{quote(world, safe='')}"
         try:
-            changed = opened or (await _before(self._end, _ask(self._control, "GET", path)))["deliveries"] == "push"
+            changed = (
+                opened or (await _result_before(self._end, _ask(self._control, "GET", path)))["deliveries"] == "push"
+            )
         except _Ended:
             return
         outbox = f"{path}/outbox"
@@ -235,7 +237,7 @@ class _Forwarder:
                 if waking.done():
                     opened.clear()
                     with contextlib.suppress(_Ended):
-                        for name in await _before(self._end, _fitting(self._control, pattern)):
+                        for name in await _result_before(self._end, _fitting(self._control, pattern)):
                             if name not in carried:
                                 self._say(f"webhooks of {one_line(name)} are carried")
                                 carried[name] = asyncio.create_task(self.forward_world(name))
@@ -281,7 +283,7 @@ class _Forwarder:
                 )
 
 
-async def _before(end: asyncio.Event, asking: Coroutine[object, object, T]) -> T:
+async def _result_before(end: asyncio.Event, asking: Coroutine[object, object, T]) -> T:
     """The result of what is asked. Raises `_Ended` if `end` comes first; the question is given up then."""
     question = asyncio.create_task(asking)
     ending = asyncio.create_task(end.wait())
@@ -375,7 +377,9 @@ def _unreachable(control: httpx.AsyncClient, error: httpx.HTTPError) -> _Unreach
     return _Unreachable(message, _world_of(error.request))
 
 
-async def _lost(control: httpx.AsyncClient, broken: _Unreachable, world: str, end: asyncio.Event) -> None:
+async def _explain_lost_connection(
+    control: httpx.AsyncClient, broken: _Unreachable, world: str, end: asyncio.Event
+) -> None:
     """The connection to a sandbox broke: asks it for a few seconds what became of it, or until `end`.
 
     Raises `Failure`, which says whether it was restarted, is gone, or answers again.
@@ -388,7 +392,7 @@ async def _lost(control: httpx.AsyncClient, broken: _Unreachable, world: str, en
             if ending.done():
                 return
             with contextlib.suppress(httpx.HTTPError):
-                await _before(end, control.get(path, timeout=CONNECT))  # an answer of another server raises
+                await _result_before(end, control.get(path, timeout=CONNECT))  # an answer of another server raises
                 raise Failure(CANNOT, f"{broken.message}; it answers again: start forward again")
     finally:
         await _cancelled([ending])

@@ -55,7 +55,7 @@ def passed_over(name: str | int | None, value: object) -> bool:
 _PERSONAL: Final = re.compile(r"[0-9a-fA-F-]*\d[0-9a-fA-F-]{6,}|ey[\w-]+\.[\w.-]+|test-[\w.~-]+|\d{6,}")
 
 
-def masked(text: str) -> str:
+def mask_text(text: str) -> str:
     """A text without ids, keys and phone numbers."""
     return _PERSONAL.sub("…", text)
 

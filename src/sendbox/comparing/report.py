@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
 from sendbox import __version__
-from sendbox.comparing.differences import Difference, masked
+from sendbox.comparing.differences import Difference, mask_text
 from sendbox.engine.answer import JsonObject
 from sendbox.services.assumptions import registry
 
@@ -51,7 +51,7 @@ def as_object(compared: Sequence[ComparedCall]) -> JsonObject:
                 "method": one.call.method,
                 "path": _path(one),
                 "kind": named.difference.kind,
-                "at": masked(named.difference.path),
+                "at": mask_text(named.difference.path),
                 "recorded": named.difference.recorded,
                 "here": named.difference.here,
                 "assumptions": [
@@ -75,7 +75,7 @@ def as_object(compared: Sequence[ComparedCall]) -> JsonObject:
 def _path(one: ComparedCall) -> str:
     """The path of the operation; for a call without an operation, the call's own path, without names."""
     place = one.made.place
-    return masked(one.call.path) if place is None or place.route is None else place.route.path
+    return mask_text(one.call.path) if place is None or place.route is None else place.route.path
 
 
 def _describe_difference(difference: Difference) -> str:

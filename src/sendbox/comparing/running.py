@@ -71,7 +71,7 @@ class Run:
         #: where the journal has each call, by its number
         self._entries: dict[int, str] = {}
         self._worlds: dict[str, HostedWorld] = {}
-        for position, key in enumerate(accepted(calls, app.desk.paths), 1):
+        for position, key in enumerate(accepted_keys(calls, app.desk.paths), 1):
             hosted = runtime.open(
                 f"test-compare-{number}-{position}",
                 blueprint=blueprint,
@@ -217,7 +217,7 @@ async def _taken(_call: HttpCall) -> Outcome:
     return Outcome(200, None)
 
 
-def accepted(calls: Sequence[RecordedCall], paths: RouteTable) -> list[str]:
+def accepted_keys(calls: Sequence[RecordedCall], paths: RouteTable) -> list[str]:
     """The keys that were not denied, in order; not those that an answer gave out, which their parents make again."""
     keys: dict[str, None] = {}
     given_out: list[bytes] = []

@@ -279,7 +279,7 @@ def _messages(
 ) -> Iterator[ObservedMessage]:
     counts: Counter[str] = Counter()
     start = world.start
-    tried = _tried(world, begun)
+    tried = _observed_attempts(world, begun)
     for message in Messaging.of(world).messages:
         submission = message.submission
         if submission.service_sending is not None:  # the SMS of a validation session: its session stands for it
@@ -302,7 +302,7 @@ def _messages(
         )
 
 
-def _tried(world: World, begun: Sequence[tuple[Attempt, int]]) -> dict[int, ObservedAttempt]:
+def _observed_attempts(world: World, begun: Sequence[tuple[Attempt, int]]) -> dict[int, ObservedAttempt]:
     """Each attempt as the census has it."""
     counts: Counter[tuple[str, int]] = Counter()
     tried = {}

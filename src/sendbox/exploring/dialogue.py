@@ -11,7 +11,7 @@ from sendbox.control.operation import Call, ControlError, unreadable
 from sendbox.exploring import find_files
 from sendbox.exploring.answers import Exploration, ExplorationFind, ExploredWorld, FindFile, NextRun, State
 from sendbox.exploring.exploration import NOTHING_FOUND, Result, Run, RunRequest, Steps, deadline, explore_by_steps
-from sendbox.exploring.families.table import USUAL, kept, parse_families
+from sendbox.exploring.families.table import USUAL, parse_families, read_kept_kinds
 from sendbox.exploring.misfortune import Plan, scenarios
 from sendbox.exploring.watcher import Watcher
 from sendbox.runtime import wall
@@ -174,7 +174,7 @@ class Explorations(WorldHooks):
     ) -> _Exploring:
         """One more exploration; the oldest that is over gives way. Raises `ControlError`, also at the bound."""
         try:
-            explore = partial(explore_by_steps, families=parse_families(families or USUAL), keep=kept(keep))
+            explore = partial(explore_by_steps, families=parse_families(families or USUAL), keep=read_kept_kinds(keep))
         except ValueError as error:
             raise ControlError(400, "bad_argument", str(error)) from None
         if len(self.by_id) >= MOST:
@@ -189,7 +189,7 @@ class Explorations(WorldHooks):
             str(self._count), test, Watcher(call.served), wall.present()[0] if start is None else start
         )
         explore = partial(explore, name=test, seed=seed, runs=runs, over=deadline(time), progress=exploring.count)
-        exploring.begin(_explored(exploring, explore))
+        exploring.begin(_explore_test(exploring, explore))
         self.by_id[exploring.id] = exploring
         return exploring
 
@@ -242,7 +242,7 @@ class Explorations(WorldHooks):
         self._hooks(hosted.world.id).before_close(hosted)
 
 
-def _explored(exploring: _Exploring, explore: Callable[[Run], Steps[Result]]) -> Steps[Result]:
+def _explore_test(exploring: _Exploring, explore: Callable[[Run], Steps[Result]]) -> Steps[Result]:
     """Explores a test from its first run on."""
     answer = yield RunRequest((), True)
     assert answer is not None

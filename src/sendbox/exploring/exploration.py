@@ -209,7 +209,7 @@ def explore_by_steps(
     if differs is not None:
         return Result([f"not repeatable, so not explored: {differs}{_other_ids(passed.worlds, repeated.worlds)}"])
     censuses = [item.census for item in passed.worlds]
-    untried = table.untried(censuses, families, keep)
+    untried = table.families_without_place(censuses, families, keep)
     search = Search(table.spots(censuses, families, keep), seed=seed, name=name, runs=runs)
     exploration = _Exploration(search, passed, over, progress)
     plans = search.plans()

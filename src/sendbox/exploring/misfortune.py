@@ -175,15 +175,15 @@ def scenarios(plan: Iterable[Misfortune]) -> dict[int, JsonObject]:
     worlds: dict[int, JsonObject] = {}
     for item in plan:
         name = f"{item.spot.place}: {item.spot.kind.name}"
-        merged(worlds.setdefault(item.spot.world, {"sendbox": 1}), _named(name, item.value.parts))
+        merge_parts(worlds.setdefault(item.spot.world, {"sendbox": 1}), _named(name, item.value.parts))
     return worlds
 
 
-def merged(into: JsonObject, parts: JsonMapping) -> None:
+def merge_parts(into: JsonObject, parts: JsonMapping) -> None:
     """Adds parts of a scenario: lists are joined, mappings merged."""
     for key, value in parts.items():
         if isinstance(value, Mapping):
-            merged(into.setdefault(key, {}), value)
+            merge_parts(into.setdefault(key, {}), value)
         elif isinstance(value, Sequence) and not isinstance(value, str):
             into[key] = [*into.get(key, ()), *value]
         else:
@@ -271,6 +271,6 @@ def spread_out(items: Sequence[T], most: int) -> Sequence[T]:
     return [items[place * (len(items) - 1) // (most - 1)] for place in range(most)]
 
 
-def later(milliseconds: int) -> str:
+def duration_text(milliseconds: int) -> str:
     """A duration as a scenario has it."""
     return show(milliseconds)

@@ -47,7 +47,7 @@ class Dispatcher:
         world = hosted.world
         work = Slice()
         for number, delivery in enumerate(batches, 1):
-            call = encoded(world, delivery, urgent=hosted.answering > 0)
+            call = encode_delivery(world, delivery, urgent=hosted.answering > 0)
             self._runtime.keep_task(hosted, asyncio.create_task(self._deliver(hosted, world, delivery, call)))
             if number % LAUNCH == 0 or work.over:
                 await asyncio.sleep(0)
@@ -230,7 +230,7 @@ def _ahead(delivery: Delivery) -> bool:
     return isinstance(delivery, FaultyDelivery) and delivery.ahead
 
 
-def encoded(world: World, delivery: Delivery, *, urgent: bool = False) -> HttpCall:
+def encode_delivery(world: World, delivery: Delivery, *, urgent: bool = False) -> HttpCall:
     """A delivery as a request, with what a rule of `webhooks:` makes of it; `urgent` if an answer waits for it."""
     target, outlets = delivery.outlet.target, world.outlets
     batch, name = body_of(world, delivery), outlets.id_of(delivery)

@@ -238,7 +238,7 @@ def failure(error: Exception) -> Failure:
         case aiohttp.ClientSSLError() | ssl.SSLError():
             return "tls"
         case aiohttp.ClientConnectorError():
-            return "refused" if _refused(error.os_error) else "unreachable"
+            return "refused" if _is_refused(error.os_error) else "unreachable"
         case aiohttp.ClientResponseError():
             return "invalid-answer"
         case aiohttp.ClientPayloadError():
@@ -251,7 +251,7 @@ def failure(error: Exception) -> Failure:
             return "unreachable"
 
 
-def _refused(error: OSError) -> bool:
+def _is_refused(error: OSError) -> bool:
     # A name with several addresses (localhost) may fail with one error for all of them, which has no number.
     return error.errno == errno.ECONNREFUSED or (error.errno is None and f"[Errno {errno.ECONNREFUSED}]" in str(error))
 

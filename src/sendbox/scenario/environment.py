@@ -66,12 +66,12 @@ def fill(root: Node, shape: Shape, environment: Mapping[str, str], refused: str 
     return problems
 
 
-def escaped(value: object) -> Any:
+def escape_texts(value: object) -> Any:
     """A value with its texts escaped, so that `fill` gives the same value again."""
     if isinstance(value, dict):
-        return {key: escaped(item) for key, item in value.items()}
+        return {key: escape_texts(item) for key, item in value.items()}
     if isinstance(value, list):
-        return [escaped(item) for item in value]
+        return [escape_texts(item) for item in value]
     return value.replace(MARK, f"${MARK}") if isinstance(value, str) else value
 
 

@@ -60,7 +60,7 @@ def _with_lines(problems: Sequence[Problem], text: str, context: int, find_probl
             tries -= 1
             repair = _corrected_line(broken, broken.line, text, context, find_problems, known)
         if repair is None and broken.rule == "syntax":
-            repair = slips.named(text, broken.line or 0, broken.column or 0)
+            repair = slips.find_slip(text, broken.line or 0, broken.column or 0)
         if repair is None:
             yield broken
         elif (repair.line, repair.text) not in reported:
@@ -81,7 +81,7 @@ def _corrected_line(
         remaining = _places(find_problems(better))
         return (line, broken.message) not in remaining and not any(place <= until for place, _ in remaining - known)
 
-    repair = slips.repaired(text, (line, context, line - 1), readable)
+    repair = slips.repair_text(text, (line, context, line - 1), readable)
     if repair is None or broken.rule == "syntax":
         return repair
     # an alias, a key or a tag may be meant as such: it is a text that lacks quotes only if that text begins at the

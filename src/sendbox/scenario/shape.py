@@ -186,7 +186,7 @@ class Shape:
                 return first[words][0]
         match first["type"]:
             case "object":
-                return {key: self.least(first["properties"][key]) for key in needed(first)}
+                return {key: self.least(first["properties"][key]) for key in required_keys(first)}
             case "array":
                 return [self.least(first["items"])] * first.get("minItems", 0)
             case "boolean":
@@ -202,7 +202,7 @@ class Shape:
             node = _step(node, step)
         node.incomplete = True
         entries = node.entries()
-        for key in error.validator_value if error.validator == "required" else needed(error.schema):
+        for key in error.validator_value if error.validator == "required" else required_keys(error.schema):
             if key not in entries:
                 entries[key] = _stand_in(self.least(error.schema["properties"][key]), node)
 
@@ -237,7 +237,7 @@ def _without_patterns(node: object) -> Any:
     return list(map(_without_patterns, node)) if isinstance(node, list) else node
 
 
-def needed(schema_node: JsonObject) -> list[str]:
+def required_keys(schema_node: JsonObject) -> list[str]:
     """The keys that a mapping must have, and the first of those of which it must have one."""
     choices = [branch["required"] for branch in schema_node.get("anyOf", ()) if branch.keys() == {"required"}]
     needed = [*schema_node.get("required", ()), *(choices[0] if choices else ())]

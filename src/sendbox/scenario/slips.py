@@ -332,7 +332,7 @@ def breaks_lost(text: str) -> bool:
     return "\n" not in text.strip() and bool(_ONE_LINE.match(text[:TEXT]))
 
 
-def repaired(text: str, places: Sequence[int], readable: Callable[[str, int], bool]) -> Repaired | None:
+def repair_text(text: str, places: Sequence[int], readable: Callable[[str, int], bool]) -> Repaired | None:
     """The first repair with which a text can be read, None if there is none.
 
     `places` are lines where something may be wrong, the likeliest first. `readable` says whether a text can be read as
@@ -356,7 +356,7 @@ def repaired(text: str, places: Sequence[int], readable: Callable[[str, int], bo
     return None
 
 
-def named(text: str, number: int, column: int) -> Repaired | None:
+def find_slip(text: str, number: int, column: int) -> Repaired | None:
     """The text without quotes that stands at a place whose line has more slips than this one."""
     line = next(iter(text.splitlines()[number - 1 : number]), "") if len(text) <= TEXT else ""
     for row in SLIPS if len(line) <= LINE else ():

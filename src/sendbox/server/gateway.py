@@ -25,7 +25,7 @@ from sendbox.runtime.slot import Capped, HostedWorld
 from sendbox.runtime.spool import LONGEST
 from sendbox.server.origin import ClientLeft, call_of, headers_of, heading_of, key_field, origin_of, read_body
 from sendbox.server.wire import carry_out, reply
-from sendbox.services.http.desk import UNKNOWN, Desk, Handled, handled
+from sendbox.services.http.desk import UNKNOWN, Desk, Handled, call_handler
 from sendbox.services.operations import SENDING
 
 if TYPE_CHECKING:
@@ -275,7 +275,7 @@ class Emulated(BaseRoute):
         exchange = self.desk.exchange(self._keyless, call_of(self._runtime, scope, "", body), route, {})
         while True:
             try:
-                answer = handled(exchange)[0]
+                answer = call_handler(exchange)[0]
             except NotLoaded as missing:
                 await asyncio.get_running_loop().run_in_executor(None, missing.load)
             else:

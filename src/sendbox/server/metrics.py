@@ -55,15 +55,15 @@ def metrics_route(runtime: Runtime) -> Route:
 
     async def show(request: Request) -> Response:
         """The metrics, in the form that the client asks for."""
-        counts = await _seen(runtime)
+        counts = await _collect_counts(runtime)
         accept = request.headers.get("accept", "")
-        text, content_type = await asyncio.get_running_loop().run_in_executor(None, _written, counts, accept)
+        text, content_type = await asyncio.get_running_loop().run_in_executor(None, _encode_counts, counts, accept)
         return Response(text, headers={"content-type": content_type})
 
     return Route("/metrics", show, methods=["GET"])
 
 
-async def _seen(runtime: Runtime) -> ServerCounts:
+async def _collect_counts(runtime: Runtime) -> ServerCounts:
     """Looks at all worlds in slices, then at everything else at once."""
     runtime.holds.watch()
     kept = entries = 0
@@ -95,7 +95,7 @@ async def _seen(runtime: Runtime) -> ServerCounts:
     )
 
 
-def _written(counts: ServerCounts, accept: str) -> tuple[bytes, str]:
+def _encode_counts(counts: ServerCounts, accept: str) -> tuple[bytes, str]:
     """The counts as text, and its content type."""
     from prometheus_client import CollectorRegistry, exposition, registry
 

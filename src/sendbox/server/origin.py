@@ -168,7 +168,7 @@ class Refusal(Struct, frozen=True):
     message: str
 
 
-def misaddressed(scope: Scope) -> Refusal | None:
+def has_wrong_host(scope: Scope) -> Refusal | None:
     """A request that HTTP/1.1 does not allow: none or several `Host` (RFC 9112 3.2)."""
     count = 0
     for name, _ in scope["headers"]:  # on the way of every call

@@ -32,7 +32,7 @@ from sendbox.exploring.exploration import (
     explore,
     story,
 )
-from sendbox.exploring.families.table import USUAL, kept, parse_families, untried_lines
+from sendbox.exploring.families.table import USUAL, parse_families, read_kept_kinds, untried_lines
 
 if TYPE_CHECKING:
     from sendbox.exploring.exploration import FindKind
@@ -46,7 +46,7 @@ Echo = Callable[[str], object]
 
 def parse_kinds(text: str) -> tuple[str, ...]:
     """The kinds of misfortune in a list with commas."""
-    return kept([word.strip() for word in text.split(",")])
+    return read_kept_kinds([word.strip() for word in text.split(",")])
 
 
 @click.command(context_settings={"allow_interspersed_args": False})

@@ -22,7 +22,7 @@ from sendbox.engine.kinds.narration import EVENTS, short_line
 from sendbox.engine.kinds.own import delivery_view, head_of, tries_of
 from sendbox.engine.kinds.rows import Observer
 from sendbox.runtime import policy
-from sendbox.runtime.dispatcher import encoded
+from sendbox.runtime.dispatcher import encode_delivery
 from sendbox.runtime.slot import Slice
 from sendbox.services.numbers import notation
 from sendbox.services.ports import account_of
@@ -185,7 +185,7 @@ async def delivery(call: Call, delivery: str) -> WholeWebhook:
     world = call.hosted.world
     await Slice().through(world.outlets.by_id.read())
     webhook = _find(world, delivery)
-    http, on, took = encoded(world, webhook), Observer(world, call.served.kinds), world.outlets.took
+    http, on, took = encode_delivery(world, webhook), Observer(world, call.served.kinds), world.outlets.took
     return WholeWebhook(
         **head_of(on, webhook),
         events=[on.event(event) for event in webhook.events],

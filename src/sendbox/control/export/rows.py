@@ -14,7 +14,7 @@ import msgspec
 
 from sendbox.engine.answer import JsonMapping, JsonObject
 from sendbox.engine.journal import CODE
-from sendbox.scenario.environment import escaped
+from sendbox.scenario.environment import escape_texts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -104,7 +104,7 @@ OWN: Final[Mapping[str, Exported]] = {
     "drop_rule": Exported(line=lambda literals, detail: literals.call("sendbox.drop_rule", [detail["rule"]], {})),
     "scenario": Exported(
         line=lambda literals, detail: literals.call(
-            "sendbox.perform", ["load_scenario"], {"raw": escaped(detail["source"])}
+            "sendbox.perform", ["load_scenario"], {"raw": escape_texts(detail["source"])}
         )
     ),
 }

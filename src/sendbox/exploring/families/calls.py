@@ -12,7 +12,7 @@ from itertools import dropwhile, takewhile
 from typing import TYPE_CHECKING, Final
 
 from sendbox.engine.answer import JsonObject
-from sendbox.exploring.misfortune import Kind, Misfortune, Spot, Value, call_when, call_words, later
+from sendbox.exploring.misfortune import Kind, Misfortune, Spot, Value, call_when, call_words, duration_text
 from sendbox.services.operations import STATUS_QUERIES
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def _limited(kind: Kind, world: Census) -> Iterator[Spot]:
         values = [Value(f"is refused with 429 for {_AFTER} s, and the next is taken", once)]
         end = call.at + _AFTER * 1000
         if world.runs or any(call.at <= move.began and end <= move.ended for move in world.moves):
-            window = {"operation": call.operation, "from": later(call.at), "until": later(end)}
+            window = {"operation": call.operation, "from": duration_text(call.at), "until": duration_text(end)}
             says = f"is refused with 429, as all of its operation, until {_AFTER} s have passed"
             values.append(Value(says, {"api": [{"when": window, "fault": fault}]}, changing=True))
         yield from _spot(kind, world, call, values)

@@ -22,9 +22,9 @@ from sendbox.exploring.misfortune import (
     Value,
     call_when,
     call_words,
+    duration_text,
     event_when,
     event_words,
-    later,
     message_words,
     ordinal,
 )
@@ -98,8 +98,8 @@ def _repeated(kind: Kind, world: Census) -> Iterator[Spot]:
         if room >= _RETRY:
             times.setdefault(_RETRY, "as a retry after a lost answer")
         for after, when in times.items():
-            fault = {"duplicate": {"after": later(after)}}
-            values.append(Value(f"comes again after {later(after)}, {when}", rule(event, fault), counted))
+            fault = {"duplicate": {"after": duration_text(after)}}
+            values.append(Value(f"comes again after {duration_text(after)}, {when}", rule(event, fault), counted))
         yield from _spot(kind, world, event, values)
 
 
@@ -108,7 +108,7 @@ def _moved(kind: Kind, world: Census) -> Iterator[Spot]:
     for event in world.received:
         changing = counted or event.called  # it would call later, too
         values = [
-            Value(f"comes {later(after)} later, {when}", rule(event, {"delay": later(after)}), changing)
+            Value(f"comes {duration_text(after)} later, {when}", rule(event, {"delay": duration_text(after)}), changing)
             for after, when in pauses(world, event)
         ]
         yield from _spot(kind, world, event, values)
@@ -132,7 +132,7 @@ def _bundled(kind: Kind, world: Census) -> Iterator[Spot]:
         after = second.at - first.at + 1
         if second.at + 1 > first.until:
             continue
-        window = {"from": later(first.at), "until": later(second.at + 1)}
+        window = {"from": duration_text(first.at), "until": duration_text(second.at + 1)}
         gathered = [event for event in world.events if first.at <= event.at <= second.at]
         changing = counted or any(event.struck or event.called for event in gathered)
         values = []
@@ -144,7 +144,11 @@ def _bundled(kind: Kind, world: Census) -> Iterator[Spot]:
             world,
             first,
             [
-                Value(says, {"webhooks": [{"when": {**window, **whom}, "fault": {"bundle": later(after)}}]}, changing)
+                Value(
+                    says,
+                    {"webhooks": [{"when": {**window, **whom}, "fault": {"bundle": duration_text(after)}}]},
+                    changing,
+                )
                 for says, whom in values
             ],
         )
@@ -186,7 +190,7 @@ def _early(kind: Kind, world: Census) -> Iterator[Spot]:
         values = [
             Value(
                 f"{says} {event_words(event)}",
-                {"api": [{"when": call_when(call), "fault": {fault: later(event.at - call.at)}}]},
+                {"api": [{"when": call_when(call), "fault": {fault: duration_text(event.at - call.at)}}]},
                 counted,
             )
             for fault, says, event in (
@@ -233,7 +237,9 @@ def _late(kind: Kind, world: Census) -> Iterator[Spot]:
     for event in world.received:
         room = event.until - event.at
         times = [time for time in (LATEST, room + 1_000) if room < time <= LATEST]
-        values = [Value(f"comes {later(time)} late", rule(event, {"delay": later(time)})) for time in times]
+        values = [
+            Value(f"comes {duration_text(time)} late", rule(event, {"delay": duration_text(time)})) for time in times
+        ]
         yield from _spot(kind, world, event, values)
 
 
@@ -243,7 +249,8 @@ def _repeated_late(kind: Kind, world: Census) -> Iterator[Spot]:
         times = {LATEST: ""} if room < LATEST else {}
         times |= {after: f", {when}" for after, when in _later(world, event) if room < after < LATEST}
         values = [
-            Value(f"comes again {later(after)} later{when}", _again(event, after)) for after, when in times.items()
+            Value(f"comes again {duration_text(after)} later{when}", _again(event, after))
+            for after, when in times.items()
         ]
         if room + _BEYOND <= min(LATEST, world.last - event.at):
             values += [_across(event, room + _BEYOND, *start) for start in MIDNIGHTS]
@@ -251,7 +258,7 @@ def _repeated_late(kind: Kind, world: Census) -> Iterator[Spot]:
 
 
 def _again(event: ObservedEvent, after: int) -> JsonObject:
-    return rule(event, {"duplicate": {"after": later(after)}})
+    return rule(event, {"duplicate": {"after": duration_text(after)}})
 
 
 def _later(world: Census, event: ObservedEvent) -> Iterator[tuple[int, str]]:
@@ -268,7 +275,7 @@ def _later(world: Census, event: ObservedEvent) -> Iterator[tuple[int, str]]:
 def _across(event: ObservedEvent, after: int, before: str, moment: str) -> Value:
     """The event comes a second before midnight at the latest, and again a second after it."""
     start = iso(instant(before) - event.until)
-    says = f"comes again {later(after)} later, behind {moment}, as the world begins at {start}"
+    says = f"comes again {duration_text(after)} later, behind {moment}, as the world begins at {start}"
     return Value(says, {**_again(event, after), "clock": {"start": start}})
 
 

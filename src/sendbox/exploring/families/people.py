@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from sendbox.engine.answer import JsonObject
-from sendbox.exploring.misfortune import Kind, Spot, Value, about_message, later, message_words
+from sendbox.exploring.misfortune import Kind, Spot, Value, about_message, duration_text, message_words
 from sendbox.services import limits
 from sendbox.services.messaging.channels import FAMILY
 from sendbox.services.messaging.results import CODES, REACH
@@ -76,9 +76,9 @@ def _answerable(world: Census) -> Iterator[tuple[ObservedMessage, list[tuple[int
 def _answer(message: ObservedMessage, at: int, body: str) -> JsonObject:
     """The phone answers; an empty answer is a message like any other that it writes."""
     if body:
-        return {"at": later(at), "reply": {"phone": message.phone, "body": body}}
+        return {"at": duration_text(at), "reply": {"phone": message.phone, "body": body}}
     family = FAMILY[message.attempts[-1].channel]
-    return {"at": later(at), "inbound": {"channel": family, "from": message.phone, "body": body}}
+    return {"at": duration_text(at), "inbound": {"channel": family, "from": message.phone, "body": body}}
 
 
 def _spot(kind: Kind, world: Census, message: ObservedMessage, values: Iterable[Value]) -> Iterator[Spot]:
@@ -130,7 +130,7 @@ def _click(kind: Kind, world: Census) -> Iterator[Spot]:
             continue
         values = []
         for at, when in moments:
-            opened = {"at": later(at), "phone": {"number": message.phone, "act": "click"}}
+            opened = {"at": duration_text(at), "phone": {"number": message.phone, "act": "click"}}
             values.append(Value(f"has its link opened {when}", _says(opened)))
             values.append(Value(f"has its link opened twice {when}", _says(opened, opened)))
         yield from _spot(kind, world, message, values)
@@ -141,13 +141,13 @@ def _off(kind: Kind, world: Census) -> Iterator[Spot]:
         receipt = _receipt(message)
         if receipt is None or receipt >= message.until:
             continue
-        off = {"at": later(message.attempts[0].at), "phone": {"number": message.phone, "act": "offline"}}
+        off = {"at": duration_text(message.attempts[0].at), "phone": {"number": message.phone, "act": "offline"}}
         values: dict[int, Value] = {}
         for at, when in (
             (receipt + 1, "right after its receipt was due"),
             (message.until, "at the end of the advance"),
         ):
-            on = {"at": later(at), "phone": {"number": message.phone, "act": "online"}}
+            on = {"at": duration_text(at), "phone": {"number": message.phone, "act": "online"}}
             values.setdefault(at, Value(f"finds its phone switched off, which comes back {when}", _says(off, on)))
         yield from _spot(kind, world, message, values.values())
 

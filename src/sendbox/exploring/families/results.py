@@ -15,7 +15,7 @@ from sendbox.exploring.misfortune import (
     about_message,
     about_session,
     attempt_words,
-    later,
+    duration_text,
     message_when,
     ordinal,
     spread_out,
@@ -80,7 +80,9 @@ def _part(message: ObservedMessage, number: int, path: Path) -> JsonObject:
     before = message.attempts[number - 1].at
     then: list[object] = []
     for result, at in path:
-        then.append(result if at == before and not then and result in _AT_ONCE else {result: later(at - before)})
+        then.append(
+            result if at == before and not then and result in _AT_ONCE else {result: duration_text(at - before)}
+        )
         before = at
     goal = then[0] if len(then) == 1 and isinstance(then[0], str) else then
     return {"attempts": [{"when": message_when(message, number), "then": goal}]}
@@ -151,7 +153,7 @@ def _late(kind: Kind, world: Census) -> Iterator[Spot]:
         for after, when in _LATE:
             at = min(left + after, last)
             if at > left:
-                says = f"is confirmed {later(at - left)} after the flow has gone on, {when}"
+                says = f"is confirmed {duration_text(at - left)} after the flow has gone on, {when}"
                 values.setdefault(at, Value(says, _part(message, number, _missing(attempt, at))))
         yield from _spot(kind, world, message, number, values.values())
 
@@ -183,7 +185,7 @@ def _late_codes(kind: Kind, world: Census) -> Iterator[Spot]:
         life = session.expires - session.at
         minutes = spread_out(range(_MINUTE, life, _MINUTE), _MINUTES)
         values = [
-            Value(f"comes {later(late)} late", _arrives(session, late))
+            Value(f"comes {duration_text(late)} late", _arrives(session, late))
             for late in (*minutes, life + 1_000)
             if session.sms and (world.runs or session.at + late <= world.last)
         ]
@@ -193,7 +195,7 @@ def _late_codes(kind: Kind, world: Census) -> Iterator[Spot]:
 def _arrives(session: Session, late: int) -> JsonObject:
     """A rule that delivers the SMS of a code so late."""
     when = {"phone": session.phone, "operation": "createValidation", "nth": session.nth}
-    then = ["sending", {"sent": later(_STEP)}, {"delivered": later(late - _STEP)}]
+    then = ["sending", {"sent": duration_text(_STEP)}, {"delivered": duration_text(late - _STEP)}]
     return {"attempts": [{"when": when, "then": then}]}
 
 

@@ -22,7 +22,7 @@ from sendbox.exploring.misfortune import (
     Value,
     about_message,
     about_session,
-    later,
+    duration_text,
     ordinal,
     spread_out,
 )
@@ -44,7 +44,7 @@ _NUMBER: Final = "RESTRICTED"
 
 def _happens(at: int, **fields: object) -> JsonObject:
     """An entry of the timeline comes before what else happens at its instant."""
-    return {"timeline": [{"at": later(at), **fields}]}
+    return {"timeline": [{"at": duration_text(at), **fields}]}
 
 
 def _attempts(world: Census) -> Iterator[tuple[ObservedMessage, ObservedAttempt]]:
@@ -56,7 +56,7 @@ def _credit(kind: Kind, world: Census) -> Iterator[Spot]:
     for at, payments in groupby(world.charged, itemgetter(0)):
         paid = [amount for _, amount in payments]
         values = [_suffices(at, paid, count) for count in spread_out(range(len(paid)), _ENDS)]
-        place = f"the credit of the account at {later(at)}"
+        place = f"the credit of the account at {duration_text(at)}"
         yield from kind.at(world, place, "account", values)
 
 
@@ -71,7 +71,7 @@ def _used(
     kind: Kind, world: Census, subject: str, message: ObservedMessage, attempt: ObservedAttempt, *values: Value
 ) -> Iterator[Spot]:
     """A spot at something that an attempt uses."""
-    return kind.at(world, f"{subject} at {later(attempt.at)}", about_message(message), values)
+    return kind.at(world, f"{subject} at {duration_text(attempt.at)}", about_message(message), values)
 
 
 def _once(spots: Iterator[Spot]) -> Iterator[Spot]:
@@ -178,7 +178,7 @@ def _quiet(world: Census, first: int, last: int) -> bool:
 
 
 def _moved(move: ObservedMove, end: int, says: str) -> Value:
-    part: JsonObject = {"advances": [{"advance": move.ordinal, "to": later(end)}]}
+    part: JsonObject = {"advances": [{"advance": move.ordinal, "to": duration_text(end)}]}
     return Value(says, {"found": part})
 
 

@@ -84,12 +84,12 @@ class Linter:
 
     def numbers(self, rule: Node, when: When) -> None:
         """Warns about each pattern of a rule that no number can match."""
-        for item, pattern in asked(rule, when, "phone"):
+        for item, pattern in patterns_of(rule, when, "phone"):
             self.number(item, pattern)
 
     def tags(self, rule: Node, when: When) -> None:
         """Warns about each pattern of a rule that no tag can match."""
-        for item, _ in asked(rule, when, "tag"):
+        for item, _ in patterns_of(rule, when, "tag"):
             self.tag(item)
 
     def tag(self, node: Node) -> None:
@@ -102,7 +102,7 @@ class Linter:
             self.warn(node, "tag", message, near=near)
 
 
-def asked(rule: Node, when: When, name: str) -> list[tuple[Node, Pattern]]:
+def patterns_of(rule: Node, when: When, name: str) -> list[tuple[Node, Pattern]]:
     """The patterns that a rule has for a field, each with its node."""
     patterns = when.patterns(name)
     if not patterns:

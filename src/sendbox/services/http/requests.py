@@ -215,7 +215,7 @@ _STEP: Final = regex(r"\.([^.\[]+)|\[([0-9]+)\]|\[('(?:[^'\\]|\\.)*'|\"(?:[^\"\\
 Step = str | int
 
 
-def valued(findings: Sequence[Finding], exchange: Exchange) -> list[Finding]:
+def add_values(findings: Sequence[Finding], exchange: Exchange) -> list[Finding]:
     """The findings with the values at their paths, shortened; None if a path has no value."""
     request = _request(exchange)
     return [replace(finding, value=_value(finding.path, request, exchange)) for finding in findings]
@@ -234,7 +234,7 @@ def together(first: Callable[[], A], second: Callable[[], B]) -> tuple[A, B]:
     return value, second()
 
 
-def beside(refused: Refused, findings: Iterable[Finding]) -> Refused:
+def add_findings(refused: Refused, findings: Iterable[Finding]) -> Refused:
     """The refusal with more findings, of places for which it has none yet."""
     places = {finding.path for finding in refused.findings}
     refused.findings += [finding for finding in findings if finding.path not in places]

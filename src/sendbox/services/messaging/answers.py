@@ -11,7 +11,7 @@ from sendbox.engine.answer import Answer, Instant, JsonObject, Payload, enum, ke
 from sendbox.engine.kinds.answers import Cursor, Event, RequestEntry, Value, WebhookHead, WebhookTry
 from sendbox.services.messaging.channels import CHANNELS, FAMILIES
 from sendbox.services.messaging.results import STATES
-from sendbox.services.messaging.rules.explained import explained
+from sendbox.services.messaging.rules.explained import explanation_lines
 from sendbox.services.ports import Code
 
 Result = Annotated[str, enum(STATES)]
@@ -316,7 +316,7 @@ class Explanation(Answer):
     not_tried: list[str]
 
     def __repr__(self) -> str:
-        return "\n".join(explained(self.json))
+        return "\n".join(explanation_lines(self.json))
 
 
 class ToldAttempt(Attempt):

@@ -115,7 +115,7 @@ class Bulks:
         return bulk
 
     def begin(self, address: str) -> Bulk:
-        """The upload that of an address begins. Raises `IllegalFile` if it does not work, or never did."""
+        """The upload of an address begins. Raises `IllegalFile` if it does not work, or never did."""
         bulk = self._by_address.get(address)
         if bulk is None:
             raise IllegalFile(403, "Upload address is not valid")

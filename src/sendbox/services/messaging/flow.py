@@ -58,7 +58,7 @@ _REPORTED_KINDS: Final = [bytes((entry,)) for entry in ENTRY]
 _UNREPORTED_KINDS: Final = [bytes((entry, CODE["no_target"])) for entry in ENTRY]
 
 
-def met(attempt: Attempt) -> bool:
+def meets_condition(attempt: Attempt) -> bool:
     """True if a state that the attempt reached meets the step's `ttl_condition`, or is later than it (A64)."""
     needed = REACH[CODES[attempt.step.condition]]
     return any(REACH[code] >= needed for code, _ in attempt.transitions())
@@ -447,7 +447,7 @@ class Simulator:
         """True if the flow is past this attempt, has no further step, or met its condition (§2.2, A64)."""
         message = attempt.message
         last = message.last is not attempt or attempt.number + 1 >= len(message.submission.send.steps)
-        return last or met(attempt)
+        return last or meets_condition(attempt)
 
     # -- by hand
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 
 from sendbox.engine.draws import UNSEEDED
 from sendbox.engine.kept import SIZE, Fingerprints
-from sendbox.services.messaging.flow import met
+from sendbox.services.messaging.flow import meets_condition
 from sendbox.services.messaging.results import DELIVERED
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ def has_ended(home: Home, message: Message) -> bool:
         return False
     history = last.transitions()
     ttl = last.step.ttl if last.number + 1 < len(message.submission.send.steps) else None
-    if history and ttl is not None and history[0][1] + ttl >= now and not met(last):
+    if history and ttl is not None and history[0][1] + ttl >= now and not meets_condition(last):
         return False
     for attempt in message.attempts:
         decision = attempt.decision

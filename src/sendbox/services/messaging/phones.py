@@ -142,7 +142,7 @@ class Phones:
     def newest_arrival(self, number: str) -> tuple[Attempt | None, bool]:
         """The attempt that arrived last on the handset, and True if only the order of requests makes it the last."""
         newest = self.inbox(number)[:-3:-1]
-        return (newest[0] if newest else None), _tied(newest, attrgetter("arrived_at"))
+        return (newest[0] if newest else None), _is_tie(newest, attrgetter("arrived_at"))
 
     # -- what its owner does
 
@@ -211,7 +211,7 @@ class Phones:
         if not held:
             return None, False
         newest = held[0]
-        return (newest.message if to in (None, newest.shown_sender) else None), _tied(held)
+        return (newest.message if to in (None, newest.shown_sender) else None), _is_tie(held)
 
     def held(self, number: str, family: str | None = None) -> list[Attempt]:
         """The client's attempts that the phone may have, as far as is known; newest hand-over first."""
@@ -328,7 +328,7 @@ class Phones:
         for attempt in held:
             entry = len(self._world.journal)
             if attempted(attempt):
-                if not named and _tied(held):
+                if not named and _is_tie(held):
                     self._world.journal.mark(entry)
                 return True
         return False
@@ -437,7 +437,7 @@ def _handed_over_at(attempt: Attempt) -> int:
     return attempt.transitions()[0][1]
 
 
-def _tied(newest: list[Attempt], instant_of: Callable[[Attempt], int | None] = _handed_over_at) -> bool:
+def _is_tie(newest: list[Attempt], instant_of: Callable[[Attempt], int | None] = _handed_over_at) -> bool:
     """True if only the order of requests at one instant decides which of the attempts (newest first) is newest."""
     if len(newest) < 2:
         return False

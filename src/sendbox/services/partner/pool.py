@@ -24,7 +24,7 @@ def iso_of(code: str) -> str:
     return codes()[code].country
 
 
-def pooled(taken: Collection[str | None], chooser: Chooser, code: str, key: str) -> str:
+def pick_from_pool(taken: Collection[str | None], chooser: Chooser, code: str, key: str) -> str:
     """A number from the pool of a country that is not `taken`.
 
     Drawn from the seed, not from the world's name: equal signups get equal numbers in every world.
@@ -39,7 +39,7 @@ def pooled(taken: Collection[str | None], chooser: Chooser, code: str, key: str)
         n += 1
 
 
-def assigned(
+def pick_assigned(
     taken: Collection[str | None], signups: Iterable[Signup], numbers: frozenset[str], client_id: str | None
 ) -> str:
     """A number that the client has: pre-assigned by an earlier signup, else one of the account.

@@ -105,7 +105,7 @@ def entry_view(world: World, found: Entry) -> Known:
     links = [NumberedLink(**asdict(link), number=urls.index(link.url) + 1) for link in fields.pop("links")]
     return Known(
         at=moment(at),
-        **{**fields, **shown(attempt.step, account)},
+        **{**fields, **step_parts(attempt.step, account)},
         links=links,
         attempt=attempt.number + 1,
         result=STATES[state],
@@ -116,7 +116,7 @@ def entry_view(world: World, found: Entry) -> Known:
     )
 
 
-def shown(step: Step, account: Account) -> JsonObject:
+def step_parts(step: Step, account: Account) -> JsonObject:
     """The parts of a step in the form of `services/templates/templates.py`; a part that there is not is left out."""
     use = step.template
     if use is not None:

@@ -12,7 +12,7 @@ from sendbox.engine.rules.conditions import several
 from sendbox.engine.texts import Pattern
 from sendbox.engine.traffic import parse_reference
 from sendbox.scenario.lint import globs
-from sendbox.scenario.lint.linter import LEGAL, REACH, Linter, asked
+from sendbox.scenario.lint.linter import LEGAL, REACH, Linter, patterns_of
 from sendbox.scenario.model import Node, listed, nearest, plain, show
 from sendbox.services import limits
 from sendbox.services.http.numbers import FIELDS
@@ -112,11 +112,11 @@ def _rule(item: Node, rule: Rule, linter: Linter) -> None:
     when = {} if condition is None else condition.entries()
     linter.numbers(item, rule.when)
     linter.tags(item, rule.when)
-    for node, phone in asked(item, rule.when, "phone"):
+    for node, phone in patterns_of(item, rule.when, "phone"):
         _channels(node, phone, rule, linter)
     if rule.when.words("operation") == ("createValidation",):
         _validation(when, rule, linter)
-    for node, body in asked(item, rule.when, "body"):
+    for node, body in patterns_of(item, rule.when, "body"):
         if (length := len(body.text.replace("*", ""))) > limits.BODY:
             # what is longer was cut off before a rule is asked
             demand = f"{show(node.value)} asks for {length} characters"

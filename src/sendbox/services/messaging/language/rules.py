@@ -23,7 +23,16 @@ from sendbox.engine.forms import (
 )
 from sendbox.scenario.keys.rules import RuleForm
 from sendbox.scenario.keys.texts import compile_text
-from sendbox.scenario.keys.when import Conditions, asked, key, one_of, one_or_more, pattern, recipient, values_at
+from sendbox.scenario.keys.when import (
+    Conditions,
+    asked,
+    key,
+    one_of,
+    one_or_more,
+    pattern,
+    recipient,
+    values_at,
+)
 from sendbox.scenario.model import Node, listed, plain, show
 from sendbox.scenario.values import Reader, canonical, whole_number
 from sendbox.services.messaging.channels import CHANNELS, ROWS, legal_next

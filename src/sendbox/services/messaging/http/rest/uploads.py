@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Final
 from sendbox.engine.remarks import Finding
 from sendbox.services.assume import Assume
 from sendbox.services.http.exchange import Answer, Exchange, Incoming, Refused, Upload
-from sendbox.services.http.requests import canonical, refusal, valued
-from sendbox.services.http.rest import error, read_body, refused, success
+from sendbox.services.http.requests import add_values, canonical, refusal
+from sendbox.services.http.rest import error, read_body, refuse, success
 from sendbox.services.messaging.bulk import FILETYPES, PART, Bulk, DecodedLine, Decoder, IllegalFile, Intake
 from sendbox.services.messaging.http.accepting import remark_accepted
 from sendbox.services.messaging.http.sending.decode import decode_message, read_datetime
@@ -40,7 +40,7 @@ def upload_url(exchange: Exchange) -> Answer:
     request = read_body(exchange, _MISSING, "bulk_id", "filetype")
     filetype: str = request["filetype"]
     if filetype not in FILETYPES:
-        raise refused("Unsupported filetype", "$.filetype", "filetype", "§4.2", "A35")
+        raise refuse("Unsupported filetype", "$.filetype", "filetype", "§4.2", "A35")
     at, problems = None, list[Finding]()
     if "datetime" in request:
         at = read_datetime(request["datetime"], "$", problems, exchange.advice)
@@ -52,7 +52,7 @@ def upload_url(exchange: Exchange) -> Answer:
 
 
 def _refusal(unfit: IllegalFile) -> Refused:
-    return refused(unfit.text, "$", "upload", "§4.2", "A35", unfit.status)
+    return refuse(unfit.text, "$", "upload", "§4.2", "A35", unfit.status)
 
 
 @contextmanager
@@ -96,7 +96,7 @@ def line_decoder(contract: Contract) -> Decoder:
             send = decode_message(message, "$", exchange, exchange.advice)
             content = canonical(without_callback(message))
         except Refused as refused:
-            return DecodedLine(None, b"", valued(refused.findings, exchange), exchange.advice)
+            return DecodedLine(None, b"", add_values(refused.findings, exchange), exchange.advice)
         return DecodedLine(send, content, (), [*exchange.advice, *remark_accepted(world, [send], bulk.key)])
 
     return decode

@@ -45,7 +45,7 @@ from sendbox.services.messaging.http.sending.steps import (
     default_flow,
     doubtful,
     read_flow,
-    truncated,
+    truncate_body,
 )
 from sendbox.services.messaging.model import LABELS, Recipient, Send, Shortening
 from sendbox.services.numbers import normal as numbers
@@ -165,7 +165,7 @@ def decode_message(message: JsonObject, path: str, exchange: Exchange, advice: l
 
     body = get("body")
     if body:
-        root.body = body if len(body) <= limits.BODY else truncated(body, f"{path}.body", "§2.1", advice)
+        root.body = body if len(body) <= limits.BODY else truncate_body(body, f"{path}.body", "§2.1", advice)
     sender = get("sender")
     if sender:
         root.sender = sender

@@ -17,7 +17,7 @@ from sendbox.services.http.forms import FORM, Unreadable, media_type, read_form,
 from sendbox.services.http.requests import canonical, choose_name, refused_fields
 from sendbox.services.http.routing import make_route
 from sendbox.services.messaging.http.accepting import accept, unpaid
-from sendbox.services.messaging.http.sending.errors import deny, error, guarded, line, show
+from sendbox.services.messaging.http.sending.errors import avoid_denial_words, deny, error, line, show
 from sendbox.services.messaging.http.sending.parameters import message_of, read_message
 from sendbox.services.messaging.http.sending.routes import without_callback
 from sendbox.services.messaging.messaging import number_finding
@@ -88,7 +88,7 @@ def _refused(exchange: Exchange, fields: Mapping[str, str], problems: list[Findi
     """The refusal that says `accepted: false`, from 400 on with the reason as `Message` (§5.6, A12)."""
     content = canonical({name: value for name, value in fields.items() if name not in ("apikey", "callback")})
     request_id = uuid_text(exchange.world.named("request", exchange.route.operation, content))
-    reason = {"Message": guarded(line(problems[0]))} if status >= 400 else {}
+    reason = {"Message": avoid_denial_words(line(problems[0]))} if status >= 400 else {}
     body = {**reason, "request_id": request_id, "accepted": False}
     return Refused(problems, status, answer=Answer(status, orjson.dumps(body), refuses=True))
 

@@ -141,7 +141,7 @@ def _legal(exchange: Exchange) -> str:
     return ", ".join(channel.name for channel in channels_on(Assume.of(exchange.world)))
 
 
-def truncated(body: str, path: str, section: str, advice: list[Advice]) -> str:
+def truncate_body(body: str, path: str, section: str, advice: list[Advice]) -> str:
     """The part of a long body that is sent (§2.1, §8)."""
     text = f"{show(body)} is longer than {limits.BODY} characters; the last {len(body) - limits.BODY} are not sent"
     advice.append(advise(BODY_TRUNCATED, text, path, section))
@@ -183,7 +183,7 @@ def _read_step(channel: Channel, fields: JsonObject, index: int, last: bool, roo
                 text = f"no body is given; a step of {channel.name} needs one, its own or the root's (§2.2, A55)"
                 root.refuse(f"{_place(channel, index, root)}.body", "body", text, "§2.2", "A55")
         elif len(body) > limits.BODY:
-            body = truncated(body, f"{_place(channel, index, root)}.body", "§2.2", root.advice)
+            body = truncate_body(body, f"{_place(channel, index, root)}.body", "§2.2", root.advice)
     own_sender = bool(get("sender"))
     sender = _read_sender(channel, get("sender"), index, root)
     condition = get("ttl_condition", channel.condition)
