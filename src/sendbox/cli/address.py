@@ -130,12 +130,12 @@ def is_injected(name: str, value: str) -> bool:
     return bool(_INJECTED.fullmatch(name) or (name.endswith("_NAME") and _LINK.fullmatch(value)))
 
 
-def unknown(environment: Mapping[str, str], known: Collection[str]) -> dict[str, str | None]:
+def unknown(environment: Mapping[str, str], variables: Collection[str]) -> dict[str, str | None]:
     """The variables with our prefix that set nothing, each with the setting that was probably meant (None: none)."""
     suggestions: dict[str, str | None] = {}
-    words = [name.removeprefix(PREFIX) for name in known]
+    words = [name.removeprefix(PREFIX) for name in variables]
     for name, value in environment.items():
-        if name.startswith(PREFIX) and name not in known and name not in OF_TESTS and not is_injected(name, value):
+        if name.startswith(PREFIX) and name not in variables and name not in OF_TESTS and not is_injected(name, value):
             from sendbox.scenario.model import nearest
 
             near = nearest(name.removeprefix(PREFIX), words)

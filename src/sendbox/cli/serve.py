@@ -109,7 +109,7 @@ def serve_options(arguments: JsonMapping) -> Options:
     if arguments["ca_port"] is not None and not arguments["tls"]:
         message = f"{origins['ca_port']} gives out the authority of --tls self: give that too, or leave it out"
         raise Failure(USAGE, message)
-    known = {*VARIABLES, *(row.variable for row in OPTIONS.values())}
+    variables = {*VARIABLES, *(row.variable for row in OPTIONS.values())}
     settings, serve_values = (
         {name: arguments[name] for name in kind.__annotations__ if name in arguments} for kind in (Settings, Options)
     )
@@ -118,7 +118,7 @@ def serve_options(arguments: JsonMapping) -> Options:
         "tls": tls if all(tls) else None,
         "tls_self": arguments["tls"] is not None,
         "quiet": arguments["only_warnings"],
-        "unknown": unknown(os.environ, known),
+        "unknown": unknown(os.environ, variables),
     }
     return Options(settings=Settings(**settings), sources=origins, **serve_values)
 
@@ -353,12 +353,12 @@ def _scenario_name(options: Options, served: RunningServer) -> str:
 
 def start_line(options: Options, served: RunningServer) -> str:
     """The start in one line, in the format of the log: version, address, scenario."""
-    known = {"version": __version__, "address": served.origin, "scenario": _scenario_name(options, served)}
-    text = f"Sendbox {__version__} at {served.origin}, scenario {known['scenario']}"
+    fields = {"version": __version__, "address": served.origin, "scenario": _scenario_name(options, served)}
+    text = f"Sendbox {__version__} at {served.origin}, scenario {fields['scenario']}"
     if served.ca_url is not None:
-        known["ca"] = served.ca_url
+        fields["ca"] = served.ca_url
         text += f", authority {served.ca_url}"
-    return text if options.log_format == "text" else as_json(LogLine(text, more=known), wall.now_ms())
+    return text if options.log_format == "text" else as_json(LogLine(text, more=fields), wall.now_ms())
 
 
 def banner(options: Options, served: RunningServer) -> str:

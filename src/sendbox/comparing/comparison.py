@@ -87,10 +87,12 @@ async def _comparison(calls: Sequence[RecordedCall], blueprint: Blueprint, *, va
             call,
             one,
             tuple(
-                NamedDifference(difference, _touched(difference, one, settings), settings, bool(settings) and not whole)
+                NamedDifference(
+                    difference, _touched(difference, one, settings), settings, bool(settings) and not agreed
+                )
                 for sign, difference in differing.get(place, {}).items()
-                for whole in [agreeing.get((place, sign), [])]
-                for settings in [tuple(whole or partly.get(place, []))]
+                for agreed in [agreeing.get((place, sign), [])]
+                for settings in [tuple(agreed or partly.get(place, []))]
             ),
         )
         for place, (call, one) in enumerate(zip(calls, outcomes, strict=True))

@@ -231,14 +231,14 @@ def _calls(world: World) -> Iterator[ObservedCall]:
             continue
         counts[record.operation] += 1
         phone = next(iter(phones_of(world, record)), "")
-        struck = record.fault is not None
+        is_struck = record.fault is not None
         yield ObservedCall(
             record.operation,
             counts[record.operation],
             phone,
             at - world.start,
             record.status,
-            struck,
+            is_struck,
             place >= unattended,
         )
 
@@ -351,19 +351,19 @@ def _links(message: Message) -> int:
 def _events(world: World, until: Callable[[int], int], *, taken: bool) -> Iterator[ObservedEvent]:
     counts: Counter[tuple[str, str, str, str | None]] = Counter()
     threads: dict[int, int] = {}
-    known: set[object] = set()
+    seen_events: set[object] = set()
     journal = world.journal
     faults = (journal.entry(number)[2] for number in journal.find(CODE["webhook_fault"], journal.first))
-    struck = {event for fault in faults for event in fault.events}
+    faulty_events = {event for fault in faults for event in fault.events}
     #: the last call of each instant, and the deliveries, by their entries
     calls = {journal.entry(number)[0]: number for number in journal.find(CODE["request"], journal.first)}
     entries = {id(journal.entry(number)[2]): number for number in journal.find(CODE["delivery"], journal.first)}
     for delivery in world.outlets.deliveries:
         events = delivery.events
         for event in events:
-            if event in known:
+            if event in seen_events:
                 continue
-            known.add(event)
+            seen_events.add(event)
             row = world.events[type(event)]
             value = row.case(event).value
             place = (value("phone") or "", value("event"), value("gateway") or "", value("result"))
@@ -385,7 +385,7 @@ def _events(world: World, until: Callable[[int], int], *, taken: bool) -> Iterat
                 thread=threads.setdefault(id(row.thread(event)), len(threads)),
                 batch=delivery.number,
                 size=len(events),
-                struck=event in struck,
+                struck=event in faulty_events,
                 refused=refused,
                 called=calls.get(delivery.made_at, -1) > entries[id(delivery)],
             )
@@ -393,7 +393,7 @@ def _events(world: World, until: Callable[[int], int], *, taken: bool) -> Iterat
 
 def _sessions(world: World) -> Iterator[Session]:
     counts: Counter[str] = Counter()
-    asked: Counter[str] = Counter()
+    calls: Counter[str] = Counter()
     journal = world.journal
     numbers = sorted([*journal.find(CODE["validation"], journal.first), *journal.find(CODE["limited"], journal.first)])
     for _, kind, subject in map(journal.entry, numbers):
@@ -406,10 +406,10 @@ def _sessions(world: World) -> Iterator[Session]:
         counts[session.phone] += 1
         begun, ends = session.created_at - world.start, session.expires_at - world.start
         attempt = session.message.last
-        asked[session.phone] += attempt is not None and attempt.refused in (None, CREDIT.word)
+        calls[session.phone] += attempt is not None and attempt.refused in (None, CREDIT.word)
         sms = "" if attempt is None or attempt.refused else session.message.result
         verified = None if session.verified_at is None else session.verified_at - world.start
-        yield Session(session.phone, counts[session.phone], begun, ends, verified, sms, asked[session.phone])
+        yield Session(session.phone, counts[session.phone], begun, ends, verified, sms, calls[session.phone])
 
 
 def _parts(left: object, right: object) -> str:
@@ -426,15 +426,15 @@ def difference(first: Sequence[Census], second: Sequence[Census]) -> str | None:
         return f"the number of worlds that the run opened: {len(first)}, then {len(second)}"
     for one, other in zip(first, second, strict=True):
         first_of, second_of = _lasting(one), _lasting(other)
-        for name, mine in first_of.items():
-            theirs = second_of.get(name, ())
-            if mine == theirs:
+        for name, values in first_of.items():
+            other_values = second_of.get(name, ())
+            if values == other_values:
                 continue
             list_name = f"{name} of world {one.ordinal}"
-            for number, (left, right) in enumerate(zip(mine, theirs, strict=False), 1):
+            for number, (left, right) in enumerate(zip(values, other_values, strict=False), 1):
                 if left != right:
                     return f"number {number} of the {list_name}: {_parts(left, right)}"
-            return f"the {list_name}: {len(mine)} of them, then {len(theirs)}"
+            return f"the {list_name}: {len(values)} of them, then {len(other_values)}"
     return None
 
 

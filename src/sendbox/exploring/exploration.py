@@ -113,9 +113,9 @@ class Result:
     untried: Sequence[str] = ()
 
 
-def time_limit(took: float) -> float:
-    """The real seconds that a run may take, if the first run took `took` seconds."""
-    return max(MIN_SECONDS, TIME_FACTOR * took)
+def time_limit(seconds: float) -> float:
+    """The real seconds that a run may take, if the first run took this long."""
+    return max(MIN_SECONDS, TIME_FACTOR * seconds)
 
 
 def deadline(milliseconds: int | None) -> Callable[[], bool]:
@@ -396,7 +396,7 @@ class _Exploration:
     def _keep_find(self, find: Find) -> None:
         """Adds a find; if there are too many, a bug takes the place of the last question."""
         if len(self._finds) >= MAX_FINDS:
-            questions = [place for place, kept in enumerate(self._finds) if kept.kind == "question"]
+            questions = [place for place, other in enumerate(self._finds) if other.kind == "question"]
             if find.kind == "question" or not questions:
                 return
             del self._finds[questions[-1]]

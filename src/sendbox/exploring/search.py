@@ -66,8 +66,10 @@ class PlanCounts:
         if self.mute:
             silent += f", the first when {', '.join(map(str, self.mute))}"
         idle = f"; {self.idle:,} of them had no effect" if self.idle else ""
-        known = f"; {self.known:,} not tried, because a part of them was known to break the test" if self.known else ""
-        return f"{line}{larger} tried{known}{idle}{silent}"
+        left_out = (
+            f"; {self.known:,} not tried, because a part of them was known to break the test" if self.known else ""
+        )
+        return f"{line}{larger} tried{left_out}{idle}{silent}"
 
 
 def _many(number: int, noun: str) -> str:
@@ -96,9 +98,9 @@ class Search:
 
     def plans(self) -> Iterator[Plan]:
         """Plans to try, at most so many as there are runs, none of them twice, without those that are known."""
-        ways = self._ways()
+        generators = self._ways()
         while len(self._drawn) < self.runs:
-            plan = next(ways, None)
+            plan = next(generators, None)
             if plan is None:
                 return
             key = tuple(sorted(plan, key=str))
@@ -119,9 +121,9 @@ class Search:
             and not (self.bugs_only and item.changing)
             for item in plan
         )
-        known = left < min(2, len(plan))
-        self.tried.known += known
-        return known
+        is_known = left < min(2, len(plan))
+        self.tried.known += is_known
+        return is_known
 
     def record_failure(self, plan: Plan, *, new: bool) -> None:
         """A plan broke the test; `new` where the assertion was not known to be broken by its kinds."""
@@ -186,8 +188,8 @@ class Search:
                 if len(pairs) >= COUNTED:
                     return pairs
         draw = self._draw(1)
-        drawn = {id(pair): draw.between(0, 2**32, f"pair {number}") for number, pair in enumerate(pairs)}
-        return sorted(pairs, key=lambda pair: drawn[id(pair)])
+        order = {id(pair): draw.between(0, 2**32, f"pair {number}") for number, pair in enumerate(pairs)}
+        return sorted(pairs, key=lambda pair: order[id(pair)])
 
     def _packed(self) -> Iterator[Plan]:
         """Each single misfortune once, in plans of as many as fit together."""
@@ -252,8 +254,8 @@ class Search:
     def _untried(self, plan: Plan) -> Iterator[Plan]:
         """Single misfortunes about the same as a plan that were not tried alone."""
         about = {item.spot.about for item in plan}
-        alone = ((single,) for single in self.singles if single.spot.about in about)
-        return (single for single in alone if single not in self._done)
+        plans = ((single,) for single in self.singles if single.spot.about in about)
+        return (single for single in plans if single not in self._done)
 
 
 def _without(plan: Plan, item: Misfortune) -> Plan:

@@ -196,8 +196,10 @@ class Watcher(WorldHooks):
         name = world_id.removeprefix(self._prefix)
         key = name, 1 + sum(opened == name for opened, _ in self._opened)
         taken = set(self._opened.values())
-        known = self._known.get(key)
-        return key, known if known is not None and known not in taken else next(n for n in count(1) if n not in taken)
+        ordinal = self._known.get(key)
+        if ordinal is None or ordinal in taken:
+            ordinal = next(n for n in count(1) if n not in taken)
+        return key, ordinal
 
     def _laid(self, ordinal: int, blueprint: Blueprint) -> Blueprint:
         """A blueprint with the plan of its world in front."""

@@ -99,8 +99,8 @@ class _Page:
         messages = [played.by_id[name] for name in names.ids if name in played.by_id]
         table = []
         for message in messages[:MESSAGES]:
-            way = ", ".join(f"{attempt.step.channel} {STATES[attempt.state]}" for attempt in message.attempts)
-            table.append((names.of(message.id), message.phone, message.result, way or "nothing was tried"))
+            steps = ", ".join(f"{attempt.step.channel} {STATES[attempt.state]}" for attempt in message.attempts)
+            table.append((names.of(message.id), message.phone, message.result, steps or "nothing was tried"))
         if table:
             heads = ("message", "phone", "result")
             widths = [max(len(head), *(len(row[column]) for row in table)) for column, head in enumerate(heads)]

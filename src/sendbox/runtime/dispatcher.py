@@ -118,8 +118,8 @@ class Dispatcher:
         ended = [delivery]
         if not _ahead(delivery):
             if settles and len(landed) < len(under_way):
-                alone = not world.outlets.faults.overtakes
-                if alone or not all(other in landed or _ahead(other) for other in under_way):
+                in_order = not world.outlets.faults.overtakes
+                if in_order or not all(other in landed or _ahead(other) for other in under_way):
                     return
             if len(landed) > 1:
                 ended = [other for other in under_way if other in landed]
@@ -144,8 +144,8 @@ class Dispatcher:
             detail = f" ({outcome.detail})" if outcome.detail else ""
             message = f"webhook to {call.url or 'the hook'} {why}{detail}, try {tries}"
             level: Level = "info" if isinstance(delivery.tries[-1], FakedTry) else "warning"
-            known = {"url": call.url or None, "status": outcome.status, "error": outcome.error, "try": tries}
-            log(world.id, message, level, "webhook", **known)
+            fields = {"url": call.url or None, "status": outcome.status, "error": outcome.error, "try": tries}
+            log(world.id, message, level, "webhook", **fields)
 
     async def _carry(self, hosted: HostedWorld, delivery: Delivery, call: HttpCall) -> Outcome:
         last = delivery.tries[-1]

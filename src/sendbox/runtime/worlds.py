@@ -140,8 +140,8 @@ class Runtime:
     ) -> None:
         """A line for the log, in which secrets are masked."""
         mask = self.mask(world)
-        known = {name: mask.line(value) if isinstance(value, str) else value for name, value in more.items()}
-        self.tells(LogLine(mask.line(message), key_shown(world), level, operation, known))
+        fields = {name: mask.line(value) if isinstance(value, str) else value for name, value in more.items()}
+        self.tells(LogLine(mask.line(message), key_shown(world), level, operation, fields))
 
     def _log_advice(self, hosted: HostedWorld) -> None:
         """A line for a world that ends: how often each advice was given."""
@@ -364,9 +364,9 @@ class Runtime:
     def _draw_id(self) -> str:
         """An unused id: derived from the process's own count and age, so that two servers differ."""
         while True:
-            drawn = fresh_id(f"{self.instance} {next(self._drawn)}")
-            if drawn not in self.worlds and drawn not in self.closed:
-                return drawn
+            world_id = fresh_id(f"{self.instance} {next(self._drawn)}")
+            if world_id not in self.worlds and world_id not in self.closed:
+                return world_id
 
     def by_tag(self, tagged: str) -> HostedWorld | None:
         """The world of a name that carries its tag (links, tokens)."""

@@ -89,11 +89,11 @@ def merge(node: Node, parents: Node, *, lists: bool = True) -> Node:
     """
     if isinstance(node.value, dict) and isinstance(parents.value, dict):
         value = dict(node.value)
-        for key, theirs in parents.value.items():
+        for key, parent in parents.value.items():
             if node.path == "$" and key in _OWN:
                 continue
             existing = value.get(key)
-            value[key] = theirs if existing is None else merge(existing, theirs, lists=lists and key not in WHOLE)
+            value[key] = parent if existing is None else merge(existing, parent, lists=lists and key not in WHOLE)
         return Node(
             value, node.source, node.path, node.line, node.column, node.keys, node.incomplete or parents.incomplete
         )

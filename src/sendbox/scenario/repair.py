@@ -51,14 +51,14 @@ def _missing(broken: Problem) -> bool:
 
 def _with_lines(problems: Sequence[Problem], text: str, context: int, find_problems: FindProblems) -> Iterator[Problem]:
     """The problems, the first with the corrected line; those that one line corrects are one problem."""
-    known = _places(problems)
+    places = _places(problems)
     reported: set[tuple[int, str]] = set()
     tries = MAX_REPAIRS if len(problems) <= MAX_PROBLEMS_FOR_REPAIR else 0
     for broken in problems:
         repair = None
         if tries and broken.line is not None and broken.rule in _REPAIRABLE:
             tries -= 1
-            repair = _corrected_line(broken, broken.line, text, context, find_problems, known)
+            repair = _corrected_line(broken, broken.line, text, context, find_problems, places)
         if repair is None and broken.rule == "syntax":
             repair = slips.find_slip(text, broken.line or 0, broken.column or 0)
         if repair is None:
@@ -73,13 +73,13 @@ def _with_lines(problems: Sequence[Problem], text: str, context: int, find_probl
 
 
 def _corrected_line(
-    broken: Problem, line: int, text: str, context: int, find_problems: FindProblems, known: Set[tuple[int, str]]
+    broken: Problem, line: int, text: str, context: int, find_problems: FindProblems, places: Set[tuple[int, str]]
 ) -> slips.Repaired | None:
-    """The corrected line that removes the problem and adds no new one up to there. `known` are all problems."""
+    """The corrected line that removes the problem and adds no new one up to there. `places` are all problems."""
 
     def readable(better: str, until: int) -> bool:
         remaining = _places(find_problems(better))
-        return (line, broken.message) not in remaining and not any(place <= until for place, _ in remaining - known)
+        return (line, broken.message) not in remaining and not any(place <= until for place, _ in remaining - places)
 
     repair = slips.repair_text(text, (line, context, line - 1), readable)
     if repair is None or broken.rule == "syntax":

@@ -207,10 +207,10 @@ class Shape:
                 entries[key] = _stand_in(self.least(error.schema["properties"][key]), node)
 
     def _part(self, definition: str) -> JsonObject:
-        whole = self._checked
+        nodes = self._checked
         if definition == SCENARIO:
-            return whole
-        return {"$schema": whole["$schema"], "$defs": whole["$defs"], "$ref": f"#/$defs/{definition}"}
+            return nodes
+        return {"$schema": nodes["$schema"], "$defs": nodes["$defs"], "$ref": f"#/$defs/{definition}"}
 
     def _validator(self, definition: str) -> jsonschema_rs.Validator:
         if definition not in self._validators:

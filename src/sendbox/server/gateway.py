@@ -330,11 +330,11 @@ def _log_remarks(runtime: Runtime, hosted: HostedWorld, record: RequestRecord) -
     for finding in record.findings:
         word = "refused" if record.status >= 400 else "rejected"
         message = f"{word} {record.operation}: {finding.message} at {finding.path}"
-        known: JsonObject = {"status": record.status, "rule": finding.rule, "at": finding.path}
-        runtime.log(world_id, message, operation=record.operation, **known)
+        fields: JsonObject = {"status": record.status, "rule": finding.rule, "at": finding.path}
+        runtime.log(world_id, message, operation=record.operation, **fields)
     for advice in record.advice:
         if not hosted.advised.is_new(advice, record.operation):
             continue
         message = f"advice {advice.code} on {record.operation}: {advice.message} at {advice.path}"
-        known = {"status": record.status, "code": advice.code, "at": advice.path}
-        runtime.log(world_id, message, operation=record.operation, **known)
+        fields = {"status": record.status, "code": advice.code, "at": advice.path}
+        runtime.log(world_id, message, operation=record.operation, **fields)

@@ -66,11 +66,11 @@ def metrics_route(runtime: Runtime) -> Route:
 async def _collect_counts(runtime: Runtime) -> ServerCounts:
     """Looks at all worlds in slices, then at everything else at once."""
     runtime.holds.watch()
-    kept = entries = 0
+    messages = entries = 0
     work = Slice()
     for hosted in runtime.open_worlds.after(0):
         runtime.counts.look(hosted)
-        kept += hosted.world.counts.get(MESSAGES, 0)
+        messages += hosted.world.counts.get(MESSAGES, 0)
         entries += len(hosted.world.journal) - hosted.world.journal.first
         await work.pause()
     memory = None
@@ -83,7 +83,7 @@ async def _collect_counts(runtime: Runtime) -> ServerCounts:
         worlds=len(runtime.worlds),
         opened=runtime.open_worlds.opened,
         messages=counts.messages,
-        kept=kept,
+        kept=messages,
         entries=entries,
         dropped=runtime.dropped(),
         memory=memory,

@@ -100,8 +100,8 @@ def _assertion(case: ET.Element) -> tuple[str, ...]:
     node = case.find("failure") if case.find("failure") is not None else case.find("error")
     assert node is not None
     message, text = node.get("message", "").strip(), (node.text or "").strip()
-    whole = text if message in text else f"{message}\n{text}"
-    return tuple(one_line(line.rstrip()) for line in whole.splitlines()[:LINES])
+    assertion = text if message in text else f"{message}\n{text}"
+    return tuple(one_line(line.rstrip()) for line in assertion.splitlines()[:LINES])
 
 
 def _failed(case: ET.Element) -> bool:

@@ -177,16 +177,16 @@ def _early(kind: Kind, world: Census) -> Iterator[Spot]:
     What later calls cause before that advance comes as much later, and must still be within it.
     """
     counted = deciding(world)
-    heard = [event.at for event in world.events]
-    heard += [at for message in world.messages for attempt in message.attempts for _, at in attempt.results]
+    instants = [event.at for event in world.events]
+    instants += [at for message in world.messages for attempt in message.attempts for _, at in attempt.results]
     calls = {call for call in free_calls(world) if call.attended}
     for call, following in zip_longest(world.calls, world.calls[1:]):
         events, end = _coming(world, call) if call in calls else ([], 0)
         if not events:
             continue
         first, last = events[0], events[-1]
-        alone = following is None or following.at > (last if world.runs else call).at
-        room = end - (call.at if alone else max(at for at in heard if at <= end))
+        is_last = following is None or following.at > (last if world.runs else call).at
+        room = end - (call.at if is_last else max(at for at in instants if at <= end))
         values = [
             Value(
                 f"{says} {event_words(event)}",
@@ -208,8 +208,8 @@ def _written(kind: Kind, world: Census) -> Iterator[Spot]:
     counted = deciding(world)
     for event in _first_alike(world.received):
         values = [
-            Value(f"comes as the same JSON {writing.says}", rule(event, {"reformat": way}), counted)
-            for way, writing in WAYS.items()
+            Value(f"comes as the same JSON {writing.says}", rule(event, {"reformat": name}), counted)
+            for name, writing in WAYS.items()
         ]
         yield from _spot(kind, world, event, values)
 

@@ -60,11 +60,11 @@ def _words(end: str) -> str:
     return "fails" if end == "failed" else f"is {end}"
 
 
-def _timed(attempt: ObservedAttempt, way: Sequence[str], until: int) -> list[tuple[str, int]] | None:
+def _timed(attempt: ObservedAttempt, results: Sequence[str], until: int) -> list[tuple[str, int]] | None:
     """A way with instants: those of the run as far as it goes, then up to `until`. None where there is no time."""
     path = []
     at = attempt.at
-    for place, result in enumerate(way):
+    for place, result in enumerate(results):
         if place < len(attempt.results):
             at = attempt.results[place][1]
         elif at < until:
@@ -118,9 +118,9 @@ def _other_ends(kind: Kind, world: Census, *, moves_on: bool) -> Iterator[Spot]:
         yield from _spot(kind, world, message, number, values)
 
 
-def _leaves(attempt: ObservedAttempt, way: Sequence[str]) -> bool:
+def _leaves(attempt: ObservedAttempt, results: Sequence[str]) -> bool:
     """True if a way ends badly before the condition of its step is met."""
-    return not _reach(way[-1]) and not any(_reach(result) >= _reach(attempt.condition) for result in way)
+    return not _reach(results[-1]) and not any(_reach(result) >= _reach(attempt.condition) for result in results)
 
 
 def _unconfirmed(kind: Kind, world: Census) -> Iterator[Spot]:
@@ -161,9 +161,11 @@ def _late(kind: Kind, world: Census) -> Iterator[Spot]:
 def _missing(attempt: ObservedAttempt, at: int) -> Path:
     """A way whose condition is first met at an instant after the ttl."""
     until_seen = attempt.condition == "seen" and _legal(attempt.channel, WAYS["seen"])
-    way = WAYS["seen" if until_seen else "delivered"]
-    first = next((place for place, state in enumerate(way) if _reach(state) >= _reach(attempt.condition)), len(way) - 1)
-    return [(result, at if place >= first else attempt.at + place * _STEP) for place, result in enumerate(way)]
+    results = WAYS["seen" if until_seen else "delivered"]
+    first = next(
+        (place for place, state in enumerate(results) if _reach(state) >= _reach(attempt.condition)), len(results) - 1
+    )
+    return [(result, at if place >= first else attempt.at + place * _STEP) for place, result in enumerate(results)]
 
 
 def _codes(kind: Kind, world: Census) -> Iterator[Spot]:

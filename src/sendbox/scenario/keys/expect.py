@@ -204,12 +204,12 @@ def _names(node: Node, key: str, subjects: Mapping[str, Subject], reader: Reader
 def _known(name: str, that: Node, node: Node, subjects: Mapping[str, Subject], reader: Reader) -> None:
     """Complains where things of a kind do not know a name."""
     key = "each" if node.get("each") is not None else "same"
-    known = subjects[str(that.value)].names
-    if name not in known and not that.incomplete:
-        message = f"{show(name)} is not a field of {that.value}, nor what they belong to; legal: {listed(known)}"
+    names = subjects[str(that.value)].names
+    if name not in names and not that.incomplete:
+        message = f"{show(name)} is not a field of {that.value}, nor what they belong to; legal: {listed(names)}"
         if key == "each" and node.get("that") is not that:
             message = f"{message}; say by same what it must agree in, or {NONE}"
-        reader.add_problem(node, "each", message, key=key, near=nearest(name, known))
+        reader.add_problem(node, "each", message, key=key, near=nearest(name, names))
 
 
 def _population(
@@ -250,9 +250,9 @@ def _where(node: Node | None, that: str, subject: Subject, reader: Reader) -> tu
         elif key in subject.words:
             conditions.append(OfPart(key, _of_part(item, key, that, subject, reader)))
         elif field is None:
-            known = (*fields, *subject.words)
-            message = f"{show(key)} is not a field of {that}; legal: {listed(known)}"
-            reader.add_problem(node, "field", message, key=key, near=nearest(key, known))
+            names = (*fields, *subject.words)
+            message = f"{show(key)} is not a field of {that}; legal: {listed(names)}"
+            reader.add_problem(node, "field", message, key=key, near=nearest(key, names))
         elif field.kind == "payload":
             conditions += _payload(key, item, reader)
         else:

@@ -65,13 +65,13 @@ def recipient(whose: str, *, operator: bool = False) -> dict[str, Value]:
 
 def values_at(node: Node, reader: Reader, rule: str) -> tuple[tuple[tuple[str, ...], object], ...]:
     """Dotted paths, and the values of which one must stand there: texts are patterns."""
-    wanted = []
+    values = []
     for key, item in node.entries().items():
         path = tuple(key.split("."))
         if not all(path):
             reader.add_problem(node, rule, f"{show(key)} is not a dotted path such as order.id", key=key)
-        wanted.append((path, one_or_more(item, lambda value: _expected(value, reader))))
-    return tuple(wanted)
+        values.append((path, one_or_more(item, lambda value: _expected(value, reader))))
+    return tuple(values)
 
 
 def _expected(node: Node, reader: Reader) -> object:
@@ -158,13 +158,13 @@ class Conditions(NamedTuple):
 
     def _asked(self, node: Node, reader: Reader) -> JsonObject:
         entries = node.entries()
-        asked = {key: form.read(entries[key], reader) for key, form in self.asks.items() if key in entries}
-        if "operator" in asked:
+        conditions = {key: form.read(entries[key], reader) for key, form in self.asks.items() if key in entries}
+        if "operator" in conditions:
             reader.networks(entries["operator"], entries.get("country"))
-        self.join(asked, node, reader)
+        self.join(conditions, node, reader)
         if (never := entries.get("not")) is not None:
-            asked["not"] = Not(*(self._group(item, reader) for item in never.items() or [never]))
-        return asked
+            conditions["not"] = Not(*(self._group(item, reader) for item in never.items() or [never]))
+        return conditions
 
     def _group(self, node: Node, reader: Reader) -> JsonObject:
         """Conditions of which one must not hold."""

@@ -111,9 +111,9 @@ def patterns_of(rule: Node, when: When, name: str) -> list[tuple[Node, Pattern]]
     return list(zip(node.items() or [node], patterns, strict=True))
 
 
-def nothing_like_it(pattern: Pattern, known: list[str]) -> bool:
+def nothing_like_it(pattern: Pattern, texts: list[str]) -> bool:
     """True if a pattern matches none of the known names; if no name is known, only for a literal pattern."""
-    return (pattern.literal or bool(known)) and pattern.text != "*" and not any(map(pattern.matches, known))
+    return (pattern.literal or bool(texts)) and pattern.text != "*" and not any(map(pattern.matches, texts))
 
 
 #: How far one advance reaches (`Settings.max_reach_ms`).

@@ -199,9 +199,9 @@ class Desk:
 
     def _fresh(self, call: Call, exchange: Exchange) -> Exchange:
         """The same call, not handled yet."""
-        fresh = self.exchange(exchange.world, call, exchange.route, exchange.params)
-        fresh.bearer = exchange.bearer
-        return fresh
+        new_exchange = self.exchange(exchange.world, call, exchange.route, exchange.params)
+        new_exchange.bearer = exchange.bearer
+        return new_exchange
 
     def _ended(
         self,
@@ -221,9 +221,9 @@ class Desk:
         if world.api.unanswered and answer.status < 400:
             _remark_again(exchange)
         if decision[0] is not None:
-            good, answer = answer, spoil_answer(decision[0], route.error, answer)
-            lost = answer is not good or decision[0].rule.fault.broken
-            if lost and good.status < 400 and route.operation in SENDING:
+            original, answer = answer, spoil_answer(decision[0], route.error, answer)
+            lost = answer is not original or decision[0].rule.fault.broken
+            if lost and original.status < 400 and route.operation in SENDING:
                 world.api.note_unanswered(_content(exchange), world.now)
         record = exchange.record
         assert record is not None

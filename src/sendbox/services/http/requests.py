@@ -160,11 +160,11 @@ def refused_fields(exchange: Exchange, advice: list[Advice]) -> list[Finding]:
     ]
 
 
-def nearest(name: str, known: Iterable[str]) -> str | None:
+def nearest(name: str, names: Iterable[str]) -> str | None:
     """The known name that is most similar to `name`, ignoring case; None if no name is similar."""
     if len(name) > QUOTED:
         return None
-    folded = {legal.lower(): legal for legal in sorted(known)}
+    folded = {legal.lower(): legal for legal in sorted(names)}
     from difflib import get_close_matches
 
     close = get_close_matches(name.lower(), folded, 1)
@@ -269,10 +269,10 @@ def _value(path: str, request: object, exchange: Exchange) -> str | None:
         return None
     value = request
     for step in steps:
-        held = dict(enumerate(value)) if isinstance(value, list) else value
-        if not isinstance(held, dict) or step not in held:
+        items = dict(enumerate(value)) if isinstance(value, list) else value
+        if not isinstance(items, dict) or step not in items:
             return None
-        value = held[step]
+        value = items[step]
     return show(value)
 
 

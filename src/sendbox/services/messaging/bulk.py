@@ -260,9 +260,9 @@ class Intake:
         if not line_break:
             return
         self._end_line()
-        whole, line_break, tail = behind.rpartition(b"\n")
+        lines, line_break, tail = behind.rpartition(b"\n")
         if line_break:
-            self._gather(whole + b"\n", whole.count(b"\n") + 1)
+            self._gather(lines + b"\n", lines.count(b"\n") + 1)
         self._grow(tail)
 
     def _grow(self, piece: bytes) -> None:

@@ -261,8 +261,8 @@ class Checks:
         untagged = submission.send.tags is DEFAULT  # the very object, which stands for no tag
         if untagged and submission.service_sending is None and submission.ordinal not in self._untagged:
             self._untagged.add(submission.ordinal)
-            met = f"{message.phone} opted out" if opens is None else f"promotional hours are closed until {iso(opens)}"
-            text = f"no tag is given, so the message counts as promotional: {met}"
+            closed = "" if opens is None else f"promotional hours are closed until {iso(opens)}"
+            text = f"no tag is given, so the message counts as promotional: {closed or f'{message.phone} opted out'}"
             self.world.advise(advise(UNTAGGED_PROMOTIONAL, text, "$.tag"), message.phone)
 
     def not_allowed(self, phone: str) -> bool:

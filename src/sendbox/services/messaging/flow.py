@@ -66,9 +66,9 @@ def meets_condition(attempt: Attempt) -> bool:
 
 def _report_alike(attempt: Attempt, other: Attempt) -> bool:
     """True if attempts of two submissions report to the same target, and no flow continues after them."""
-    ours, theirs = attempt.message.submission, other.message.submission
-    ends = attempt.number + 1 == len(ours.send.steps) and other.number + 1 == len(theirs.send.steps)
-    return ends and ours.outlet is theirs.outlet and ours.service_sending is None
+    submission, other_submission = attempt.message.submission, other.message.submission
+    ends = attempt.number + 1 == len(submission.send.steps) and other.number + 1 == len(other_submission.send.steps)
+    return ends and submission.outlet is other_submission.outlet and submission.service_sending is None
 
 
 class NotHandedOver(IllegalTransition):
@@ -268,14 +268,14 @@ class Simulator:
         """The data that rules may read when an attempt asks at an instant: its message and its present state."""
         message = attempt.message
         submission = message.submission
-        asked = AttemptFields(
+        fields = AttemptFields(
             attempt,
             operator=lambda: operator(message.phone, submission.chooser),
             accepted_at=message.accepted_at,
             before=attempt.previous,
             earlier=self._home.phones.message_before,
         )
-        return Case("message", message.phone, message.ordinal, submission.request_id, now, asked)
+        return Case("message", message.phone, message.ordinal, submission.request_id, now, fields)
 
     def goal_plan(self, channel: str, goal: str) -> Plan:
         """The default path and timing to a result (A63); `seen` ends at `delivered` on sms (§3.1)."""
@@ -283,8 +283,8 @@ class Simulator:
         if plan is not None:
             return plan
         timing = self._home.assume.timing
-        way = WAYS["delivered" if goal == "seen" and not ROWS[channel].shows_seen else goal]
-        plan = tuple((CODES[result], timing.after(result), None) for result in way)
+        results = WAYS["delivered" if goal == "seen" and not ROWS[channel].shows_seen else goal]
+        plan = tuple((CODES[result], timing.after(result), None) for result in results)
         self._plans[channel, goal] = plan
         return plan
 

@@ -92,9 +92,9 @@ class _AttemptStates:
 
 def _count_transition(code: int, collector: Collector, attempt: Attempt) -> None:
     """A result reached; the message of a validation session is the service's own and not counted (A73)."""
-    ways = collector.memory(_AttemptStates)
-    before = ways.states.get(attempt, ACCEPTED)
-    ways.states[attempt] = code
+    memory = collector.memory(_AttemptStates)
+    before = memory.states.get(attempt, ACCEPTED)
+    memory.states[attempt] = code
     submission = attempt.message.submission
     collector.lean(*of_transition(attempt, code, first=before == ACCEPTED))
     if submission.service_sending is not None:
@@ -105,7 +105,7 @@ def _count_transition(code: int, collector: Collector, attempt: Attempt) -> None
     info = info_of(attempt, code)
     if info is not None:
         collector.count("infos", _info_item(info))
-    if attempt in ways.left:
+    if attempt in memory.left:
         collector.count("flows", "receipt after the flow moved on")
     elif attempt.number + 1 < len(submission.send.steps) and STATES[code] == attempt.step.condition:
         collector.count("flows", "condition met")

@@ -207,11 +207,11 @@ class Phones:
 
         And whether it is the last only by the order in which requests came.
         """
-        held = self.held(number, family)
-        if not held:
+        attempts = self.held(number, family)
+        if not attempts:
             return None, False
-        newest = held[0]
-        return (newest.message if to in (None, newest.shown_sender) else None), _is_tie(held)
+        newest = attempts[0]
+        return (newest.message if to in (None, newest.shown_sender) else None), _is_tie(attempts)
 
     def held(self, number: str, family: str | None = None) -> list[Attempt]:
         """The client's attempts that the phone may have, as far as is known; newest hand-over first."""
@@ -299,9 +299,9 @@ class Phones:
 
     def act(self, number: str, act: str, *, link: int | None = None, button: int | str | None = None) -> None:
         """The owner does something (`ACTS`) with the newest message with which it can be done; else it is noted."""
-        alone = {"offline": self.go_offline, "online": self.go_online, "opt_out": self.opt_out}.get(act)
-        if alone is not None:
-            alone(number)
+        method = {"offline": self.go_offline, "online": self.go_online, "opt_out": self.opt_out}.get(act)
+        if method is not None:
+            method(number)
             return
         attempted = {"seen": self._see, "click": self._click_one, "press": self._press}[act]
         if not self._done(self.held(number), lambda attempt: attempted(attempt, button if act == "press" else link)):
@@ -316,19 +316,19 @@ class Phones:
             self.reply_due((attempt, body))
             return True
 
-        held = self.held(number, family)
-        if not self._done(held, reply, named=message_id is not None):
+        attempts = self.held(number, family)
+        if not self._done(attempts, reply, named=message_id is not None):
             self.note(number, "nothing_to_answer")
 
-    def _done(self, held: list[Attempt], attempted: Callable[[Attempt], bool], *, named: bool = False) -> bool:
+    def _done(self, attempts: list[Attempt], attempted: Callable[[Attempt], bool], *, named: bool = False) -> bool:
         """Do something with the newest attempt with which it can be done; return whether there was one.
 
         Its entry is marked where the order of requests decided which one is the newest, and none was named.
         """
-        for attempt in held:
+        for attempt in attempts:
             entry = len(self._world.journal)
             if attempted(attempt):
-                if not named and _is_tie(held):
+                if not named and _is_tie(attempts):
                     self._world.journal.mark(entry)
                 return True
         return False

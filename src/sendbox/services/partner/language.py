@@ -192,8 +192,8 @@ def _number_lint(change: Node, linter: Linter) -> None:
         linter.warn(node, "number-unknown", _or_created(message, numbers), near=nearest(pattern, numbers))
 
 
-def _or_created(message: str, known: list[str]) -> str:
-    known_names = listed(known[:10]) or "none"
+def _or_created(message: str, names: list[str]) -> str:
+    known_names = listed(names[:10]) or "none"
     return f"{message}; there are: {known_names}; nothing happens unless the client creates it first"
 
 

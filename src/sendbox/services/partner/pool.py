@@ -32,8 +32,8 @@ def pick_from_pool(taken: Collection[str | None], chooser: Chooser, code: str, k
     first = 10 ** (max(codes()[code].lengths) - 2)  # the least number that has as many digits as remain
     n = 0
     while True:
-        drawn = chooser.scoped("pool", f"{code}\0{key}", n, 16)
-        phone = drawn.digits(first, 10 * first - 1, "number", f"{code}9")
+        draw = chooser.scoped("pool", f"{code}\0{key}", n, 16)
+        phone = draw.digits(first, 10 * first - 1, "number", f"{code}9")
         if phone not in taken:
             return phone
         n += 1

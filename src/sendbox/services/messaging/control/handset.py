@@ -94,9 +94,9 @@ def _views(world: World, newest: _Newest) -> Generator[None, None, list[Known]]:
     return views
 
 
-def entry_view(world: World, found: Entry) -> Known:
+def entry_view(world: World, entry: Entry) -> Known:
     """An attempt as its phone shows it, or would, with what is known of it; of a message without one its first step."""
-    (at, _, _), item = found
+    (at, _, _), item = entry
     message, attempt = (item.message, item) if isinstance(item, Attempt) else (item, Attempt(item, 0, None))
     state = attempt.state
     account = account_of(world)

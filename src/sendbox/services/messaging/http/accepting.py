@@ -202,8 +202,8 @@ def remark_accepted(world: World, sends: Sequence[Send], key: Key) -> list[Advic
 
 def _remark_hours(world: World, assume: Assume, send: Send, remarks: list[Advice]) -> None:
     """Advice on promotional hours: they depend on the clock, and may have no time in common with `delivery_time`."""
-    held = (hours_of(assume, send, recipient.number, valid=recipient.valid) for recipient in send.recipients)
-    hours = next((hours for hours in held if hours is not None), None)
+    openings = (hours_of(assume, send, recipient.number, valid=recipient.valid) for recipient in send.recipients)
+    hours = next((hours for hours in openings if hours is not None), None)
     if hours is None:
         return
     remark_clock(world, "the promotional window (A84)", f"{send.path}.tag", "§1", remarks)

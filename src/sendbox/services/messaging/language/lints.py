@@ -216,8 +216,8 @@ def _validation(when: dict[str, Node], rule: Rule, linter: Linter) -> None:
 
 def _ends(rule: Rule) -> list[str]:
     """The results that the rule's ways go through; nothing when it leaves the path to other rules."""
-    ways = [[entry.result for entry in path.entries] if path.goal is None else [path.goal] for path in rule.paths]
-    return [result for results in ways for result in results]
+    plans = [[entry.result for entry in path.entries] if path.goal is None else [path.goal] for path in rule.paths]
+    return [result for results in plans for result in results]
 
 
 def _channels(node: Node, phone: Pattern, rule: Rule, linter: Linter) -> None:

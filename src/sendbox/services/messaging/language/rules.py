@@ -58,22 +58,22 @@ def _make(values: dict[str, Any], when: When, node: Node, reader: Reader) -> tup
     channels = None if asks is not None and asks.incomplete else when.words("channel")
     illegal = values.get("illegal", False)
     mix = None
-    way, decides = _way(values, node, channels, reader, illegal=illegal)
+    path, decides = _way(values, node, channels, reader, illegal=illegal)
     if "mix" in values:
         mixed = node.entries()["mix"]
         mix, decides["mix"] = _mix(values["mix"], mixed, channels, reader, illegal=illegal)
         leading = [path.leads for path, _ in mix]
-        if any(leading) and way.leads:
+        if any(leading) and path.leads:
             reader.add_problem(node, "mix", '"mix" stands beside "then"; a rule decides the way once', key="mix")
         elif any(leading) and not all(leading) and not mixed.incomplete:
             message = "some ways of the mix have a then, and others have none; give each one, or none"
             reader.add_problem(node, "mix", message, key="mix")
     # equal rules without a name have equal texts, wherever they stand and however their times are written
     return canonical({"when": asked(when), **decides}), {
-        "path": replace(way, replies=None, click=None) if way.leads else None,
+        "path": replace(path, replies=None, click=None) if path.leads else None,
         "mix": mix,
-        "replies": way.replies,
-        "click": way.click,
+        "replies": path.replies,
+        "click": path.click,
         "illegal": illegal,
     }
 
@@ -113,8 +113,8 @@ def _mix(
         return tuple((Path(goal=goal), weight) for goal, weight in values.items()), values
     mix, texts = [], []
     for item, content in zip(node.items(), values, strict=True):
-        way, decides = _way(content, item, channels, reader, illegal=illegal)
-        mix.append((way, content["weight"]))
+        path, decides = _way(content, item, channels, reader, illegal=illegal)
+        mix.append((path, content["weight"]))
         texts.append({**decides, "weight": content["weight"]})
     return tuple(mix), texts
 

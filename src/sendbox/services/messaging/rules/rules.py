@@ -107,18 +107,18 @@ class Rule(AnyRule, frozen=True, kw_only=True):
     @property
     def mixed(self) -> frozenset[str]:
         """The names of the decisions that a draw of `mix` makes."""
-        ways = [way for way, _ in self.mix or ()]
+        paths = [path for path, _ in self.mix or ()]
         named = {
-            "path": any(way.leads for way in ways),
-            "replies": any(way.replies is not None for way in ways),
-            "click": any(way.click is not None for way in ways),
+            "path": any(path.leads for path in paths),
+            "replies": any(path.replies is not None for path in paths),
+            "click": any(path.click is not None for path in paths),
         }
         return frozenset(name for name, decides in named.items() if decides)
 
     @property
     def paths(self) -> list[Path]:
         """The paths that it may decide."""
-        return [path for path in (self.path, *(way for way, _ in self.mix or ())) if path is not None and path.leads]
+        return [path for path in (self.path, *(path for path, _ in self.mix or ())) if path is not None and path.leads]
 
 
 class Decision(Struct, frozen=True):
@@ -165,31 +165,31 @@ class Attempts(Rulebook[Rule]):
         entries = replies = click = None
         illegal = varied = False
         for rule, named, _, drawn in decisions:
-            lot = _Lot(self, rule, case, drawn)
-            way = None if rule.mix is None or rule.mixed.isdisjoint(named) else lot.choose(rule.mix)
+            draws = _Lot(self, rule, case, drawn)
+            mixed_path = None if rule.mix is None or rule.mixed.isdisjoint(named) else draws.choose(rule.mix)
             if "path" in named:
                 illegal = rule.illegal
-                path = way if way is not None and way.leads else rule.path
+                path = mixed_path if mixed_path is not None and mixed_path.leads else rule.path
                 if path is not None and path.goal is None:
                     entries = tuple(
-                        (entry.result, lot.time(entry.after, f"after{index}"), entry.info)
+                        (entry.result, draws.time(entry.after, f"after{index}"), entry.info)
                         for index, entry in enumerate(path.entries)
                     )
             if "replies" in named:
                 replies = tuple(
                     (
-                        lot.time(reply.after, f"reply{index}"),
-                        reply.body if reply.text is None else lot.line(reply.text, index),
+                        draws.time(reply.after, f"reply{index}"),
+                        reply.body if reply.text is None else draws.line(reply.text, index),
                     )
-                    for index, reply in enumerate((way and way.replies) or rule.replies or ())
+                    for index, reply in enumerate((mixed_path and mixed_path.replies) or rule.replies or ())
                 )
             if "click" in named:
                 click = tuple(
-                    (lot.time(opening.after, f"click{index or ''}"), opening.link)
-                    for index, opening in enumerate((way and way.click) or rule.click or ())
+                    (draws.time(opening.after, f"click{index or ''}"), opening.link)
+                    for index, opening in enumerate((mixed_path and mixed_path.click) or rule.click or ())
                 )
-            order_sensitive = order_sensitive or lot.raced
-            varied = varied or lot.varied
+            order_sensitive = order_sensitive or draws.raced
+            varied = varied or draws.varied
         goal = None if path is None else path.goal
         deciding = tuple([rule.title for rule, _, _, _ in decisions])
         decision = Decision(goal, entries, replies, click, illegal, deciding, order_sensitive)

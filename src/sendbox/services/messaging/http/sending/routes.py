@@ -150,13 +150,13 @@ def _problems(request: object, exchange: Exchange) -> Sequence[Finding]:
 def _bad(request: object, exchange: Exchange) -> Collection[int]:
     """The messages of a call that are not legal by their schema: all where the call is refused as a whole (A88)."""
     messages = _list(request)
-    whole = range(len(messages))
-    if Assume.of(exchange.world).messages_refusal != "partial" or not 0 < len(whole) <= limits.MESSAGES:
-        return whole
+    places = range(len(messages))
+    if Assume.of(exchange.world).messages_refusal != "partial" or not 0 < len(places) <= limits.MESSAGES:
+        return places
     if not all(isinstance(message, dict) for message in messages):
-        return whole
+        return places
     checker = exchange.contract.checker(MESSAGE)
-    return [index for index in whole if not checker.is_valid(messages[index])]
+    return [index for index in places if not checker.is_valid(messages[index])]
 
 
 def _none_of(message: JsonObject) -> list[str | None]:

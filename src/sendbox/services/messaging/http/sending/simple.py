@@ -51,14 +51,14 @@ def simple_error(status: int, text: str) -> Answer:
     return error(status, text)
 
 
-def _send(exchange: Exchange, raw: bytes, schema: str, known: frozenset[str]) -> Answer:
+def _send(exchange: Exchange, raw: bytes, schema: str, parameters: frozenset[str]) -> Answer:
     try:
         fields = read_form(raw, exchange.advice)
     except Unreadable as unreadable:
         raise _malformed(exchange, {}, [unreadable.finding]) from None
     checker = exchange.contract.checker(schema)
     problems = [] if checker.is_valid(fields) else list(checker.findings(fields))
-    unknown_parameters(fields, known, exchange.advice)
+    unknown_parameters(fields, parameters, exchange.advice)
     problems += refused_fields(exchange, exchange.advice)
     names = {name: choose_name(fields, name, alias, "§4.1", exchange.advice) for name, alias in ALIASES.items()}
     problems += [_missing(name) for name in ("phone_number", "message") if names[name] not in fields]

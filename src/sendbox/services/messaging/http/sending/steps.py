@@ -89,9 +89,9 @@ def read_flow(flow: list[JsonObject], root: Root) -> Sequence[Step]:
     """The steps of `flow` in their order; what is wrong with them goes to the root's problems (§2.2)."""
     assume, key = Assume.of(root.exchange.world), root.exchange.key
     flow_key = (id(assume), orjson.dumps(flow), root.sender, key.default_sender, root.body is None)
-    known = _FLOWS.get(flow_key)
-    if known is not None and known[0] is assume:
-        return known[1]
+    cached = _FLOWS.get(flow_key)
+    if cached is not None and cached[0] is assume:
+        return cached[1]
     remarks = len(root.problems) + len(root.advice)
     steps = tuple(_read_flow(flow, root))
     # the numbers of the account may change, which the gateways that send from them ask for
