@@ -114,14 +114,22 @@ class Written(int):
 class Duration(Written):
     """Milliseconds."""
 
-    SCHEMA: ClassVar = {"type": ["string", "number"], "examples": ["1m", 500]}
+    SCHEMA: ClassVar = {
+        "description": "A duration: a text such as 1m, or milliseconds.",
+        "type": ["string", "number"],
+        "examples": ["1m", 500],
+    }
     read = staticmethod(duration)
 
 
 class Moment(Written):
     """Milliseconds since 1970."""
 
-    SCHEMA: ClassVar = {"type": ["string", "number"], "examples": ["2026-03-01T09:00:00Z"]}
+    SCHEMA: ClassVar = {
+        "description": "An instant: a text as in ISO 8601, or milliseconds since 1970.",
+        "type": ["string", "number"],
+        "examples": ["2026-03-01T09:00:00Z"],
+    }
     read = staticmethod(instant)
 
 
@@ -134,8 +142,11 @@ class Following(Written):
 
 #: A scenario.
 _OBJECT: Final = {"type": "object", "additionalProperties": True}
-_SCENARIO: Final = {"anyOf": [{"type": "string", "description": "A name of the library, or YAML."}, _OBJECT]}
-ScenarioGiven = Annotated[Any, keywords(anyOf=[*_SCENARIO["anyOf"], {"type": "array", "items": _SCENARIO}])]
+_SCENARIO: Final = {"type": ["string", "object"], "additionalProperties": True}
+_ANY_SCENARIO: Final = "A scenario: its name in the library, its YAML, or an object; or a list of scenarios."
+ScenarioGiven = Annotated[
+    Any, keywords(**_SCENARIO | {"type": ["string", "object", "array"]}, items=_SCENARIO, description=_ANY_SCENARIO)
+]
 #: An object as body.
 Body = Annotated[Any, keywords(**_OBJECT)]
 
