@@ -193,7 +193,7 @@ def _optional(node: Node) -> Node:
     return {**other_keywords, "allOf": [*other_keywords.get("allOf", ()), {"default": node["default"]}]}
 
 
-def parted(node: Node, kind: str) -> tuple[Node, Node, Node]:
+def split_types(node: Node, kind: str) -> tuple[Node, Node, Node]:
     """A node of several types as three: its words, its part of one type, and its part of all others."""
     words = {key: value for key, value in node.items() if key == "description" or key.startswith("x-")}
     own = {key: node[key] for key in OF_TYPE[kind] if key in node}
@@ -214,7 +214,7 @@ def with_cases(node: Node) -> Node:
     kind = next((name for name in types if name in OF_TYPE), None)
     if kind is None or {*types} == {kind, "null"}:
         return node
-    words, own, rest = parted(node, kind)
+    words, own, rest = split_types(node, kind)
     return {**words, "if": {"type": kind}, "then": own, "else": with_cases(rest)}
 
 

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
-from sendbox.contract.schemas import Node, moved, name_of, parted, reachable, rebuilt, with_cases, with_optional
+from sendbox.contract.schemas import Node, moved, name_of, reachable, rebuilt, split_types, with_cases, with_optional
 from sendbox.engine.answer import JsonObject
 
 if TYPE_CHECKING:
@@ -153,7 +153,7 @@ def _with_object(name: str, component: Node) -> dict[str, Node]:
     """A component; the object that it may be besides another type is one of its own, for generators of clients."""
     if not isinstance(component.get("type"), list) or "properties" not in component:
         return {name: component}
-    words, own, rest = parted(component, "object")
+    words, own, rest = split_types(component, "object")
     rest.pop("format", None)  # in a union it is a class that some generators do not make
     reference = {"$ref": f"{COMPONENTS}{name}Object"}
     return {
@@ -269,14 +269,14 @@ def _reference(ref: str, used: dict[str, None]) -> dict[str, str]:
 
 
 def _component(node: Node) -> Node:
-    component: Node = rebuilt(moved(node, COMPONENTS), _shown)
+    component: Node = rebuilt(moved(node, COMPONENTS), _portable)
     return component
 
 
-def _shown(node: Node) -> Node:
+def _portable(node: Node) -> Node:
     """A part of a component, in the form that generators of clients understand; true needs no type."""
-    shown = with_cases(with_optional(_described(node)))
-    return {key: value for key, value in shown.items() if key != "type" or not isinstance(node.get("const"), bool)}
+    portable = with_cases(with_optional(_described(node)))
+    return {key: value for key, value in portable.items() if key != "type" or not isinstance(node.get("const"), bool)}
 
 
 def _described(node: Node) -> Node:
