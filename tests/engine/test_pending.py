@@ -104,10 +104,16 @@ class Named:
         (lambda world: world.timeline.at(world.now, 0, Named().surprise_due, None), "surprise"),
         (
             lambda world: world.timeline.at(world.now, 0, world.entry_due, TimelineEntry(0, True, "inbound", {})),
+            "put by the test: inbound",
+        ),
+        (
+            lambda world: world.timeline.at(
+                world.now, 0, world.entry_due, TimelineEntry(0, True, "inbound", {}, "a.yaml:4")
+            ),
             "timeline of the scenario: inbound",
         ),
     ],
-    ids=["other", "timeline"],
+    ids=["other", "put", "timeline"],
 )
 def test_other_steps(prepare: Any, what: str) -> None:
     """A step without words of its own is called by its handler."""
