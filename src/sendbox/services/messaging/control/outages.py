@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from sendbox.control.arguments import object_like
 from sendbox.control.operation import Call, ControlError, json_object, operation
 from sendbox.control.reading import select
 from sendbox.control.time import put_again, put_entry
-from sendbox.engine.answer import Answer, Instant, JsonObject, keywords, moment
+from sendbox.engine.answer import Answer, JsonObject, moment
+from sendbox.services.messaging.answers import OutageShown
 from sendbox.services.messaging.messaging import Messaging
 
 if TYPE_CHECKING:
@@ -21,16 +22,6 @@ EXAMPLES: Final = (
     {"channel": "sms", "for": "10m"},
     {"name": "one operator", "country": "CZ", "operator": 2, "for": "1h", "after": "5m", "new": "failed"},
 )
-
-
-class OutageShown(Answer):
-    """An outage that has begun (`current`) or is to come, as it was written; it lasts until an instant."""
-
-    id: str
-    state: Literal["current", "upcoming"]
-    from_: Instant
-    until: Instant
-    outage: Annotated[JsonObject, keywords(type="object", additionalProperties=True, description="As in a timeline.")]
 
 
 class OutageList(Answer):
