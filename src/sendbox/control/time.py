@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from msgspec.structs import replace
 
-from sendbox.control.answers import Clock
+from sendbox.control.answers import Clock, Warned
 from sendbox.control.arguments import Duration, Moment, beside, compiled, object_like
 from sendbox.control.export.rows import Exported
 from sendbox.control.operation import Call, ControlError, json_object, operation, unreadable
@@ -50,13 +50,6 @@ EXAMPLES: Final = (
 )
 #: The instant and the start of a world, and of its account and its assumptions what an entry depends on.
 _Surroundings = tuple[int, int, str, str, object]
-
-
-class Warned(Answer):
-    """A remark on an advance: `code` is that of an advice."""
-
-    code: str
-    message: str
 
 
 class Advanced(Answer):
