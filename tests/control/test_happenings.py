@@ -10,9 +10,11 @@ import yaml
 from sendbox.app import SERVED
 from sendbox.control.export.record import compare, read
 from sendbox.control.replaying import Replay
+from sendbox.engine import bounds
 from sendbox.language import LANGUAGE
 from sendbox.scenario.keys import texts
-from tests.box import WORLD, Box, boxed
+from sendbox.services.messaging.messaging import Messaging
+from tests.box import KEY, WORLD, Box, boxed
 
 pytestmark = pytest.mark.asyncio
 PHONE: Final = "420777000101"
@@ -249,6 +251,18 @@ async def test_outages_are_listed() -> None:
         ]
         assert (await box.delete(f"{WORLD}/outages/sms%20is%20out")).json == {"ended": ["sms is out"]}
         assert (await box.clock())["pending"] == 0
+        await is_replayed(box)
+
+
+async def test_a_long_outage() -> None:
+    """One of many phones is compiled beside the loop, and is the same in a world that is made again."""
+    phones = [f"42077{number:07}" for number in range(2_000)]
+    async with boxed() as box:
+        await box.open()
+        assert bounds.large({"phone": phones})
+        await begin(box, phone=phones, **{"for": "1m"})
+        (current,) = Messaging.of(box.runtime.worlds[KEY].world).outages.current
+        assert len(current.outage.phones or ()) == len(phones)
         await is_replayed(box)
 
 

@@ -221,13 +221,13 @@ def put_entry(call: Call, raw: JsonMapping, kind: str = "") -> TimelineEntry:
     return entry
 
 
-async def _compiled(call: Call, arguments: JsonMapping) -> JsonMapping:
-    """A long entry, and one for which texts must be invented, is compiled off the loop."""
+async def compile_beside(call: Call, arguments: JsonMapping, *, kind: str = "") -> JsonMapping:
+    """The arguments; a long entry, and one for which texts must be invented, is compiled off the loop."""
     raw = arguments.get("raw")
     if not isinstance(raw, dict) or not (bounds.large(raw) or invents(raw)):
         return arguments
     of = _surroundings(call.hosted.world)
-    return {**arguments, "raw": await beside(call.runtime.builder, raw, of, partial(_compile, call, ""))}
+    return {**arguments, "raw": await beside(call.runtime.builder, raw, of, partial(_compile, call, kind))}
 
 
 @operation(
@@ -237,7 +237,7 @@ async def _compiled(call: Call, arguments: JsonMapping) -> JsonMapping:
     raw=True,
     act=True,
     journals=True,
-    prepare=_compiled,
+    prepare=compile_beside,
     answers=Happening,
     longest=bounds.LONG_BODY,
 )

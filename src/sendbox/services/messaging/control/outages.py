@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from sendbox.control.arguments import object_like
 from sendbox.control.operation import Call, ControlError, json_object, operation
 from sendbox.control.reading import select
-from sendbox.control.time import put_again, put_entry
+from sendbox.control.time import compile_beside, put_again, put_entry
 from sendbox.engine.answer import Answer, JsonObject, moment
 from sendbox.services.messaging.answers import OutageShown
 from sendbox.services.messaging.messaging import Messaging
@@ -56,7 +57,16 @@ async def outages(call: Call) -> OutageList:
     return OutageList(outages=[*current, *(_upcoming(step[4], step[0]) for step in steps)])
 
 
-@operation("POST", "/worlds/{id}/outages", status=201, raw=True, act=True, journals=True, answers=OutageShown)
+@operation(
+    "POST",
+    "/worlds/{id}/outages",
+    status=201,
+    raw=True,
+    act=True,
+    journals=True,
+    prepare=partial(compile_beside, kind=KIND),
+    answers=OutageShown,
+)
 async def begin_outage(call: Call, raw: Annotated[Any, object_like(*EXAMPLES)] = None) -> OutageShown:
     """Begins an outage: the body is what a scenario's `timeline` has under `outage`. It begins now, or later.
 
