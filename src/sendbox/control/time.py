@@ -177,8 +177,8 @@ def _compile(call: Call, kind: str, raw: JsonMapping, of: _Surroundings) -> Time
             assume=assume,
         )
     except ScenarioError as error:
-        inside = f"$.{kind}" if kind else "$"
-        problems = [replace(p, path=p.path.replace(inside, "$", 1)) for p in error.problems]
+        inside = f"$.{kind}" if kind else "$"  # the body is that part of the entry
+        problems = [replace(problem, path=problem.path.replace(inside, "$", 1)) for problem in error.problems]
         raise unreadable(ScenarioError(problems), "bad_happening") from None
     if (at := durations.Moment(entry.at, entry.relative).instant(start)) < now:
         legal = "a later instant, after with a duration, or neither for now"

@@ -388,7 +388,7 @@ def test_of_two_outages_one_is_ended() -> None:
     assert Messaging.of(world).outages.end("other") == ["other"]
     advance(world, MINUTE)
     assert message.result == "sending"
-    assert [current.id for current in Messaging.of(world).outages.current] == ["one"]
+    assert [current.entry.id for current in Messaging.of(world).outages.current] == ["one"]
     advance(world, 2 * HOUR)
     assert moves(message) == [(3 * MINUTE, 1, "sending"), (ENDS, 1, "sent"), (ENDS + 2_000, 1, "delivered")]
     assert len(journaled(world, "outage")) == 4

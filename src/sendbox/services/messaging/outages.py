@@ -98,14 +98,18 @@ class Outage(msgspec.Struct, frozen=True):
 
 
 class Current(msgspec.Struct, eq=False):
-    """An outage that has begun. `what` is how the journal shows it, `id` that of its entry in the timeline."""
+    """An outage that has begun, by the entry of the timeline that lets it happen."""
 
     outage: Outage
     began: int
     until: int
-    what: JsonObject
-    id: str
+    entry: TimelineEntry
     simulator: Movements
+
+    @property
+    def what(self) -> JsonObject:
+        """The outage as it was written, and as the journal shows it."""
+        return self.entry.what
 
     def meets_new(self, attempt: Attempt) -> bool:
         """True if an attempt was not handed over before the outage."""
@@ -132,7 +136,7 @@ class Outages:
         """Begins the outage of an entry of the timeline at this instant."""
         world = self._world
         now, outage = world.clock.now, entry.means
-        current = Current(outage, now, now + outage.lasts, entry.what, entry.id, self._home.simulator)
+        current = Current(outage, now, now + outage.lasts, entry, self._home.simulator)
         self.current.append(current)
         world.journal.add(now, CODE["outage"], (current, "began"))
         world.timeline.at(current.until, -1, self.recovery_due, current)
@@ -148,9 +152,9 @@ class Outages:
         """
         world = self._world
         now = world.clock.now
-        ending = [current for current in self.current if outage in (None, current.id)]
+        ending = [current for current in self.current if outage in (None, current.entry.id)]
         waiting = {current.transition_due for current in ending}
-        ended = {current.id: None for current in ending}
+        ended = {current.entry.id: None for current in ending}
 
         def instant_of(instant: int, handler: object, subject: Any) -> int | None:
             if handler in waiting:

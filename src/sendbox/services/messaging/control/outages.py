@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
 from sendbox.control.arguments import object_like
 from sendbox.control.operation import Call, ControlError, json_object, operation
 from sendbox.control.reading import select
 from sendbox.control.time import compile_beside, put_again, put_entry
-from sendbox.engine.answer import Answer, JsonObject, moment
+from sendbox.engine.answer import Answer, moment
 from sendbox.services.messaging.answers import OutageShown
 from sendbox.services.messaging.messaging import Messaging
 
 if TYPE_CHECKING:
     from sendbox.control.export.rows import Exported
+    from sendbox.engine.blueprint import TimelineEntry
 
 KIND: Final = "outage"
 #: Bodies, as the contract shows them.
@@ -37,13 +38,9 @@ class EndedOutages(Answer):
     ended: list[str]
 
 
-def _current(id: str, began: int, until: int, what: JsonObject) -> OutageShown:
-    return OutageShown(id=id, state="current", from_=moment(began), until=moment(until), outage=what)
-
-
-def _upcoming(entry: Any, at: int) -> OutageShown:
+def _shown(entry: TimelineEntry, at: int, state: Literal["current", "upcoming"]) -> OutageShown:
     until = moment(at + entry.means.lasts)
-    return OutageShown(id=entry.id, state="upcoming", from_=moment(at), until=until, outage=entry.what)
+    return OutageShown(id=entry.id, state=state, from_=moment(at), until=until, outage=entry.what)
 
 
 @operation("GET", "/worlds/{id}/outages", answers=OutageList)
@@ -51,10 +48,10 @@ async def outages(call: Call) -> OutageList:
     """The outages that have begun and not ended (`current`), and those to come (`upcoming`), of the scenario too."""
     world = call.hosted.world
     part = Messaging.of(world).outages
-    current = [_current(entry.id, entry.began, entry.until, entry.what) for entry in part.current]
-    steps = await select(world.timeline.steps[:], lambda step: part.is_upcoming(*step[3:]))
+    current = [_shown(current.entry, current.began, "current") for current in part.current]
+    steps: list[Any] = await select(world.timeline.steps[:], lambda step: part.is_upcoming(*step[3:]))
     steps.sort(key=lambda step: step[:3])
-    return OutageList(outages=[*current, *(_upcoming(step[4], step[0]) for step in steps)])
+    return OutageList(outages=[*current, *(_shown(entry, at, "upcoming") for at, _, _, _, entry in steps)])
 
 
 @operation(
@@ -76,9 +73,7 @@ async def begin_outage(call: Call, raw: Annotated[Any, object_like(*EXAMPLES)] =
     entry = put_entry(call, json_object(raw, "an outage"), KIND)
     world = call.hosted.world
     at = entry.due(world.start)
-    if at > world.now:
-        return _upcoming(entry, at)
-    return _current(entry.id, at, at + entry.means.lasts, entry.what)
+    return _shown(entry, at, "upcoming" if at > world.now else "current")
 
 
 @operation("DELETE", "/worlds/{id}/outages", act=True, answers=EndedOutages)
