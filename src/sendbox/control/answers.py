@@ -20,7 +20,7 @@ class Clock(Answer):
 
 
 class Warned(Answer):
-    """A remark on what was done: `code` is a stable word, of an advance that of an advice."""
+    """A remark on what was done: `code` is a stable word, or that of an advice."""
 
     code: str
     message: str

@@ -43,12 +43,12 @@ LONGEST: Final = 512
 class Run:
     """Steps in a row: what each is about, and how many of them were fired. The rest tells what would follow them."""
 
-    __slots__ = ("first", "handler", "instant", "next_rank", "seq", "whats")
+    __slots__ = ("first", "handler", "instant", "next_rank", "seq", "subjects")
 
     def __init__(self, instant: int, handler: RunHandler) -> None:
         self.instant = instant
         self.handler = handler
-        self.whats: list[object] = []
+        self.subjects: list[object] = []
         self.first = self.next_rank = self.seq = 0
 
 
@@ -69,14 +69,14 @@ class Timeline:
         #: the run that was scheduled last, while all of it is to come
         self._newest: Run | None = None
 
-    def at(self, instant: int, rank: int, handler: Handler, what: object) -> None:
-        """Schedules a step: `handler(what)` at `instant`."""
+    def at(self, instant: int, rank: int, handler: Handler, subject: object) -> None:
+        """Schedules a step: `handler(subject)` at `instant`."""
         if instant > END:
             return
         self._seq = seq = self._seq + 1
-        heappush(self.steps, (instant, rank, seq, handler, what))
+        heappush(self.steps, (instant, rank, seq, handler, subject))
 
-    def together(self, instant: int, rank: int, handler: RunHandler, whats: Sequence[object]) -> None:
+    def together(self, instant: int, rank: int, handler: RunHandler, subjects: Sequence[object]) -> None:
         """Schedules a step for each of these, with ranks from `rank` on."""
         if instant > END:
             return
@@ -87,13 +87,13 @@ class Timeline:
             or run.next_rank != rank
             or run.instant != instant
             or run.handler != handler
-            or len(run.whats) + len(whats) > LONGEST
+            or len(run.subjects) + len(subjects) > LONGEST
         ):
             self._newest = run = Run(instant, handler)
             heappush(self.steps, (instant, rank, seq + 1, handler, run))
-        run.whats += whats
-        self._seq = run.seq = seq + len(whats)
-        run.next_rank = rank + len(whats)
+        run.subjects += subjects
+        self._seq = run.seq = seq + len(subjects)
+        run.next_rank = rank + len(subjects)
 
     def fire(self, now: int, most: int) -> int:
         """Fires what is due, in order and at most so many, until something lapses; returns how many were fired."""
@@ -108,14 +108,14 @@ class Timeline:
             if subject is self._newest:
                 self._newest = None
             first = subject.first
-            last = min(len(subject.whats), first + most - fired)
+            last = min(len(subject.subjects), first + most - fired)
             if steps and steps[0][0] == instant:  # those before it
                 apart = steps[0][1] - rank
                 last = min(last, first + apart + (steps[0][2] > seq + apart))
-            done = handler(subject.whats, first, last) - first
+            done = handler(subject.subjects, first, last) - first
             fired += done
             subject.first += done
-            if subject.first < len(subject.whats):
+            if subject.first < len(subject.subjects):
                 heappush(steps, (instant, rank + done, seq + done, handler, subject))
         self.fired += fired
         return fired
@@ -138,17 +138,17 @@ class Timeline:
                 if type(subject) is Run:
                     subject.instant = other
             else:
-                self._dropped += len(subject.whats) - subject.first if type(subject) is Run else 1
+                self._dropped += len(subject.subjects) - subject.first if type(subject) is Run else 1
         heapify(steps)
         self.steps[:] = steps
         self._newest = None
 
-    def lapse(self, instant: int, kind: str, what: object) -> None:
+    def lapse(self, instant: int, kind: str, subject: object) -> None:
         """Notes that something of `kind` stops being true at `instant`."""
         if instant > END:
             return
         self._lapse_seq = seq = self._lapse_seq + 1
-        heappush(self.lapses, (instant, seq, kind, what))
+        heappush(self.lapses, (instant, seq, kind, subject))
 
     def clear(self) -> None:
         """Forgets what is to come, when the world ends."""
@@ -200,7 +200,7 @@ class Clock:
         #: what a reset goes back to: as the world was opened, or a tester set it
         self.own_mode = mode
         self.own_rate = self.rate
-        #: whether a step changed it since `World.run` last looked
+        #: True if a step changed it since `World.run` last looked
         self.switched = False
 
     def read(self, reading: int) -> int:

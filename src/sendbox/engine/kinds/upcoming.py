@@ -49,9 +49,9 @@ def _soonest(world: World) -> Iterator[tuple[int, Callable[..., object], object]
         (instant, rank, seq), index, passed = heappop(front)
         handler, subject = steps[index][3:]
         if isinstance(subject, Run):
-            if subject.first + passed + 1 < len(subject.whats):
+            if subject.first + passed + 1 < len(subject.subjects):
                 heappush(front, ((instant, rank + 1, seq + 1), index, passed + 1))
-            subject = subject.whats[subject.first + passed]
+            subject = subject.subjects[subject.first + passed]
         yield instant, handler, subject
         for child in (2 * index + 1, 2 * index + 2):
             if not passed and child < len(steps):

@@ -12,7 +12,7 @@ from sendbox.services.messaging.channels import FAMILY
 from sendbox.services.messaging.results import CODES, REACH
 
 if TYPE_CHECKING:
-    from sendbox.exploring.census import Census, Sent, Tried
+    from sendbox.exploring.census import Census, Sent
 
 #: What a phone answers, and what it answers then.
 _PLAIN: Final = "Yes"
@@ -27,19 +27,14 @@ _AWKWARD: Final = (
 )
 
 
-def _had(attempt: Tried, at: int) -> bool:
-    """True if the phone may have an attempt at an instant, as far as is known."""
-    before = [result for result, reached in attempt.results if reached < at]
-    return bool(before) and (before[-1] == "sending" or REACH[CODES[before[-1]]] > 0)
-
-
 def _newest(message: Sent, same: Iterable[Sent], at: int) -> bool:
     """True if the last attempt of a message is the newest that its phone has at an instant."""
     had = [
         (attempt.results[0][1], other.ordinal, number)
         for other in same
         for number, attempt in enumerate(other.attempts, 1)
-        if _had(attempt, at)
+        for result in [result for result, reached in attempt.results if reached < at][-1:]
+        if result == "sending" or REACH[CODES[result]] > 0  # the phone may have it, as far as is known
     ]
     return max(had)[1:] == (message.ordinal, len(message.attempts)) if had else False
 
@@ -85,11 +80,9 @@ def _answer(message: Sent, at: int, body: str) -> JsonObject:
     return {"at": later(at), "inbound": {"channel": family, "from": message.phone, "body": body}}
 
 
-def _spots(kind: Kind, world: Census, message: Sent, values: list[Value]) -> Iterator[Spot]:
+def _spot(kind: Kind, world: Census, message: Sent, values: Iterable[Value]) -> Iterator[Spot]:
     """A spot at a message, if anything may happen there."""
-    if values:
-        place = message_words(message)
-        yield Spot(kind, world.ordinal, place, about_message(world, message), kind.name, tuple(values), message.phone)
+    return kind.at(world, message_words(message), about_message(message), values, phone=message.phone)
 
 
 def _says(*happenings: JsonObject) -> JsonObject:
@@ -104,7 +97,7 @@ def _reply(kind: Kind, world: Census) -> Iterator[Spot]:
         for at, when in moments[:1]:
             for body, how in _AWKWARD:
                 values.append(Value(f"is answered {how} {when}", _says(_answer(message, at, body))))
-        yield from _spots(kind, world, message, values)
+        yield from _spot(kind, world, message, values)
 
 
 def _two(kind: Kind, world: Census) -> Iterator[Spot]:
@@ -116,7 +109,7 @@ def _two(kind: Kind, world: Census) -> Iterator[Spot]:
             )
             for at, when in moments
         ]
-        yield from _spots(kind, world, message, values)
+        yield from _spot(kind, world, message, values)
 
 
 def _stop(kind: Kind, world: Census) -> Iterator[Spot]:
@@ -127,7 +120,7 @@ def _stop(kind: Kind, world: Census) -> Iterator[Spot]:
             for at, when in moments
             for word in dict.fromkeys((stop, stop.capitalize()))
         ]
-        yield from _spots(kind, world, message, values)
+        yield from _spot(kind, world, message, values)
 
 
 def _click(kind: Kind, world: Census) -> Iterator[Spot]:
@@ -139,7 +132,7 @@ def _click(kind: Kind, world: Census) -> Iterator[Spot]:
             opened = {"at": later(at), "phone": {"number": message.phone, "act": "click"}}
             values.append(Value(f"has its link opened {when}", _says(opened)))
             values.append(Value(f"has its link opened twice {when}", _says(opened, opened)))
-        yield from _spots(kind, world, message, values)
+        yield from _spot(kind, world, message, values)
 
 
 def _off(kind: Kind, world: Census) -> Iterator[Spot]:
@@ -155,7 +148,7 @@ def _off(kind: Kind, world: Census) -> Iterator[Spot]:
         ):
             on = {"at": later(at), "phone": {"number": message.phone, "act": "online"}}
             values.setdefault(at, Value(f"finds its phone switched off, which comes back {when}", _says(off, on)))
-        yield from _spots(kind, world, message, list(values.values()))
+        yield from _spot(kind, world, message, values.values())
 
 
 KINDS: Final = (
