@@ -178,6 +178,8 @@ _OPERATIONS: Final = (*SERVED.operations, *STREAMED)
 _RAW: Final = {
     "load_scenario": "body: YAML or JSON; `name`, `reset`",
     "put_rule": "body: a rule, and `in`",
+    "happen": "body: an entry of `timeline:`, with `at` or `after`, or neither for now",
+    "begin_outage": "body: `outage:` of `timeline:`, and `name`, `at` or `after`, `every`, `until`",
     "change_account": "body: keys of `account:`",
     "hook_receive": "body: anything",
 }
@@ -196,6 +198,7 @@ _WITH: Final = {
     "partner.control": "partner",
     "account.control": "worlds",
     "control.checkpoints": "worlds",
+    "control.outages": "time",
     "control.refused": "worlds",
     "playing.control": "playing",
     "exploring.control": "exploring",
