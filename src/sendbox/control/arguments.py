@@ -10,7 +10,7 @@ import msgspec
 from msgspec.inspect import BoolType, DictType, IntType, ListType, Metadata, NoneType, StrType, UnionType, type_info
 
 from sendbox.engine import bounds
-from sendbox.engine.answer import JsonMapping, JsonObject, keywords
+from sendbox.engine.answer import JsonMapping, JsonObject, enum, keywords
 from sendbox.engine.durations import duration, instant, shown
 from sendbox.engine.texts import foreign
 
@@ -99,6 +99,8 @@ def _not_whole(value: object, legal: IntType) -> str:
     return f"{shown(value)} is not a whole number"
 
 
+#: The orders of a list.
+ORDERS: Final = ("oldest", "newest")
 #: A whole number from 0, or from 1.
 Size = Annotated[int, msgspec.Meta(ge=0)]
 Count = Annotated[int, msgspec.Meta(ge=1)]
@@ -130,6 +132,18 @@ class Following(Written):
 
     SCHEMA: ClassVar = {"type": "string"}
     read = staticmethod(partial(convert, kind=Size))
+
+
+#: What lists take, by their usual names.
+Wait = Annotated[Duration | None, msgspec.Meta(description="so long, in real time, to wait until there is an item")]
+Last = Annotated[Size | None, msgspec.Meta(description="only so many of the newest")]
+Limit = Annotated[Count | None, msgspec.Meta(description="the most items of an answer")]
+NEXT: Final = msgspec.Meta(description="`next_cursor` of the answer before; it is null where no items follow")
+NextCursor = Annotated[Following | None, NEXT]
+Order = Annotated[
+    str, enum(ORDERS), msgspec.Meta(description="with `newest` the newest come first, and older ones follow")
+]
+Search = Annotated[str | None, msgspec.Meta(description="words that all hold for an item, in the grammar of a search")]
 
 
 #: A scenario.

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, get_args
 import orjson
 
 from sendbox.control.answers import CanonicalEntry, Proof
-from sendbox.control.arguments import Count, Duration, Size
+from sendbox.control.arguments import Last, Limit, Wait
 from sendbox.control.operation import Call, ControlError, closed, one_of, operation, out_of_bounds
 from sendbox.control.reading import map_in_slices, newest, remembered, select, wait_for
 from sendbox.engine import ENGINE
@@ -260,9 +260,9 @@ async def journal(
     call: Call,
     kind: str | None = None,
     after: int = -1,
-    limit: Count | None = None,
-    wait: Duration | None = None,
-    last: Size | None = None,
+    limit: Limit = None,
+    wait: Wait = None,
+    last: Last = None,
     form: Annotated[str | None, FORM] = None,
 ) -> Journal:
     """Entries after a number, oldest first; `wait` is a long poll until there is one, `last` asks for the newest.
@@ -390,7 +390,7 @@ async def events(call: Call) -> Events:
 
 
 @operation("GET", "/worlds/{id}/hook", answers=Hook)
-async def hook(call: Call, wait: Duration | None = None) -> Hook:
+async def hook(call: Call, wait: Wait = None) -> Hook:
     """The webhooks that the built-in receiver got: the events in order, and the deliveries that brought them."""
     hosted = call.hosted
 
@@ -420,7 +420,7 @@ async def hook_receive(call: Call, raw: Any = None) -> Received:
 
 @operation("POST", "/worlds/{id}/outbox", answers=Outbox, whole=True, asked=True)
 async def fetch_outbox(
-    call: Call, wait: Duration | None = None, during: Annotated[str | None, DURING] = None, except_: str = ""
+    call: Call, wait: Wait = None, during: Annotated[str | None, DURING] = None, except_: str = ""
 ) -> Outbox:
     """Deliveries that the caller must send; after the first such call deliveries wait here and are not pushed.
 
@@ -446,7 +446,7 @@ async def fetch_outbox(
     whole=True,
 )
 async def outbox(
-    call: Call, wait: Duration | None = None, during: Annotated[str | None, DURING] = None, except_: str = ""
+    call: Call, wait: Wait = None, during: Annotated[str | None, DURING] = None, except_: str = ""
 ) -> Outbox:
     """Deprecated: deliveries that wait in a world whose deliveries are pulled. It does not make a world pull them.
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, get_args
 
 from sendbox.contract.findings import show
 from sendbox.control.answers import Bound, Checkpoint, Clock, World, addresses
-from sendbox.control.arguments import Body, Count, Following, Moment, ScenarioGiven, Size, beside, compiled
+from sendbox.control.arguments import Body, Last, Limit, Moment, NextCursor, Order, ScenarioGiven, beside, compiled
 from sendbox.control.operation import (
     Call,
     ControlError,
@@ -22,7 +22,7 @@ from sendbox.control.operation import (
     operation,
     unreadable,
 )
-from sendbox.control.reading import ORDER, Page, map_in_slices, newest, page, page_of, select
+from sendbox.control.reading import Page, map_in_slices, newest, page, page_of, select
 from sendbox.engine import bounds
 from sendbox.engine.answer import Answer, Instant, JsonMapping, JsonObject, enum, keywords, moment, read, reference
 from sendbox.engine.blueprint import Blueprint
@@ -369,21 +369,20 @@ def clock_settings(clock: JsonObject) -> JsonObject:
 @operation("GET", "/worlds", answers=Worlds, whole=True)
 async def worlds(
     call: Call,
-    last: Size | None = None,
-    limit: Count | None = None,
-    cursor: Following | None = None,
+    last: Last = None,
+    limit: Limit = None,
+    cursor: NextCursor = None,
     prefix: str = "",
-    order: Annotated[str, ORDER] = "oldest",
+    order: Order = "oldest",
     closed: bool = False,
     pattern: str | None = None,
 ) -> Worlds:
     """Open worlds, in the order in which they were opened; with `last` the newest.
 
-    `prefix` asks for those whose id begins so, `limit` for so many; `next_cursor` is then the `cursor` that asks for
-    those that follow, null where none do. With `order=newest` the newest come first, and older ones follow. Each says
-    since when no client has used it (`idle_since`, real time); a list is not a use. With `closed` the list has the
-    closed worlds that can still be read, in the order in which they were closed. With `pattern` it has those whose id
-    fits, where `*` stands for any characters; 400 `bad_pattern` where no legal id fits.
+    `prefix` asks for those whose id begins so. Each says since when no client has used it (`idle_since`, real
+    time); a list is not a use. With `closed` the list has the closed worlds that can still be read, in the order in
+    which they were closed. With `pattern` it has those whose id fits, where `*` stands for any characters; 400
+    `bad_pattern` where no legal id fits.
     """
     opened = call.runtime.open_worlds
     compiled_pattern = None if pattern is None else Pattern(pattern)

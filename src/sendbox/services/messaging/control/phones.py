@@ -7,9 +7,9 @@ from contextlib import contextmanager
 from itertools import chain
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
-from sendbox.control.arguments import Count
+from sendbox.control.arguments import NEXT, Count, Limit, Order, Search
 from sendbox.control.operation import Call, ControlError, operation
-from sendbox.control.reading import FORM, ORDER, map_in_slices, page, run_in_slices, select
+from sendbox.control.reading import FORM, map_in_slices, page, run_in_slices, select
 from sendbox.control.searching import TEXT, SearchKey, make_filter, parse_terms, text_filter
 from sendbox.engine.answer import enum, reference
 from sendbox.services.messaging.answers import Handset, Link, NewestHandset, PhoneList, ShortHandset, Text
@@ -62,18 +62,16 @@ def _phone_number(world: World, text: str) -> str:
 @operation("GET", "/worlds/{id}/phones", answers=PhoneList)
 async def phones(
     call: Call,
-    limit: Count | None = None,
-    cursor: str | None = None,
-    order: Annotated[str, ORDER] = "oldest",
-    search: str | None = None,
+    limit: Limit = None,
+    cursor: Annotated[str | None, NEXT] = None,
+    order: Order = "oldest",
+    search: Search = None,
     form: Annotated[str, FORM] = "plain",
 ) -> PhoneList:
     """Every phone that was written to or wrote, in order of first appearance.
 
-    `limit` asks for so many; `next_cursor` is then the `cursor` that asks for those that follow, null where none do.
-    With `order=newest` the phones that appeared last come first. `search` asks for those that it finds, by number and
-    by the texts to and from them. With `form=short` each has how many texts it `received` and `sent`, and the `last` of
-    its conversation.
+    `search` finds them by number and by the texts to and from them. With `form=short` each has how many texts it
+    `received` and `sent`, and the `last` of its conversation.
     """
     world = call.hosted.world
     numbers, places = await _list_numbers(world)
