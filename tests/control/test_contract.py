@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from copy import deepcopy
 from dataclasses import replace
 from itertools import product
 from typing import Annotated, Any, Final, Literal
@@ -205,9 +206,11 @@ def test_events_of_webhooks_are_typed() -> None:
 
 
 def test_arguments_are_typed() -> None:
-    """Numbers, booleans, words and what holds unless they are given; nothing is null in a query."""
-    paths = answers.contract()["paths"]
+    """Numbers, booleans, words and what holds unless they are given, described; nothing is null in a query."""
+    paths = deepcopy(answers.contract()["paths"])
     parameters = {each["name"]: each for each in paths["/_sandbox/worlds/{id}/messages"]["get"]["parameters"]}
+    described = {name: parameters[name]["schema"].pop("description", "") for name in ("limit", "order")}
+    assert all(described.values())
     assert parameters["limit"] == {
         "name": "limit",
         "in": "query",
