@@ -88,7 +88,8 @@ def _arguments(node: JsonObject) -> Iterator[tuple[str, ...]]:
     """The rows of arguments. An id in the path explains itself, and `then` is explained once for all."""
     for parameter in node.get("parameters", ()):
         if parameter["in"] != "path" and parameter["name"] != THEN:
-            yield _argument(parameter["name"], parameter["in"], parameter["schema"], parameter["required"])
+            schema = {"description": parameter.get("description", "-"), **parameter["schema"]}
+            yield _argument(parameter["name"], parameter["in"], schema, parameter["required"])
     content = node.get("requestBody", {}).get("content", {})
     for body in (media["schema"] for media in content.values()):
         required = body.get("required", ())

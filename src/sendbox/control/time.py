@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Any, Final
 
 from sendbox.control.answers import Clock
-from sendbox.control.arguments import Duration, Moment
+from sendbox.control.arguments import Duration, Moment, described
 from sendbox.control.operation import Call, ControlError, operation
 from sendbox.control.reading import map_in_slices
 from sendbox.control.worlds import MODE, RATE, clock_settings, clock_view
@@ -69,10 +69,10 @@ async def change_clock(call: Call, mode: Annotated[Any, MODE] = None, rate: Anno
 @operation("POST", "/worlds/{id}/clock/advance", answers=Advanced)
 async def advance(
     call: Call,
-    by: Duration | None = None,
-    to: Moment | None = None,
-    next: Annotated[Any, NEXT] = None,
-    until: Annotated[str | None, UNTIL] = None,
+    by: Annotated[Duration | None, described("a duration; 0 carries out what is due now")] = None,
+    to: Annotated[Moment | None, described("an instant of the world, not before the present one")] = None,
+    next: Annotated[Any, NEXT, described("so many instants at which something is due")] = None,
+    until: Annotated[str | None, UNTIL, described("until nothing is due any more")] = None,
 ) -> Advanced:
     """Moves the world forward; answers when everything that was due is done.
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from msgspec.structs import asdict
 
-from sendbox.control.arguments import Last, Limit, NextCursor, Order, Search
+from sendbox.control.arguments import Last, Limit, MessageId, NextCursor, Order, Search
 from sendbox.control.operation import Call, ControlError, operation
 from sendbox.control.reading import FORM, Page, map_in_slices, newest, page, select
 from sendbox.control.searching import TEXT, SearchKey, match_texts, patterns, search_filter, texts, times, words
@@ -85,12 +85,12 @@ async def deliveries(
     cursor: NextCursor = None,
     order: Order = "oldest",
     search: Search = None,
-    message_id: str | None = None,
+    message_id: MessageId = None,
     form: Annotated[str, FORM] = "plain",
 ) -> Deliveries:
     """Webhooks, each with its tries, oldest first; with `last` the newest.
 
-    `message_id` asks for those with an event about that message. With `form=short` each has what a list shows: the
+    With `message_id` those with an event about that message. With `form=short` each has what a list shows: the
     first of its `events`, how many it `carries`, and how many `tries` there were.
     """
     world = call.hosted.world

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
-from sendbox.control.arguments import Limit, NextCursor, Order, Search, Wait
+from sendbox.control.arguments import After, Limit, NextCursor, Order, Search, Wait
 from sendbox.control.export.request import FORMS, request_text
 from sendbox.control.export.script import CallStep
 from sendbox.control.operation import Call, ControlError, operation
@@ -68,7 +68,7 @@ class RequestText(Answer):
 @operation("GET", "/worlds/{id}/requests", answers=Requests)
 async def requests(
     call: Call,
-    after: int = -1,
+    after: After = -1,
     limit: Limit = None,
     wait: Wait = None,
     cursor: NextCursor = None,

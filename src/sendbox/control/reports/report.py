@@ -14,6 +14,7 @@ from msgspec.structs import asdict
 
 from sendbox import __version__
 from sendbox.control.answers import Proof
+from sendbox.control.arguments import described
 from sendbox.control.coverage import Assumptions, Covered, DimensionShare, Settings, Share, assumptions, coverage
 from sendbox.control.operation import Call, Text, one_of, operation
 from sendbox.control.pending import OPEN, pending
@@ -52,7 +53,7 @@ MOST_LINES: Final = 5_000
 COMING: Final = 20
 
 
-Lines = Annotated[int, Meta(ge=1, le=MOST_LINES)]
+Lines = Annotated[int, Meta(ge=1, le=MOST_LINES, description="so many of the newest lines of what happened")]
 FORMATS: Final = enum(("json", "html", "text"))
 _TEXT: Final = Annotated[Text, "text/html", "text/plain"]
 
@@ -125,7 +126,10 @@ class Report(Answer):
 
 @operation("GET", "/worlds/{id}/report", answers=Report | _TEXT)
 async def report(
-    call: Call, format: Annotated[str, FORMATS] = "json", ended: bool = False, lines: Lines = LINES
+    call: Call,
+    format: Annotated[str, FORMATS] = "json",
+    ended: Annotated[bool, described("the verdict is that at the end of the world")] = False,
+    lines: Lines = LINES,
 ) -> Report | Text:
     """All about a world in one document, to be kept after a failure: as JSON, with `format=html` as one page
     without scripts or further files, or with `format=text` in short, as a failed test prints it.
