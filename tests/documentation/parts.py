@@ -21,7 +21,7 @@ from sendbox.cli.main import COMMANDS
 from sendbox.cli.main import sendbox as command_line
 from sendbox.cli.outcome import CODES
 from sendbox.control.catalog import catalog
-from sendbox.engine.lifecycle import Table, diagram
+from sendbox.engine.lifecycle import Table
 from sendbox.engine.texts import FAKES
 from sendbox.exploring.families.table import FAMILIES
 from sendbox.fixture.sandbox import Phone, Sandbox
@@ -144,6 +144,16 @@ def traceability() -> str:
         for each in sentences.load()
     ]
     return table(("section", "what is said", "proved by"), rows)
+
+
+def diagram(table: Table) -> str:
+    """A Mermaid state diagram of a table."""
+    lines = ["stateDiagram-v2", f"    [*] --> {next(iter(table))}"]
+    for state, row in table.items():
+        lines += [f"    {state} --> {after}: {event}" for event, after in row.items()]
+        if not row:
+            lines.append(f"    {state} --> [*]")
+    return "\n".join(lines)
 
 
 def lifecycle(channel: str) -> str:

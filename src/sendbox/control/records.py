@@ -19,7 +19,7 @@ from sendbox.control.arguments import After, Last, Limit, Wait, described
 from sendbox.control.operation import Call, ControlError, closed, one_of, operation, out_of_bounds
 from sendbox.control.reading import map_in_slices, newest, remembered, select, wait_for
 from sendbox.engine import ENGINE
-from sendbox.engine.answer import Answer, Instant, JsonObject, enum, moment, read, reference
+from sendbox.engine.answer import Answer, Instant, JsonMapping, JsonObject, enum, moment, read, reference
 from sendbox.engine.bounds import in_value
 from sendbox.engine.delivery.batches import body_of, listed
 from sendbox.engine.digest import canonical_in_slices, digest_in_slices
@@ -27,7 +27,7 @@ from sendbox.engine.expect.explainer import FAILED
 from sendbox.engine.expect.verdict import expected_in_slices, lines, proves, verdict_in_slices
 from sendbox.engine.journal import CODE
 from sendbox.engine.kinds.answers import Advice, Entry, Header, Webhook, WebhookEvent, WebhookHead, WebhookTry
-from sendbox.engine.kinds.narration import Names, Narrator
+from sendbox.engine.kinds.happened import LOOKED_AT, narrator_of
 from sendbox.engine.kinds.own import delivery_view, head_of, tries_of
 from sendbox.engine.kinds.rows import Observer
 from sendbox.runtime.policy import Failure, Outcome
@@ -35,6 +35,7 @@ from sendbox.runtime.worlds import Slice
 from sendbox.services.ports import account_of
 
 if TYPE_CHECKING:
+    from sendbox.engine.kinds.narration import Narrator
     from sendbox.engine.world import World
 
 #: How many entries an answer holds unless `limit` says otherwise.
@@ -269,8 +270,9 @@ async def journal(
 
     There are 1,000 of them unless `limit` says otherwise, and `more` says that others follow. With `form=canonical`
     they have the form of which the digest is made: equal runs of two worlds have equal entries, and all of them are
-    answered unless `limit` is given. With `form=told` they are put into words: `{n, at, kind, who, text, tone}`; `text`
-    is null where other entries tell it, `tone` good, bad, plain or dim.
+    answered unless `limit` is given. With `form=told` they are put into words, those of the report, which has the phone
+    `who` before them: `{n, at, kind, who, text, tone}`; `text` is null where other entries tell it, `tone` good, bad,
+    plain or dim.
     """
     codes = None if kind is None else _codes(kind, call)
     start, most = max(after, -1), most_of(limit, form)
@@ -306,7 +308,8 @@ async def journal(
         return Journal(entries=[line for line in lines if line["n"] in wanted_numbers], form=form, **bounds)
     views = await map_in_slices(numbers, Observer(world, call.served.kinds).entry)
     if form == "told":
-        narrator = Narrator(call.served.kinds.narrators, Names(), views)
+        called = any(view["kind"] == "request" for view in views)
+        narrator = narrator_of(call.served.kinds, views, await sent_messages(call) if called else ())
         return Journal(entries=await map_in_slices(views, partial(_told, narrator)), form=form, **bounds)
     return Journal(entries=views, **bounds)
 
@@ -325,7 +328,15 @@ def _told(narrator: Narrator, entry: JsonObject) -> Told:
     """An entry in words."""
     line = narrator.narrate(entry)
     words = {"who": None, "text": None, "tone": "dim"} if line is None else line.as_json()
+    if line is not None and (message := entry.get("message")):
+        words["text"] = message
     return read({**words, "n": entry["n"], "at": entry["at"], "kind": entry["kind"]}, Told)
+
+
+async def sent_messages(call: Call) -> list[JsonMapping]:
+    """The newest messages, as a list shows them."""
+    messages = call.served.by_name.get("messages")
+    return [] if messages is None else (await messages(call, last=LOOKED_AT, form="short")).messages
 
 
 def bound_of(world: World) -> JsonObject:

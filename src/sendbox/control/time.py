@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from sendbox.control.answers import Clock
 from sendbox.control.arguments import Duration, Moment, described
@@ -17,16 +17,21 @@ from sendbox.engine.timeline import Goal
 from sendbox.runtime.dispatcher import UNATTENDED
 from sendbox.services.advice import OUTBOX_NOT_FETCHED
 
+if TYPE_CHECKING:
+    from sendbox.runtime.slot import FailedTries
+
 #: How far an advance without a time goes.
 UNTIL: Final = enum(("idle",))
 #: A number of instants, which unlike other numbers is not written as a text.
 NEXT: Final = keywords(type="integer", minimum=1)
 #: The most entries of the journal that an advance shows.
 SHOWN = 200
+#: The code of the warning that tries of webhooks failed.
+WEBHOOK_FAILED: Final = "webhook-failed"
 
 
 class Warned(Answer):
-    """A remark on an advance: `code` is that of an advice."""
+    """A remark on an advance: `code` is `webhook-failed`, or that of an advice."""
 
     code: str
     message: str
@@ -76,8 +81,9 @@ async def advance(
 ) -> Advanced:
     """Moves the world forward; answers when everything that was due is done.
 
-    `warnings` are `{code, message}`: `outbox-not-fetched` where webhooks waited in the outbox and no client asked for
-    them. An advance waits 2 s of real time for such a client, once.
+    `warnings` are `{code, message}`: `webhook-failed` for each target and outcome where tries failed, such as *3 tries
+    to http://127.0.0.1:3000/hooks: refused*, unless a rule asks for it; `outbox-not-fetched` where webhooks waited in
+    the outbox and no client asked for them. An advance waits 2 s of real time for such a client, once.
     """
     moved = await call.runtime.advance(call.hosted, _goal(by, to, next, until))
     world = call.hosted.world
@@ -92,14 +98,28 @@ async def advance(
         truncated=last - first > SHOWN,
         next_due=None if moved["next_due"] is None else moment(moved["next_due"]),
         idle=moved["idle"],
-        warnings=[unfetched(world.id, moved["unfetched"])] if moved["unfetched"] else [],
+        warnings=[
+            *([unfetched(world.id, moved["unfetched"])] if moved["unfetched"] else []),
+            *_failures(moved["failures"]),
+        ],
     )
 
 
 def unfetched(world_id: str, tries: int) -> Warned:
     """The warning that no client fetched these tries of webhooks from the outbox."""
     text = UNATTENDED.format(id=world_id)
-    return Warned(code=OUTBOX_NOT_FETCHED, message=f"{tries} {'try' if tries == 1 else 'tries'} of webhooks: {text}")
+    return Warned(code=OUTBOX_NOT_FETCHED, message=f"{_tries(tries)} of webhooks: {text}")
+
+
+def _failures(failures: FailedTries) -> list[Warned]:
+    """The warnings about tries that failed, one for each target and outcome."""
+    texts = [f"{_tries(count)} to {target}: {outcome}" for (target, outcome), count in failures.counts.items()]
+    others = [f"{_tries(failures.others)} to further targets failed"] if failures.others else []
+    return [Warned(code=WEBHOOK_FAILED, message=text) for text in [*texts, *others]]
+
+
+def _tries(count: int) -> str:
+    return f"{count} {'try' if count == 1 else 'tries'}"
 
 
 def _goal(by: int | None, to: int | None, next: object, until: str | None) -> Goal:

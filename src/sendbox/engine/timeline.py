@@ -68,12 +68,12 @@ class Timeline:
         #: the run that was scheduled last, while all of it is to come
         self._newest: Run | None = None
 
-    def at(self, instant: int, rank: int, handler: Handler, what: object) -> None:
-        """Schedules a step: `handler(what)` at `instant`."""
+    def at(self, instant: int, rank: int, handler: Handler, subject: object) -> None:
+        """Schedules a step: `handler(subject)` at `instant`."""
         if instant > END:
             return
         self._seq = seq = self._seq + 1
-        heappush(self.steps, (instant, rank, seq, handler, what))
+        heappush(self.steps, (instant, rank, seq, handler, subject))
 
     def together(self, instant: int, rank: int, handler: RunHandler, whats: Sequence[object]) -> None:
         """Schedules a step for each of these, with ranks from `rank` on."""
@@ -124,12 +124,12 @@ class Timeline:
         """The number of steps that are scheduled."""
         return self._seq - self.fired
 
-    def lapse(self, instant: int, kind: str, what: object) -> None:
+    def lapse(self, instant: int, kind: str, subject: object) -> None:
         """Notes that something of `kind` stops being true at `instant`."""
         if instant > END:
             return
         self._lapse_seq = seq = self._lapse_seq + 1
-        heappush(self.lapses, (instant, seq, kind, what))
+        heappush(self.lapses, (instant, seq, kind, subject))
 
     def clear(self) -> None:
         """Forgets what is to come, when the world ends."""
@@ -181,7 +181,7 @@ class Clock:
         #: what a reset goes back to: as the world was opened, or a tester set it
         self.own_mode = mode
         self.own_rate = self.rate
-        #: whether a step changed it since `World.run` last looked
+        #: True if a step changed it since `World.run` last looked
         self.switched = False
 
     def read(self, reading: int) -> int:

@@ -22,8 +22,8 @@ from sendbox.scenario.keys.plan import compile_plan
 from sendbox.scenario.keys.texts import LOCALE
 from sendbox.scenario.keys.timeline import Happening, compile_timeline
 from sendbox.scenario.keys.traffic import Called, compile_counterexamples, compile_receiver, compile_traffic
-from sendbox.scenario.lint import reach, shadows, values
-from sendbox.scenario.lint.linter import Linter
+from sendbox.scenario.lint import reach, shadows
+from sendbox.scenario.lint.linter import Linter, lint_durations, lint_spelling
 from sendbox.scenario.model import (
     SIZE,
     Node,
@@ -249,7 +249,7 @@ class Language:
             blueprint = replace(blueprint, expect=expect)
             if lint:
                 self._lint(linter)
-                problems += linter.found
+                problems += linter.warnings
         return blueprint, in_order([*problems, *reader.problems], origin.file)
 
     def _crowd(self, node: Node) -> Problem | None:
@@ -306,8 +306,8 @@ class Language:
             for find in vocabulary.lints:
                 find(linter)
         reach.find(linter, [key.name for key in keys if key.rules is not None], self._subjects)
-        values.lengths(linter, {key.name: key.times for key in keys if key.times is not None})
-        values.spelling(linter, self.shape)
+        lint_durations(linter, {key.name: key.times for key in keys if key.times is not None})
+        lint_spelling(linter, self.shape)
 
 
 def _source_text(source: Source) -> Written | None:
