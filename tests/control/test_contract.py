@@ -164,6 +164,7 @@ OPEN: Final = {
     "ToldMessage": ("/payload",),
     "ToldAttempt": ("/content", "/raw"),
     "StoryEntry": ("",),
+    "OutageShown": ("/outage",),
 }
 
 

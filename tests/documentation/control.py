@@ -23,10 +23,9 @@ from tests.documentation.markdown import code, table
 OPERATIONS: Final = (*SERVED.operations, *STREAMED)
 #: The pages in the order in which they are read, and in which their examples run: one for each tag.
 _PAGES: Final = (
-    *("worlds", "account", "checkpoints", "scenarios", "time", "playing", "messaging", "verify", "partner", "records"),
-    *("requests", "deliveries", "pending", "export", "report", "stream", "compare", "coverage", "leaning", "exploring"),
-    "refused",
-)
+    "worlds account checkpoints scenarios time playing messaging verify partner records requests deliveries pending "
+    "export report stream compare coverage leaning exploring refused"
+).split()
 TAGS: Final = tuple(sorted({row.tag for row in OPERATIONS}, key=_PAGES.index))
 
 
@@ -190,7 +189,7 @@ def errors_of(row: Operation) -> set[tuple[int, str]]:
     seen: set[object] = set()
     text = inspect.getdoc(row.function) or ""
     named = {(int(status), word) for status, word in re.findall(r"\b([45]\d\d) `(\w+)`", text)}
-    functions = (row.function, *([row.prepare] if row.prepare else []))
+    functions = (row.function, *([getattr(row.prepare, "func", row.prepare)] if row.prepare else []))
     return named.union(*(_raised(function, seen) for function in functions))
 
 

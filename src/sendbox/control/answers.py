@@ -19,6 +19,13 @@ class Clock(Answer):
     pending: int
 
 
+class Warned(Answer):
+    """A remark on what was done: `code` is a stable word, or that of an advice."""
+
+    code: str
+    message: str
+
+
 class CanonicalEntry(Answer):
     """An entry in canonical form: beside these fields, what counts of its kind; `at` in ms since the world began."""
 

@@ -177,8 +177,15 @@ ScenarioGiven = Annotated[
         anyOf=[*_SCENARIO["anyOf"], {"type": "array", "items": _SCENARIO}],
     ),
 ]
+
+
+def object_like(*examples: object) -> msgspec.Meta:
+    """The keywords of an object as body, with examples."""
+    return keywords(**_OBJECT, **({"examples": list(examples)} if examples else {}))
+
+
 #: An object as body.
-Body = Annotated[Any, keywords(**_OBJECT)]
+Body = Annotated[Any, object_like()]
 
 
 class Compiled(JsonObject):

@@ -10,7 +10,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, get_args
 
 from sendbox.contract.findings import show
-from sendbox.control.answers import Bound, Checkpoint, Clock, World, addresses
+from sendbox.control.answers import Bound, Checkpoint, Clock, Warned, World, addresses
 from sendbox.control.arguments import (
     Body,
     Last,
@@ -196,11 +196,15 @@ class ClosedMany(Answer):
 
 
 class Loaded(Answer):
-    """The parts of a scenario that differ: those that hold already, and those that wait for the reset."""
+    """The parts of a scenario that differ: those that hold already, and those that wait for the reset.
+
+    `warnings` say of what does not hold at once how it can.
+    """
 
     applied: list[str]
     at_reset: list[str]
     skipped: list[str]
+    warnings: list[Warned]
 
 
 class PutRule(Answer):
@@ -514,11 +518,16 @@ async def load_scenario(
     name: Annotated[str | None, described("the name of a scenario of the library, in place of a body")] = None,
     reset: Annotated[bool, described("resets the world too, so that all of it holds at once")] = False,
 ) -> Loaded:
-    """Loads another scenario: its rules at once, the rest at the next reset, or all at once with `reset`."""
+    """Loads another scenario: its rules at once, the rest at the next reset, or all at once with `reset`.
+
+    `warnings` are `{code, message}` of what does not hold at once, and how it can: `at-reset`, `seed-replaced`,
+    `clock-kept`, `not-sent`.
+    """
     hosted = call.hosted
     blueprint = call.runtime.hooks.before_load(hosted, raw)
     call.runtime.check_not_advancing(hosted)
     differs = blueprint_differences(call.served.language, hosted.blueprint, blueprint)
+    warnings = _warnings(call, blueprint, differs, reset=reset)
     hosted.next_blueprint = blueprint
     hosted.world.control("scenario", {"name": blueprint.name, "source": blueprint.source})
     world = hosted.world
@@ -529,11 +538,40 @@ async def load_scenario(
     rules = ["attempts", *(name for name, rules_now in current.items() if rules_now != blueprint.of(name))]
     if reset:
         call.runtime.reset(hosted)
-        return Loaded(applied=[*rules, *differs], at_reset=[], skipped=[])
+        return Loaded(applied=[*rules, *differs], at_reset=[], skipped=[], warnings=warnings)
     for name, book in world.rulebooks.items():
         book.set_rules(blueprint.of(name))
     world.expect = blueprint.expect
-    return Loaded(applied=rules, at_reset=differs, skipped=[])
+    return Loaded(applied=rules, at_reset=differs, skipped=[], warnings=warnings)
+
+
+#: The remark on the timeline of a scenario that waits for a reset.
+_TIMELINE: Final = "; that of the scenario before goes on, and POST …/happenings lets things happen now or later"
+
+
+def _warnings(call: Call, new: Blueprint, differs: list[str], *, reset: bool) -> list[Warned]:
+    """Remarks on the parts of a scenario that do not hold once it is loaded, as its world stands before that."""
+    hosted, opening = call.hosted, call.hosted.world.opening
+    at_once = {row.path.rpartition("/")[2] for row in call.served.operations if row.method == "PATCH"}
+    warnings = []
+    for part in [] if reset else differs:
+        hint = f"; PATCH …/{part} changes at once what it can" if part in at_once else ""
+        text = f"{part}: it holds from the next reset on: POST …/reset, or load it with reset=true"
+        warnings.append(Warned(code="at-reset", message=f"{text}{_TIMELINE if part == 'timeline' else hint}"))
+    if "seed" not in differs and new.seed != opening.seed:
+        since = "from now on" if reset else "from the next reset on"
+        text = f"seed: the world was opened with {show(opening.seed)}; {since} it has {show(new.seed)}, the scenario's"
+        warnings.append(Warned(code="seed-replaced", message=text))
+    for name, value in (("mode", opening.mode), ("start", iso(opening.start))):
+        if getattr(new, name) is None and getattr(hosted.blueprint, name) is not None:
+            text = f"clock.{name}: the scenario has none, and the world keeps {value}, at a reset too"
+            warnings.append(
+                Warned(code="clock-kept", message=f"{text}; open a new world with it: POST /_sandbox/worlds")
+            )
+    if new.traffic:
+        text = "traffic: to load a scenario sends nothing; POST …/play carries it out, step by step"
+        warnings.append(Warned(code="not-sent", message=text))
+    return warnings
 
 
 def blueprint_differences(language: Language, old: Blueprint, new: Blueprint) -> list[str]:

@@ -396,3 +396,13 @@ class Story(Answer):
     inbound: list[Text]
     explain: Explanation | None
     whole: bool
+
+
+class OutageShown(Answer):
+    """An outage that has begun (`current`) or is to come, as it was written; it lasts until an instant."""
+
+    id: str
+    state: Literal["current", "upcoming"]
+    from_: Instant
+    until: Instant
+    outage: Annotated[JsonObject, keywords(type="object", additionalProperties=True, description="As in a timeline.")]
