@@ -164,7 +164,7 @@ OPEN: Final = {
     "ToldMessage": ("/payload",),
     "ToldAttempt": ("/content", "/raw"),
     "StoryEntry": ("",),
-    "OutageShown": ("/outage",),
+    "OutageView": ("/outage",),
 }
 
 

@@ -138,7 +138,7 @@ class Timeline:
                 if type(subject) is Run:
                     subject.instant = other
             else:
-                self._dropped += len(subject.subjects) - subject.first if type(subject) is Run else 1
+                self._dropped += len(subject.whats) - subject.first if type(subject) is Run else 1
         heapify(steps)
         self.steps[:] = steps
         self._newest = None

@@ -398,7 +398,7 @@ class Story(Answer):
     whole: bool
 
 
-class OutageShown(Answer):
+class OutageView(Answer):
     """An outage that has begun (`current`) or is to come, as it was written; it lasts until an instant."""
 
     id: str

@@ -11,7 +11,7 @@ from sendbox.control.operation import Call, ControlError, json_object, operation
 from sendbox.control.reading import select
 from sendbox.control.time import compile_beside, put_again, put_entry
 from sendbox.engine.answer import Answer, moment
-from sendbox.services.messaging.answers import OutageShown
+from sendbox.services.messaging.answers import OutageView
 from sendbox.services.messaging.messaging import Messaging
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ EXAMPLES: Final = (
 class OutageList(Answer):
     """The outages of a world that have begun and not ended, and those to come, by the time of their beginning."""
 
-    outages: list[OutageShown]
+    outages: list[OutageView]
 
 
 class EndedOutages(Answer):
@@ -38,9 +38,9 @@ class EndedOutages(Answer):
     ended: list[str]
 
 
-def _shown(entry: TimelineEntry, at: int, state: Literal["current", "upcoming"]) -> OutageShown:
+def _shown(entry: TimelineEntry, at: int, state: Literal["current", "upcoming"]) -> OutageView:
     until = moment(at + entry.means.lasts)
-    return OutageShown(id=entry.id, state=state, from_=moment(at), until=until, outage=entry.what)
+    return OutageView(id=entry.id, state=state, from_=moment(at), until=until, outage=entry.what)
 
 
 @operation("GET", "/worlds/{id}/outages", answers=OutageList)
@@ -62,12 +62,12 @@ async def outages(call: Call) -> OutageList:
     act=True,
     journals=True,
     prepare=partial(compile_beside, kind=KIND),
-    answers=OutageShown,
+    answers=OutageView,
 )
 async def begin_outage(
     call: Call,
     raw: Annotated[Any, object_like(*EXAMPLES), described("`outage:` of `timeline:`, and when it begins")] = None,
-) -> OutageShown:
+) -> OutageView:
     """Begins an outage: the body is what a scenario's `timeline` has under `outage`. It begins now, or later.
 
     The body may also have the keys of an entry, `at`, `every` and `until`; or `after`, a duration from now; and a
