@@ -69,7 +69,7 @@ class Checkpoint(Answer):
 
 
 class Addresses(Answer):
-    """The base addresses of the interfaces."""
+    """The base addresses of the interfaces, with `/v2` and `/v1` for those whose paths do not have it themselves."""
 
     base_url: str
     rest_url: str

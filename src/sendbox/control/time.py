@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 from msgspec.structs import replace
 
 from sendbox.control.answers import Clock, Warned
-from sendbox.control.arguments import Duration, Moment, beside, compiled, object_like
+from sendbox.control.arguments import Duration, Moment, beside, compiled, described, object_like
 from sendbox.control.export.rows import Exported
 from sendbox.control.operation import Call, ControlError, json_object, operation, unreadable
 from sendbox.control.reading import map_in_slices
@@ -92,10 +92,10 @@ async def change_clock(call: Call, mode: Annotated[Any, MODE] = None, rate: Anno
 @operation("POST", "/worlds/{id}/clock/advance", answers=Advanced)
 async def advance(
     call: Call,
-    by: Duration | None = None,
-    to: Moment | None = None,
-    next: Annotated[Any, NEXT] = None,
-    until: Annotated[str | None, UNTIL] = None,
+    by: Annotated[Duration | None, described("a duration; 0 carries out what is due now")] = None,
+    to: Annotated[Moment | None, described("an instant of the world, not before the present one")] = None,
+    next: Annotated[Any, NEXT, described("so many instants at which something is due")] = None,
+    until: Annotated[str | None, UNTIL, described("until nothing is due any more")] = None,
 ) -> Advanced:
     """Moves the world forward; answers when everything that was due is done.
 
@@ -259,7 +259,12 @@ async def compile_beside(call: Call, arguments: JsonMapping, *, kind: str = "") 
     answers=Happening,
     longest=bounds.LONG_BODY,
 )
-async def happen(call: Call, raw: Annotated[Any, object_like(*EXAMPLES)] = None) -> Happening:
+async def happen(
+    call: Call,
+    raw: Annotated[
+        Any, object_like(*EXAMPLES), described("an entry of `timeline:`, with `at` or `after`, or neither for now")
+    ] = None,
+) -> Happening:
     """Lets happen what an entry of a scenario's `timeline` can: now, `at` an instant, or `after` a duration.
 
     The body is such an entry. 422 `bad_happening` with every problem.

@@ -95,6 +95,14 @@ class MessageHead(Answer):
     accepted_at: Instant
     operation: str
 
+    @property
+    def tag(self) -> list[str]:
+        """The same as `tags`, by the name that it has in requests, rules, filters and searches."""
+        return self.tags
+
+    def __getitem__(self, name: str) -> Any:
+        return super().__getitem__("tags" if name == "tag" else name)
+
 
 class WholeMessage(MessageHead):
     """The fields of a message beside its attempts."""

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
-from sendbox.control.arguments import object_like
+from sendbox.control.arguments import described, object_like
 from sendbox.control.operation import Call, ControlError, json_object, operation
 from sendbox.control.reading import select
 from sendbox.control.time import compile_beside, put_again, put_entry
@@ -64,7 +64,10 @@ async def outages(call: Call) -> OutageList:
     prepare=partial(compile_beside, kind=KIND),
     answers=OutageView,
 )
-async def begin_outage(call: Call, raw: Annotated[Any, object_like(*EXAMPLES)] = None) -> OutageView:
+async def begin_outage(
+    call: Call,
+    raw: Annotated[Any, object_like(*EXAMPLES), described("`outage:` of `timeline:`, and when it begins")] = None,
+) -> OutageView:
     """Begins an outage: the body is what a scenario's `timeline` has under `outage`. It begins now, or later.
 
     The body may also have the keys of an entry, `at`, `every` and `until`; or `after`, a duration from now; and a
