@@ -93,6 +93,7 @@ def pytest_collection() -> Generator[None, object, object]:
             return (yield)
     finally:
         gc.freeze()
+        gc.set_threshold(10_000, 20, 100)
         gc.enable()
 
 

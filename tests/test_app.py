@@ -164,16 +164,42 @@ async def test_every_answer_names_its_journal_entry(call: Call) -> None:
         assert bool(entry["findings"]) is (answer.status >= 400)
 
 
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("out of order", "out of order"), ("výpadek 100%\r\nx: y", "v%C3%BDpadek 100%25%0D%0Ax: y")],
+)
+async def test_an_answer_of_a_rule_names_it(name: str, value: str) -> None:
+    """`Sendbox-Rule` has the rule that made the answer; what no header may have is percent-encoded."""
+    async with boxed() as box:
+        await box.open()
+        await box.post(f"{WORLD}/rules", {"in": "api", "name": name, "fault": {"status": 503}, "times": 1})
+        answers = [await box.post("/v2/message", MESSAGE, x_api_key=KEY) for _ in range(2)]
+        assert [(answer.status, answer.headers.get("sendbox-rule")) for answer in answers] == [
+            (503, value),
+            (200, None),
+        ]
+
+
+async def test_a_rule_without_a_name_is_named_by_its_place() -> None:
+    """So has one of a scenario; one that control put in front has an id."""
+    async with boxed({"sendbox": 1, "api": [{"fault": {"status": 503}}]}) as box:
+        assert (await box.post("/v2/message", MESSAGE, x_api_key=KEY)).headers["sendbox-rule"] == "$.api[0]"
+        rule = (await box.post(f"{WORLD}/rules", {"in": "api", "fault": {"status": 429}})).json
+        assert (await box.post("/v2/message", MESSAGE, x_api_key=KEY)).headers["sendbox-rule"] == rule["id"]
+
+
 async def test_hints_can_be_turned_off() -> None:
     """With `--no-hints` no answer says that it is a sandbox's."""
     async with boxed(hints=False) as box:
+        await box.open()
+        await box.post(f"{WORLD}/rules", {"in": "api", "fault": {"status": 503}, "times": 1})
         for answer in (
             await box.post("/v2/message", MESSAGE, x_api_key=KEY),
             await box.post("/v2/message", MESSAGE),
             await box.get("/v2/message", x_api_key=KEY),
             await box.get("/v2/nothing"),
         ):
-            assert "sendbox-journal" not in answer.headers
+            assert not {"sendbox-journal", "sendbox-rule"} & set(answer.headers)
 
 
 async def test_the_log_has_a_line_for_every_refusal_rejection_and_new_advice() -> None:

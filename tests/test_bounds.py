@@ -257,7 +257,7 @@ async def test_every_argument_of_every_operation_of_control() -> None:
         ("bad_argument", "after: -9223372036854775809 is", "GET", "/journal?after=-9223372036854775809", b""),
         ("bad_argument", "n: 18446744073709551616 is outside", "GET", "/journal/18446744073709551616", b""),
         ("bad_argument", "last: '1.5' is not a whole number", "GET", "/messages?last=1.5", b""),
-        ("bad_argument", "status: True is not a whole number", "POST", "/outbox/x", b'{"status": true}'),
+        ("bad_argument", "status: true is not a whole number", "POST", "/outbox/x", b'{"status": true}'),
     ],
 )
 async def test_what_control_says(error: str, said: str, method: str, target: str, body: bytes) -> None:

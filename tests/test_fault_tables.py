@@ -18,12 +18,11 @@ from sendbox.engine.delivery import injection, rules
 from sendbox.engine.delivery.batches import Outlet, Target
 from sendbox.engine.delivery.faults import fault as deliveries
 from sendbox.engine.delivery.faults.fault import FaultyDelivery, Spoilt, Way
-from sendbox.engine.delivery.faults.split import Split
-from sendbox.engine.delivery.faults.table import DELIVERIES
+from sendbox.engine.delivery.faults.ways import Split
 from sendbox.engine.faults import calls as api_rules
 from sendbox.engine.faults import fault as calls
 from sendbox.engine.faults.fault import AT_ONCE, Act, End, Fault, Piece, Wait
-from sendbox.engine.faults.table import CALLS
+from sendbox.engine.faults.table import CALLS, DELIVERIES
 from sendbox.engine.forms import span
 from sendbox.scenario.keys import faults as scenario_faults
 from sendbox.scenario.model import ScenarioError

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from sendbox.engine.delivery.injection import log_fault
 from sendbox.engine.journal import CODE
-from sendbox.engine.kinds.logged import LOGGED as OF_ENGINE
 from sendbox.services.account.account import Account
 from sendbox.services.account.http.routes import ROUTES as ACCOUNT
 from sendbox.services.http import rest
@@ -41,4 +41,4 @@ INTERFACES: Final = (sending.INTERFACE, verify.INTERFACE, rest.INTERFACE)
 UPLOADS: Final = (UPLOAD,)
 LINKS: Final = (LINK,)
 #: The lines of the log, by the code of the entry.
-LOGGED: Final = {CODE[kind]: lines for kind, lines in {**OF_ENGINE, **OF_MESSAGES}.items()}
+LOGGED: Final = {CODE[kind]: lines for kind, lines in {"webhook_fault": log_fault, **OF_MESSAGES}.items()}

@@ -216,7 +216,7 @@ _ROWS: Final = (
     Option(
         "no-hints",
         "off",
-        "Leave out the header Sendbox-Journal, which says where a call is explained.",
+        "Leave out the headers Sendbox-Journal, which says where a call is explained, and Sendbox-Rule.",
         renamed="hints",
     ),
     Option("patience", "patience", "Real time that a receiver of webhooks has.", _PATIENCE, of_tests=_PATIENCE),

@@ -14,7 +14,7 @@ from sendbox.cli.diff import as_text, read
 from sendbox.cli.outcome import CANNOT, NO, OK, USAGE, Failure
 from sendbox.control.replicas.journals import Journal, compare
 from sendbox.playing import play
-from sendbox.playing.objects import objects
+from sendbox.playing.play_result import objects
 from tests.commands.sandbox import sandbox
 
 

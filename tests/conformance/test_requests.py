@@ -14,6 +14,7 @@ from sendbox.services.messaging.http.sending.routes import ROUTES as SENDING
 from sendbox.services.messaging.http.sending.simple import ROUTES as SIMPLE
 from sendbox.services.verify.http import ROUTES as VERIFY
 from tests.conformance.cases import SCHEMAS, Case, load
+from tests.contract.settled import settled_checker
 
 CASES = load()
 
@@ -29,7 +30,7 @@ def test_request(case: Case, contract: Contract) -> None:
     """A legal request passes; an illegal one is refused with a first finding of the place and rule given."""
     if case.stage != "schema":
         pytest.skip(f"{case.rule} is a rule of stage {case.stage}: no schema can say it, it is run over HTTP")
-    checker = contract.checker(SCHEMAS[case.operation], settled=True)
+    checker = settled_checker(contract, SCHEMAS[case.operation])
     found = checker.findings(case.body)
     assert [(finding.path, finding.rule) for finding in found[:1]] == ([] if case.valid else [(case.path, case.rule)])
     assert checker.is_valid(case.body) is case.valid
@@ -42,7 +43,7 @@ def test_request(case: Case, contract: Contract) -> None:
 @pytest.mark.parametrize("case", [pytest.param(case, id=case.name) for case in CASES if case.stage != "schema"])
 def test_what_no_schema_can_say_passes_the_schema(case: Case, contract: Contract) -> None:
     """A case of a later stage is marked so for a reason: the schema takes it."""
-    assert contract.checker(SCHEMAS[case.operation], settled=True).is_valid(case.body)
+    assert settled_checker(contract, SCHEMAS[case.operation]).is_valid(case.body)
 
 
 def test_the_operations_are_those_of_the_routes() -> None:

@@ -10,6 +10,7 @@ import pytest
 from sendbox.contract.findings import json_path, show
 from sendbox.contract.validators import Contract
 from tests.channels import USUAL_TEXT
+from tests.contract.settled import settled_checker
 
 CONTRACT = Contract()
 TO = [{"phone_number": "420777000101"}]
@@ -179,7 +180,7 @@ ACCEPTED = {"request_id": "0b5f0b4e-8c39-4c5c-9a51-0c6d8a2a7f10", "accepted": Tr
 )
 def test_message_begins_with_the_value(path: str, text: str, value: object) -> None:
     """Each keyword has its sentence, pinned: value, rule, what was legal, source."""
-    finding = CONTRACT.checker("sending.json#/$defs/Message", settled=True).findings(value)[0]
+    finding = settled_checker(CONTRACT, "sending.json#/$defs/Message").findings(value)[0]
     assert (finding.path, finding.message) == (path, text)
 
 

@@ -18,12 +18,13 @@ from sendbox.contract.findings import json_path
 from sendbox.contract.validators import Checker, Contract, preload
 from tests.channels import USUAL
 from tests.contract.samples import FULL, ODD, TYPICAL, incoming, sent_message
+from tests.contract.settled import settled_checker
 from tests.tiers import examples, turn
 
 MESSAGE = "sending.json#/$defs/Message"
 BATCH = "webhooks.json#/$defs/Batch"
 CONTRACT = Contract()
-STRICT = CONTRACT.checker(MESSAGE, settled=True)
+STRICT = settled_checker(CONTRACT, MESSAGE)
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers(-(2**63), 2**64 - 1) | st.floats(allow_nan=False, allow_infinity=False)

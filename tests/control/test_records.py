@@ -166,9 +166,11 @@ async def test_the_journal_has_a_canonical_form() -> None:
 
 
 async def test_the_journal_can_be_told() -> None:
-    """Each entry in words; one that others tell has none."""
+    """Each entry in the words of the report; one that others tell has none."""
     async with boxed() as box:
         await box.send("420777000105")
+        await box.post(f"{WORLD}/rules", {"in": "api", "name": "down", "fault": {"status": 503}, "times": 1})
+        await box.post("/v2/message", {}, x_api_key=KEY)
         await box.advance("1s")
         told = (await box.get(f"{WORLD}/journal?form=told")).json
         plain = (await box.get(f"{WORLD}/journal")).json
@@ -177,8 +179,11 @@ async def test_the_journal_can_be_told() -> None:
         ]
         assert (told["form"], told["length"], told["more"]) == ("told", plain["length"], False)
         words = {(each["who"], each["text"], each["tone"]) for each in told["entries"]}
-        assert ("client", "POST /v2/message -> 200 sendMessage", "plain") in words
+        assert ("420777000105", 'm1 sms sent, by "sent, never confirmed"', "plain") in words
+        assert ("receiver", "webhook to hook: m1 sent → 200", "dim") in words
         assert (None, None, "dim") in words
+        reported = {line["text"] for line in (await box.get(f"{WORLD}/report")).json["story"]["lines"]}
+        assert reported == {text if text in reported else f"{who}: {text}" for who, text, _ in words if text}
 
 
 async def test_requests_are_calls_with_findings_and_advice() -> None:

@@ -48,13 +48,16 @@ async def test_a_world_in_text() -> None:
         answer = await box.get(f"{WORLD}/report?format=text")
         assert answer.headers["content-type"].startswith("text/plain")
         lines = answer.body.decode().splitlines()
-        assert lines[0] == f"world {KEY}, now {document['world']['clock']['now']}"
+        assert f"world {KEY}, now {document['world']['clock']['now']}" in lines
         for line in (*document["findings"], *document["verdict"]["lines"], *document["pending"]):
             assert line in lines
         assert any(line.startswith("what happened (") for line in lines)
         assert any(line.endswith(document["story"]["lines"][-1]["text"]) for line in lines)
         short = (await box.get(f"{WORLD}/report?format=text&lines=2")).body.decode()
-        assert f"{len(document['story']['lines']) - 2} older lines are left out" in short
+        assert "the newest 2 lines" in short
+        parts = [(await box.get(f"{WORLD}/report?format=text&only={part}")).body for part in ("remarks", "story")]
+        verdict = "".join(f"{line}\n" for line in document["verdict"]["lines"]).encode()
+        assert parts[0] + verdict + parts[1] == answer.body
 
 
 async def test_a_world_in_one_document() -> None:
@@ -209,6 +212,7 @@ async def test_what_was_made_good_is_no_finding() -> None:
     [
         ("format=xml", 'format: "xml" is not known; legal: json, html, text'),
         ("lines=0", "lines: 0 is not legal; legal: 1 to 5000"),
+        ("only=story", "only: story is not legal here; legal: with format=text"),
         ("ended=perhaps", "ended: 'perhaps' is not legal; legal: true, false"),
     ],
 )

@@ -8,7 +8,7 @@ import pytest
 
 from sendbox.engine.expect.verdict import WARNINGS, lines, warning_lines
 from sendbox.playing import play
-from sendbox.playing.objects import objects
+from sendbox.playing.play_result import objects
 from sendbox.playing.text import text
 from tests.box import KEY, WORLD, boxed
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from sendbox.engine.delivery.faults.table import DELIVERIES
 from sendbox.engine.delivery.rules import WebhookRule
 from sendbox.engine.durations import Span
+from sendbox.engine.faults.table import DELIVERIES
 from sendbox.engine.rules.rule import When
 from sendbox.engine.world import World
 from tests.core.worlds import (

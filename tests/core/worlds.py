@@ -186,7 +186,7 @@ def rule(then: str | Path | None = None, *, key: str = "rule", **fields: Any) ->
 def journaled(world: World, kind: str) -> list[tuple[int, Any]]:
     """(milliseconds since the world's start, subject) of every entry of a kind."""
     journal = world.journal
-    return [(journal.at[n] - world.start, journal.what[n]) for n in journal.numbers(frozenset({kind}))]
+    return [(journal.at[n] - world.start, journal.subject[n]) for n in journal.numbers(frozenset({kind}))]
 
 
 def handset(number: str = PHONE, **fields: Any) -> PhoneSpec:

@@ -6,9 +6,7 @@ from collections.abc import Mapping
 
 import yaml
 
-from sendbox.engine.delivery.faults.table import DELIVERIES
-from sendbox.engine.faults.fault import F
-from sendbox.engine.faults.table import CALLS
+from sendbox.engine.faults.table import CALLS, DELIVERIES, F
 from tests.documentation import language
 from tests.documentation.markdown import code, table
 from tests.scenarios import compile_rule

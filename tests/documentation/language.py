@@ -14,12 +14,8 @@ from sendbox import data
 from sendbox.app import SERVED
 from sendbox.control.operation import Operation
 from sendbox.engine import durations
-from sendbox.engine.delivery.faults import table as deliveries
-from sendbox.engine.delivery.faults.table import DELIVERIES
 from sendbox.engine.expect.conditions import INSTANT
-from sendbox.engine.faults import table as calls
-from sendbox.engine.faults.fault import F
-from sendbox.engine.faults.table import CALLS
+from sendbox.engine.faults.table import CALLS, DELIVERIES, F, definition_of_calls, definitions_of_deliveries
 from sendbox.engine.forms import either, reference, sequence
 from sendbox.language import SUBJECTS
 from sendbox.scenario.environment import MARK
@@ -65,11 +61,11 @@ def with_tables(text: str) -> str:
     """The schema with everything written anew that stands in tables: faults, settings, subjects, operations."""
     schema = json.loads(text)
     parts = schema["$defs"]
-    parts.update(apiFault=calls.definition(), assume=definition(SETTINGS, PROFILES))
+    parts.update(apiFault=definition_of_calls(), assume=definition(SETTINGS, PROFILES))
     parts.update(DEFINITIONS)
     for rules in RULES:
         parts.update(rules.definitions)
-    parts["oneWebhookFault"], parts["webhookFault"] = deliveries.definitions()
+    parts["oneWebhookFault"], parts["webhookFault"] = definitions_of_deliveries()
     parts["thing"]["enum"] = list(SUBJECTS)
     words = {
         "result": STATES[1:],

@@ -14,17 +14,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sendbox
+from sendbox.engine import world as engine
 from sendbox.engine.draws import Chooser, Draw, derive, seed_bytes
 from sendbox.engine.plan import (
     NO_PLAN,
     Between,
     Digits,
     Option,
-    Overlay,
     Place,
     Plan,
     PlannedChooser,
-    Recording,
     Time,
     Truth,
     Value,
@@ -33,6 +32,7 @@ from sendbox.engine.world import World
 from sendbox.interfaces import PARTS
 from sendbox.services.messaging.rules.rules import Path as Way
 from sendbox.services.verify.verify import Verify
+from tests.core.recording import Recording, as_scenario, written
 from tests.core.worlds import HOUR, START, advance, path, send_one
 from tests.scenarios import make_blueprint
 
@@ -166,7 +166,7 @@ def test_what_is_legal_in_words(form: Any, said: str) -> None:
 def test_what_is_written_is_read(index: int, words: list[str]) -> None:
     """An option as it is written is that option."""
     form = Option(words)
-    assert form.read(form.written(index)) == index
+    assert form.read(written(form, index)) == index
 
 
 # --- laid over another
@@ -239,30 +239,25 @@ def test_an_illegal_value_is_not_used_and_told_once() -> None:
 
 def test_a_plan_as_a_scenario_has_it() -> None:
     """Entries with their places in words."""
-    assert Plan(((Place("rule", PHONE, 2, "share"), True),)).as_scenario() == [
+    assert as_scenario(Plan(((Place("rule", PHONE, 2, "share"), True),))) == [
         {"rule": "rule", "subject": PHONE, "ordinal": 2, "purpose": "share", "value": True}
     ]
     assert not NO_PLAN
-    assert NO_PLAN.as_scenario() == []
-
-
-def test_an_overlay_says_what_it_answers() -> None:
-    """There is no overlay without an answer of its own."""
-    with pytest.raises(NotImplementedError):
-        everything(Overlay(Chooser(SEED)))
+    assert as_scenario(NO_PLAN) == []
 
 
 def test_choosers_are_copied_with_their_worlds() -> None:
     """A checkpoint holds them as they are."""
     plan = Plan(((Place("rule", f"sendMessage {PHONE}", 2, "after0"), 7),))
-    for chooser in (Chooser(SEED), PlannedChooser(Chooser(SEED), plan, never), Recording(Chooser(SEED))):
+    for chooser in (Chooser(SEED), PlannedChooser(Chooser(SEED), plan, never)):
         assert everything(pickle.loads(pickle.dumps(chooser))) == everything(chooser)  # our own
 
 
-def test_a_world_records_what_its_plan_gave() -> None:
-    """What is laid over a world's chooser lies over its plan as well."""
+def test_a_world_draws_what_its_plan_has(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A chooser that is laid over that of the plan notes the values of the plan."""
     plan = Plan(((Place("operator", PHONE, 1, "network"), 3), (Place("verify", PHONE, 1, "code"), "000001")))
-    world = World("test-w", make_blueprint(plan=plan), start=START, services=PARTS, over=Recording)
+    monkeypatch.setattr(engine, "PlannedChooser", lambda *args: Recording(PlannedChooser(*args)))
+    world = World("test-w", make_blueprint(plan=plan), start=START, services=PARTS)
     message = send_one(world, PHONE)
     advance(world, HOUR)
     assert message.last is not None

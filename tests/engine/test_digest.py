@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from sendbox.engine.blueprint import TimelineEntry
 from sendbox.engine.faults.calls import ApiRule, Applied
-from sendbox.engine.faults.delay import Delay
+from sendbox.engine.faults.connections import Delay
 from sendbox.engine.journal import CODE
 from sendbox.engine.rules.rule import When
 from sendbox.engine.world import World

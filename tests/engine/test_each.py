@@ -178,7 +178,7 @@ traffic:
   - {{at: 3s, request: {{call: POST /v2/message, content: '{{', type: application/json}}, expect: {{status: 400}}}}
 """
     world = play(text).world
-    found = [phones_of(world, each.what) for each in occurrences(world, "requests") if each is not None]
+    found = [phones_of(world, each.record) for each in occurrences(world, "requests") if each is not None]
     assert found == [("420777000101", "420777000102"), ("420777000104",), (), ()]
     for phone, passed in (("420777000102", True), ("420777000104", True), ("420777000105", False)):
         entry = {"that": "requests", "where": {"phone": phone}}
@@ -214,7 +214,7 @@ def test_what_things_belong_to(name: str) -> None:
             if thing is None:
                 continue
             for about in row.about:
-                values = {value for (value,) in row.belonging([about])(world, thing.what)}
+                values = {value for (value,) in row.belonging([about])(world, thing.record)}
                 assert all(isinstance(value, str | bytes | RequestRecord) for value in values)
                 belong.setdefault(about, {}).setdefault(that, set()).update(values)
     for those in belong.values():

@@ -9,11 +9,11 @@ import pytest
 
 from sendbox.app import SERVED
 from sendbox.engine.blueprint import TimelineEntry
-from sendbox.engine.delivery.faults.delay import Delay
+from sendbox.engine.delivery.faults.ways import Delay
 from sendbox.engine.delivery.rules import WebhookRule
 from sendbox.engine.durations import Rate, Span
 from sendbox.engine.faults.calls import ApiRule, Applied
-from sendbox.engine.faults.disconnect import Disconnect
+from sendbox.engine.faults.connections import Disconnect
 from sendbox.engine.journal import CODE
 from sendbox.engine.remarks import Finding
 from sendbox.engine.rules.rule import When

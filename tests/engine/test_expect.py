@@ -13,8 +13,8 @@ import yaml
 
 from sendbox.engine.durations import DAY
 from sendbox.engine.expect.verdict import lines
+from sendbox.engine.faults.answers import Status
 from sendbox.engine.faults.calls import ApiRule, Applied
-from sendbox.engine.faults.status import Status
 from sendbox.engine.journal import CODE
 from sendbox.engine.rules.rule import When
 from sendbox.engine.world import World
@@ -224,7 +224,7 @@ def test_what_is_told_of_a_thing() -> None:
     for that, thing in SUBJECTS.items():
         for found in occurrences(world, that):
             if found is not None:
-                assert thing.line(world, found.what)
+                assert thing.line(world, found.record)
                 for reading, name in product(thing.readings(world, found), thing.fields):
                     value = reading.of(name)
                     assert value is None or isinstance(value, str | int | bool | tuple | dict)
@@ -275,7 +275,7 @@ def test_faults_are_counted(that: str, where: dict[str, Any], count: int) -> Non
 def test_what_is_told_of_a_fault() -> None:
     """Each in a line, for what came nearest."""
     world = play(FAULTY).world
-    told = [SUBJECTS["faults"].line(world, found.what) for found in occurrences(world, "faults") if found is not None]
+    told = [SUBJECTS["faults"].line(world, found.record) for found in occurrences(world, "faults") if found is not None]
     assert told == [
         'status on sendMessage, by "down"',
         'drop of sent, by "lost"',

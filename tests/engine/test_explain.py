@@ -260,9 +260,9 @@ def test_a_client_that_is_connected_is_no_message() -> None:
     for that in ("signups", "events", "templates", "deliveries"):
         for found in occurrences(world, that):
             if found is not None:
-                assert SUBJECTS[that].line(world, found.what)
+                assert SUBJECTS[that].line(world, found.record)
                 for field in SUBJECTS[that].fields.values():
-                    field.of(world, found.what)
+                    field.of(world, found.record)
     assert SUBJECTS["templates"].line(world, {"name": "otp", "status": "APPROVED", "reason": None}) == (
         "name otp, status APPROVED"
     )

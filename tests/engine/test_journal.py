@@ -28,7 +28,7 @@ def test_an_entry_is_known_by_its_position() -> None:
     journal = Journal()
     assert [journal.add(10, CODE["request"], "a"), journal.add(20, CODE["inbound"], "b")] == [0, 1]
     assert len(journal) == 2
-    assert (journal.at[1], names_of(journal)[1], journal.what[1]) == (20, "inbound", "b")
+    assert (journal.at[1], names_of(journal)[1], journal.subject[1]) == (20, "inbound", "b")
 
 
 def test_a_mark_stays_with_its_entry() -> None:

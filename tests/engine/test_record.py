@@ -79,7 +79,7 @@ def test_a_call_is_the_entry_of_its_request() -> None:
     record = asked(body=b"x" * 100, query=b"a=1")
     call = record.call
     world.request(record)
-    assert world.record.what[-1] is record
+    assert world.record.entries[-1] is record
     record.put_away(lambda body: memoryview(body), 10)  # bytes() of it is it
     ((_, found),) = all_of(world)
     assert isinstance(found, Call)
@@ -129,7 +129,7 @@ def test_moves_in_a_row_are_one() -> None:
 
     moved(1)
     moved(2)
-    assert all(len(each) == 2 for each in (record.at, record.ticks, record.kind, record.what))
+    assert all(len(each) == 2 for each in (record.at, record.ticks, record.kind, record.entries))
     moved(3, by_hand=False)
     moved(4, by_hand=False)
     moved(5)
@@ -166,7 +166,7 @@ def test_a_record_that_was_cut_has_no_way_back() -> None:
     world.enter(Checkpoint("a"))
     world.request(asked())
     world.record.moved(START, 0, 0, by_hand=True)
-    assert (len(world.record), world.record.what) == (0, [])
+    assert (len(world.record), world.record.entries) == (0, [])
     for record in (world.record, world.record.head(0)):
         with pytest.raises(Cut, match="--max-journal=5 cut it") as raised:
             _ = record.opening
@@ -219,7 +219,7 @@ def test_a_restore() -> None:
     assert len(take(world)) == 1
     world.enter(Restore("a", 3))
     assert (world.epoch, world.outlets.in_flight, world.now) == (3, 0, START)
-    assert world.journal.what[-1] == {"name": "a", "epoch": 3}
+    assert world.journal.subject[-1] == {"name": "a", "epoch": 3}
     assert names_of(world.journal)[-1] == "restored"
 
 

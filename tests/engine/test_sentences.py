@@ -413,7 +413,7 @@ def test_a_call_belongs_to_the_signup_that_it_names() -> None:
         assert named(world, asked(operation, body)) == ()
     belongs = SUBJECTS["signups"].belonging(["signup"])
     changes = [change for change in occurrences_of(world, SUBJECTS["signups"]) if change is not None]
-    assert {key for change in changes for key in belongs(world, change.what)} == {(signup.id,)}
+    assert {key for change in changes for key in belongs(world, change.record)} == {(signup.id,)}
 
 
 TEMPLATE: Final = (

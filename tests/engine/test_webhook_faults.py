@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from sendbox.app import SERVED
-from sendbox.engine.delivery.faults.drop import Drop
+from sendbox.engine.delivery.faults.ways import Drop
 from sendbox.engine.delivery.injection import InjectedFault
 from sendbox.engine.delivery.rules import WebhookRule
 from sendbox.engine.durations import Moment

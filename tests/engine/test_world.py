@@ -411,7 +411,7 @@ def test_what_shells_tell_a_world_stands_in_its_journal() -> None:
     assert numbers == [0, 1, 2, 3]
     assert names_of(world.journal) == ["request", "advice", "advice", "control"]
     assert list(world.journal.at) == [START + HOUR] * 4
-    assert world.journal.what == [record, (remark, None), (remark, "about"), {"what": "rule", "id": 1}]
+    assert world.journal.subject == [record, (remark, None), (remark, "about"), {"what": "rule", "id": 1}]
 
 
 def test_messages_are_found_by_id() -> None:

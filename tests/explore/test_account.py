@@ -8,7 +8,7 @@ import pytest
 
 from sendbox.engine.durations import duration
 from sendbox.exploring.census import Census
-from sendbox.exploring.families.account import KINDS
+from sendbox.exploring.families.table import FAMILIES
 from tests.explore.rich import PLAIN, RICH, Client, Ran, Rich, misfortunes, others
 from tests.tiers import turn
 
@@ -30,7 +30,7 @@ def refusals(ran: Ran, at: int) -> set[tuple[str, str, int]]:
 
 
 @pytest.mark.sample(4)
-@pytest.mark.parametrize("name", [kind.name for kind in KINDS])
+@pytest.mark.parametrize("name", [kind.name for kind in FAMILIES["account"]])
 def test_what_is_taken_away_is_missing(rich: Rich, base: Ran, name: str) -> None:
     """An attempt of that instant is refused for it; all before is as it was."""
     items = [item for item in misfortunes(base.census, "account") if item.spot.kind.name == name]
@@ -66,7 +66,7 @@ def test_the_credit_ends_behind_each_message(rich: Rich) -> None:
         refused = [message.attempts[-1].nth == 0 for message in rich.run((item,), do, usual).census.messages]
         assert refused == [False] * item.number + [True] * (4 - item.number)
     many = Census(1, (), (), (), (), (), (), ((0, 45_000),) * 100)
-    (spot,) = KINDS[0].spots(KINDS[0], many)
+    (spot,) = FAMILIES["account"][0].spots(FAMILIES["account"][0], many)
     assert len(spot.values) == 20
     assert spot.values[-1].says == "suffices for 99 of 100 messages"
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from sendbox.exploring.families.assumptions import KINDS
+from sendbox.exploring.families.table import FAMILIES
 from sendbox.services.assume import SETTINGS
 from tests.explore.rich import PLAIN, Client, Ran, Rich, misfortunes
 
@@ -40,7 +40,9 @@ def tried(ran: Ran) -> dict[str, list[str]]:
 
 def test_a_kind_for_each_setting() -> None:
     """It cites the assumption of its setting."""
-    assert {kind.name: kind.cites for kind in KINDS} == {name: (row.assumption,) for name, row in SETTINGS.items()}
+    assert {kind.name: kind.cites for kind in FAMILIES["assumptions"]} == {
+        name: (row.assumption,) for name, row in SETTINGS.items()
+    }
 
 
 def test_partial_rejection(rich: Rich) -> None:

@@ -6,8 +6,7 @@ from typing import Any, Final
 
 import pytest
 
-from sendbox.playing.objects import objects
-from sendbox.playing.play_result import Played
+from sendbox.playing.play_result import Played, objects
 from sendbox.playing.player import play
 from sendbox.playing.text import summary, text
 from tests.scenarios import check

@@ -50,8 +50,8 @@ def test_what_the_client_sees(fault: Any, status: Any, said: str, messages: int)
     played = spoilt(fault, status)
     assert played.passed
     told, _ = rows(played)
-    assert [row.answer for row in told if row.what.startswith("sendMessage")] == [said]
-    assert sum("fault at sendMessage" in row.what for row in told) == 1
+    assert [row.narration.answer for row in told if row.narration.what.startswith("sendMessage")] == [said]
+    assert sum("fault at sendMessage" in row.narration.what for row in told) == 1
     assert len(Messaging.of(played.world).messages) == messages
 
 
@@ -67,7 +67,9 @@ def test_what_the_client_sees(fault: Any, status: Any, said: str, messages: int)
 def test_a_fault_says_whether_its_call_had_an_effect(fault: Any, said: str) -> None:
     """Where it could have been otherwise."""
     told, _ = rows(spoilt(fault, 200))
-    assert [row.what for row in told if row.what.startswith("fault")] == [f'fault at sendMessage: {said}, by "trouble"']
+    assert [row.narration.what for row in told if row.narration.what.startswith("fault")] == [
+        f'fault at sendMessage: {said}, by "trouble"'
+    ]
 
 
 @pytest.mark.parametrize(

@@ -24,11 +24,9 @@ from sendbox.engine.plan import (
     Digits,
     Form,
     Option,
-    Overlay,
     Place,
     Plan,
     PlannedChooser,
-    Recording,
     T,
     Time,
     Value,
@@ -41,6 +39,7 @@ from sendbox.scenario.keys.texts import _pool
 from sendbox.services.partner.partner import Partner
 from sendbox.services.verify.verify import Verify
 from tests.core.clients import sign_up
+from tests.core.recording import Overlay, Recording, as_scenario, written
 from tests.core.worlds import HOUR, START, advance, journaled
 from tests.documentation.markdown import ROOT, text_of
 from tests.scenarios import load
@@ -256,7 +255,7 @@ CASES: Final = {
 
 def planned(case: Case, value: Value) -> dict[str, Any]:
     """The scenario of a case with a value at its place."""
-    plan = Plan(((case.place, value),)).as_scenario()
+    plan = as_scenario(Plan(((case.place, value),)))
     return {"sendbox": 1, **case.scenario, "plan": [*case.scenario.get("plan", ()), *plan]}
 
 
@@ -293,7 +292,7 @@ def test_the_example_of_the_documentation() -> None:
 def signed_up(plan: Plan) -> int:
     """How long the provider takes for a signup, with a plan."""
     rules = {"signup": [{"name": "r", "after": "1m..9m"}]}
-    scenario = load({"sendbox": 1, "partner": rules, "plan": plan.as_scenario()})
+    scenario = load({"sendbox": 1, "partner": rules, "plan": as_scenario(plan)})
     world = World("test-w", scenario, start=START, services=_parts())
     signup = sign_up(world, client="bakery")
     partner = Partner.of(world)
@@ -382,11 +381,11 @@ class Constant(Overlay):
             case Between():
                 value: Value = asked.low
             case Time():
-                value = asked.written(asked.low)
+                value = written(asked, asked.low)
             case Option():
-                value = asked.written(0)
+                value = written(asked, 0)
             case Digits():
-                value = asked.written(f"{asked.prefix}{asked.low + place.ordinal:0{len(str(asked.high))}}")
+                value = written(asked, f"{asked.prefix}{asked.low + place.ordinal:0{len(str(asked.high))}}")
             case _:
                 value = False
         drawn = form.read(value)
@@ -424,7 +423,7 @@ def test_what_was_recorded_is_a_plan_of_the_same_run(name: str, lay: Any, monkey
     again = play(replace(load(name), plan=Plan(asked)), seed="another")
     assert again.canonical == first.canonical
     assert again.digest == first.digest
-    assert load({"sendbox": 1, "plan": Plan(asked).as_scenario()}).plan == Plan(asked)
+    assert load({"sendbox": 1, "plan": as_scenario(Plan(asked))}).plan == Plan(asked)
 
 
 @pytest.mark.sample(3)

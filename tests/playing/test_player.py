@@ -11,7 +11,7 @@ from starlette.types import Receive, Scope, Send
 from sendbox.engine.durations import DAY
 from sendbox.engine.traffic import Traffic
 from sendbox.playing import Asked, play, steps
-from sendbox.playing.objects import objects
+from sendbox.playing.play_result import objects
 from sendbox.playing.player import START, aplay
 from sendbox.playing.text import text
 from sendbox.scenario.model import ScenarioError

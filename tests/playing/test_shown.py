@@ -38,7 +38,7 @@ def told(played: Played, kind: str, **entry: Any) -> str:
     played.entries = [*entry.pop("before", []), {"n": 0, "at": AT, "kind": kind, **entry}]
     played.asked = []
     found, _ = rows(played)
-    return f"{found[-1].who}: {found[-1].text}"
+    return f"{found[-1].narration.who}: {found[-1].text}"
 
 
 ATTEMPT = {"message_id": "x", "phone": PHONE, "channel": "sms", "attempt": 1}
@@ -286,7 +286,7 @@ def test_requests_say_what_came_of_them(played: Played, asked: dict[str, Any], e
     text = json.dumps(asked.get("answer")).replace('"x"', f'"{Messaging.of(played.world).messages[0].id}"')
     played.entries, played.asked = [], [Asked(traffic, 0, **{**asked, "answer": json.loads(text)})]
     found, _ = rows(played)
-    assert found[0].answer == expected
+    assert found[0].narration.answer == expected
 
 
 def test_messages_of_a_call_are_named_by_recipient() -> None:
@@ -301,7 +301,7 @@ def test_messages_of_a_call_are_named_by_recipient() -> None:
         ],
     }
     found, names = rows(play(given))
-    assert [row.answer for row in found if row.who == "client"] == ["200 m1 m2 m3", "200 m4"]
+    assert [row.narration.answer for row in found if row.narration.who == "client"] == ["200 m1 m2 m3", "200 m4"]
     assert len(names.ids) == 4
 
 
@@ -312,7 +312,7 @@ def test_an_id_of_several_recipients_names_their_messages(recipients: int, expec
     to = [{"phone_number": f"4207770001{each:02}"} for each in range(recipients)]
     request = {"operation": "sendMessages", "body": [{"body": "Hello", "to": to}]}
     found, names = rows(play({"sendbox": 1, "traffic": [{"at": 0, "request": request}]}))
-    assert found[0].answer == expected
+    assert found[0].narration.answer == expected
     assert len(names.ids) == recipients
 
 
@@ -321,7 +321,11 @@ def test_a_request_without_an_entry_stands_where_it_was_sent(played: Played) -> 
     start = played.world.start
     played.asked.append(Asked(Traffic(0, True, "lost"), start + 500, error="closed"))
     found, _ = rows(played)
-    assert [row.what.partition(" ")[0] for row in found if row.at <= start + 1000][-3:] == ["lost", "m1", "webhook:"]
+    assert [row.narration.what.partition(" ")[0] for row in found if row.at <= start + 1000][-3:] == [
+        "lost",
+        "m1",
+        "webhook:",
+    ]
 
 
 @pytest.mark.sample(2)
@@ -344,11 +348,11 @@ def test_a_request_whose_answer_broke_stands_once(fault: Any, came: str) -> None
         "traffic": [{"at": 0, "request": request, "expect": {"status": "none"}}, {"at": 0, "request": request}],
     }
     found, _ = rows(play(given))
-    asked = [row for row in found if row.who == "client"]
-    assert [row.what for row in asked] == ["sendMessage to 420777000100"] * 2
-    assert str(asked[0].answer).startswith(came)
-    assert str(asked[1].answer).startswith("200 ")
-    assert found[1].what.endswith(', by "broken"')
+    asked = [row for row in found if row.narration.who == "client"]
+    assert [row.narration.what for row in asked] == ["sendMessage to 420777000100"] * 2
+    assert str(asked[0].narration.answer).startswith(came)
+    assert str(asked[1].narration.answer).startswith("200 ")
+    assert found[1].narration.what.endswith(', by "broken"')
 
 
 # --- the table

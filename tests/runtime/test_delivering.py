@@ -9,7 +9,9 @@ import orjson
 import pytest
 
 from sendbox.engine.durations import iso
+from sendbox.runtime.dispatcher import UNSIGNED
 from sendbox.runtime.policy import HttpCall, Outcome, sign
+from sendbox.runtime.slot import MOST_FAILURES
 from sendbox.server.listener import HttpServer
 from tests.box import KEY, START, WORLD, boxed, turns
 from tests.receivers import Events, answering, receiving
@@ -59,6 +61,78 @@ async def test_a20_errors_without_end() -> None:
         assert lines == [f"webhook to {receiver.url} 503, try {number}" for number in range(1, 6)]
 
 
+OUTCOMES = {
+    "refused": Outcome(None, "refused"),
+    "401": Outcome(401),
+    "404": Outcome(404),
+    "503": Outcome(503),
+    "redirect": Outcome(302, "redirect"),
+    "timeout": Outcome(None, "timeout"),
+    "tls": Outcome(None, "tls"),
+}
+
+
+async def test_an_advance_warns_at_once_of_tries_that_failed() -> None:
+    """One warning for each target and outcome, counted, of this advance alone; none where all is well."""
+
+    async def take(call: HttpCall) -> Outcome:
+        return OUTCOMES.get(call.url.rpartition("/")[2], Outcome(200))
+
+    async with boxed() as box:
+        await box.open()
+        await box.only_sending()
+        box.runtime.deliver_to(box.runtime.worlds[KEY], take)
+        for outcome in (*OUTCOMES, "fine"):
+            await box.send(callback=f"http://127.0.0.1:7549/hooks/{outcome}")
+        moved = await box.advance("2m")  # three tries of each
+        assert (moved["failed"], [warning["code"] for warning in moved["warnings"]]) == (0, ["webhook-failed"] * 7)
+        assert sorted(warning["message"] for warning in moved["warnings"]) == sorted(
+            f"3 tries to http://127.0.0.1:7549/hooks/{outcome}: {outcome}{UNSIGNED if outcome == '401' else ''}"
+            for outcome in OUTCOMES
+        )
+        assert {warning["message"][:6] for warning in (await box.advance("2m"))["warnings"]} == {"1 try "}
+        assert (await box.advance("0s"))["warnings"] == []
+
+
+async def test_a_failure_that_a_rule_asks_for_is_no_warning() -> None:
+    """The rule answers in the receiver's place, or makes the request illegal."""
+
+    async def take(_: HttpCall) -> Outcome:
+        return Outcome(401)
+
+    async with boxed() as box:
+        await box.open()
+        await box.only_sending()
+        box.runtime.deliver_to(box.runtime.worlds[KEY], take)
+        for fault in ({"answer": 503}, {"content_type": "text/plain"}):
+            await box.post(f"{WORLD}/rules", {"in": "webhooks", "fault": fault, "times": 1})
+            await box.send(callback="http://127.0.0.1:7549/hooks")
+            assert (await box.advance("0s"))["warnings"] == []
+        (warning,) = (await box.advance("30s"))["warnings"]
+        assert warning["message"] == f"1 try to http://127.0.0.1:7549/hooks: 401{UNSIGNED}"
+        await box.patch(f"{WORLD}/account", {"default_callback_secret": "s3cret"})
+        await box.send(callback="http://127.0.0.1:7549/hooks")
+        signed = (await box.advance("0s"))["warnings"][-1]
+        assert signed["message"] == "1 try to http://127.0.0.1:7549/hooks: 401"
+
+
+async def test_warnings_of_an_advance_are_bounded() -> None:
+    """Tries to further targets are counted together."""
+
+    async def take(_: HttpCall) -> Outcome:
+        return Outcome(500)
+
+    async with boxed() as box:
+        await box.open()
+        await box.only_sending()
+        box.runtime.deliver_to(box.runtime.worlds[KEY], take)
+        for number in range(MOST_FAILURES + 2):
+            await box.send(callback=f"http://127.0.0.1:7549/{number}")
+        *listed, last = (await box.advance("30s"))["warnings"]
+        assert {warning["message"].partition(" ")[0] for warning in listed} == {"2"}
+        assert (len(listed), last["message"]) == (MOST_FAILURES, "4 tries to further targets failed")
+
+
 async def test_a20_a_redirect_is_a_failure() -> None:
     """A redirect is not followed: status and reason are noted, and the batch is tried again."""
     async with boxed() as box, receiving(answering(302, 302, 200)) as receiver:
@@ -78,8 +152,9 @@ async def test_nobody_listens() -> None:
         await box.open()
         await box.only_sending()
         await box.send(callback=gone.url)
-        await box.advance("1m")
+        moved = await box.advance("1m")
         assert await box.tries() == [[(0, None, "refused"), (30, None, "refused")]]
+        assert [warning["message"] for warning in moved["warnings"]] == [f"2 tries to {gone.url}: refused"]
 
 
 async def test_a_receiver_that_hangs_takes_five_seconds_of_the_world() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import orjson
 import pytest
 
-from sendbox.engine.delivery.faults.reformat import WAYS, rewrite
+from sendbox.engine.delivery.faults.requests import WAYS, rewrite
 from sendbox.engine.durations import instant
 from sendbox.runtime.policy import HttpCall, Outcome, sign
 from tests.box import KEY, START, WORLD, Box, boxed

@@ -7,16 +7,9 @@ from typing import Any
 import pytest
 
 from sendbox.engine.durations import Moment, Rate, Span
-from sendbox.engine.faults.bad_json import BadJson
-from sendbox.engine.faults.delay import Delay
-from sendbox.engine.faults.disconnect import Disconnect
+from sendbox.engine.faults.answers import BadJson, RateLimit, Status, Twice
+from sendbox.engine.faults.connections import Delay, Disconnect, Garbage, Timeout, Trickle
 from sendbox.engine.faults.fault import ApiFault
-from sendbox.engine.faults.garbage import Garbage
-from sendbox.engine.faults.rate_limit import RateLimit
-from sendbox.engine.faults.status import Status
-from sendbox.engine.faults.timeout import Timeout
-from sendbox.engine.faults.trickle import Trickle
-from sendbox.engine.faults.twice import Twice
 from sendbox.engine.rules.rule import When
 from sendbox.engine.texts import Pattern
 from sendbox.scenario.model import ScenarioError

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from sendbox.engine.delivery.faults.answer import Answer
+from sendbox.engine.delivery.faults.requests import Answer
 from sendbox.engine.expect.conditions import Condition, Range
 from sendbox.engine.texts import Pattern
 from sendbox.language import LANGUAGE

@@ -158,7 +158,7 @@ def test_what_comes_after_a_reset() -> None:
     """A reset begins the timeline anew, so that nothing after it comes."""
     asked = linter({"timeline": [{"at": at, "reset": True} for at in ("1s", "2s", "500ms")]}, make_blueprint())
     reach.timeline(asked, LANGUAGE.happenings)
-    assert [(found.path, found.rule) for found in asked.found] == [("$.timeline[1].at", "after-reset")]
+    assert [(found.path, found.rule) for found in asked.warnings] == [("$.timeline[1].at", "after-reset")]
 
 
 def test_what_the_timeline_brings() -> None:
@@ -174,10 +174,10 @@ def test_what_the_timeline_brings() -> None:
     ]
     asked = linter({"timeline": [*happenings, *changes]}, make_blueprint(account=spec))
     reach.timeline(asked, LANGUAGE.happenings)
-    assert asked.found == []
+    assert asked.warnings == []
     asked = linter({"timeline": [*happenings, changes[1]]}, make_blueprint(account=spec))
     reach.timeline(asked, LANGUAGE.happenings)
-    assert [found.rule for found in asked.found] == ["template-unknown", "recipient-unknown"]
+    assert [found.rule for found in asked.warnings] == ["template-unknown", "recipient-unknown"]
 
 
 def test_a_rule_that_decides_something_else_has_a_say() -> None:
@@ -187,7 +187,7 @@ def test_a_rule_that_decides_something_else_has_a_say() -> None:
         {"attempts": rules, "api": [{"share": 0.5, "fault": "x"}, {"fault": "y"}, {"fault": "z"}]}, make_blueprint()
     )
     shadows.find(asked, [each for key in LANGUAGE.keys.values() for each in key.lists])
-    assert [found.path for found in asked.found] == ["$.attempts[2]", "$.api[2]"]
+    assert [found.path for found in asked.warnings] == ["$.attempts[2]", "$.api[2]"]
 
 
 def test_faults_that_leave_others_a_say() -> None:
@@ -197,7 +197,7 @@ def test_faults_that_leave_others_a_say() -> None:
     limited = [{"fault": {"rate_limit": "1/s"}}, {"fault": {"delay": "1s"}, "processed": True}, {"fault": "garbage"}]
     asked = linter({"webhooks": [*passing, *travels], "api": limited}, make_blueprint())
     shadows.find(asked, [each for key in LANGUAGE.keys.values() for each in key.lists])
-    assert [found.path for found in asked.found] == ["$.api[2]", "$.webhooks[4]"]
+    assert [found.path for found in asked.warnings] == ["$.api[2]", "$.webhooks[4]"]
 
 
 # --- patterns

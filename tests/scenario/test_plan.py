@@ -13,6 +13,7 @@ from sendbox.engine.texts import Fake
 from sendbox.language import LANGUAGE
 from sendbox.scenario.model import ScenarioError
 from sendbox.services.verify.verify import Verify
+from tests.core.recording import as_scenario
 from tests.core.worlds import HOUR, PHONE, START, advance, go_back, journaled, make_world, send_one
 from tests.playing.test_planned import ONCE
 from tests.scenarios import check, load
@@ -47,7 +48,7 @@ def test_a_plan_is_written_as_it_is_read() -> None:
     """Out and back: the same places and values, of the same types."""
     values: list[Value] = [True, False, 0, 1, -7, "1", "čaj"]
     plan = Plan(tuple((Place("mixed", PHONE, ordinal, "mix1"), value) for ordinal, value in enumerate(values, 1)))
-    again = load(planned(*plan.as_scenario())).plan
+    again = load(planned(*as_scenario(plan))).plan
     assert again == plan
     assert [type(value) for _, value in again.entries] == [type(value) for _, value in plan.entries]
 

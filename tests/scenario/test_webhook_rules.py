@@ -6,23 +6,12 @@ from typing import Any
 
 import pytest
 
-from sendbox.engine.delivery.faults.answer import SILENCES, Answer
-from sendbox.engine.delivery.faults.bad_signature import BadSignature
-from sendbox.engine.delivery.faults.bundle import Bundle
-from sendbox.engine.delivery.faults.content_type import ContentType
-from sendbox.engine.delivery.faults.delay import Delay
-from sendbox.engine.delivery.faults.drop import Drop
-from sendbox.engine.delivery.faults.duplicate import Duplicate
 from sendbox.engine.delivery.faults.fault import WebhookFault
-from sendbox.engine.delivery.faults.overtake import Overtake
-from sendbox.engine.delivery.faults.reformat import Reformat
-from sendbox.engine.delivery.faults.reorder import Reorder
-from sendbox.engine.delivery.faults.repeat import Repeat
-from sendbox.engine.delivery.faults.split import Split
-from sendbox.engine.delivery.faults.stale import Stale
-from sendbox.engine.delivery.faults.table import DELIVERIES
+from sendbox.engine.delivery.faults.requests import SILENCES, Answer, BadSignature, ContentType, Reformat
+from sendbox.engine.delivery.faults.ways import Bundle, Delay, Drop, Duplicate, Overtake, Reorder, Repeat, Split, Stale
 from sendbox.engine.delivery.rules import WebhookRule
 from sendbox.engine.durations import Moment, Span, instant
+from sendbox.engine.faults.table import DELIVERIES
 from sendbox.engine.rules.rule import When
 from sendbox.engine.texts import Pattern
 from sendbox.scenario.model import ScenarioError

@@ -161,7 +161,7 @@ async def test_s7_1_an_unexpected_error_is_500(caplog: pytest.LogCaptureFixture)
             answer = await box.post("/v2/message", MESSAGE, x_api_key=KEY)
         assert (answer.status, answer.json) == (500, {"Message": "Internal server error"})
         assert "out of paper" in caplog.text
-        entry = runtime.worlds[KEY].world.journal.what[-1]
+        entry = runtime.worlds[KEY].world.journal.subject[-1]
         assert [finding.rule for finding in entry.findings] == ["internal"]
 
 

@@ -16,7 +16,7 @@ from sendbox.cli.options import DURATION, FILES, SEED, format_option
 from sendbox.cli.outcome import CANNOT, NO, OK, Failure
 from sendbox.playing import text
 from sendbox.playing.mermaid import mermaid
-from sendbox.playing.objects import objects
+from sendbox.playing.play_result import objects
 from sendbox.playing.player import play as run
 from sendbox.runtime.worlds import Conflict
 from sendbox.scenario.model import ScenarioError

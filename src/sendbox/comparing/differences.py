@@ -22,33 +22,28 @@ if TYPE_CHECKING:
 class Rule(NamedTuple):
     """Values that are passed over: by the end of a field's `name`, or by the `form` of a text, whatever its name."""
 
-    what: str
     name: re.Pattern[str]
     form: re.Pattern[str]
 
 
-def _rule(kind: str, name: str, form: str) -> Rule:
-    return Rule(kind, re.compile(name), re.compile(form))
-
-
-#: Everything that is passed over.
-RULES: Final = (
-    _rule(
-        "ids",
-        r"(?i:(?:^|_)(?:id|ids|token|proof|code|url|link|secret|hash|apikey))$|(?:Id|Token|Url)$",
+#: Ids, whose forms later calls use.
+IDS: Final = Rule(
+    re.compile(r"(?i:(?:^|_)(?:id|ids|token|proof|code|url|link|secret|hash|apikey))$|(?:Id|Token|Url)$"),
+    re.compile(
         r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}(?:-\d+)?|[0-9a-fA-F]{16,}[\w-]*|\d{10,}"
-        r"|ey[\w-]+\.[\w-]+\.[\w-]*|https?://\S+|test-\S+",
+        r"|ey[\w-]+\.[\w-]+\.[\w-]*|https?://\S+|test-\S+"
     ),
-    _rule(
-        "times",
-        r"(?i:(?:^|_)(?:at|on|time|timestamp|date|datetime|created|updated|start|end|expires?(?:_?in)?))$"
-        r"|(?:At|Time|Date|Timestamp)$",
-        r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?",
-    ),
-    _rule("prices", r"(?i)price|cost|credit|balance|amount", r"\d+\.\d+ ?(?:EUR|CZK|USD)"),
 )
-#: Forms of ids, which later calls use.
-IDS: Final = RULES[0]
+_TIMES: Final = Rule(
+    re.compile(
+        r"(?i:(?:^|_)(?:at|on|time|timestamp|date|datetime|created|updated|start|end|expires?(?:_?in)?))$"
+        r"|(?:At|Time|Date|Timestamp)$"
+    ),
+    re.compile(r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?"),
+)
+_PRICES: Final = Rule(re.compile(r"(?i)price|cost|credit|balance|amount"), re.compile(r"\d+\.\d+ ?(?:EUR|CZK|USD)"))
+#: Everything that is passed over.
+RULES: Final = (IDS, _TIMES, _PRICES)
 
 
 def passed_over(name: str | int | None, value: object) -> bool:
@@ -109,7 +104,7 @@ def compare(
     """The differences, each once for all entries of an array. `schema` is ours for the recorded status."""
     by_sign: dict[tuple[str, str], Difference] = {}
     node = None if schema is None else inlined(contract.definitions, name_of(schema))
-    for difference in _found(recorded, here, contract, schema, values=values):
+    for difference in _differences(recorded, here, contract, schema, values=values):
         named = difference
         if named.assumed is None and node is not None:
             named = named._replace(assumed=_assumed(node, _steps(difference.path)))
@@ -117,7 +112,7 @@ def compare(
     return list(by_sign.values())
 
 
-def _found(
+def _differences(
     recorded: Answered, here: Answered, contract: Contract, schema: str | None, *, values: bool
 ) -> Iterator[Difference]:
     theirs, ours = (_parsed(answer.body) for answer in (recorded, here))
@@ -148,7 +143,7 @@ def _found(
 
 def _pair(path: Path, a: object, b: object, *, values: bool) -> Difference | None:
     """The difference between two values at one place; None if they may differ."""
-    in_words = _shown(a), _shown(b)
+    in_words = _quoted(a), _quoted(b)
     place = json_path(path)
     if a is MISSING:
         return Difference("missing", place, "nothing", _kind(b), in_words)
@@ -178,13 +173,12 @@ def _lines(recorded: bytes, here: bytes) -> Iterator[Difference]:
 
 
 def _words(line: str) -> list[str]:
+    """The words of a line, "…" for an id: the word after `OK` is one, whatever its form."""
     words = line.strip().split("|")
-    return ["…" if index and _is_id(words, index) else word for index, word in enumerate(words)]
-
-
-def _is_id(words: list[str], index: int) -> bool:
-    """True if a word of a line is an id: the one after `OK` is, whatever its form."""
-    return (index == 1 and words[0] == "OK") or IDS.form.fullmatch(words[index]) is not None
+    return [
+        "…" if index and ((index == 1 and words[0] == "OK") or IDS.form.fullmatch(word)) else word
+        for index, word in enumerate(words)
+    ]
 
 
 def _form(line: str) -> str:
@@ -207,7 +201,7 @@ def _entries(value: list[object]) -> str:
     return f"{len(value)} {'entry' if len(value) == 1 else 'entries'}"
 
 
-def _shown(value: object) -> str:
+def _quoted(value: object) -> str:
     return "nothing" if value is MISSING else show(value)
 
 

@@ -6,13 +6,12 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
 from sendbox import __version__
-from sendbox.comparing.differences import masked
+from sendbox.comparing.differences import Difference, masked
 from sendbox.engine.answer import JsonObject
 from sendbox.services.assumptions import registry
 
 if TYPE_CHECKING:
     from sendbox.comparing.comparison import Compared, Named
-    from sendbox.comparing.differences import Difference
 
 #: So many assumptions of an operation are named where nothing says which one it is.
 _NAMED: Final = 4

@@ -16,18 +16,16 @@ import orjson
 
 from sendbox.comparing.differences import IDS, Answered
 from sendbox.contract.findings import MISSING, differing
-from sendbox.engine.coverage import Collector
+from sendbox.engine.coverage import Catalog, Collector
 from sendbox.engine.timeline import Goal
 from sendbox.playing.player import ORIGIN
 from sendbox.playing.sample_client import call_app
-from sendbox.runtime.policy import Outcome
+from sendbox.runtime.policy import HttpCall, Outcome
 from sendbox.services.verify.verify import Verify
 
 if TYPE_CHECKING:
     from sendbox.comparing.recording import Recorded
     from sendbox.engine.blueprint import Blueprint
-    from sendbox.engine.coverage import Catalog
-    from sendbox.runtime.policy import HttpCall
     from sendbox.runtime.worlds import HostedWorld
     from sendbox.server.application import Application
     from sendbox.services.http.exchange import Route, RouteTable

@@ -53,7 +53,9 @@ def explain(problems: Iterable[Problem], value: object, schema: JsonObject) -> l
 
     `schema` is the one that found the problems, inlined. Where the type is wrong, that is all there is to say.
     """
-    placed = [(_position(problem.path, value), _rank(problem), problem) for problem in problems]
+    placed = [
+        (_position(problem.path, value), _RANKS.get(problem.keyword, len(_RANKS)), problem) for problem in problems
+    ]
     placed.sort(key=lambda entry: entry[:2])
     findings: dict[tuple[str, str], Finding] = {}
     mistyped: set[tuple[int, ...]] = set()
@@ -108,10 +110,7 @@ def _json(value: object) -> str:
 
 #: Keywords from the most telling to the least, for problems at one place.
 _ORDER: Final = ("type", "required", "additionalProperties", "enum", "const", "maxItems", "minItems", "maxProperties")
-
-
-def _rank(problem: Problem) -> int:
-    return _ORDER.index(problem.keyword) if problem.keyword in _ORDER else len(_ORDER)
+_RANKS: Final = {keyword: rank for rank, keyword in enumerate(_ORDER)}
 
 
 def _position(path: list[str | int], value: Any) -> tuple[int, ...]:
@@ -149,7 +148,7 @@ def _findings(problem: Problem) -> Iterator[Finding]:
         yield Finding(json_path(path), keyword, f"{sentence} ({source})", section, assumed)
 
 
-Said = Iterator[tuple[list[str | int], str]]
+Sentences = Iterator[tuple[list[str | int], str]]
 
 
 def _name(problem: Problem, node: JsonObject) -> str:
@@ -201,7 +200,7 @@ def _span(low: int | None, high: int | None) -> str:
 # A sentence for each keyword
 
 
-def _type(problem: Problem, node: JsonObject) -> Said:
+def _type(problem: Problem, node: JsonObject) -> Sentences:
     leave = ""
     if problem.value is None and _is_optional(problem):
         leave = ", or leave it out"
@@ -215,25 +214,25 @@ def _is_optional(problem: Problem) -> bool:
     return problem.schema_path[-2] not in problem.above[-3].get("required", ())
 
 
-def _enum(problem: Problem, node: JsonObject) -> Said:
+def _enum(problem: Problem, node: JsonObject) -> Sentences:
     words = [word for word in node["enum"] if isinstance(word, str)]
     text = f"{show(problem.value)} is not a legal {_name(problem, node)}; legal: {', '.join(map(str, node['enum']))}"
     yield problem.path, text + _hint(problem.value, words)
 
 
-def _value(problem: Problem, node: JsonObject) -> Said:
+def _value(problem: Problem, node: JsonObject) -> Sentences:
     legal = node.get("x-legal") or (show(node["const"]) if "const" in node else f"text in the form {node['pattern']}")
     yield problem.path, f"{show(problem.value)} is not a legal {_name(problem, node)}; legal: {legal}"
 
 
-def _number(problem: Problem, node: JsonObject) -> Said:
+def _number(problem: Problem, node: JsonObject) -> Sentences:
     bound = problem.keyword
     side = "below" if bound == "minimum" else "above"
     unit = f" {node['x-unit']}" if "x-unit" in node else ""
     yield problem.path, f"{show(problem.value)} is {side} the {bound} {_name(problem, node)} of {node[bound]}{unit}"
 
 
-def _length(problem: Problem, node: JsonObject) -> Said:
+def _length(problem: Problem, node: JsonObject) -> Sentences:
     text, low, high = problem.value, node.get("minLength"), node.get("maxLength")
     count = "" if len(text) > QUOTED else f" ({len(text)} characters)"
     rule = "longer than the maximum" if problem.keyword == "maxLength" else "shorter than the minimum"
@@ -242,7 +241,7 @@ def _length(problem: Problem, node: JsonObject) -> Said:
     yield problem.path, f"{show(text)}{count} is {rule} {name} of {bound} characters; legal: {_span(low, high)}"
 
 
-def _items(problem: Problem, node: JsonObject) -> Said:
+def _items(problem: Problem, node: JsonObject) -> Sentences:
     low, high, name = node.get("minItems"), node.get("maxItems"), _name(problem, node)
     if problem.keyword == "maxItems":
         text = f"{len(problem.value)} entries are more than the maximum of {high} in {name}"
@@ -251,7 +250,7 @@ def _items(problem: Problem, node: JsonObject) -> Said:
     yield problem.path, f"{text}; legal: {_span(low, high)}"
 
 
-def _keys(problem: Problem, node: JsonObject) -> Said:
+def _keys(problem: Problem, node: JsonObject) -> Sentences:
     low, high, name = node.get("minProperties"), node.get("maxProperties"), _name(problem, node)
     if low == high == 1:
         legal = (
@@ -267,7 +266,7 @@ def _keys(problem: Problem, node: JsonObject) -> Said:
     yield problem.path, f"{subject} not a legal {name}; legal: {legal}"
 
 
-def _required(problem: Problem, node: JsonObject) -> Said:
+def _required(problem: Problem, node: JsonObject) -> Sentences:
     fields = node.get("properties", {})
     unknown = [name for name in problem.value if name not in fields][:NAMED]
     for name in node["required"]:
@@ -277,7 +276,7 @@ def _required(problem: Problem, node: JsonObject) -> Said:
             yield [*problem.path, name], f"{name} is missing; required: {_legal(fields.get(name, {}))}{hint}"
 
 
-def _additional(problem: Problem, node: JsonObject) -> Said:
+def _additional(problem: Problem, node: JsonObject) -> Sentences:
     fields = node.get("properties", {})
     name = node.get("x-noun") or f"field of {_name(problem, node)}"
     for key in [key for key in problem.value if key not in fields][:NAMED]:
@@ -292,11 +291,11 @@ def _always(fields: JsonObject) -> Iterator[str]:
     return (name for name, node in fields.items() if "x-switch" not in node)
 
 
-def _other(problem: Problem, node: JsonObject) -> Said:
+def _other(problem: Problem, node: JsonObject) -> Sentences:
     yield problem.path, f"{show(problem.value)} is not legal here"
 
 
-SENTENCES: Final[dict[str, Callable[[Problem, JsonObject], Said]]] = {
+SENTENCES: Final[dict[str, Callable[[Problem, JsonObject], Sentences]]] = {
     "type": _type,
     "enum": _enum,
     "const": _value,

@@ -102,7 +102,7 @@ class Contract:
         self._deferred = deferred
         self._folders = folders or (data.folder("schemas"),)
         self._files: dict[str, dict[str, schemas.Node]] = {}
-        self._checkers: dict[tuple[str, bool], Checker] = {}
+        self._checkers: dict[str, Checker] = {}
         if not deferred:
             _ = self.definitions
 
@@ -123,17 +123,15 @@ class Contract:
                 pass
         return schemas.inlined(self.definitions, name)
 
-    def checker(self, ref: str, *, settled: bool = False) -> Checker:
+    def checker(self, ref: str) -> Checker:
         """The checker of a schema; `KeyError` for a reference to none.
 
-        What a setting can relax (`x-setting`) is left to code, unless `settled`: then it is checked as by default.
+        What a setting can relax (`x-setting`) is left to code.
         """
-        checker = self._checkers.get((ref, settled))
+        checker = self._checkers.get(ref)
         if checker is None:
-            schema = self._inlined(ref)
-            chosen = schema if settled else schemas.without_settings(schema)
-            checker = Checker(ref, chosen, deferred=self._deferred)
-            self._checkers[ref, settled] = checker
+            schema = schemas.without_settings(self._inlined(ref))
+            checker = self._checkers[ref] = Checker(ref, schema, deferred=self._deferred)
         return checker
 
 

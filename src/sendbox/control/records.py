@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, get_args
 import orjson
 
 from sendbox.control.answers import CanonicalEntry, Proof
-from sendbox.control.arguments import Count, Duration, Size
+from sendbox.control.arguments import After, Last, Limit, Wait, described
 from sendbox.control.operation import Call, ControlError, closed, one_of, operation, out_of_bounds
 from sendbox.control.reading import map_in_slices, newest, remembered, select, wait_for
 from sendbox.engine import ENGINE
-from sendbox.engine.answer import Answer, Instant, JsonObject, enum, keywords, moment, read, reference
+from sendbox.engine.answer import Answer, Instant, JsonMapping, JsonObject, enum, keywords, moment, read, reference
 from sendbox.engine.bounds import in_value
 from sendbox.engine.delivery.batches import body_of, listed
 from sendbox.engine.digest import canonical_in_slices, digest_in_slices
@@ -27,7 +27,7 @@ from sendbox.engine.expect.explainer import FAILED
 from sendbox.engine.expect.verdict import expected_in_slices, lines, proves, verdict_in_slices
 from sendbox.engine.journal import CODE
 from sendbox.engine.kinds.answers import Advice, Entry, Header, Webhook, WebhookEvent, WebhookHead, WebhookTry
-from sendbox.engine.kinds.narration import Names, Narrator
+from sendbox.engine.kinds.happened import LOOKED_AT, narrator_of
 from sendbox.engine.kinds.own import delivery_view, head_of, tries_of
 from sendbox.engine.kinds.rows import Observer
 from sendbox.runtime.policy import Failure, Outcome
@@ -35,6 +35,7 @@ from sendbox.runtime.worlds import Slice
 from sendbox.services.ports import account_of
 
 if TYPE_CHECKING:
+    from sendbox.engine.kinds.narration import Narrator
     from sendbox.engine.world import World
 
 #: How many entries an answer holds unless `limit` says otherwise.
@@ -258,19 +259,20 @@ class Verdict(Answer):
 @operation("GET", "/worlds/{id}/journal", answers=Journal)
 async def journal(
     call: Call,
-    kind: str | None = None,
-    after: int = -1,
-    limit: Count | None = None,
-    wait: Duration | None = None,
-    last: Size | None = None,
+    kind: Annotated[str | None, described("kinds of entries, with commas between them")] = None,
+    after: After = -1,
+    limit: Limit = None,
+    wait: Wait = None,
+    last: Last = None,
     form: Annotated[str | None, FORM] = None,
 ) -> Journal:
     """Entries after a number, oldest first; `wait` is a long poll until there is one, `last` asks for the newest.
 
     There are 1,000 of them unless `limit` says otherwise, and `more` says that others follow. With `form=canonical`
     they have the form of which the digest is made: equal runs of two worlds have equal entries, and all of them are
-    answered unless `limit` is given. With `form=told` they are put into words: `{n, at, kind, who, text, tone}`; `text`
-    is null where other entries tell it, `tone` good, bad, plain or dim.
+    answered unless `limit` is given. With `form=told` they are put into words, those of the report, which has the phone
+    `who` before them: `{n, at, kind, who, text, tone}`; `text` is null where other entries tell it, `tone` good, bad,
+    plain or dim.
     """
     codes = None if kind is None else _codes(kind, call)
     start, most = max(after, -1), most_of(limit, form)
@@ -306,7 +308,8 @@ async def journal(
         return Journal(entries=[line for line in lines if line["n"] in wanted_numbers], form=form, **bounds)
     views = await map_in_slices(numbers, Observer(world, call.served.kinds).entry)
     if form == "told":
-        narrator = Narrator(call.served.kinds.narrators, Names(), views)
+        called = any(view["kind"] == "request" for view in views)
+        narrator = narrator_of(call.served.kinds, views, await sent_messages(call) if called else ())
         return Journal(entries=await map_in_slices(views, partial(_told, narrator)), form=form, **bounds)
     return Journal(entries=views, **bounds)
 
@@ -325,7 +328,15 @@ def _told(narrator: Narrator, entry: JsonObject) -> Told:
     """An entry in words."""
     line = narrator.narrate(entry)
     words = {"who": None, "text": None, "tone": "dim"} if line is None else line.as_json()
+    if line is not None and (message := entry.get("message")):
+        words["text"] = message
     return read({**words, "n": entry["n"], "at": entry["at"], "kind": entry["kind"]}, Told)
+
+
+async def sent_messages(call: Call) -> list[JsonMapping]:
+    """The newest messages, as a list shows them."""
+    messages = call.served.by_name.get("messages")
+    return [] if messages is None else (await messages(call, last=LOOKED_AT, form="short")).messages
 
 
 def bound_of(world: World) -> JsonObject:
@@ -390,7 +401,7 @@ async def events(call: Call) -> Events:
 
 
 @operation("GET", "/worlds/{id}/hook", answers=Hook)
-async def hook(call: Call, wait: Duration | None = None) -> Hook:
+async def hook(call: Call, wait: Wait = None) -> Hook:
     """The webhooks that the built-in receiver got: the events in order, and the deliveries that brought them."""
     hosted = call.hosted
 
@@ -418,15 +429,15 @@ async def hook_receive(call: Call, raw: Any = None) -> Received:
     return Received()
 
 
-@operation("POST", "/worlds/{id}/outbox", answers=Outbox, whole=True, asked=True)
-async def fetch_outbox(
-    call: Call, wait: Duration | None = None, during: Annotated[str | None, DURING] = None, except_: str = ""
-) -> Outbox:
-    """Deliveries that the caller must send; after the first such call deliveries wait here and are not pushed.
+During = Annotated[str | None, DURING, described("a long poll also ends when no advance is in progress")]
+Except = Annotated[
+    str, described("ids of deliveries, with commas between them, that the caller is carrying out already")
+]
 
-    With `during=advance` a long poll also ends when no advance is in progress. Deliveries named in `except`, with
-    commas between, are left out: the caller is carrying them out already.
-    """
+
+@operation("POST", "/worlds/{id}/outbox", answers=Outbox, whole=True, asked=True)
+async def fetch_outbox(call: Call, wait: Wait = None, during: During = None, except_: Except = "") -> Outbox:
+    """Deliveries that the caller must send; after the first such call deliveries wait here and are not pushed."""
     hosted = call.hosted
     await hosted.free()
     if hosted.gone:
@@ -445,9 +456,7 @@ async def fetch_outbox(
     answers=Outbox,
     whole=True,
 )
-async def outbox(
-    call: Call, wait: Duration | None = None, during: Annotated[str | None, DURING] = None, except_: str = ""
-) -> Outbox:
+async def outbox(call: Call, wait: Wait = None, during: During = None, except_: Except = "") -> Outbox:
     """Deprecated: deliveries that wait in a world whose deliveries are pulled. It does not make a world pull them.
 
     `POST` does, with the same arguments.
@@ -519,7 +528,10 @@ async def outbox_end(call: Call) -> Pushed:
 
 @operation("POST", "/worlds/{id}/outbox/{delivery}", answers=Reported, asked=True)
 async def outbox_done(
-    call: Call, delivery: str, status: int | None = None, error: Annotated[Any, FAILURE] = None
+    call: Call,
+    delivery: str,
+    status: Annotated[int | None, described("the status of the answer")] = None,
+    error: Annotated[Any, FAILURE, described("why there was no answer")] = None,
 ) -> Reported:
     """The result of a call from the outbox: an HTTP status, or a word for why there was none."""
     outbox = call.hosted.outbox
@@ -570,7 +582,12 @@ def proof_of(world: World, text: str) -> Proof:
 
 
 @operation("GET", "/worlds/{id}/verdict", answers=Verdict)
-async def verdict(call: Call, ended: bool = False, status: bool = False, strict: bool = False) -> Verdict:
+async def verdict(
+    call: Call,
+    ended: Annotated[bool, described("the world has ended: nothing is open any more")] = False,
+    status: Annotated[bool, described("417 `not_passed` unless the verdict proves that the client passed")] = False,
+    strict: Annotated[bool, described("warnings fail the verdict, too")] = False,
+) -> Verdict:
     """The expectations of the scenario, and the results; not `trusted` when journal entries are `lost`.
 
     What may still come before its deadline is `open`; with `ended` the world has ended, and that failed. `unused` are

@@ -70,7 +70,7 @@ def arguments_of(arguments: type[msgspec.Struct]) -> dict[str, Schema]:
 def in_query(schema: Schema) -> Schema:
     """The schema of an argument in a query, where all is text: of several types, generators make no code there."""
     written = {f"{COMPONENTS}{kind.__name__}": kind.SCHEMA for kind in WRITTEN}
-    schema = written.get(schema.get("$ref", ""), schema)
+    schema = {**written.get(schema.get("$ref", ""), {}), **{key: part for key, part in schema.items() if key != "$ref"}}
     if not isinstance(schema.get("type"), list):
         return schema
     examples = {"examples": [str(example) for example in schema["examples"]]} if "examples" in schema else {}

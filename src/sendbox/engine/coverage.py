@@ -15,10 +15,9 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeVar
 import msgspec
 
 from sendbox.engine.journal import CODE
-from sendbox.engine.kinds.rows import Observer
+from sendbox.engine.kinds.rows import KindTable, Observer
 
 if TYPE_CHECKING:
-    from sendbox.engine.kinds.rows import KindTable
     from sendbox.engine.remarks import Advice, Finding
     from sendbox.engine.world import World
 

@@ -17,11 +17,10 @@ from typing import TYPE_CHECKING, Final, TypeVar
 import orjson
 
 from sendbox.engine import bounds
-from sendbox.engine.kinds.rows import Observer
+from sendbox.engine.kinds.rows import KindTable, Line, Observer
 
 if TYPE_CHECKING:
     from sendbox.engine.commands.record import RequestRecord
-    from sendbox.engine.kinds.rows import KindTable, Line
     from sendbox.engine.world import World
 
 T = TypeVar("T")
@@ -94,7 +93,7 @@ class Canon(Observer):
 
     def __init__(self, world: World, kinds: KindTable, *, readable: bool = False) -> None:
         super().__init__(world, kinds)
-        #: whether a request shows its content, instead of a hash of it
+        #: True if a request shows its content, instead of a hash of it
         self._readable = readable
         #: ids that the world gave out, and what they were derived from
         self._plain = world.plain

@@ -109,7 +109,7 @@ class _Single(Draw):
 class Chooser:
     """The ordinary chooser: a hash, keyed with a seed."""
 
-    #: whether it is noticed when it is asked, so that something must be drawn when it happens and not when it is shown
+    #: True if it is noticed when it is asked, so that something must be drawn when it happens and not when it is shown
     noted: ClassVar[bool] = False
     __slots__ = ("_seed",)
 

@@ -13,6 +13,7 @@ import msgspec
 
 from sendbox.engine.bounds import BEGINNING, END, YEARS
 from sendbox.engine.regex import regex
+from sendbox.engine.texts import shorten
 
 if TYPE_CHECKING:
     from collections import deque
@@ -103,7 +104,7 @@ class Moment(NamedTuple):
 def shown(value: object) -> str:
     """The value as an error message quotes it: one line, of bounded length; all but a text or a number as JSON."""
     text = json.dumps(value, ensure_ascii=False, default=repr) if isinstance(value, _JSON) else repr(value)
-    return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 1]}…"
+    return shorten(text, _SHOWN)
 
 
 def duration(value: object) -> int:

@@ -45,7 +45,7 @@ class Forgetting:
     def __init__(self, world: World) -> None:
         self.world = world
         self.work: Iterator[None] | None = None
-        #: whether the next part of the work is arranged for
+        #: True if the next part of the work is arranged for
         self.waits = False
         self._marks: list[Mark] = []
         #: how many entries there are at the next mark

@@ -28,28 +28,28 @@ enter("advice", "opened", "reset", "restored", "control")
 class Journal:
     """Three columns: instants, kinds, subjects. The number of an entry is its position among all that were made."""
 
-    __slots__ = ("at", "kind", "order_sensitive", "what")
+    __slots__ = ("at", "kind", "order_sensitive", "subject")
 
     def __init__(self) -> None:
         self.at = array("q")
         self.kind = bytearray()
-        self.what: list[Any] = []
+        self.subject: list[Any] = []
         #: numbers of entries whose decision depended on the order of arrival
         self.order_sensitive: set[int] = set()
 
-    def add(self, at: int, kind: int, what: object) -> int:
+    def add(self, at: int, kind: int, subject: object) -> int:
         """Appends an entry and returns its number."""
         self.at.append(at)
         self.kind.append(kind)
-        self.what.append(what)
+        self.subject.append(subject)
         return len(self.kind) - 1
 
-    def extend(self, at: int, kinds: bytes, whats: Sequence[object]) -> None:
+    def extend(self, at: int, kinds: bytes, subjects: Sequence[object]) -> None:
         """Appends, for each of these subjects in turn, an entry of each kind."""
-        count = len(whats)
+        count = len(subjects)
         self.at += array("q", (at,)) * (len(kinds) * count)
         self.kind += kinds * count
-        self.what += whats if len(kinds) == 1 else chain.from_iterable(zip(*[whats] * len(kinds), strict=True))
+        self.subject += subjects if len(kinds) == 1 else chain.from_iterable(zip(*[subjects] * len(kinds), strict=True))
 
     @property
     def first(self) -> int:
@@ -63,7 +63,7 @@ class Journal:
 
     def entry(self, number: int) -> tuple[int, int, Any]:
         """(instant, kind's code, subject) of an entry. Raises `Forgotten`, and IndexError for one that never was."""
-        return self.at[number], self.kind[number], self.what[number]
+        return self.at[number], self.kind[number], self.subject[number]
 
     def find(self, code: int, after: int) -> Iterator[int]:
         """The numbers of entries of one kind from number `after` on."""
@@ -129,9 +129,9 @@ class Capped(Journal):
         """True if any decision so far, also a forgotten one, depended on the order of arrival."""
         return self._ordered or bool(self.order_sensitive)
 
-    def add(self, at: int, kind: int, what: object) -> int:
+    def add(self, at: int, kind: int, subject: object) -> int:
         """Appends an entry and returns its number."""
-        return super().add(at, kind, what) + self._first
+        return super().add(at, kind, subject) + self._first
 
     def entry(self, number: int) -> tuple[int, int, Any]:
         """(instant, kind's code, subject) of an entry. Raises `Forgotten`, and IndexError for one that never was."""
@@ -144,7 +144,7 @@ class Capped(Journal):
 
     def forget(self, count: int, bound: str) -> None:
         """Forgets so many of the oldest entries, because of a bound, which a text names."""
-        del self.at[:count], self.kind[:count], self.what[:count]
+        del self.at[:count], self.kind[:count], self.subject[:count]
         self._first += count
         self.bound = bound
         if self.order_sensitive:

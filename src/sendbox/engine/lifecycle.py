@@ -35,31 +35,21 @@ class Lifecycle(dict[str, Mapping[str, str]]):
         """The states that may follow a state, each once."""
         return tuple(dict.fromkeys(self[state].values()))
 
-    def to(self, state: str, wanted: str) -> str:
-        """The state `wanted`, if an event leads there from `state`. Raises `IllegalMove`."""
-        if wanted not in self[state].values():
-            raise IllegalMove(self, state, wanted)
-        return wanted
+    def to(self, state: str, target: str) -> str:
+        """The state `target`, if an event leads there from `state`. Raises `IllegalMove`."""
+        if target not in self[state].values():
+            raise IllegalMove(self, state, target)
+        return target
 
 
 class IllegalMove(Exception):
-    """A pair that is not in the table: a `state`, the `wanted` state or event, and the `legal` states from there."""
+    """A pair that is not in the table: a `state`, the `target` state or event, and the `legal` states from there."""
 
-    def __init__(self, lifecycle: Lifecycle, state: str, wanted: str) -> None:
+    def __init__(self, lifecycle: Lifecycle, state: str, target: str) -> None:
         self.state = state
-        self.wanted = wanted
+        self.target = target
         self.legal = lifecycle.following(state)
         legal = ", ".join(self.legal) or "none, it is an end"
         super().__init__(
-            f'"{wanted}" does not follow "{state}" of {lifecycle.kind}; legal: {legal} ({lifecycle.source})'
+            f'"{target}" does not follow "{state}" of {lifecycle.kind}; legal: {legal} ({lifecycle.source})'
         )
-
-
-def diagram(table: Table) -> str:
-    """A Mermaid state diagram of a table, for the documentation."""
-    lines = ["stateDiagram-v2", f"    [*] --> {next(iter(table))}"]
-    for state, row in table.items():
-        lines += [f"    {state} --> {after}: {event}" for event, after in row.items()]
-        if not row:
-            lines.append(f"    {state} --> [*]")
-    return "\n".join(lines)

@@ -41,11 +41,11 @@ class Part:
         part: Self = world.parts[cls.NAME]
         return part
 
-    def lapses(self, at: int, kind: str, what: Any) -> bool:
+    def lapses(self, at: int, kind: str, subject: Any) -> bool:
         """True if the thing that was noted to lapse now really lapses."""
         return True
 
-    def lapsed(self, kind: str, what: Any) -> bool:
+    def lapsed(self, kind: str, subject: Any) -> bool:
         """Carries out a lapse at its instant; True if an event reports it."""
         return False
 

@@ -1,7 +1,7 @@
-"""Plans, and other choosers that are laid over the ordinary one.
+"""Plans, and the chooser that lays a plan over the ordinary one.
 
 A plan has values for some places; what is not in it is drawn as usual. A planned value that is not legal at its
-place is not used either, and is reported: the form of a place says which values are legal, and how a plan writes them.
+place is not used either, and is reported: the form of a place says which values are legal.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from typing import Any, Final, Protocol, TypeVar
 
 import msgspec
 from msgspec import Struct
-from msgspec.structs import asdict
 
 from sendbox.engine.draws import Chooser, Draw
 from sendbox.engine.durations import duration, show
 from sendbox.engine.regex import regex
 
 T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
 
 #: The purposes of times in rules of the shipped services.
 TIME_PURPOSES: Final = regex(r"(?:after|reply|click)[0-9]*(?:\.[0-9]+)?|time")
@@ -28,7 +28,7 @@ Value = bool | int | str
 _LISTED: Final = 10
 
 
-class Form(Protocol[T]):
+class Form(Protocol[T_co]):
     """The values that can be drawn at a place, and their form in a plan."""
 
     @property
@@ -37,12 +37,8 @@ class Form(Protocol[T]):
         """The legal values in words."""
 
     @abstractmethod
-    def read(self, value: Value) -> T | None:
+    def read(self, value: Value) -> T_co | None:
         """The meaning of a value in a plan; None if the value is not legal."""
-
-    @abstractmethod
-    def written(self, drawn: T) -> Value:
-        """The drawn value in the form that a plan has."""
 
 
 class Between(Struct, frozen=True):
@@ -58,9 +54,6 @@ class Between(Struct, frozen=True):
     def read(self, value: Value) -> int | None:
         fits = isinstance(value, int) and not isinstance(value, bool) and self.low <= value <= self.high
         return int(value) if fits else None
-
-    def written(self, drawn: int) -> Value:
-        return drawn
 
 
 class Time(Struct, frozen=True):
@@ -80,9 +73,6 @@ class Time(Struct, frozen=True):
             return None
         return time if self.low <= time <= self.high else None
 
-    def written(self, drawn: int) -> Value:
-        return show(drawn)
-
 
 class Truth(Struct, frozen=True):
     """True or false: the answer to a draw with a probability (`share`)."""
@@ -93,9 +83,6 @@ class Truth(Struct, frozen=True):
 
     def read(self, value: Value) -> bool | None:
         return value if isinstance(value, bool) else None
-
-    def written(self, drawn: bool) -> Value:
-        return drawn
 
 
 class Option(Struct, frozen=True):
@@ -132,10 +119,6 @@ class Option(Struct, frozen=True):
             return value - 1 if 1 <= value <= len(words) else None
         return words.index(value) if words.count(value) == 1 else None
 
-    def written(self, drawn: int) -> Value:
-        words = self.words
-        return words[drawn] if words.count(words[drawn]) == 1 else drawn + 1
-
 
 class Digits(Struct, frozen=True):
     """A number as a text of fixed length behind a prefix: a code, a phone number."""
@@ -156,9 +139,6 @@ class Digits(Struct, frozen=True):
         fits = long and digits.isascii() and digits.isdigit()
         return text if fits and self.low <= int(digits) <= self.high else None
 
-    def written(self, drawn: str) -> Value:
-        return drawn
-
 
 class Place(Struct, frozen=True):
     """A place where something is drawn.
@@ -175,17 +155,17 @@ class Place(Struct, frozen=True):
 
 
 class _Asked(Draw):
-    """Draws of which each is shown, with its place, to the chooser that was laid over another."""
+    """Draws of a planned chooser, which is asked for the value at each place."""
 
-    __slots__ = ("_beneath", "_overlay", "_place")
+    __slots__ = ("_beneath", "_chooser", "_place")
 
-    def __init__(self, overlay: Overlay, beneath: Draw, rule: str, subject: str, number: int) -> None:
-        self._overlay = overlay
+    def __init__(self, chooser: PlannedChooser, beneath: Draw, rule: str, subject: str, number: int) -> None:
+        self._chooser = chooser
         self._beneath = beneath
         self._place = rule, subject.replace("\0", " "), number + 1
 
     def _answer(self, purpose: str, form: Form[T], ordinary: T) -> T:
-        return self._overlay.answer(Place(*self._place, purpose), form, ordinary)
+        return self._chooser.answer(Place(*self._place, purpose), form, ordinary)
 
     def between(self, low: int, high: int, purpose: str) -> int:
         return self._answer(purpose, Between(low, high), self._beneath.between(low, high, purpose))
@@ -208,18 +188,29 @@ class _Asked(Draw):
         return self._answer(purpose, form, self._beneath.digits(low, high, purpose, prefix))
 
 
-class Overlay(Chooser):
-    """A chooser laid over another one: it is asked about each draw, with what would be drawn without it."""
+class Plan(msgspec.Struct, frozen=True):
+    """Places with their values; the first entry of a place counts."""
+
+    entries: tuple[tuple[Place, Value], ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.entries)
+
+
+NO_PLAN: Final = Plan()
+
+
+class PlannedChooser(Chooser):
+    """A plan laid over a chooser. `unusable` is called once for a value that is not legal at its place."""
 
     noted = True
-    __slots__ = ("_beneath",)
+    __slots__ = ("_beneath", "_reported", "_unusable", "_values")
 
-    def __init__(self, beneath: Chooser) -> None:
+    def __init__(self, beneath: Chooser, plan: Plan, unusable: Callable[[Place, str], None]) -> None:
         self._beneath = beneath
-
-    def answer(self, place: Place, form: Form[T], ordinary: T) -> T:
-        """The value that is drawn at a place; `ordinary` is what the chooser beneath draws."""
-        raise NotImplementedError
+        self._values = dict(reversed(plan.entries))
+        self._unusable = unusable
+        self._reported: set[Place] = set()
 
     def draw(self, rule: str, subject: str, number: int) -> Draw:
         """The draws of a rule."""
@@ -233,68 +224,20 @@ class Overlay(Chooser):
         """A draw that is the same in every world."""
         return _Asked(self, self._beneath.constant(scope, subject), scope, subject, 0)
 
-
-class Plan(msgspec.Struct, frozen=True):
-    """Places with their values; the first entry of a place counts."""
-
-    entries: tuple[tuple[Place, Value], ...] = ()
-
-    def __bool__(self) -> bool:
-        return bool(self.entries)
-
-    def as_scenario(self) -> list[dict[str, Value]]:
-        """The entries of `plan:` in a scenario."""
-        return [{**asdict(place), "value": value} for place, value in self.entries]
-
-
-NO_PLAN: Final = Plan()
-
-
-class PlannedChooser(Overlay):
-    """A plan laid over a chooser. `unusable` is called once for a value that is not legal at its place."""
-
-    __slots__ = ("_told", "_unusable", "_values")
-
-    def __init__(self, beneath: Chooser, plan: Plan, unusable: Callable[[Place, str], None]) -> None:
-        super().__init__(beneath)
-        self._values = dict(reversed(plan.entries))
-        self._unusable = unusable
-        self._told: set[Place] = set()
-
     def answer(self, place: Place, form: Form[T], ordinary: T) -> T:
-        """The planned value, where there is one that is legal."""
+        """The planned value, where there is one that is legal; else the ordinary one, of the chooser beneath."""
         value = self._values.get(place)
         if value is None:
             return ordinary
         drawn = form.read(value)
         if drawn is not None:
             return drawn
-        if place not in self._told:
-            self._told.add(place)
-            self._unusable(place, f"{_shown(value)} is not legal at its place in the plan; legal: {form.legal}")
+        if place not in self._reported:
+            self._reported.add(place)
+            self._unusable(place, f"{_as_written(value)} is not legal at its place in the plan; legal: {form.legal}")
         return ordinary
 
 
-class Recording(Overlay):
-    """Notes each draw: its place, and what was drawn. The notes are a plan of the same run."""
-
-    __slots__ = ("_notes",)
-
-    def __init__(self, beneath: Chooser) -> None:
-        super().__init__(beneath)
-        self._notes: dict[Place, Value] = {}
-
-    def answer(self, place: Place, form: Form[T], ordinary: T) -> T:
-        """The ordinary value, noted."""
-        self._notes[place] = form.written(ordinary)
-        return ordinary
-
-    @property
-    def asked(self) -> list[tuple[Place, Value]]:
-        """Each place once, in the order in which they were first asked for."""
-        return list(self._notes.items())
-
-
-def _shown(value: Value) -> str:
+def _as_written(value: Value) -> str:
     """A value as a scenario writes it."""
     return str(value).lower() if isinstance(value, bool) else f'"{value}"' if isinstance(value, str) else str(value)

@@ -160,6 +160,11 @@ def foreign(text: str) -> str:
     return "" if at is None else f"; it has {named(text, at)}"
 
 
+def shorten(text: str, most: int) -> str:
+    """A text of at most so many characters, the last one an ellipsis where it is cut."""
+    return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
 #: Longer words are not compared.
 _LONGEST: Final = 60
 #: What turns a word into its opposite: before it, or as a word of its own.

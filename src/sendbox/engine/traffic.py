@@ -52,7 +52,7 @@ class Traffic(msgspec.Struct, frozen=True):
     times: int = 1
 
     def instants(self, start: int) -> Iterator[int]:
-        """When it is sent, where the epoch began at `start`."""
+        """The instants at which it is sent, where the epoch began at `start`."""
         first = self.at + start if self.relative else self.at
         return (first + number * self.every for number in range(self.times))
 

@@ -9,7 +9,7 @@ because all of that meets here.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache, partial
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, Final
@@ -19,8 +19,8 @@ from msgspec.structs import asdict
 from sendbox.engine.answer import JsonObject
 from sendbox.engine.bounds import END
 from sendbox.engine.commands.command import Call, Open, Own
-from sendbox.engine.commands.record import Polling, Races, Record
-from sendbox.engine.delivery.batches import succeeded
+from sendbox.engine.commands.record import Polling, Races, Record, RequestRecord
+from sendbox.engine.delivery.batches import Carriage, Delivery, Events, succeeded
 from sendbox.engine.delivery.targets import NOT_FETCHED, Outlets
 from sendbox.engine.draws import Chooser, Naming, seed_bytes, tag_of, uuid_text
 from sendbox.engine.durations import iso
@@ -33,8 +33,6 @@ from sendbox.engine.timeline import Clock, Mode, Timeline
 
 if TYPE_CHECKING:
     from sendbox.engine.blueprint import Blueprint, TimelineEntry
-    from sendbox.engine.commands.record import RequestRecord
-    from sendbox.engine.delivery.batches import Carriage, Delivery, Events
     from sendbox.engine.part import Part
     from sendbox.engine.rules.book import Rulebook
 
@@ -59,10 +57,7 @@ def _unusable(clock: Clock, journal: Journal, place: Place, why: str) -> None:
 
 
 class World:
-    """One world. Instants are virtual milliseconds since 1970; `services` are the parts that it has, in order.
-
-    `over` lays another chooser over that of the world, which is the hash with the scenario's plan over it.
-    """
+    """One world. Instants are virtual milliseconds since 1970; `services` are the parts that it has, in order."""
 
     # slots: a world has more parts than instances of a class share a table for, and all are asked on the hot path
     __slots__ = (
@@ -116,7 +111,6 @@ class World:
         rate: float | None = None,
         record: Record | None = None,
         services: Sequence[type[Part]] = (),
-        over: Callable[[Chooser], Chooser] | None = None,
     ) -> None:
         self.id = world_id
         self.tag = tag_of(world_id, shard)
@@ -132,7 +126,7 @@ class World:
         self.naming = Naming(self.salt)
         self.start_given = start
         self.start = start
-        #: whether the start was given; else it was the present when the world was opened
+        #: True if the start was given; else it was the present when the world was opened
         self.pinned = pinned
         #: counts resets; what was in flight in an older epoch is dropped
         self.epoch = epoch
@@ -144,8 +138,6 @@ class World:
         self.chooser = Chooser(seed_bytes(self.seed_given))
         if blueprint.plan:
             self.chooser = PlannedChooser(self.chooser, blueprint.plan, partial(_unusable, self.clock, self.journal))
-        if over is not None:
-            self.chooser = over(self.chooser)
         #: what the scenario expects; judged when asked
         self.expect = blueprint.expect
         self.api = ApiFaults(blueprint.api, self.chooser, start)
@@ -180,8 +172,16 @@ class World:
         """The client may call again: nothing happens but that."""
         self._awaited.discard(instant)
 
+    def happen(self, entry: TimelineEntry) -> None:
+        """An entry joins the timeline of the scenario; one that is due happens at once."""
+        at = entry.due(self.start)
+        if at > self.clock.now:
+            self.timeline.at(at, -1, self.entry_due, entry)
+        else:
+            self.entry_due(entry)
+
     def entry_due(self, entry: TimelineEntry) -> None:
-        """An entry of the scenario's timeline has come: it is journaled, then each part that has a handler for it acts.
+        """An entry of the timeline has come: it is journaled, then each part that has a handler for it acts.
 
         One that lies before the world's start comes at the start, with advice.
         """

@@ -7,24 +7,21 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from sendbox.control.operation import ControlError, unreadable
+from sendbox.control.operation import Call, ControlError, unreadable
 from sendbox.exploring import find_files
-from sendbox.exploring.answers import Exploration, ExplorationFind, ExploredWorld, FindFile, NextRun
+from sendbox.exploring.answers import Exploration, ExplorationFind, ExploredWorld, FindFile, NextRun, State
 from sendbox.exploring.exploration import NOTHING_FOUND, Result, Run, RunRequest, Steps, deadline, explore_by_steps
 from sendbox.exploring.families.table import USUAL, kept, parse_families
-from sendbox.exploring.misfortune import scenarios
+from sendbox.exploring.misfortune import Plan, scenarios
 from sendbox.exploring.watcher import Watcher
 from sendbox.runtime import wall
 from sendbox.runtime.interface import WorldHooks
 from sendbox.scenario.model import ScenarioError
 
 if TYPE_CHECKING:
-    from sendbox.control.operation import Call
     from sendbox.engine.blueprint import Blueprint
     from sendbox.engine.timeline import Goal
-    from sendbox.exploring.answers import State
     from sendbox.exploring.exploration import Find
-    from sendbox.exploring.misfortune import Plan
     from sendbox.runtime.worlds import HostedWorld, Runtime
 
 #: The most explorations of a server.
@@ -63,7 +60,7 @@ class _Exploring:
 
     @property
     def prefix(self) -> str:
-        """What the ids of the worlds of the present run begin with."""
+        """The beginning of the ids of the worlds of the present run."""
         return f"{PREFIX}{self.id}-{self.number}-"
 
     def proceed(self, run: Run | None) -> None:
@@ -126,7 +123,7 @@ class _Exploring:
             runtime.close(hosted)
 
     def view(self) -> Exploration:
-        """How it stands."""
+        """The exploration as control answers it."""
         return Exploration(
             id=self.id,
             test=self.test,

@@ -11,18 +11,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from sendbox.engine.answer import JsonMapping, JsonObject
-from sendbox.exploring.exploration import FIND_KINDS
+from sendbox.engine.texts import shorten
+from sendbox.exploring.exploration import FIND_KINDS, Find, FindKind
 from sendbox.exploring.misfortune import scenarios
 from sendbox.language import LANGUAGE
 from sendbox.scenario.model import ScenarioError, Source, plain
 from sendbox.scenario.parse import parse
 from sendbox.scenario.write import dump
-
-if TYPE_CHECKING:
-    from sendbox.exploring.exploration import Find, FindKind
 
 #: Where finds are kept, below the folder from which the tests are run.
 FOLDER: Final = Path(".sendbox") / "found"
@@ -84,13 +82,13 @@ def texts(test: str, find: Find, command: Sequence[str] = ()) -> dict[str, str]:
         clock = {} if observed is None else {"clock": {"mode": "manual", "start": observed.start}}
         content = {
             "sendbox": 1,
-            "name": title if len(title) <= _LONGEST_TITLE else f"{title[: _LONGEST_TITLE - 1]}…",
+            "name": shorten(title, _LONGEST_TITLE),
             "found": {
                 "test": test,
                 "kind": find.kind,
                 **({"command": list(command)} if command else {}),
                 "world": world,
-                **_start(rules),
+                **({"start": True} if "start" in rules.get("clock", {}) else {}),
                 **rules.get("found", {}),
             },
             **clock,
@@ -103,10 +101,6 @@ def texts(test: str, find: Find, command: Sequence[str] = ()) -> dict[str, str]:
         head = "".join(f"# {line}".rstrip() + "\n" for line in find.story)
         files[file] = head + dump(content)
     return files
-
-
-def _start(rules: JsonMapping) -> dict[str, bool]:
-    return {"start": True} if "start" in rules.get("clock", {}) else {}
 
 
 def _readable(text: str) -> str:

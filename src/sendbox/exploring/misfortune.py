@@ -15,7 +15,7 @@ from sendbox.engine.answer import JsonMapping, JsonObject
 from sendbox.engine.durations import show
 
 if TYPE_CHECKING:
-    from sendbox.exploring.census import Called, Census, Posted, Sent
+    from sendbox.exploring.census import Called, Census, Posted, Sent, Session
 
 T = TypeVar("T")
 #: The most misfortunes of a plan.
@@ -88,6 +88,22 @@ class Kind:
     def changing(self) -> bool:
         """True if it changes what is true, or what no sentence promises."""
         return self.asks or self.family in _CHANGING
+
+    def at(
+        self,
+        world: Census,
+        place: str,
+        about: str,
+        values: Iterable[Value],
+        *,
+        like: str = "",
+        phone: str = "",
+        row: tuple[str, tuple[int, ...]] | None = None,
+    ) -> Iterator[Spot]:
+        """The spot of this kind at a place of a world, if anything may go wrong there; `like` "" = as all of it."""
+        if values := tuple(values):
+            about = f"{world.ordinal} {about}"
+            yield Spot(self, world.ordinal, place, about, f"{self.name}{like and ' '}{like}", values, phone, row)
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,9 +254,14 @@ def message_when(message: Sent, attempt: int) -> JsonObject:
     return {"phone": message.phone, **tried, "nth": message.attempts[attempt - 1].nth}
 
 
-def about_message(world: Census, message: Sent) -> str:
+def about_message(message: Sent) -> str:
     """The subject of misfortunes of one message."""
-    return f"{world.ordinal} message {message.phone} {message.ordinal}"
+    return f"message {message.phone} {message.ordinal}"
+
+
+def about_session(session: Session) -> str:
+    """The subject of misfortunes of one validation session."""
+    return f"session {session.phone} {session.ordinal}"
 
 
 def spread_out(items: Sequence[T], most: int) -> Sequence[T]:

@@ -85,11 +85,11 @@ class Search:
         #: how many plans are drawn; unless said, as many others as there are single misfortunes
         self.runs = runs or max(FEWEST, min(RUNS, 2 * len(self.singles)))
         self.tried = Tried(all_singles=len(self.singles))
-        #: whether so many finds are kept that only bugs are looked for
+        #: True if so many finds are kept that only bugs are looked for
         self.bugs_only = False
         self._alone: set[Misfortune] = set()
         self._again: Counter[frozenset[tuple[str, str, bool]]] = Counter()
-        self._given: set[Plan] = set()
+        self._drawn: set[Plan] = set()
         self._done: set[Plan] = set()
         self._pairs = self._all_pairs()
         self.tried.all_pairs = len(self._pairs)
@@ -97,14 +97,14 @@ class Search:
     def plans(self) -> Iterator[Plan]:
         """Plans to try, at most so many as there are runs, none of them twice, without those that are known."""
         ways = self._ways()
-        while len(self._given) < self.runs:
+        while len(self._drawn) < self.runs:
             plan = next(ways, None)
             if plan is None:
                 return
             key = tuple(sorted(plan, key=str))
-            if key in self._given or not legal(plan):
+            if key in self._drawn or not legal(plan):
                 continue
-            self._given.add(key)
+            self._drawn.add(key)
             if not self.leave_out(plan):
                 yield plan
 
@@ -113,14 +113,15 @@ class Search:
 
         Known misfortunes stay known, so the answer for a plan is the same before and after its run.
         """
-        left = sum(not self._is_known(item) for item in plan)
+        left = sum(
+            item not in self._alone
+            and self._again[kinds_of((item,))] < PLACES
+            and not (self.bugs_only and item.changing)
+            for item in plan
+        )
         known = left < min(2, len(plan))
         self.tried.known += known
         return known
-
-    def _is_known(self, item: Misfortune) -> bool:
-        kinds = kinds_of((item,))
-        return item in self._alone or self._again[kinds] >= PLACES or (self.bugs_only and item.changing)
 
     def record_failure(self, plan: Plan, *, new: bool) -> None:
         """A plan broke the test; `new` where the assertion was not known to be broken by its kinds."""

@@ -15,7 +15,7 @@ from sendbox.engine.answer import JsonMapping, JsonObject
 from sendbox.engine.coverage import collect_in_slices
 from sendbox.engine.digest import finished
 from sendbox.engine.durations import duration, instant, iso
-from sendbox.engine.faults.before_answer import BeforeAnswer
+from sendbox.engine.faults.connections import BeforeAnswer
 from sendbox.engine.faults.table import CALLS
 from sendbox.engine.kinds.happened import line_of, narrator_of
 from sendbox.engine.kinds.rows import Observer

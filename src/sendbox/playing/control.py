@@ -11,15 +11,14 @@ from sendbox.control.operation import Call, ControlError, operation
 from sendbox.control.worlds import clock_view
 from sendbox.engine.answer import Answer, Instant, moment
 from sendbox.playing.steps import Player, Step
-from sendbox.runtime.worlds import Conflict
+from sendbox.runtime.worlds import Conflict, HostedWorld, Runtime
 
 if TYPE_CHECKING:
     from sendbox.runtime.slot import Playing
-    from sendbox.runtime.worlds import HostedWorld, Runtime
 
 #: The most steps of one call.
 STEPS: Final = 1_000
-StepsAtOnce = Annotated[int, Meta(ge=1, le=STEPS)]
+StepsAtOnce = Annotated[int, Meta(ge=1, le=STEPS, description="the number of steps")]
 
 
 class _Play:

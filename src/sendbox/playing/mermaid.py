@@ -45,11 +45,8 @@ def _lines(played: Played) -> Iterator[str]:
     all_rows, _ = rows(played)
     visible = all_rows[:ROWS]
     named = {CLIENT, WORLD, RECEIVER}
-    phones = [
-        name
-        for name in dict.fromkeys(end for row in visible for end in (row.who, row.to or row.who))
-        if name not in named
-    ]
+    ends = (end for row in visible for end in (row.narration.who, row.narration.to) if end is not None)
+    phones = [name for name in dict.fromkeys(ends) if name not in named]
     ids = {CLIENT: CLIENT, WORLD: WORLD, RECEIVER: RECEIVER}
     ids |= {phone: f"phone{number}" for number, phone in enumerate(phones[:PHONES], 1)}
     ids |= dict.fromkeys(phones[PHONES:], _OTHERS)
@@ -77,17 +74,15 @@ def _lines(played: Played) -> Iterator[str]:
 
 def _row(row: Row, ids: dict[str, str]) -> Iterator[str]:
     """A row: an arrow between two, and one back for an answer; a note for an act without a partner."""
-    sender, to = ids[row.who], ids[row.to or row.who]
-    text = escaped(f"{row.what} [order-sensitive]" if row.marked else row.what)
-    if row.to is not None and row.who in (
-        row.to,
-        RECEIVER,
-    ):  # a result comes to a phone, a webhook to its receiver: from the sandbox
-        sender = WORLD
+    who, action, tone, reached, answer = row.narration
+    sender, to = ids[who], ids[reached or who]
+    text = escaped(f"{action} [order-sensitive]" if row.marked else action)
+    if reached is not None and who in (reached, RECEIVER):
+        sender = WORLD  # a result comes to a phone, a webhook to its receiver: from the sandbox
     if sender == to:
         yield f"Note over {to}: {escaped(row.text)}"
         return
     yield f"{sender}->>{to}: {text}"
-    if row.answer is not None:
-        arrow = "--x" if row.tone == "bad" else "-->>"
-        yield f"{to}{arrow}{sender}: {escaped(row.answer)}"
+    if answer is not None:
+        arrow = "--x" if tone == "bad" else "-->>"
+        yield f"{to}{arrow}{sender}: {escaped(answer)}"

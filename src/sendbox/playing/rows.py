@@ -13,7 +13,7 @@ import msgspec
 
 from sendbox.engine.answer import JsonMapping
 from sendbox.engine.durations import instant
-from sendbox.engine.kinds.narration import CLIENT, EVENTS, SHOWN, WORLD, Names, Narrator, cut
+from sendbox.engine.kinds.narration import CLIENT, EVENTS, SHOWN, WORLD, Names, Narration, Narrator, cut
 from sendbox.services import limits
 
 if TYPE_CHECKING:
@@ -21,24 +21,16 @@ if TYPE_CHECKING:
 
 
 class Row(msgspec.Struct, frozen=True):
-    """One line of the timeline: `who` did `what`, and `answer` came back, where something does.
-
-    `tone` is good, bad, plain or dim; `to` is the one it reaches, for diagrams, None = no one.
-    """
+    """One line of the timeline: its instant, and what is said about it; `marked` where the order of arrival decided."""
 
     at: int
-    who: str
-    what: str
-    tone: str = "plain"
-    to: str | None = WORLD
-    answer: str | None = None
+    narration: Narration
     marked: bool = False
 
     @property
     def text(self) -> str:
         """The whole text."""
-        text = self.what if self.answer is None else f"{self.what} → {self.answer}"
-        return f"{text} [order-sensitive]" if self.marked else text
+        return f"{self.narration.text} [order-sensitive]" if self.marked else self.narration.text
 
 
 def rows(played: Played) -> tuple[list[Row], Names]:
@@ -57,7 +49,7 @@ def rows(played: Played) -> tuple[list[Row], Names]:
             lines.append(caller.row(waiting.pop(0), by_number))
         narration = None if entry["n"] in journaled or entry["kind"] in by_tester else narrator.narrate(entry)
         if narration is not None:
-            lines.append(Row(instant(entry["at"]), *narration, bool(entry.get("order_sensitive"))))
+            lines.append(Row(instant(entry["at"]), narration, bool(entry.get("order_sensitive"))))
     lines += [caller.row(request, by_number) for request in waiting]
     return lines, names
 
@@ -83,7 +75,8 @@ class _Caller:
         action = f"{traffic.operation}{title}{_recipients(traffic.value)}"
         outcome = [request.error or ""] if request.status is None else [str(request.status)]
         outcome.append(self._named(_accepted(request.answer)))
-        outcome += [f"{len(lines)} rejected" for lines in (_rejected(request.answer),) if lines]
+        rejected = request.answer.get("rejected") if isinstance(request.answer, Mapping) else None
+        outcome += [f"{len(rejected)} rejected"] if isinstance(rejected, list) and rejected else []
         if request.status is not None and request.status >= 400:
             findings = entry.get("findings") or ()
             outcome.append(cut(findings[0]["message"], 2 * SHOWN) if findings else "")
@@ -96,7 +89,7 @@ class _Caller:
         tone = "bad" if bad else "plain"
         marked = bool(entry.get("order_sensitive"))
         to = WORLD if request.sent else None
-        return Row(request.at, CLIENT, action, tone, to, " ".join(filter(None, outcome)), marked)
+        return Row(request.at, Narration(CLIENT, action, tone, to, " ".join(filter(None, outcome))), marked)
 
     def _messages(self, named: str) -> list[str]:
         """The ids that an answer's id stands for: of /messages the base of one for each recipient (§2.3)."""
@@ -142,8 +135,3 @@ def _accepted(answer: object) -> list[str]:
     accepted = answer.get("accepted")
     named = [answer] if accepted is True else accepted if isinstance(accepted, list) else []
     return [item["message_id"] for item in named if "message_id" in item]
-
-
-def _rejected(answer: object) -> list[object]:
-    rejected = answer.get("rejected") if isinstance(answer, Mapping) else None
-    return rejected if isinstance(rejected, list) else []

@@ -116,8 +116,10 @@ class _Samples:
         attempts = several(when.asked.get("attempt"))
         before = attempts[0] - 1 if attempts and isinstance(attempts[0], int) else 0
         if channel != USUAL or before:
+            # goes on to the next step where it is not delivered
+            given_up = {USUAL: {"body": body, "ttl": 5, "ttl_condition": "delivered"}}
             last = [self._step(USUAL, body)] if channel != USUAL else []
-            send["flow"] = [*[_given_up(body)] * before, self._step(channel, body), *last]
+            send["flow"] = [*[given_up] * before, self._step(channel, body), *last]
         return send
 
     def message(self, title: str | None, body: str, key: str | None = None) -> None:
@@ -192,11 +194,6 @@ class _Samples:
         senders = self._account.senders
         choices = senders.get(row.family, ()) if isinstance(senders, dict) else ()
         return min(choices, default=row.least["sender"])
-
-
-def _given_up(body: str) -> JsonObject:
-    """A step that goes on to the next one where it is not delivered."""
-    return {USUAL: {"body": body, "ttl": 5, "ttl_condition": "delivered"}}
 
 
 def _first(when: When, name: str) -> Pattern | None:

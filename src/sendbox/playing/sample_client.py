@@ -10,7 +10,7 @@ from urllib.parse import quote, urlencode, urlsplit
 
 import orjson
 
-from sendbox.control.operation import ControlError
+from sendbox.control.operation import Control, ControlError
 from sendbox.engine.answer import plain
 from sendbox.engine.journal import CODE
 from sendbox.engine.traffic import Traffic, parse_reference, resolve
@@ -19,7 +19,6 @@ from sendbox.services.messaging.bulk import FILETYPES
 from sendbox.services.messaging.messaging import Messaging
 
 if TYPE_CHECKING:
-    from sendbox.control.operation import Control
     from sendbox.engine.world import World
     from sendbox.playing.play_result import Asked
     from sendbox.server.application import Application
@@ -114,7 +113,8 @@ class SampleClient:
         elif call.part == "body" and value is not None:
             headers["content-type"], body = _JSON, orjson.dumps(value)
         elif call.part == "content":
-            filetype = self._filetype(target)
+            bulk = Messaging.of(self._world).bulks.find(target.rpartition("/")[2])
+            filetype = "jsonl" if bulk is None else bulk.filetype
             headers, body = {"content-type": FILETYPES[filetype]}, str(value or "").encode()
             if filetype == "gz":
                 body = gzip.compress(body, mtime=0)
@@ -140,10 +140,6 @@ class SampleClient:
             for link in links:
                 return link.url
         raise LookupError(f'"{message_id}" has no short link by now')
-
-    def _filetype(self, target: str) -> str:
-        bulk = Messaging.of(self._world).bulks.find(target.rpartition("/")[2])
-        return "jsonl" if bulk is None else bulk.filetype
 
 
 async def call_app(

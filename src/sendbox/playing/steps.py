@@ -15,14 +15,13 @@ from sendbox.engine.timeline import Goal
 from sendbox.playing.play_result import Asked, Played
 from sendbox.playing.sample import sample
 from sendbox.playing.sample_client import SampleClient
-from sendbox.runtime.policy import Outcome
+from sendbox.runtime.policy import Failure, HttpCall, Outcome
 
 if TYPE_CHECKING:
     from sendbox.control.operation import Control
     from sendbox.engine.blueprint import Blueprint
     from sendbox.engine.traffic import Reception, Traffic
     from sendbox.engine.world import World
-    from sendbox.runtime.policy import Failure, HttpCall
     from sendbox.runtime.worlds import HostedWorld
 
 #: Virtual milliseconds after the last entry of traffic and timeline at which playing ends, unless `until` is given; so
@@ -65,7 +64,7 @@ class Player:
         sampled = not blueprint.traffic and (blueprint.source or {}).get("traffic") is None
         self.played = Played(blueprint, world, sampled, control.served)
         self._remaining = deque(_ordered_requests(sample(blueprint) if sampled else blueprint.traffic, world.start))
-        #: whether webhooks of the last request were sent, at its instant
+        #: True if webhooks of the last request were sent, at its instant
         self._settled = False
         self._open: list[asyncio.Task[None]] = []
         self._receiver = None
@@ -94,8 +93,8 @@ class Player:
         if self._remaining:
             at, entry = self._remaining[0]
             # at one instant the scenario's steps come before requests, at the start too
-            if at > world.now or (not played.asked and _due_now(world)):
-                due = world.timeline.next_due()
+            due = world.timeline.next_due()
+            if at > world.now or (not played.asked and due is not None and due <= world.now):
                 if due is not None and due < at:
                     return await self._move_to(due)
                 await self.move(at)
@@ -171,11 +170,6 @@ def _ordered_requests(traffic: tuple[Traffic, ...], start: int) -> list[tuple[in
     """Each request with its instant: in the order of the list, where none is sent several times."""
     timed = [(at, entry) for entry in traffic for at in entry.instants(start)]
     return timed if len(timed) == len(traffic) else sorted(timed, key=lambda sent: sent[0])
-
-
-def _due_now(world: World) -> bool:
-    due = world.timeline.next_due()
-    return due is not None and due <= world.now
 
 
 class _Receiver:

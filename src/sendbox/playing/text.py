@@ -10,13 +10,13 @@ from sendbox.engine.answer import JsonObject
 from sendbox.engine.durations import DAY, iso, show
 from sendbox.engine.expect.verdict import lines, proves, warning_lines
 from sendbox.engine.kinds.narration import Names, cut
-from sendbox.playing.play_result import refutes
+from sendbox.engine.texts import shorten
+from sendbox.playing.play_result import Asked, Played, refutes
 from sendbox.playing.rows import Row, rows
 from sendbox.services.messaging.results import STATES
 
 if TYPE_CHECKING:
     from sendbox.engine.traffic import Counterexample
-    from sendbox.playing.play_result import Asked, Played
 
 #: Escape sequences by tone, and what ends them.
 _COLOURS: Final = {"good": "\x1b[32m", "bad": "\x1b[31m", "dim": "\x1b[2m", "head": "\x1b[1m", "plain": ""}
@@ -78,7 +78,7 @@ class _Page:
         """The rows; an instant shows its time once, and a new day has a line."""
         start = played.world.start
         after = max([len("after"), *(len(_after(row.at, start)) for row in played_rows)])
-        who = max([len("who"), *(len(row.who) for row in played_rows)])
+        who = max([len("who"), *(len(row.narration.who) for row in played_rows)])
         indent = after + 2 + _CLOCK + 2 + who + 2
         room = max(self._width - indent, _LEAST)
         yield self._in("head", f"{'after':>{after}}  {'clock':{_CLOCK}}  {'who':{who}}  what")
@@ -89,10 +89,10 @@ class _Page:
                 yield self._in("dim", f"{'':{after}}  {iso(row.at)[:10]}")
             at, clock = ("", "") if row.at == last else (_after(row.at, start), iso(row.at)[11:-1])
             last = row.at
-            head = f"{at:>{after}}  {clock:{_CLOCK}}  {row.who:{who}}  "
+            head = f"{at:>{after}}  {clock:{_CLOCK}}  {row.narration.who:{who}}  "
             wrapped = textwrap.wrap(row.text, room, break_on_hyphens=False) or [""]
-            yield head + self._in(row.tone, wrapped[0])
-            yield from (" " * indent + self._in(row.tone, line) for line in wrapped[1:])
+            yield head + self._in(row.narration.tone, wrapped[0])
+            yield from (" " * indent + self._in(row.narration.tone, line) for line in wrapped[1:])
 
     def summary(self, played: Played, names: Names) -> Iterator[str]:
         """The results of the messages, the failed requests, the verdict, and the digest."""
@@ -106,7 +106,7 @@ class _Page:
             widths = [max(len(head), *(len(row[column]) for row in table)) for column, head in enumerate(heads)]
             yield self._in("head", "  ".join([*map(str.ljust, heads, widths), "way"]))
             for row in table:
-                yield cut_end("  ".join([*map(str.ljust, row[:3], widths), row[3]]), self._width)
+                yield shorten("  ".join([*map(str.ljust, row[:3], widths), row[3]]), self._width)
             if len(messages) > MESSAGES:
                 yield f"and {len(messages) - MESSAGES} more messages"
             yield ""
@@ -121,7 +121,7 @@ class _Page:
         for counterexample, result in played.counterexamples:
             yield self._counterexample(counterexample, result)
         for line in warning_lines({"warnings": played.warnings}):
-            yield self._in("dim", cut_end(line, self._width))
+            yield self._in("dim", shorten(line, self._width))
         marked = ", order-sensitive" if played.order_sensitive else ""
         yield self._in("dim", f"digest {played.digest}{marked}")
 
@@ -152,11 +152,6 @@ def _outcome(request: Asked) -> str:
     """The answer of a request, and how it differs from what was expected."""
     expected = f", expected {request.traffic.expected}" if request.traffic.expected else ""
     return f"{request.error or request.status}{expected}{''.join(f'; {text}' for text in request.differences)}"
-
-
-def cut_end(line: str, width: int) -> str:
-    """A line cut to a width."""
-    return line if len(line) <= width else f"{line[: width - 1]}…"
 
 
 def _counted(things: Sequence[object], noun: str) -> str:

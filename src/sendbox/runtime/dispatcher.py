@@ -11,8 +11,9 @@ import orjson
 
 from sendbox.engine.commands.command import Overtake
 from sendbox.engine.delivery.batches import body_of
-from sendbox.engine.delivery.faults.fault import FaultyDelivery
+from sendbox.engine.delivery.faults.fault import NOT_SPOILT, FaultyDelivery
 from sendbox.engine.delivery.injection import FakedTry
+from sendbox.engine.delivery.targets import NOT_FETCHED
 from sendbox.runtime import policy
 from sendbox.runtime.policy import HttpCall, Outcome
 from sendbox.runtime.slot import HostedWorld, Slice
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 LAUNCH: Final = 16
 #: So many steps are fired at once before a request is answered whose events overtake the answer.
 BUDGET: Final = 32
+#: The reason that a receiver has to deny a webhook without a signature (A21).
+UNSIGNED: Final = f", it has no {policy.SIGNATURE}: no default_callback_secret is set"
 #: Real seconds that an advance gives a client to ask for its outbox, where none has asked.
 GRACE: Final = 2.0
 #: The same in words, for the log and the answer of an advance.
@@ -131,13 +134,16 @@ class Carrier:
         world, log, tries = hosted.world, self._runtime.log, len(delivery.tries)
         world.outcome(delivery, outcome.status, outcome.error)
         self._runtime.counts.tried(delivery.state, outcome)
+        denied_unsigned = outcome.status in (401, 403) and all(name != policy.SIGNATURE for name, _ in call.headers)
+        why = f"{outcome.error or outcome.status}{UNSIGNED if denied_unsigned else ''}"
+        if not (outcome.ok or outcome.error == NOT_FETCHED or _is_spoilt(delivery)):
+            hosted.failures.add(delivery.address, why)
         if outcome.error == "not_allowed":
             if call.url not in hosted.not_allowed:
                 hosted.not_allowed.add(call.url)
                 message = f"webhooks to {call.url} are not sent: {outcome.detail}"
                 log(world.id, message, "warning", "webhook", url=call.url, error=outcome.error)
         elif not outcome.ok:
-            why = outcome.error or outcome.status
             detail = f" ({outcome.detail})" if outcome.detail else ""
             message = f"webhook to {call.url or 'the hook'} {why}{detail}, try {tries}"
             level: Level = "info" if isinstance(delivery.tries[-1], FakedTry) else "warning"
@@ -214,6 +220,12 @@ class Carrier:
             batch = body_of(world, delivery)
             for message in check(orjson.loads(batch)):
                 self._runtime.violations.append(f"webhook {batch!r}: {message}")
+
+
+def _is_spoilt(delivery: Delivery) -> bool:
+    """True if a rule answered the last try in the receiver's place, or made its request illegal."""
+    faulty = isinstance(delivery, FaultyDelivery) and delivery.rule.fault.spoilt != NOT_SPOILT
+    return faulty or isinstance(delivery.tries[-1], FakedTry)
 
 
 def _ahead(delivery: Delivery) -> bool:

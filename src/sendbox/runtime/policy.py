@@ -21,7 +21,7 @@ from urllib.parse import quote, urlsplit
 from sendbox import __version__
 from sendbox.engine.delivery.batches import succeeded
 from sendbox.engine.delivery.faults.fault import NOT_SPOILT, Spoilt
-from sendbox.engine.delivery.faults.reformat import rewrite
+from sendbox.engine.delivery.faults.requests import rewrite
 
 if TYPE_CHECKING:
     from sendbox.engine.delivery.batches import Target

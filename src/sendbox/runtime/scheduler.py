@@ -15,7 +15,7 @@ from sendbox.engine.answer import JsonObject
 from sendbox.engine.bounds import END
 from sendbox.engine.durations import iso, show
 from sendbox.engine.timeline import Goal
-from sendbox.runtime.slot import Conflict, HostedWorld, Slice
+from sendbox.runtime.slot import Conflict, FailedTries, HostedWorld, Slice
 
 if TYPE_CHECKING:
     from sendbox.runtime.dispatcher import Carrier
@@ -175,8 +175,9 @@ class Mover:
         """Moves a world forward and settles each instant.
 
         An instant counts among the n where steps are due, the present one too. Returns `{from, to, fired, deliveries,
-        failed, first, last, idle, next_due, unfetched}`; `first` and `last` bound the journal's entries made meanwhile,
-        `unfetched` are tries that no client fetched from the outbox. Raises `Conflict`: `advancing`, `past`, `loop`,
+        failed, first, last, idle, next_due, unfetched, failures}`; `first` and `last` bound the journal's entries made
+        meanwhile, `unfetched` are tries that no client fetched from the outbox, `failures` those that failed otherwise
+        (`FailedTries`). Raises `Conflict`: `advancing`, `past`, `loop`,
         `too_far`, `closed`.
         """
         await self.steady(hosted)
@@ -197,6 +198,7 @@ class Mover:
         if by_hand:
             hosted.calls.begin()
         hosted.attendance.begin()
+        failures = hosted.failures = FailedTries()
         hosted.advancing = True
         try:
             if goal.way == "next":
@@ -221,6 +223,7 @@ class Mover:
             "next_due": world.timeline.next_due(),
             "idle": world.idle,
             "unfetched": hosted.attendance.unfetched,
+            "failures": failures,
         }
 
 

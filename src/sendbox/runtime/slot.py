@@ -33,6 +33,8 @@ SLICE_NS: Final = 1_000_000
 #: So many different remarks are counted for a world, and so many are named in the summary.
 MOST_ADVISED: Final = 1_000
 MOST_NAMED: Final = 20
+#: Failed tries of an advance are told apart by so many pairs of target and outcome.
+MOST_FAILURES: Final = 20
 #: Checkpoints that a world keeps: each holds a place for every command before it.
 CHECKPOINTS: Final = 100
 
@@ -241,6 +243,24 @@ class Advised:
         return ", ".join([*lines, *([f"{rest} × others"] if rest else [])])
 
 
+class FailedTries(msgspec.Struct, eq=False):
+    """The tries of an advance that their receivers let fail, counted as they end.
+
+    `counts` has them by target and outcome; beyond a bound those to further targets are only counted in `others`.
+    """
+
+    counts: dict[tuple[str, str], int] = msgspec.field(default_factory=dict)
+    others: int = 0
+
+    def add(self, target: str, outcome: str) -> None:
+        """Count one."""
+        failure = (target, outcome)
+        if failure in self.counts or len(self.counts) < MOST_FAILURES:
+            self.counts[failure] = self.counts.get(failure, 0) + 1
+        else:
+            self.others += 1
+
+
 class HostedWorld(Changing, eq=False):
     """A world and what the runtime keeps beside it."""
 
@@ -320,6 +340,8 @@ class HostedWorld(Changing, eq=False):
     #: the ids of those calls of the outbox that a client has fetched
     fetched: set[str] = msgspec.field(default_factory=set)
     attendance: Attendance = msgspec.field(default_factory=Attendance)
+    #: of the last advance, or the one that is in progress
+    failures: FailedTries = msgspec.field(default_factory=FailedTries)
     checkpoints: dict[str, Record] = msgspec.field(default_factory=dict)
     #: held while a replica of it is brought to a place
     replaying: asyncio.Lock = msgspec.field(default_factory=asyncio.Lock)

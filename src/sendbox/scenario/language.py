@@ -22,8 +22,8 @@ from sendbox.scenario.keys.plan import compile_plan
 from sendbox.scenario.keys.texts import LOCALE
 from sendbox.scenario.keys.timeline import Happening, compile_timeline
 from sendbox.scenario.keys.traffic import Called, compile_counterexamples, compile_receiver, compile_traffic
-from sendbox.scenario.lint import reach, shadows, values
-from sendbox.scenario.lint.linter import Linter
+from sendbox.scenario.lint import reach, shadows
+from sendbox.scenario.lint.linter import Linter, lint_durations, lint_spelling
 from sendbox.scenario.model import (
     SIZE,
     Node,
@@ -43,6 +43,7 @@ from sendbox.scenario.vocabulary import Key, Vocabulary
 from sendbox.scenario.write import standalone
 
 if TYPE_CHECKING:
+    from sendbox.engine.blueprint import TimelineEntry
     from sendbox.engine.expect.expectation import Expectation
     from sendbox.engine.expect.subjects import Subject
 
@@ -210,6 +211,20 @@ class Language:
         _raise_any(problems + reader.problems)
         return changes
 
+    def compile_happening(
+        self, happening: JsonMapping, *, scenario: JsonMapping, start: int, assume: object
+    ) -> TimelineEntry:
+        """An entry of a timeline as control takes it. Raises `ScenarioError`; places are paths.
+
+        `scenario` has what an entry reads of the scenario around it; `start` and `assume` are the world's.
+        """
+        root, _ = parse.from_object(scenario, Source("scenario"))
+        node, reader, problems = self._single(happening, "happening", text_of(self._country(root)))
+        reader.root, reader.start, reader.assume = root, start, assume
+        entries = compile_timeline([node] if node.value else [], reader, self.happenings)
+        _raise_any(problems + reader.problems)
+        return replace(entries[0], place=None)
+
     def _single(self, value: JsonMapping, definition: str, country: str | None) -> tuple[Node, Reader, list[Problem]]:
         """A part that does not come from a file, checked against its definition in the schema."""
         node, problems = parse.from_object(value, Source("rule"))
@@ -249,7 +264,7 @@ class Language:
             blueprint = replace(blueprint, expect=expect)
             if lint:
                 self._lint(linter)
-                problems += linter.found
+                problems += linter.warnings
         return blueprint, in_order([*problems, *reader.problems], origin.file)
 
     def _crowd(self, node: Node) -> Problem | None:
@@ -306,8 +321,8 @@ class Language:
             for find in vocabulary.lints:
                 find(linter)
         reach.find(linter, [key.name for key in keys if key.rules is not None], self._subjects)
-        values.lengths(linter, {key.name: key.times for key in keys if key.times is not None})
-        values.spelling(linter, self.shape)
+        lint_durations(linter, {key.name: key.times for key in keys if key.times is not None})
+        lint_spelling(linter, self.shape)
 
 
 def _source_text(source: Source) -> Written | None:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
+from urllib.parse import quote
 
 import orjson
 from msgspec import Struct
@@ -42,6 +43,8 @@ _LATE: Final = (
     "its world was closed or reset while the call was on its way",
     "stop clients before their test ends",
 )
+#: The characters that stay as they are in the value of a header of Sendbox; all others are percent-encoded.
+_PLAIN: Final = "".join(map(chr, range(0x20, 0x7F))).replace("%", "")
 
 
 class Credentials(Struct, frozen=True):
@@ -252,13 +255,16 @@ class Emulated(BaseRoute):
                 _log_remarks(self._runtime, hosted, record)
 
     def hinted(self, outcome: Handled, hosted: HostedWorld, origin: str) -> Answer:
-        """The answer with the address of its call's entry in the journal."""
+        """The answer with the address of its call's entry in the journal, and the name of the rule that changed it."""
         answer = outcome.answer
         if self._runtime.settings.hints:
             hint = hosted.hint
             if hint[0] != origin:
                 hint = hosted.hint = (origin, f"{origin}{hosted.path}/journal/".encode("latin-1", "replace"))
             answer.headers = (*answer.headers, (b"sendbox-journal", b"%b%d" % (hint[1], outcome.number)))
+            fault = None if outcome.record is None else outcome.record.fault
+            if fault is not None and (rule := fault.rule.name or fault.rule.id or fault.rule.place):
+                answer.headers += ((b"sendbox-rule", quote(rule, safe=_PLAIN, errors="replace").encode()),)
             if hosted.news:
                 hosted.news = False
                 answer.headers += ((b"sendbox-world", f"opened anew: {hosted.before}".encode()),)

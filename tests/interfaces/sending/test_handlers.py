@@ -15,6 +15,7 @@ from sendbox.engine.remarks import Advice, Finding
 from sendbox.services.account.keys import Key
 from sendbox.services.assume import Assume
 from sendbox.services.http.exchange import Exchange, Refused
+from tests.contract.settled import settled_checker
 from tests.interfaces.sending.support import ORIGIN, REQUEST_ID, FakeWorld, exchange, findings, message, places, said
 
 CONTRACT = Contract()
@@ -405,11 +406,11 @@ def test_clean_call_says_nothing() -> None:
 def test_a59_schema_documents_the_rule_of_senders(sender: str) -> None:
     """`Sender` and `PhoneNumberId` in the contract, which settings relax, refuse exactly what the code refuses."""
     body = message(sender=sender)
-    legal = CONTRACT.checker("sending.json#/$defs/Message", settled=True).is_valid(body)
+    legal = settled_checker(CONTRACT, "sending.json#/$defs/Message").is_valid(body)
     assert CONTRACT.checker("sending.json#/$defs/Message").is_valid(body)
     assert not legal if _refuses(body) else legal
     body = message(flow=[{"chatapp_text": {"sender": sender}}])
-    legal = CONTRACT.checker("sending.json#/$defs/Message", settled=True).is_valid(body)
+    legal = settled_checker(CONTRACT, "sending.json#/$defs/Message").is_valid(body)
     assert not legal if _refuses(body) else legal
 
 

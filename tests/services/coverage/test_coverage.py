@@ -432,7 +432,8 @@ def test_faults_count_by_their_word() -> None:
         rule = compile_rule("webhooks", {"fault": source})
         world.journal.add(world.now, CODE["webhook_fault"], SimpleNamespace(rule=rule))
     for definition in ({"delay": "2s"}, "garbage"):
-        world.journal.add(world.now, CODE["fault"], SimpleNamespace(shown=definition))
+        rule = compile_rule("api", {"fault": definition})
+        world.journal.add(world.now, CODE["fault"], SimpleNamespace(rule=rule))
     assert collect(world, catalog(SERVED)).tally == {
         "webhook faults": {"drop": 1, "split": 1, "delay": 1},
         "api faults": {"delay": 1, "garbage": 1},

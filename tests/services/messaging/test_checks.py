@@ -379,6 +379,6 @@ def test_refusals_that_messages_compete_for_are_marked() -> None:
     for number, body in [("nonsense", "a"), (PHONE, "a"), (PHONE, "a"), (OTHER, "a")]:
         send_one(world, number, body=body)
     advance(world)
-    marked = [world.journal.what[entry][1] for entry in sorted(world.journal.order_sensitive)]
+    marked = [world.journal.subject[entry][1] for entry in sorted(world.journal.order_sensitive)]
     assert why(world) == ["number", "identical", "credit"]
     assert marked == ["identical", "credit"]

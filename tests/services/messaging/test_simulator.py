@@ -249,7 +249,7 @@ def test_the_journal_marks_what_depended_on_arrival() -> None:
     first = send_one(world)
     second = send_one(world, steps=[step("richmsg")])
     advance(world, HOUR)
-    marked = [world.journal.what[entry] for entry in sorted(world.journal.order_sensitive)]
+    marked = [world.journal.subject[entry] for entry in sorted(world.journal.order_sensitive)]
     assert marked == [first.last, second.last, first.last]
     clean = make_world(attempts=(rule("sent"),))
     send_one(clean)

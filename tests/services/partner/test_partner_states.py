@@ -87,6 +87,6 @@ def test_a_wish_that_cannot_be() -> None:
     with pytest.raises(IllegalMove) as refusal:
         NUMBER.to("PENDING", "FLAGGED")
     assert str(refusal.value) == '"FLAGGED" does not follow "PENDING" of a number; legal: CONNECTED, OFFLINE (A44)'
-    assert (refusal.value.state, refusal.value.wanted) == ("PENDING", "FLAGGED")
+    assert (refusal.value.state, refusal.value.target) == ("PENDING", "FLAGGED")
     with pytest.raises(IllegalMove, match=r"legal: none, it is an end \(A46\)"):
         SIGNUP.after("failed", "page_opened")

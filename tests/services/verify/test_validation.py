@@ -40,7 +40,7 @@ def test_s3_2_every_pair_is_legal_or_raises(state: str, event: str) -> None:
     else:
         with pytest.raises(IllegalMove) as raised:
             VALIDATION.after(state, event)
-        assert (raised.value.state, raised.value.wanted) == (state, event)
+        assert (raised.value.state, raised.value.target) == (state, event)
         assert raised.value.legal == tuple(LEGAL.get(state, {}).values())
 
 

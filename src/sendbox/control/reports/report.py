@@ -6,7 +6,7 @@ import asyncio
 from collections import Counter
 from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Final, NamedTuple
 from urllib.parse import quote
 
 from msgspec import Meta
@@ -14,17 +14,19 @@ from msgspec.structs import asdict
 
 from sendbox import __version__
 from sendbox.control.answers import Proof
+from sendbox.control.arguments import described
 from sendbox.control.coverage import Assumptions, Covered, DimensionShare, Settings, Share, assumptions, coverage
-from sendbox.control.operation import Call, Text, one_of, operation
+from sendbox.control.operation import Call, ControlError, Text, one_of, operation
 from sendbox.control.pending import OPEN, pending
 from sendbox.control.reading import map_in_slices, newest, select
-from sendbox.control.records import Journal, Remark, Verdict, advice, digest, journal, verdict
+from sendbox.control.records import Journal, Remark, Verdict, advice, digest, journal, sent_messages, verdict
 from sendbox.control.scenarios import ScenarioShown, scenario
 from sendbox.control.time import unfetched
 from sendbox.control.worlds import WholeWorld, world
 from sendbox.engine.answer import Answer, Instant, JsonMapping, builtins, enum, read
 from sendbox.engine.delivery.batches import succeeded
-from sendbox.engine.delivery.targets import NOT_FETCHED
+from sendbox.engine.delivery.targets import NOT_ALLOWED, NOT_FETCHED
+from sendbox.engine.durations import iso
 from sendbox.engine.expect.verdict import lines as verdict_lines
 from sendbox.engine.journal import CODE
 from sendbox.engine.kinds.happened import (
@@ -35,7 +37,6 @@ from sendbox.engine.kinds.happened import (
     describe,
     headed,
     narrator_of,
-    times,
     to_come,
 )
 from sendbox.engine.kinds.own import delivery_view
@@ -52,8 +53,9 @@ MOST_LINES: Final = 5_000
 COMING: Final = 20
 
 
-Lines = Annotated[int, Meta(ge=1, le=MOST_LINES)]
+Lines = Annotated[int, Meta(ge=1, le=MOST_LINES, description="so many of the newest lines of what happened")]
 FORMATS: Final = enum(("json", "html", "text"))
+PARTS: Final = enum(("remarks", "story"))
 _TEXT: Final = Annotated[Text, "text/html", "text/plain"]
 
 
@@ -125,10 +127,15 @@ class Report(Answer):
 
 @operation("GET", "/worlds/{id}/report", answers=Report | _TEXT)
 async def report(
-    call: Call, format: Annotated[str, FORMATS] = "json", ended: bool = False, lines: Lines = LINES
+    call: Call,
+    format: Annotated[str, FORMATS] = "json",
+    ended: Annotated[bool, described("the verdict is that at the end of the world")] = False,
+    lines: Lines = LINES,
+    only: Annotated[str | None, PARTS, described("all that `format=text` is to have")] = None,
 ) -> Report | Text:
     """All about a world in one document, to be kept after a failure: as JSON, with `format=html` as one page
-    without scripts or further files, or with `format=text` in short, as a failed test prints it.
+    without scripts or further files, or with `format=text` in short, as a failed test prints it; then `only` leaves
+    out all but the `remarks` or the `story`.
 
     `{sendbox, world, scenario, settings, findings, advice, verdict, story, pending, coverage, assumptions, digest,
     record}`. `world`, `scenario` and `digest` are the answers of these operations, `verdict` too, with its `lines`
@@ -141,12 +148,16 @@ async def report(
     """
     if call.served.document is None:
         one_of(format, "format", ("json", "text"))
+    if format == "text":
+        return Text("".join(f"{line}\n" for line in await _text_lines(call, lines, only, ended=ended)), "text/plain")
+    if only is not None:
+        raise ControlError(400, "bad_argument", f"only: {only} is not legal here; legal: with format=text")
     judged: Verdict = await verdict(call, ended=ended)
     everything: Assumptions = await assumptions(call)
     covered: Covered = await coverage(call)
     world_view = await world(call)
-    sent = await _sent(call)
-    story, coming = await _story(call, lines, sent)
+    sent = await sent_messages(call)
+    story = await _story(call, sent)
     document = Report(
         sendbox=__version__,
         world=world_view,
@@ -155,8 +166,13 @@ async def report(
         findings=await _findings(call, sent),
         advice=await _advice(call),
         verdict=ReportedVerdict(**asdict(judged), lines=verdict_lines(judged)),
-        story=story,
-        pending=coming,
+        story=ReportedStory(
+            lines=[read(line._asdict(), ReportedLine) for line in story.lines[-lines:]],
+            told=story.narrated,
+            entries=story.entries,
+            left_out=max(len(story.lines) - lines, 0),
+        ),
+        pending=story.coming,
         coverage=ReportedCoverage(scope=covered.scope, total=covered.total, dimensions=covered.dimensions),
         assumptions=_leaned(everything),
         digest=await digest(call),
@@ -165,8 +181,6 @@ async def report(
     if format == "json":
         return document
     masked = call.runtime.mask(call.hosted.world.id).view
-    if format == "text":
-        return Text("".join(f"{line}\n" for line in _text_lines(masked(builtins(document)))), "text/plain")
 
     def page() -> str:
         assert call.served.document is not None
@@ -175,25 +189,20 @@ async def report(
     return Text(await asyncio.get_running_loop().run_in_executor(None, page), "text/html")
 
 
-def _text_lines(document: JsonMapping) -> list[str]:
-    """The report in the lines that a failed test prints: findings, advice, the verdict, the story, what is to come."""
-    story, judged = document["story"], document["verdict"]
-    lines = [Line(**line) for line in story["lines"]]
-    return [
-        f"world {document['world']['id']}, now {document['world']['clock']['now']}",
-        *document["findings"],
-        *(times(item["line"], item["count"]) for item in document["advice"]),
-        *(judged["lines"] if judged["expectations"] else []),
-        *headed(lines, len(lines), story["told"], story["entries"]),
-        *([f"{story['left_out']} older lines are left out"] if story["left_out"] else []),
-        *document["pending"],
-    ]
-
-
-async def _sent(call: Call) -> list[JsonMapping]:
-    """The newest messages, as a list shows them."""
-    messages = call.served.by_name.get("messages")
-    return [] if messages is None else (await messages(call, last=LOOKED_AT, form="short")).messages
+async def _text_lines(call: Call, most: int, only: str | None, *, ended: bool) -> list[str]:
+    """The report in lines: findings, advice, the verdict, the story, what is still to come."""
+    sent = await sent_messages(call)
+    lines: list[str] = []
+    if only != "story":
+        lines += [*await _findings(call, sent), *counted(map(of_advice, (await advice(call)).advice))]
+    if only is None and (judged := await verdict(call, ended=ended)).expectations:
+        lines += verdict_lines(judged)
+    if only != "remarks":
+        story = await _story(call, sent)
+        world = call.hosted.world
+        lines.append(f"world {world.id}, now {iso(world.now)}")
+        lines += [*headed(story.lines, most, story.narrated, story.entries), *story.coming]
+    return lines
 
 
 async def _findings(call: Call, sent: Sequence[JsonMapping]) -> list[str]:
@@ -217,7 +226,10 @@ async def _findings(call: Call, sent: Sequence[JsonMapping]) -> list[str]:
 
 
 async def _failed(call: Call) -> list[str]:
-    """The webhooks whose last try failed, in lines; before them the warning about those that no client fetched."""
+    """The webhooks whose last try failed, in lines; before them the warning about those that no client fetched.
+
+    Those that the setting `callbacks` does not allow are one line for each target.
+    """
     world = call.hosted.world
 
     def fits(delivery: Delivery) -> bool:
@@ -230,7 +242,12 @@ async def _failed(call: Call) -> list[str]:
     deliveries = await newest(world.outlets.deliveries, fits, LOOKED_AT)
     failed = await map_in_slices(deliveries, lambda delivery: delivery_view(on, delivery))
     tries = sum(this_try.error == NOT_FETCHED for delivery in failed for this_try in delivery.tries)
-    return [*([of_warning(unfetched(world.id, tries))] if tries else []), *map(of_failed, failed)]
+    forbidden = dict.fromkeys(delivery.target for delivery in failed if delivery.tries[-1].error == NOT_ALLOWED)
+    return [
+        *([of_warning(unfetched(world.id, tries))] if tries else []),
+        *(of_failed(delivery) for delivery in failed if delivery.tries[-1].error != NOT_ALLOWED),
+        *(f"webhooks to {target} are not sent: {FORBIDDEN}" for target in forbidden),
+    ]
 
 
 async def _advice(call: Call) -> list[ReportedAdvice]:
@@ -245,20 +262,23 @@ async def _advice(call: Call) -> list[ReportedAdvice]:
     return [ReportedAdvice(**asdict(item), line=of_advice(item), count=counts[code]) for code, item in first.items()]
 
 
-async def _story(call: Call, most: int, sent: Sequence[JsonMapping]) -> tuple[ReportedStory, list[str]]:
-    """The story of the events so far, and lines about what is still to come."""
+class _Story(NamedTuple):
+    """Lines of what happened, how many of how many `entries` they narrate, and lines about what is still to come."""
+
+    lines: list[Line]
+    narrated: int
+    entries: int
+    coming: list[str]
+
+
+async def _story(call: Call, sent: Sequence[JsonMapping]) -> _Story:
+    """The story of the newest entries."""
     kinds = call.served.kinds
     recent: Journal = await journal(call, last=LOOKED_AT)
     narrator = narrator_of(kinds, recent.entries, sent)
     narrated = [line for line in await map_in_slices(recent.entries, partial(describe, narrator)) if line is not None]
-    lines = collapsed(narrated)
-    story = ReportedStory(
-        lines=[read(line._asdict(), ReportedLine) for line in lines[-most:]],
-        told=len(narrated),
-        entries=recent.length,
-        left_out=max(len(lines) - most, 0),
-    )
-    return story, to_come(narrator, await pending(call, limit=COMING))
+    coming = to_come(narrator, await pending(call, limit=COMING))
+    return _Story(collapsed(narrated), len(narrated), recent.length, coming)
 
 
 def _leaned(everything: Assumptions) -> list[ReportedAssumption]:
@@ -278,6 +298,8 @@ def _leaned(everything: Assumptions) -> list[ReportedAssumption]:
 
 # --- remarks, in lines: refusals, rejections, advice, webhooks and messages that failed
 
+#: The reason why webhooks are not sent to a target.
+FORBIDDEN: Final = "the setting callbacks does not allow it"
 #: The results of messages that did not arrive.
 LOST: Final = frozenset(("undelivered", "rejected", "failed"))
 #: So much of a value that its message contains is not said again.

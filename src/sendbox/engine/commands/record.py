@@ -41,13 +41,13 @@ class Cut(Exception):
 class Record:
     """The commands of one world. `cut` names the bound that cut it, None while it is whole."""
 
-    __slots__ = ("at", "cut", "kind", "ticks", "what")
+    __slots__ = ("at", "cut", "entries", "kind", "ticks")
 
     def __init__(self) -> None:
         self.at = array("q")
         self.ticks = array("q")
         self.kind = bytearray()
-        self.what: list[Any] = []
+        self.entries: list[Any] = []
         self.cut: str | None = None
 
     def __len__(self) -> int:
@@ -63,7 +63,7 @@ class Record:
             self.at.append(at)
             self.ticks.append(ticks)
             self.kind.append(_CALL)
-            self.what.append(record)
+            self.entries.append(record)
 
     def outcome(self, at: int, ticks: int, tried: tuple[object, int]) -> None:
         """A try ended: (delivery, index of the try)."""
@@ -72,7 +72,7 @@ class Record:
     def moved(self, at: int, ticks: int, first: int, *, by_hand: bool) -> None:
         """The clock moved, and `first` was the number of the next command when it began. Moves in a row are one."""
         last = len(self.kind) - 1
-        if last >= 0 and last + 1 == first and self.kind[last] == _MOVE and self.what[last].by_hand == by_hand:
+        if last >= 0 and last + 1 == first and self.kind[last] == _MOVE and self.entries[last].by_hand == by_hand:
             self.at[last], self.ticks[last] = at, ticks
         else:
             self._add(at, ticks, _MOVE, Move(by_hand, first))
@@ -82,20 +82,20 @@ class Record:
             self.at.append(at)
             self.ticks.append(ticks)
             self.kind.append(kind)
-            self.what.append(entry)
+            self.entries.append(entry)
 
     def cut_off(self, bound: str) -> None:
         """Forgets all: a bound does not allow it to be kept."""
         self.cut = bound
         del self.at[:], self.ticks[:], self.kind[:]
-        self.what.clear()
+        self.entries.clear()
 
     def head(self, length: int) -> Record:
         """The first commands, as a record that can go on in another way."""
         copy = Record()
         copy.cut = self.cut
         copy.at, copy.ticks, copy.kind = self.at[:length], self.ticks[:length], self.kind[:length]
-        copy.what = self.what[:length]
+        copy.entries = self.entries[:length]
         return copy
 
     @property
@@ -103,7 +103,7 @@ class Record:
         """The first command. Raises `Cut`."""
         if self.cut is not None:
             raise Cut(self.cut)
-        opened: Open = self.what[0]
+        opened: Open = self.entries[0]
         return opened
 
     def commands(self) -> Iterator[tuple[Stamp, Command]]:
@@ -118,7 +118,7 @@ class Record:
 
     def command(self, number: int) -> Command:
         """One of them, by its number."""
-        kind, entry = self.kind[number], self.what[number]
+        kind, entry = self.kind[number], self.entries[number]
         if kind == _OUTCOME:
             delivery, index = entry
             this_try = delivery.tries[index]
@@ -250,17 +250,17 @@ REMEMBERED: Final = 16
 class Polling:
     """The questions of one instant and how often each had the same answer; a remark is made once a world."""
 
-    __slots__ = ("_instant", "_questions", "told")
+    __slots__ = ("_instant", "_questions", "remarked")
 
     def __init__(self) -> None:
         self._instant = -1
         #: question -> its last answer, and how many times in a row
         self._questions: dict[bytes, tuple[bytes, int]] = {}
-        self.told = False
+        self.remarked = False
 
     def asked(self, instant: int, question: bytes, answer: bytes) -> bool:
         """Notes one question that came at an instant; True if now is the moment for the remark."""
-        if self.told:
+        if self.remarked:
             return False
         if instant != self._instant:
             self._instant = instant
@@ -272,8 +272,8 @@ class Polling:
         if len(self._questions) >= REMEMBERED:
             del self._questions[next(iter(self._questions))]
         self._questions[hashed] = (answered, count)
-        self.told = count >= MANY
-        return self.told
+        self.remarked = count >= MANY
+        return self.remarked
 
 
 class Races:

@@ -108,7 +108,7 @@ class Delivery:
         self._events = tuple(in_one_row(events))
         self.made_at = at
         self.state = "waiting"
-        #: whether it is in the queue of its line
+        #: True if it is in the queue of its line
         self.queued = False
         self.tries: list[Try] = []
         #: the bytes of the first try, kept until the delivery ends: a retry sends the same bytes (A22)

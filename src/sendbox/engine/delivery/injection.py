@@ -7,17 +7,16 @@ later is a step of the timeline. A world without rules never comes here.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from sendbox.engine.delivery.batches import Delivery, Outlet, Try
+from sendbox.engine.delivery.batches import Delivery, Home, Outlet, Try
 from sendbox.engine.delivery.faults.fault import FaultyDelivery, Rule
 from sendbox.engine.journal import CODE
 
 if TYPE_CHECKING:
-    from sendbox.engine.delivery.batches import Home
     from sendbox.engine.delivery.rules import Decision, WebhookFaults, WebhookRule
     from sendbox.engine.draws import Draw
     from sendbox.engine.rules.conditions import Case
@@ -44,6 +43,15 @@ class InjectedFault(msgspec.Struct, eq=False):
     events: list[object]
     delivery: Delivery | None
     note: str | None
+
+
+def log_fault(world: Home, applied: InjectedFault) -> Iterator[str]:
+    """The line of a server's log: the number, what the event says, and the rule."""
+    first = world.events[type(applied.events[0])].case(applied.events[0])
+    others = f" and {len(applied.events) - 1} more" if len(applied.events) > 1 else ""
+    note = "" if applied.note is None else f", {applied.note}"
+    text = f"{first.subject or 'a signup'}: {' '.join(first.words('result')) or first.kind}{others}"
+    yield f'{text}: {applied.rule.fault.text}, by the rule "{applied.rule.title}" of webhooks{note}'
 
 
 class _Parcel(msgspec.Struct):

@@ -10,20 +10,17 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator, Sequence
 from itertools import islice, takewhile
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from msgspec import Struct
 
 from sendbox.engine.commands.tracing import Traces
-from sendbox.engine.delivery.batches import Delivery, Outlet, Target, Try, in_one_row, paired, succeeded
+from sendbox.engine.delivery.batches import Delivery, Home, Outlet, Target, Try, in_one_row, paired, succeeded
 from sendbox.engine.delivery.faults.fault import FaultyDelivery
 from sendbox.engine.delivery.injection import FakedTry, Injection
 from sendbox.engine.delivery.rules import WebhookFaults, WebhookRule
 from sendbox.engine.journal import CODE
 from sendbox.engine.kept import Index, Kept
-
-if TYPE_CHECKING:
-    from sendbox.engine.delivery.batches import Home
 
 #: The error of a try that a restore cut off, until it is made again.
 DROPPED: Final = "dropped"

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from typing import Final, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
-import orjson
 
 from sendbox.engine.durations import iso
-from sendbox.engine.texts import Pattern
+from sendbox.engine.rules.conditions import equals
+from sendbox.engine.rules.conditions import quoted as as_json
+
+if TYPE_CHECKING:
+    from sendbox.engine.rules.rule import Hours as Window
+    from sendbox.engine.texts import Pattern
 
 #: A dotted path into a decoded body, word by word.
 Path = tuple[str, ...]
@@ -74,7 +78,7 @@ class Condition(msgspec.Struct, frozen=True):
         value = _inside(read(self.field), self.path)
         values = value if isinstance(value, tuple) else (value,)
         if not any(_fits(expected, item) for expected in (*self.wanted, *self.means) for item in values):
-            yield self.field, f"{said(self.name, value)}, wanted {self.wish}"
+            yield self.field, f"{describe_value(self.name, value)}, wanted {self.wish}"
 
 
 class Not(msgspec.Struct, frozen=True):
@@ -115,13 +119,6 @@ class OfPart(msgspec.Struct, frozen=True):
             yield self.word, f"nothing of it is {self.word}, wanted {self.text}"
         elif unmet:
             yield self.word, f"{self.word}: {'; '.join(why for _, why in unmet)}"
-
-
-class Window(Protocol):
-    """Hours of the week."""
-
-    def open(self, at: int) -> bool:
-        """True if an instant lies inside these hours."""
 
 
 class Hours(msgspec.Struct, frozen=True):
@@ -174,7 +171,7 @@ def _unmet(where: tuple[Where, ...], readings: Sequence[Reading], part: Reading)
             yield from condition.unmet(part.of)
 
 
-def said(name: str, value: object) -> str:
+def describe_value(name: str, value: object) -> str:
     """The value of a field, in words."""
     if value is None or value == ():
         return f"{name} is empty"
@@ -183,9 +180,7 @@ def said(name: str, value: object) -> str:
 
 def quoted(value: object) -> str:
     """A value as messages say it."""
-    if isinstance(value, Range):
-        return value.text
-    return orjson.dumps(value.text if isinstance(value, Pattern) else value).decode()
+    return value.text if isinstance(value, Range) else as_json(value)
 
 
 def _inside(value: object, path: tuple[str, ...]) -> object:
@@ -216,8 +211,6 @@ def _at(holder: object, name: str) -> list[object]:
 
 
 def _fits(expected: object, value: object) -> bool:
-    if isinstance(expected, Pattern):
-        return isinstance(value, str) and bool(expected.matches(value))
     if isinstance(expected, Range):
         return isinstance(value, int | float) and not isinstance(value, bool) and expected.has(value)
-    return type(value) is type(expected) and bool(value == expected)
+    return equals(value, expected)

@@ -6,13 +6,12 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
 
-from sendbox.engine.durations import show
+from sendbox.engine.durations import Moment, Rate, show
 from sendbox.engine.expect.conditions import Path, Range, Where
 
 if TYPE_CHECKING:
     from fractions import Fraction
 
-    from sendbox.engine.durations import Moment, Rate
 
 #: As many subjects as `each` must find unless the expectation says something else.
 SOME: Final = Range("at least 1", 1)
@@ -34,6 +33,11 @@ class Share(NamedTuple):
 
     text: str
     of: Fraction
+
+
+def describe(that: str, where: tuple[Where, ...]) -> str:
+    """The things of a kind that meet some conditions, in words."""
+    return f"{that} with {' and '.join(condition.text for condition in where)}" if where else that
 
 
 class Expectation(msgspec.Struct, frozen=True):
@@ -120,9 +124,4 @@ class Expectation(msgspec.Struct, frozen=True):
     @property
     def text(self) -> str:
         """The things that must count, in words."""
-        conditions = [condition.text for condition in self.where]
-        return f"{self.that} with {' and '.join(conditions)}" if conditions else self.that
-
-    def place_in_order(self, number: int) -> str:
-        """The conditions with this number in `in_order`, in words."""
-        return " and ".join(condition.text for condition in self.in_order[number])
+        return describe(self.that, self.where)

@@ -6,15 +6,13 @@ from collections.abc import Generator, Iterator, Mapping
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from sendbox.engine.answer import JsonObject
-from sendbox.engine.durations import iso, show
-from sendbox.engine.expect.conditions import differences, quoted, said
+from sendbox.engine.durations import Moment, iso, show
+from sendbox.engine.expect.conditions import describe_value, differences, quoted
 from sendbox.engine.expect.row import end_of, place_of
-from sendbox.engine.expect.subjects import occurrences_of
+from sendbox.engine.expect.subjects import Occurrence, Subject, occurrences_of
 
 if TYPE_CHECKING:
-    from sendbox.engine.durations import Moment
     from sendbox.engine.expect.expectation import Expectation
-    from sendbox.engine.expect.subjects import Occurrence, Subject
     from sendbox.engine.world import World
 
 #: The states of an expectation. One that is open may still hold: what it waits for has not had all its time.
@@ -95,7 +93,7 @@ class Explainer:
         nearest: tuple[int, bool, int] = (0, False, 0)
         for thing in occurrences_of(self._world, self._subjects[entry.that]):
             yield
-            if thing is None or (miss.before is not None and thing.what is miss.before.what):
+            if thing is None or (miss.before is not None and thing.record is miss.before.record):
                 continue
             rank = self._unmet(entry, miss, thing).rank
             if not rank[0]:
@@ -111,10 +109,10 @@ class Explainer:
         where, _ = differences(entry.where, subject.readings(self._world, thing))
         differing = {name for name, _ in where}
         for place, name in enumerate(self._expectation.names(miss.step)):
-            values = [key[0] for key in subject.belonging([name], entry.ignoring)(self._world, thing.what)]
+            values = [key[0] for key in subject.belonging([name], entry.ignoring)(self._world, thing.record)]
             expected = dict.fromkeys(key[place] for key in miss.keys)
             if name not in differing and expected.keys().isdisjoint(values):
-                is_ = said(name, tuple(values)) if all(map(_is_plain, values)) else f"{name} is another one"
+                is_ = describe_value(name, tuple(values)) if all(map(_is_plain, values)) else f"{name} is another one"
                 where.append((name, f"{is_}, wanted {' or '.join(map(_word, expected))}"))
         return Unmet(where, [*time_problems(entry, thing, self._world.start, miss.before, alike=miss.alike)])
 
@@ -136,7 +134,7 @@ class Explainer:
         }
 
     def _thing(self, that: str, thing: Occurrence) -> JsonObject:
-        line = self._subjects[that].line(self._world, thing.what)
+        line = self._subjects[that].line(self._world, thing.record)
         return {"entry": thing.entry, "at": iso(thing.at), "what": line}
 
     def _sentence(self, missed: SubjectMiss) -> str:

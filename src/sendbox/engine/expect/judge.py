@@ -17,12 +17,10 @@ from collections.abc import Generator, Iterable, Mapping
 from fractions import Fraction
 from typing import TYPE_CHECKING, Final
 
-from msgspec.structs import replace
-
 from sendbox.engine.answer import JsonObject
 from sendbox.engine.durations import iso, show
-from sendbox.engine.expect.conditions import holds
-from sendbox.engine.expect.expectation import RULE_UNKNOWN, Share
+from sendbox.engine.expect.conditions import Where, holds
+from sendbox.engine.expect.expectation import RULE_UNKNOWN, Expectation, Share, describe
 from sendbox.engine.expect.explainer import (
     FAILED,
     NAMED,
@@ -38,12 +36,9 @@ from sendbox.engine.expect.explainer import (
     time_problems,
 )
 from sendbox.engine.expect.row import Row, place_of
-from sendbox.engine.expect.subjects import occurrences_of
+from sendbox.engine.expect.subjects import Occurrence, Subject, occurrences_of
 
 if TYPE_CHECKING:
-    from sendbox.engine.expect.conditions import Where
-    from sendbox.engine.expect.expectation import Expectation
-    from sendbox.engine.expect.subjects import Occurrence, Subject
     from sendbox.engine.world import World
 
 _ALL: Final = Share("all", Fraction(1))
@@ -118,7 +113,7 @@ class Judge:
                 continue
             problems = limit_problems(entry, thing, None) if step else time_problems(entry, thing, world.start, None)
             if not any(problems):
-                for key in belongs(world, thing.what):
+                for key in belongs(world, thing.record):
                     rows.setdefault(key, Row()).things.append(thing)
         for row in rows.values():
             yield from row.sort()
@@ -134,7 +129,7 @@ class Judge:
             for thing in occurrences_of(world, subject):
                 yield
                 if thing is not None and self._matches(where, subject, thing):
-                    known |= dict.fromkeys(belongs(world, thing.what))
+                    known |= dict.fromkeys(belongs(world, thing.record))
         return known
 
     def _matches(self, where: tuple[Where, ...], subject: Subject, thing: Occurrence) -> bool:
@@ -191,7 +186,7 @@ class Judge:
             own = [number for number, where in enumerate(entry.in_order) if self._matches(where, subject, thing)]
             for number in own:
                 if number and number - 1 not in met:
-                    early, missing = (f"{entry.that} with {entry.place_in_order(at)}" for at in (number, number - 1))
+                    early, missing = (describe(entry.that, entry.in_order[at]) for at in (number, number - 1))
                     why = f"{early} came at {iso(thing.at)}, before any {missing}"
                     return Miss(0, None, len(row.things), why, [thing], None, keys, "comes too early")
             met.update(own)
@@ -203,7 +198,7 @@ class Judge:
         If a name of `each` has several values, only the value of the subject.
         """
         subject = dict(zip(self._expectation.each, key, strict=True))
-        keys = self._subjects[kind].belonging(entry.same, entry.ignoring)(self._world, before.what)
+        keys = self._subjects[kind].belonging(entry.same, entry.ignoring)(self._world, before.record)
         own_rows = [
             values
             for values in keys
@@ -328,7 +323,7 @@ class Judge:
             why = f"{number or 'no'} {expectation.text}, wanted {expected}{ended}"
             if not total:
                 where = next((where for _, where in expectation.among), ())
-                population = replace(expectation, where=where).text
+                population = describe(expectation.that, where)
                 why = f"nothing was among it: no {population}, wanted {expectation.share} of them{ended}"
             examples = others if too_few else things[:NEAREST]
             wrong = Miss(0, None, number, why, examples, due, [()], "is one of too many")

@@ -11,12 +11,11 @@ import orjson
 
 from sendbox.engine import bounds
 from sendbox.engine.delivery.faults.fault import FaultyDelivery
-from sendbox.engine.delivery.faults.table import DELIVERIES
 from sendbox.engine.delivery.targets import NOT_ALLOWED, NOT_FETCHED
 from sendbox.engine.expect.conditions import Path, values_at
 from sendbox.engine.expect.subjects import CONTENT, REQUESTS, Field, Reads, Subject
 from sendbox.engine.faults.calls import Applied
-from sendbox.engine.faults.table import CALLS
+from sendbox.engine.faults.table import CALLS, DELIVERIES
 
 if TYPE_CHECKING:
     from sendbox.engine.commands.record import RequestRecord
@@ -66,24 +65,24 @@ _OF_CASE: Final[dict[str, Callable[[Case], str | None]]] = {
 }
 
 
-def _each_event(_code: int, delivery: Delivery) -> Iterable[tuple[object, Delivery]]:
+def _events_of(_code: int, delivery: Delivery) -> Iterable[tuple[object, Delivery]]:
     events = delivery.fresh if isinstance(delivery, FaultyDelivery) else delivery.events
     return [(event, delivery) for event in events]
 
 
-def _each(name: str) -> Callable[[World, Delivery], tuple[str, ...]]:
+def _of_events(name: str) -> Callable[[World, Delivery], tuple[str, ...]]:
     """One thing of every event of a delivery, without those that have none."""
-    return lambda world, delivery: _all_of(world, delivery.events, name)
+    return lambda world, delivery: _values_of(world, delivery.events, name)
 
 
-def _all_of(world: World, events: Iterable[object], name: str) -> tuple[str, ...]:
+def _values_of(world: World, events: Iterable[object], name: str) -> tuple[str, ...]:
     values = (_OF_CASE[name](_case(world, event)) for event in events)
     return tuple(dict.fromkeys(value for value in values if value is not None))
 
 
-def _struck(world: World, fault: Applied | InjectedFault) -> str | tuple[str, ...] | None:
+def _fault_phones(world: World, fault: Applied | InjectedFault) -> str | tuple[str, ...] | None:
     """Whom a fault is about: the number that the call names, or the phones that the events of a webhook tell of."""
-    return fault.subject or None if isinstance(fault, Applied) else _all_of(world, fault.events, "phone")
+    return fault.subject or None if isinstance(fault, Applied) else _values_of(world, fault.events, "phone")
 
 
 def _fault_line(world: World, fault: Applied | InjectedFault) -> str:
@@ -171,6 +170,151 @@ def _every_delivery(world: World) -> Iterator[Delivery]:
     return (deliveries[place] for place in range(len(deliveries)))
 
 
+def _requests(
+    operations: tuple[str, ...],
+    advice: tuple[str, ...],
+    phones: Callable[[World, RequestRecord], tuple[str, ...]],
+    keys: Callable[[World], Iterable[str]] | None,
+    request: Callable[[RequestRecord], object],
+    named: Mapping[str, Reads],
+) -> Subject:
+    """The row of calls of the client."""
+    called = (*operations, "unknown")  # as which a call to a path that there is not counts
+    return Subject(
+        "a call of the client",
+        {
+            "operation": Field("text", "the operation", lambda _world, record: record.operation, called),
+            "status": Field(
+                "number",
+                "the HTTP status of the answer",
+                lambda _world, record: record.status,
+                numbers=((0, 0), (100, 599)),  # 0: no answer
+            ),
+            "method": Field("text", "the HTTP method", lambda _world, record: record.method, METHODS),
+            "path": Field("text", "the path, without a query", lambda _w, record: record.path.partition("?")[0]),
+            "key": Field("text", "the API key", lambda _world, record: record.key, known=keys),
+            "phone": Field("phone", "a phone that it names, or to which the code of its session was sent", phones),
+            "body": Field("text", "the body as it came", lambda _w, record: record.body.decode("utf-8", "replace")),
+            "text": Field("text", "a text in its decoded body", lambda _w, record: tuple(_texts(_decoded(record)))),
+            "json": Field("payload", "what is in its decoded body", lambda _world, record: _decoded(record)),
+            "finding": Field(
+                "text",
+                "a rule that the request broke",
+                lambda _world, record: tuple(finding.rule for finding in record.findings),
+            ),
+            "advice": Field(
+                "text",
+                "a code of its advice",
+                lambda _world, record: tuple(remark.code for remark in record.advice),
+                advice,
+            ),
+        },
+        _request_line,
+        ("request",),
+        about={
+            "request": lambda _world, record: request(record) or record,
+            CONTENT: _content,
+            **named,
+        },
+        own=("request",),
+        several=("phone", *named),
+    )
+
+
+def _events(
+    events: tuple[str, ...],
+    results: tuple[str, ...],
+    gateways: tuple[str, ...],
+    message: Callable[[Any], str | None],
+) -> Subject:
+    """The row of events in webhooks."""
+    return Subject(
+        "an event in a webhook; one that is sent again counts once",
+        {
+            "type": Field("text", f"its type, such as {events[0]}", _event("type"), events),
+            "result": Field("word", "the result it reports", _event("result"), results),
+            "gateway": Field("word", "the channel it reports", _event("gateway"), gateways),
+            "phone": Field("phone", "the phone it is about", _event("phone")),
+            "state": Field("text", "the state of its delivery", lambda _w, carried: carried[1].state, DELIVERY_STATES),
+        },
+        _event_line,
+        ("delivery",),
+        _events_of,
+        about={
+            "delivery": lambda _world, carried: carried[1].id,
+            "message": lambda _world, carried: message(carried[0]),
+        },
+    )
+
+
+def _deliveries(results: tuple[str, ...], message: Callable[[Any], str | None]) -> Subject:
+    """The row of webhooks with all their tries."""
+    return Subject(
+        "a webhook with all its tries; its time is when it was made",
+        {
+            "state": Field("text", "its state", lambda _w, delivery: delivery.state, DELIVERY_STATES),
+            "tries": Field("number", "how often it was tried", lambda _world, delivery: len(delivery.tries)),
+            "status": Field(
+                "number",
+                "an HTTP status that a try was answered with",
+                lambda _world, delivery: tuple(
+                    this_try.status for this_try in delivery.tries if this_try.status is not None
+                ),
+                numbers=((100, 999),),  # a receiver may answer what it likes
+            ),
+            "error": Field(
+                "text",
+                "why a try had no answer",
+                lambda _world, delivery: tuple(
+                    this_try.error for this_try in delivery.tries if this_try.error is not None
+                ),
+                SILENCES,
+            ),
+            "events": Field("number", "how many events it carries", lambda _world, delivery: len(delivery.events)),
+            "phone": Field("phone", "a phone that one of its events is about", _of_events("phone")),
+            "result": Field("word", "a result that one of its events reports", _of_events("result"), results),
+            "target": Field(
+                "text", "its address; of the built-in receiver, hook", lambda _w, delivery: delivery.address
+            ),
+            "took": Field("time", "how long its last try took", _took),
+        },
+        lambda _world, delivery: f"webhook to {delivery.address}: {delivery.state} after {len(delivery.tries)} tries",
+        ("delivery",),
+        kept=_every_delivery,
+        about={
+            "delivery": lambda _world, delivery: delivery.id,
+            "message": lambda _world, delivery: tuple(dict.fromkeys(filter(None, map(message, delivery.events)))),
+        },
+        own=("delivery",),
+        several=("phone", "message"),
+    )
+
+
+def _faults(operations: tuple[str, ...]) -> Subject:
+    """The row of faults."""
+    return Subject(
+        "a fault caused by the scenario",
+        {
+            "operation": Field(
+                "text",
+                "the operation it affects",
+                lambda _world, applied: applied.operation if isinstance(applied, Applied) else None,
+                operations,
+            ),
+            "phone": Field("phone", "the recipient", _fault_phones),
+            "fault": Field(
+                "text",
+                "the name of the fault",
+                lambda _world, applied: applied.rule.fault.kind,
+                FAULT_WORDS,
+            ),
+            "rule": Field("text", "the rule that made it", _fault_rule),
+        },
+        _fault_line,
+        ("fault", "webhook_fault"),
+    )
+
+
 def subjects(
     *,
     operations: tuple[str, ...],
@@ -189,126 +333,9 @@ def subjects(
     `phones` finds the phones that a call is about, `keys` the keys that a world has, `request` what its messages say
     that their request is, `named` what else it names, and `message` the message that an event is about.
     """
-    called = (*operations, "unknown")  # as which a call to a path that there is not counts
     return {
-        REQUESTS: Subject(
-            "a call of the client",
-            {
-                "operation": Field("text", "the operation", lambda _world, record: record.operation, called),
-                "status": Field(
-                    "number",
-                    "the HTTP status of the answer",
-                    lambda _world, record: record.status,
-                    numbers=((0, 0), (100, 599)),  # 0: no answer
-                ),
-                "method": Field("text", "the HTTP method", lambda _world, record: record.method, METHODS),
-                "path": Field("text", "the path, without a query", lambda _w, record: record.path.partition("?")[0]),
-                "key": Field("text", "the API key", lambda _world, record: record.key, known=keys),
-                "phone": Field("phone", "a phone that it names, or to which the code of its session was sent", phones),
-                "body": Field("text", "the body as it came", lambda _w, record: record.body.decode("utf-8", "replace")),
-                "text": Field("text", "a text in its decoded body", lambda _w, record: tuple(_texts(_decoded(record)))),
-                "json": Field("payload", "what is in its decoded body", lambda _world, record: _decoded(record)),
-                "finding": Field(
-                    "text",
-                    "a rule that the request broke",
-                    lambda _world, record: tuple(finding.rule for finding in record.findings),
-                ),
-                "advice": Field(
-                    "text",
-                    "a code of its advice",
-                    lambda _world, record: tuple(remark.code for remark in record.advice),
-                    advice,
-                ),
-            },
-            _request_line,
-            ("request",),
-            about={
-                "request": lambda _world, record: request(record) or record,
-                CONTENT: _content,
-                **named,
-            },
-            own=("request",),
-            several=("phone", *named),
-        ),
-        "events": Subject(
-            "an event in a webhook; one that is sent again counts once",
-            {
-                "type": Field("text", f"its type, such as {events[0]}", _event("type"), events),
-                "result": Field("word", "the result it reports", _event("result"), results),
-                "gateway": Field("word", "the channel it reports", _event("gateway"), gateways),
-                "phone": Field("phone", "the phone it is about", _event("phone")),
-                "state": Field(
-                    "text", "the state of its delivery", lambda _w, carried: carried[1].state, DELIVERY_STATES
-                ),
-            },
-            _event_line,
-            ("delivery",),
-            _each_event,
-            about={
-                "delivery": lambda _world, carried: carried[1].id,
-                "message": lambda _world, carried: message(carried[0]),
-            },
-        ),
-        "deliveries": Subject(
-            "a webhook with all its tries; its time is when it was made",
-            {
-                "state": Field("text", "its state", lambda _w, delivery: delivery.state, DELIVERY_STATES),
-                "tries": Field("number", "how often it was tried", lambda _world, delivery: len(delivery.tries)),
-                "status": Field(
-                    "number",
-                    "an HTTP status that a try was answered with",
-                    lambda _world, delivery: tuple(
-                        this_try.status for this_try in delivery.tries if this_try.status is not None
-                    ),
-                    numbers=((100, 999),),  # a receiver may answer what it likes
-                ),
-                "error": Field(
-                    "text",
-                    "why a try had no answer",
-                    lambda _world, delivery: tuple(
-                        this_try.error for this_try in delivery.tries if this_try.error is not None
-                    ),
-                    SILENCES,
-                ),
-                "events": Field("number", "how many events it carries", lambda _world, delivery: len(delivery.events)),
-                "phone": Field("phone", "a phone that one of its events is about", _each("phone")),
-                "result": Field("word", "a result that one of its events reports", _each("result"), results),
-                "target": Field(
-                    "text", "its address; of the built-in receiver, hook", lambda _w, delivery: delivery.address
-                ),
-                "took": Field("time", "how long its last try took", _took),
-            },
-            lambda _world, delivery: (
-                f"webhook to {delivery.address}: {delivery.state} after {len(delivery.tries)} tries"
-            ),
-            ("delivery",),
-            kept=_every_delivery,
-            about={
-                "delivery": lambda _world, delivery: delivery.id,
-                "message": lambda _world, delivery: tuple(dict.fromkeys(filter(None, map(message, delivery.events)))),
-            },
-            own=("delivery",),
-            several=("phone", "message"),
-        ),
-        "faults": Subject(
-            "a fault caused by the scenario",
-            {
-                "operation": Field(
-                    "text",
-                    "the operation it affects",
-                    lambda _world, applied: applied.operation if isinstance(applied, Applied) else None,
-                    operations,
-                ),
-                "phone": Field("phone", "the recipient", _struck),
-                "fault": Field(
-                    "text",
-                    "the name of the fault",
-                    lambda _world, applied: applied.rule.fault.kind,
-                    FAULT_WORDS,
-                ),
-                "rule": Field("text", "the rule that made it", _fault_rule),
-            },
-            _fault_line,
-            ("fault", "webhook_fault"),
-        ),
+        REQUESTS: _requests(operations, advice, phones, keys, request, named),
+        "events": _events(events, results, gateways, message),
+        "deliveries": _deliveries(results, message),
+        "faults": _faults(operations),
     }

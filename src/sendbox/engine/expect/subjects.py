@@ -12,10 +12,9 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 from sendbox.engine.expect.conditions import INSTANT, Path, Reading
-from sendbox.engine.journal import CODE
+from sendbox.engine.journal import CODE, Journal
 
 if TYPE_CHECKING:
-    from sendbox.engine.journal import Journal
     from sendbox.engine.world import World
 
 #: How a condition is compared: a phone pattern, a text pattern, one of fixed words, a number or a range of numbers,
@@ -55,7 +54,7 @@ class Occurrence(NamedTuple):
 
     at: int
     entry: int | None
-    what: Any
+    record: Any
     part: int = 0
     begun: int = -1
     ended: int = -1
@@ -117,7 +116,7 @@ class Subject(NamedTuple):
 
     def readings(self, world: World, thing: Occurrence) -> list[Reading]:
         """The parts of an occurrence, or the occurrence itself, as conditions read them; its time is `INSTANT`."""
-        record, fields, parts = thing.what, self.fields, self.parts
+        record, fields, parts = thing.record, self.fields, self.parts
         if parts is None:
             return [Reading(lambda name: thing.at if name == INSTANT else fields[name].of(world, record))]
 

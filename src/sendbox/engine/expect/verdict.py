@@ -13,11 +13,10 @@ from sendbox.engine.expect.conditions import conditions_of
 from sendbox.engine.expect.expectation import Expectation
 from sendbox.engine.expect.explainer import FAILED, OPEN, PASSED
 from sendbox.engine.expect.judge import Judge
-from sendbox.engine.expect.subjects import REQUESTS, occurrences_of
-from sendbox.engine.texts import Pattern, nearest
+from sendbox.engine.expect.subjects import REQUESTS, Subject, occurrences_of
+from sendbox.engine.texts import Pattern, nearest, shorten
 
 if TYPE_CHECKING:
-    from sendbox.engine.expect.subjects import Subject
     from sendbox.engine.rules.rule import Rule
     from sendbox.engine.world import World
 
@@ -53,18 +52,14 @@ def _unused(world: World, usual: Iterable[Rule]) -> Generator[None, None, list[J
 def expected_in_slices(world: World, subjects: Mapping[str, Subject]) -> Generator[None, None, tuple[Expectation, ...]]:
     """The expectations of a world, with pauses; one more where anything but silence is expected, and no call came."""
     expectations: tuple[Expectation, ...] = tuple(world.expect)
-    if not expectations or world.journal.first or Expectation(REQUESTS, low=0, high=0) in map(_bare, expectations):
+    bare = [replace(expectation, name=None, place=None) for expectation in expectations]
+    if not expectations or world.journal.first or Expectation(REQUESTS, low=0, high=0) in bare:
         return expectations
     for call in occurrences_of(world, subjects[REQUESTS]):
         yield
         if call is not None:
             return expectations
     return (*expectations, _CALL)
-
-
-def _bare(expectation: Expectation) -> Expectation:
-    """The expectation without name and place."""
-    return replace(expectation, name=None, place=None)
 
 
 def _unknown_names(
@@ -207,11 +202,7 @@ def warning_lines(verdict: JsonMapping) -> list[str]:
 def warned(warning: JsonMapping) -> str:
     """A warning, cut where it is long, with its place."""
     place = f" ({_file(warning['place'])})" if warning["place"] else ""
-    return f"{_cut(warning['message'])}{place}"
-
-
-def _cut(text: str) -> str:
-    return text if len(text) <= WARNING else f"{text[: WARNING - 1]}…"
+    return f"{shorten(warning['message'], WARNING)}{place}"
 
 
 def _file(place: str) -> str:

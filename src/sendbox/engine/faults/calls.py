@@ -66,12 +66,12 @@ class ApiRule(AnyRule, frozen=True, kw_only=True):
 class Headers(msgspec.Struct, frozen=True):
     """A condition about the headers of a call: each of these is there, and like one of its patterns."""
 
-    wanted: tuple[tuple[str, tuple[Pattern, ...]], ...]
+    patterns: tuple[tuple[str, tuple[Pattern, ...]], ...]
 
     @property
     def written(self) -> dict[str, Pattern | tuple[Pattern, ...]]:
         """The patterns by names, as a scenario has them."""
-        return {name: patterns if len(patterns) > 1 else patterns[0] for name, patterns in self.wanted}
+        return {name: patterns if len(patterns) > 1 else patterns[0] for name, patterns in self.patterns}
 
     def holds(self, case: Case) -> bool:
         """True if all these headers are there and match."""
@@ -86,10 +86,10 @@ class Headers(msgspec.Struct, frozen=True):
 
     def _differing(self, case: Case) -> list[tuple[str, list[str], tuple[Pattern, ...]]]:
         came = [(name.decode("latin-1"), value.decode("latin-1")) for name, value in case.fields["headers"]]
-        values = {name: [value for other, value in came if other == name] for name, _ in self.wanted}
+        values = {name: [value for other, value in came if other == name] for name, _ in self.patterns}
         return [
             (name, values[name], patterns)
-            for name, patterns in self.wanted
+            for name, patterns in self.patterns
             if not any(pattern.matches(value) for pattern in patterns for value in values[name])
         ]
 
@@ -139,7 +139,7 @@ class Applied(Struct, frozen=True):
     @property
     def shown(self) -> str | JsonObject:
         """The fault as a scenario would write it, with the time that was drawn."""
-        return self.rule.fault.shown(self.time)
+        return self.rule.fault.as_written(self.time)
 
     @property
     def line(self) -> str:
@@ -210,4 +210,4 @@ def _headers(when: When) -> Iterator[str]:
     never = when.asked.get("not")
     for group in (when.asked, *(never.groups if isinstance(never, Not) else ())):
         headers = group.get("headers")
-        yield from (name for name, _ in headers.wanted) if isinstance(headers, Headers) else ()
+        yield from (name for name, _ in headers.patterns) if isinstance(headers, Headers) else ()

@@ -1,4 +1,4 @@
-"""The base of every fault of calls and of deliveries, and that of faults of calls: each fault has a file of its own.
+"""The base of every fault of calls and of deliveries, and that of faults of calls.
 
 The class is the row of its table; an instance is the fault as a rule has it, with the values that the rule gives. A
 fault of calls decides about a call that it struck, in words that every server understands: it replaces
@@ -9,14 +9,16 @@ knows no fault by name.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import ClassVar, Final, Self, TypeVar
+from typing import TYPE_CHECKING, ClassVar, Final, Self
 
 import msgspec
 from msgspec import Struct
 
 from sendbox.engine.answer import JsonObject
 from sendbox.engine.durations import Rate, Span, show
-from sendbox.engine.forms import Value, ValueNode, ValueReader, mapping, word
+
+if TYPE_CHECKING:
+    from sendbox.engine.forms import Value
 
 #: No time at all.
 AT_ONCE: Final = Span(0, 0)
@@ -43,36 +45,6 @@ class Fault(msgspec.Struct, frozen=True):
         """The fault from what was read behind its word, or from fields."""
         factory: Callable[..., Self] = cls
         return factory(**detail) if isinstance(detail, dict) else factory(detail)
-
-
-F = TypeVar("F", bound=Fault)
-
-
-def by_name(*faults: type[F]) -> dict[str, type[F]]:
-    """A table of faults."""
-    return {fault.kind: fault for fault in faults}
-
-
-def read(table: Mapping[str, type[F]], source: ValueNode, reader: ValueReader) -> F:
-    """A fault of a scenario: a word, or a mapping of one key."""
-    if not isinstance(source.value, dict):
-        fault = table[str(source.value)]
-        return fault.of(fault.usual)
-    ((kind, detail),) = source.entries().items()
-    fault = table[kind]
-    assert fault.value is not None
-    return fault.of(fault.value.read(detail, reader))
-
-
-def words(table: Mapping[str, type[F]], description: str, says: str) -> Value:
-    """The faults of a table that are a word, in the language's schema."""
-    return word(description, (kind for kind, fault in table.items() if fault.bare), says)
-
-
-def keys(table: Mapping[str, type[F]], title: str, description: str, says: str) -> Value:
-    """The faults of a table that have something behind their word, as a mapping of one key."""
-    values = {kind: fault.value for kind, fault in table.items() if fault.value is not None}
-    return mapping(title, description, values, says, minProperties=1, maxProperties=1)
 
 
 #: What stands for the body of an answer that was not made, because the call had no effect.
@@ -174,7 +146,7 @@ class ApiFault(Fault, frozen=True):
         """The acts on the connection for an answer of `size` bytes; `time` is the drawn time."""
         return (Piece(0, size),)
 
-    def shown(self, time: int) -> str | JsonObject:
+    def as_written(self, time: int) -> str | JsonObject:
         """The fault as a scenario would write it, with the time that was drawn."""
         return self.kind
 
@@ -206,5 +178,5 @@ class Timed(ApiFault, frozen=True):
 
     time: Span = AT_ONCE
 
-    def shown(self, time: int) -> JsonObject:
+    def as_written(self, time: int) -> JsonObject:
         return {self.kind: show(time)}

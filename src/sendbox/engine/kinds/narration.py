@@ -9,6 +9,7 @@ from typing import Final, NamedTuple
 
 from sendbox.engine.answer import JsonMapping, JsonObject
 from sendbox.engine.kinds.masking import MASK
+from sendbox.engine.texts import shorten
 
 Entry = JsonMapping
 
@@ -152,8 +153,7 @@ Narrate = Callable[[Narrator, Entry], Narration]
 
 def cut(text: object, most: int = SHOWN) -> str:
     """A text on one line, of bounded length."""
-    line = " ".join(str(text).split())
-    return line if len(line) <= most else f"{line[: most - 1]}…"
+    return shorten(" ".join(str(text).split()), most)
 
 
 def fields_of(entry: Entry) -> JsonObject:

@@ -5,7 +5,7 @@ Long because everything that is said about a kind stands with its row.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import parse_qsl
 
@@ -13,14 +13,13 @@ import orjson
 
 from sendbox.engine.answer import JsonObject, moment
 from sendbox.engine.bounds import crowded
-from sendbox.engine.delivery.batches import succeeded
+from sendbox.engine.delivery.batches import Delivery, succeeded
 from sendbox.engine.delivery.faults.fault import FaultyDelivery
 from sendbox.engine.delivery.faults.several import Several
-from sendbox.engine.delivery.injection import FakedTry
+from sendbox.engine.delivery.injection import FakedTry, InjectedFault, log_fault
 from sendbox.engine.delivery.targets import DROPPED
 from sendbox.engine.faults.table import CALLS
 from sendbox.engine.kinds import answers
-from sendbox.engine.kinds.logged import LOGGED
 from sendbox.engine.kinds.narration import (
     CLIENT,
     RECEIVER,
@@ -41,8 +40,6 @@ from sendbox.engine.kinds.upcoming import STEPS
 if TYPE_CHECKING:
     from sendbox.engine.commands.record import RequestRecord
     from sendbox.engine.coverage import Collector, Row
-    from sendbox.engine.delivery.batches import Delivery, Try
-    from sendbox.engine.delivery.injection import InjectedFault
     from sendbox.engine.digest import Canon
     from sendbox.engine.faults.calls import Applied
     from sendbox.engine.remarks import Advice
@@ -133,20 +130,22 @@ def head_of(on: Observer, delivery: Delivery) -> JsonObject:
 
 
 def tries_of(delivery: Delivery) -> list[answers.WebhookTry]:
-    """The tries of a delivery."""
-    return [_try_view(this_try) for this_try in delivery.tries]
+    """The tries of a delivery; `rule` is set if a rule answered in place of the receiver."""
+    return [
+        answers.WebhookTry(
+            at=moment(this_try.at),
+            status=this_try.status,
+            error=this_try.error,
+            rule=this_try.rule.title if isinstance(this_try, FakedTry) else None,
+        )
+        for this_try in delivery.tries
+    ]
 
 
 def delivery_view(on: Observer, delivery: Delivery) -> answers.Webhook:
     """One delivery with each try, and its events."""
     events = [on.event(event) for event in delivery.events]
     return answers.Webhook(**head_of(on, delivery), events=events, tries=tries_of(delivery))
-
-
-def _try_view(this_try: Try) -> answers.WebhookTry:
-    """One try; `rule` is set if a rule answered in place of the receiver."""
-    rule = this_try.rule.title if isinstance(this_try, FakedTry) else None
-    return answers.WebhookTry(at=moment(this_try.at), status=this_try.status, error=this_try.error, rule=rule)
 
 
 def _delivery(on: Observer, delivery: Delivery) -> View:
@@ -273,27 +272,23 @@ def _advice(_on: Observer, remark: tuple[Advice, object]) -> View:
     return {"advice": advice.as_json(), "about": about}
 
 
-def _fault(_on: Observer, applied: Applied) -> View:
+def _fault_fields(applied: Applied, key: str, phone: str | None) -> View:
     return {
         "operation": applied.operation,
-        "key": applied.key,
-        "phone": applied.subject or None,
+        "key": key,
+        "phone": phone,
         "fault": applied.shown,
         "rule": applied.rule.name or applied.rule.key,
         "processed": applied.rule.has_effect,
-        "message": applied.line,
     }
+
+
+def _fault(_on: Observer, applied: Applied) -> View:
+    return {**_fault_fields(applied, applied.key, applied.subject or None), "message": applied.line}
 
 
 def _fault_lines(canon: Canon, applied: Applied) -> Iterator[Line]:
-    yield {
-        "operation": applied.operation,
-        "key": canon.alias(applied.key),
-        "phone": applied.subject,
-        "fault": applied.shown,
-        "rule": applied.rule.name or applied.rule.key,
-        "processed": applied.rule.has_effect,
-    }
+    yield _fault_fields(applied, canon.alias(applied.key), applied.subject)
 
 
 def _webhook_fault(on: Observer, applied: InjectedFault) -> View:
@@ -311,12 +306,6 @@ def _webhook_fault_lines(canon: Canon, applied: InjectedFault) -> Iterator[Line]
     """One line an event: in which batch they are depends on who came first."""
     for event in applied.events:
         yield {"rule": applied.rule.title, "fault": applied.rule.fault.text, "event": canon.event(event)}
-
-
-def _count_fault(collector: Collector, dimension: str, fault: object) -> None:
-    """A fault that the scenario asked for: a word, a word and its value, or an object with one key."""
-    text = str(next(iter(fault)) if isinstance(fault, Mapping) else fault)
-    collector.count(dimension, text.partition(" ")[0])
 
 
 def _count_webhook_fault(collector: Collector, applied: InjectedFault) -> None:
@@ -418,7 +407,7 @@ OBSERVED: Final = ObservationRows(
             "fault",
             _fault,
             _fault_lines,
-            lambda collector, applied: _count_fault(collector, "api faults", applied.shown),
+            lambda collector, applied: collector.count("api faults", applied.rule.fault.kind),
             _narrate_fault,
             view_type=answers.FaultShown,
         ),
@@ -428,7 +417,7 @@ OBSERVED: Final = ObservationRows(
             _webhook_fault_lines,
             _count_webhook_fault,
             _narrate_webhook_fault,
-            log_lines=LOGGED["webhook_fault"],
+            log_lines=log_fault,
             view_type=answers.WebhookFaultShown,
         ),
     ),

@@ -13,12 +13,11 @@ import msgspec
 from sendbox.engine.answer import JsonObject
 from sendbox.engine.durations import iso
 from sendbox.engine.journal import CODE
-from sendbox.engine.kinds.narration import Names, Narrator
+from sendbox.engine.kinds.narration import Entry, Names, Narrate, Narrator
 
 if TYPE_CHECKING:
     from sendbox.engine.commands.record import RequestRecord
     from sendbox.engine.delivery.batches import Delivery
-    from sendbox.engine.kinds.narration import Entry, Narrate
     from sendbox.engine.remarks import Advice
     from sendbox.engine.world import World
 

@@ -122,7 +122,7 @@ class Rulebook(Generic[R]):
 
     #: what ids of rules put in front begin with
     PREFIX: ClassVar[str]
-    #: whether the list is asked about a case more than once, so that every one is kept in mind
+    #: True if the list is asked about a case more than once, so that every one is kept in mind
     RETURNING: ClassVar[bool] = False
 
     def __init__(self, rules: Sequence[R], chooser: Chooser = UNSEEDED, start: int = 0) -> None:
@@ -300,11 +300,11 @@ class Rulebook(Generic[R]):
         return Drawn(self._chooser.draw(key, whose, place.number), place.number, place.raced)
 
     def whose(self, case: Case) -> str:
-        """Whose draws are counted together."""
+        """The owner whose draws are counted together."""
         return case.subject
 
     def came_at(self, case: Case) -> Hashable:
-        """When a case came: of two that came at once either could be first."""
+        """The time at which a case came: of two that came at once either could be first."""
         return case.instant
 
 
@@ -315,7 +315,7 @@ def counter(rule: Rule, case: Case) -> tuple[str, ...]:
 
 
 def owner(per: str, case: Case) -> str:
-    """Whose counter a case has, by a field; those without the field, and those of the whole world, share one."""
+    """The owner of the counter of a case, by a field; one for those without the field, and for the whole world."""
     return "\0".join(case.words(per))
 
 

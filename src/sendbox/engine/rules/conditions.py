@@ -195,28 +195,30 @@ class Not:
         return f"Not({', '.join(map(repr, self.groups))})"
 
 
-def condition(name: str, wanted: Wanted) -> Condition:
+def condition(name: str, expected: Wanted) -> Condition:
     """The condition for the value that a rule wants of a field."""
-    values: Any = several(wanted)
+    values: Any = several(expected)
     for kind, condition_type in ((Pattern, Like), (str, Among), (int, Equal)):
         if isinstance(values[0], kind):
             return condition_type(name, values)
-    return cast("Condition", wanted)
+    return cast("Condition", expected)
 
 
-def several(wanted: T | tuple[T, ...] | None) -> tuple[T, ...]:
-    """The values of which one is wanted: one, several, or none."""
-    return wanted if isinstance(wanted, tuple) else () if wanted is None else (wanted,)
+def several(value: T | tuple[T, ...] | None) -> tuple[T, ...]:
+    """The values of which one is expected: one, several, or none."""
+    return value if isinstance(value, tuple) else () if value is None else (value,)
+
+
+def equals(value: object, expected: object) -> bool:
+    """True if a value is the expected one; a text may also match a pattern."""
+    if isinstance(expected, Pattern):
+        return isinstance(value, str) and bool(expected.matches(value))
+    return type(value) is type(expected) and bool(value == expected)
 
 
 def fits(value: object, expected: object) -> bool:
-    """True if a value is the expected one, or one of several; a text may also match a pattern."""
-    return any(
-        isinstance(value, str) and bool(one.matches(value))
-        if isinstance(one, Pattern)
-        else type(value) is type(one) and value == one
-        for one in choices(expected)
-    )
+    """True if a value is the expected one, or one of several."""
+    return any(equals(value, one) for one in choices(expected))
 
 
 def choices(expected: object) -> tuple[object, ...]:

@@ -12,12 +12,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol
 import msgspec
 from msgspec.structs import force_setattr
 
-from sendbox.engine.rules.conditions import Not, condition, several
+from sendbox.engine.rules.conditions import Backward, Case, Condition, Not, Wanted, condition, several
 from sendbox.engine.texts import Pattern
 
 if TYPE_CHECKING:
     from sendbox.engine.durations import Moment
-    from sendbox.engine.rules.conditions import Backward, Case, Condition, Wanted
 
 #: Whose counter a rule has where it says none: the whole world's.
 WORLD: Final = "world"
@@ -74,7 +73,7 @@ class When:
         self.nth = nth
         self.every = every
         self.per = per
-        #: whether it takes every case for which its conditions hold
+        #: True if it takes every case for which its conditions hold
         self.plain = not self.limits
 
     @property

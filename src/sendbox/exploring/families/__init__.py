@@ -1,1 +1,1 @@
-"""Families of misfortunes, one module each: where something may go wrong, how, and by what right."""
+"""Families of misfortunes: where something may go wrong, how, and by what right; `table` has all kinds."""

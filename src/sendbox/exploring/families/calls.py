@@ -1,4 +1,4 @@
-"""`calls`: a call of the client fails, before or after it had its effect, or is slow.
+"""Families `calls` and `codes`: a call of the client fails, before or after its effect, is slow, or is made twice.
 
 Where the test itself makes calls of an operation fail, these calls are left to it: what it counts is its own.
 """
@@ -6,7 +6,8 @@ Where the test itself makes calls of an operation fail, these calls are left to 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from functools import partial
 from itertools import dropwhile, takewhile
 from typing import TYPE_CHECKING, Final
 
@@ -27,61 +28,20 @@ def free_calls(world: Census) -> Iterator[Called]:
     return (call for call in world.calls if call.operation not in failed)
 
 
-def _spots(kind: Kind, world: Census, values: list[tuple[str, JsonObject]], calls: int = 1) -> Iterator[Spot]:
+def _spots(kind: Kind, world: Census, values: Sequence[tuple[str, JsonObject]], calls: int = 1) -> Iterator[Spot]:
     """A spot at each call, and so many from it on: (what happens, the rule without its conditions)."""
     for call in free_calls(world):
         when = call_when(call)
         if calls > 1:
             when["nth"] = [*range(call.ordinal, call.ordinal + calls)]
         parts = [Value(says, {"api": [{"when": when, **rule}]}) for says, rule in values]
-        yield _spot(kind, world, call, parts, calls)
+        yield from _spot(kind, world, call, parts, calls)
 
 
-def _spot(kind: Kind, world: Census, call: Called, values: list[Value], calls: int = 1) -> Spot:
-    return Spot(
-        kind,
-        world.ordinal,
-        f"{call_words(call)}{' and the next' if calls > 1 else ''}",
-        f"{world.ordinal} {call.operation}",
-        f"{kind.name} {call.operation}",
-        tuple(values),
-        call.phone,
-        row=(call.operation, tuple(range(call.ordinal, call.ordinal + calls))),
-    )
-
-
-def _failed(kind: Kind, world: Census) -> Iterator[Spot]:
-    return _spots(
-        kind,
-        world,
-        [
-            ("is answered with 500 and has no effect", {"fault": {"status": 500}}),
-            ("is answered with 503 and has no effect", {"fault": {"status": 503}}),
-            ("loses its connection and has no effect", {"fault": "disconnect"}),
-            ("is reset and has no effect", {"fault": "reset"}),
-            ("is never answered and has no effect", {"fault": "timeout"}),
-        ],
-    )
-
-
-def _twice(kind: Kind, world: Census) -> Iterator[Spot]:
-    values: list[tuple[str, JsonObject]] = [
-        ("are answered with 500 and have no effect", {"fault": {"status": 500}}),
-        ("lose their connections and have no effect", {"fault": "disconnect"}),
-    ]
-    return _spots(kind, world, values, calls=2)
-
-
-def _lost(kind: Kind, world: Census) -> Iterator[Spot]:
-    return _spots(
-        kind,
-        world,
-        [
-            ("has its effect, and is answered with 502", {"fault": {"status": 502}, "processed": True}),
-            ("has its effect, and loses its connection", {"fault": "disconnect", "processed": True}),
-            ("has its effect, and is never answered", {"fault": "timeout", "processed": True}),
-        ],
-    )
+def _spot(kind: Kind, world: Census, call: Called, values: list[Value], calls: int = 1) -> Iterator[Spot]:
+    place = f"{call_words(call)}{' and the next' if calls > 1 else ''}"
+    row = (call.operation, tuple(range(call.ordinal, call.ordinal + calls)))
+    return kind.at(world, place, call.operation, values, like=call.operation, phone=call.phone, row=row)
 
 
 def _limited(kind: Kind, world: Census) -> Iterator[Spot]:
@@ -95,7 +55,7 @@ def _limited(kind: Kind, world: Census) -> Iterator[Spot]:
             window = {"operation": call.operation, "from": later(call.at), "until": later(end)}
             says = f"is refused with 429, as all of its operation, until {_AFTER} s have passed"
             values.append(Value(says, {"api": [{"when": window, "fault": fault}]}, changing=True))
-        yield _spot(kind, world, call, values)
+        yield from _spot(kind, world, call, values)
 
 
 def _repeated(misfortune: Misfortune, passed: Census, broken: Census) -> bool:
@@ -132,38 +92,74 @@ def _made(world: Census) -> Counter[tuple[str, ...]]:
     return Counter([*messages, *(("session", session.phone) for session in world.sessions)])
 
 
-def _slow(kind: Kind, world: Census) -> Iterator[Spot]:
-    return _spots(kind, world, [("is answered 200 ms later", {"fault": {"delay": "200ms"}})])
+#: What a client has of a call that is carried out twice.
+_ANSWERS: Final = {"last": "the answer to the second time", "first": "the answer to the first time"}
 
 
+def _done_twice(kind: Kind, world: Census, operation: str, says: str, answers: tuple[str, ...]) -> Iterator[Spot]:
+    """A spot at each call of an operation."""
+    for call in free_calls(world):
+        if call.operation == operation:
+            values = [
+                Value(
+                    f"{says}, and the client has {_ANSWERS[answer]}",
+                    {"api": [{"when": call_when(call), "fault": {"twice": answer}}]},
+                )
+                for answer in answers
+            ]
+            yield from kind.at(world, call_words(call), operation, values, phone=call.phone)
+
+
+_of_calls = partial(Kind, "calls")
+_of_codes = partial(Kind, "codes")
+#: The kinds of both families, in the order of the documentation.
 KINDS: Final = (
-    Kind(
-        "calls",
+    _of_calls(
         "failed",
         ("§7.1", "A26"),
         "At most two calls in a row of an operation fail; a call that is answered with an error of the server may be "
         "made again.",
-        _failed,
+        partial(
+            _spots,
+            values=(
+                ("is answered with 500 and has no effect", {"fault": {"status": 500}}),
+                ("is answered with 503 and has no effect", {"fault": {"status": 503}}),
+                ("loses its connection and has no effect", {"fault": "disconnect"}),
+                ("is reset and has no effect", {"fault": "reset"}),
+                ("is never answered and has no effect", {"fault": "timeout"}),
+            ),
+        ),
         _repeated,
     ),
-    Kind(
-        "calls",
+    _of_calls(
         "failed twice",
         ("§7.1", "A26"),
         "After two calls in a row that failed the third is taken.",
-        _twice,
+        partial(
+            _spots,
+            values=(
+                ("are answered with 500 and have no effect", {"fault": {"status": 500}}),
+                ("lose their connections and have no effect", {"fault": "disconnect"}),
+            ),
+            calls=2,
+        ),
         _repeated,
     ),
-    Kind(
-        "calls",
+    _of_calls(
         "answer lost",
         ("§7.1", "§2.3"),
         "A call that got no answer may have had its effect; who repeats it finds out, or sends twice.",
-        _lost,
+        partial(
+            _spots,
+            values=(
+                ("has its effect, and is answered with 502", {"fault": {"status": 502}, "processed": True}),
+                ("has its effect, and loses its connection", {"fault": "disconnect", "processed": True}),
+                ("has its effect, and is never answered", {"fault": "timeout", "processed": True}),
+            ),
+        ),
         _looked,
     ),
-    Kind(
-        "calls",
+    _of_calls(
         "rate limit",
         ("§7.1", "A26"),
         "Behind the time in `Retry-After` the call is taken again; before it every call of the operation may be "
@@ -171,5 +167,23 @@ KINDS: Final = (
         _limited,
         _repeated,
     ),
-    Kind("calls", "slow", ("§7.1",), "An answer that is late is whole and right.", _slow),
+    _of_calls(
+        "slow",
+        ("§7.1",),
+        "An answer that is late is whole and right.",
+        partial(_spots, values=(("is answered 200 ms later", {"fault": {"delay": "200ms"}}),)),
+    ),
+    _of_codes(
+        "entered twice",
+        ("§3.2", "A48", "A72"),
+        "The right code is verified again with the same answer; a wrong one uses an attempt each time.",
+        partial(_done_twice, operation="verifyCode", says="enters the code twice", answers=("last", "first")),
+    ),
+    _of_codes(
+        "session replaced",
+        ("§3.2", "A72"),
+        "Sessions of one number are independent: a code belongs to the token of its own session.",
+        # the newest code on the phone is of a session of which the client has no token, or the one before is
+        partial(_done_twice, operation="createValidation", says="begins two sessions", answers=("first", "last")),
+    ),
 )

@@ -1,17 +1,21 @@
-"""`delivery`: webhooks come again, in another order, alone, together, later, or in other bytes.
+"""Families `delivery` and `late`: webhooks come again, in another order, alone, together, later, or in other bytes.
 
-All of it happens within the advance of their event; or before the answer to their call, where the clock moves then.
+Those of `delivery` come within the advance of their event, or before the answer to their call, where the clock moves
+then. Those of `late` come beyond that advance, at most 450 seconds after their event.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import partial
 from itertools import pairwise, zip_longest
 from typing import TYPE_CHECKING, Final
 
 from sendbox.engine.answer import JsonObject
-from sendbox.engine.delivery.faults.reformat import WAYS
+from sendbox.engine.delivery.faults.requests import WAYS
+from sendbox.engine.durations import instant, iso
 from sendbox.exploring.families.calls import free_calls
+from sendbox.exploring.families.world import MIDNIGHTS
 from sendbox.exploring.misfortune import (
     Kind,
     Spot,
@@ -21,6 +25,8 @@ from sendbox.exploring.misfortune import (
     event_when,
     event_words,
     later,
+    message_words,
+    ordinal,
 )
 
 if TYPE_CHECKING:
@@ -35,11 +41,10 @@ def rule(event: Posted, fault: object) -> JsonObject:
     return {"webhooks": [{"when": event_when(event), "fault": fault}]}
 
 
-def spot(kind: Kind, world: Census, event: Posted, values: list[Value]) -> Spot:
-    """A spot at an event."""
-    like = f"{kind.name} {_like(event)}"
-    about = f"{world.ordinal} webhook {event.thread}"
-    return Spot(kind, world.ordinal, event_words(event), about, like, tuple(values), event.phone)
+def _spot(kind: Kind, world: Census, event: Posted, values: Iterable[Value]) -> Iterator[Spot]:
+    """A spot at an event, if anything may go wrong there."""
+    about = f"webhook {event.thread}"
+    return kind.at(world, event_words(event), about, values, like=_like(event), phone=event.phone)
 
 
 def _like(event: Posted) -> str:
@@ -83,7 +88,11 @@ def _repeated(kind: Kind, world: Census) -> Iterator[Spot]:
         values = [Value("comes twice, with the same X-Request-Id", rule(event, "duplicate"), counted)]
         room = event.until - event.at
         times = dict(pauses(world, event))
-        newer = next((other for other in world.received if _is_newer(event, other) and other.at < event.until), None)
+        # one about another message or conversation of the same phone
+        following = (
+            other for other in world.received if other.thread > event.thread and event.phone == other.phone != ""
+        )
+        newer = next((other for other in following if event.at <= other.at < event.until), None)
         if newer is not None:
             times.setdefault(newer.at - event.at + 1, f"behind {event_words(newer)}")
         if room >= _RETRY:
@@ -91,12 +100,7 @@ def _repeated(kind: Kind, world: Census) -> Iterator[Spot]:
         for after, when in times.items():
             fault = {"duplicate": {"after": later(after)}}
             values.append(Value(f"comes again after {later(after)}, {when}", rule(event, fault), counted))
-        yield spot(kind, world, event, values)
-
-
-def _is_newer(event: Posted, other: Posted) -> bool:
-    """True if an event is not older, and about another message or conversation of the same phone."""
-    return other.at >= event.at and other.thread > event.thread and other.phone == event.phone != ""
+        yield from _spot(kind, world, event, values)
 
 
 def _moved(kind: Kind, world: Census) -> Iterator[Spot]:
@@ -107,15 +111,16 @@ def _moved(kind: Kind, world: Census) -> Iterator[Spot]:
             Value(f"comes {later(after)} later, {when}", rule(event, {"delay": later(after)}), changing)
             for after, when in pauses(world, event)
         ]
-        if values:
-            yield spot(kind, world, event, values)
+        yield from _spot(kind, world, event, values)
 
 
 def _split(kind: Kind, world: Census) -> Iterator[Spot]:
     counted = deciding(world)
     for event in world.received:
         if event.size > 1:
-            yield spot(kind, world, event, [Value("comes in a delivery of its own", rule(event, "split"), counted)])
+            yield from _spot(
+                kind, world, event, [Value("comes in a delivery of its own", rule(event, "split"), counted)]
+            )
 
 
 def _bundled(kind: Kind, world: Census) -> Iterator[Spot]:
@@ -134,7 +139,7 @@ def _bundled(kind: Kind, world: Census) -> Iterator[Spot]:
         if first.phone == second.phone:
             values.append((f"comes in one delivery with {event_words(second)}", {"phone": first.phone}))
         values.append((f"comes in one delivery with all until {event_words(second)}", {}))
-        yield spot(
+        yield from _spot(
             kind,
             world,
             first,
@@ -191,11 +196,8 @@ def _early(kind: Kind, world: Census) -> Iterator[Spot]:
             )
             if event.at - call.at <= room
         ]
-        if values:
-            about = f"{world.ordinal} webhook {first.thread}"
-            row = (call.operation, (call.ordinal,))
-            like = f"{kind.name} {call.operation}"
-            yield Spot(kind, world.ordinal, call_words(call), about, like, tuple(values), row=row)
+        row = (call.operation, (call.ordinal,))
+        yield from kind.at(world, call_words(call), f"webhook {first.thread}", values, like=call.operation, row=row)
 
 
 def _written(kind: Kind, world: Census) -> Iterator[Spot]:
@@ -205,7 +207,7 @@ def _written(kind: Kind, world: Census) -> Iterator[Spot]:
             Value(f"comes as the same JSON {writing.says}", rule(event, {"reformat": way}), counted)
             for way, writing in WAYS.items()
         ]
-        yield spot(kind, world, event, values)
+        yield from _spot(kind, world, event, values)
 
 
 def _with_newer(kind: Kind, world: Census) -> Iterator[Spot]:
@@ -218,48 +220,107 @@ def _with_newer(kind: Kind, world: Census) -> Iterator[Spot]:
         begun.add(event.thread)
     for event in _first_alike(followed):
         says = "comes in one delivery with the webhook before it, which came already with another X-Request-Id"
-        yield spot(kind, world, event, [Value(says, rule(event, "repeat"))])
+        yield from _spot(kind, world, event, [Value(says, rule(event, "repeat"))])
 
 
+#: So late the last retry would be (A20, A93), in milliseconds.
+LATEST: Final = 450_000
+#: So long after the end of its advance, a second before midnight, an event comes again, in milliseconds.
+_BEYOND: Final = 2_000
+
+
+def _late(kind: Kind, world: Census) -> Iterator[Spot]:
+    for event in world.received:
+        room = event.until - event.at
+        times = [time for time in (LATEST, room + 1_000) if room < time <= LATEST]
+        values = [Value(f"comes {later(time)} late", rule(event, {"delay": later(time)})) for time in times]
+        yield from _spot(kind, world, event, values)
+
+
+def _repeated_late(kind: Kind, world: Census) -> Iterator[Spot]:
+    for event in world.received:
+        room = event.until - event.at
+        times = {LATEST: ""} if room < LATEST else {}
+        times |= {after: f", {when}" for after, when in _later(world, event) if room < after < LATEST}
+        values = [
+            Value(f"comes again {later(after)} later{when}", _again(event, after)) for after, when in times.items()
+        ]
+        if room + _BEYOND <= min(LATEST, world.last - event.at):
+            values += [_across(event, room + _BEYOND, *start) for start in MIDNIGHTS]
+        yield from _spot(kind, world, event, values)
+
+
+def _again(event: Posted, after: int) -> JsonObject:
+    return rule(event, {"duplicate": {"after": later(after)}})
+
+
+def _later(world: Census, event: Posted) -> Iterator[tuple[int, str]]:
+    """Times in later advances: at the end of the next one, and behind the next message to the same phone."""
+    move = next((move for move in world.moves if move.began >= event.until and move.ended > event.until), None)
+    if move is not None:
+        yield min(move.ended - event.at, LATEST - 1), f"in the {ordinal(move.ordinal)} advance"
+    messages = (message for message in world.messages if message.phone == event.phone and message.at >= event.until)
+    message = next(messages, None)
+    if message is not None and message.at < world.last:
+        yield message.at - event.at + 1, f"behind {message_words(message)}"
+
+
+def _across(event: Posted, after: int, before: str, moment: str) -> Value:
+    """The event comes a second before midnight at the latest, and again a second after it."""
+    start = iso(instant(before) - event.until)
+    says = f"comes again {later(after)} later, behind {moment}, as the world begins at {start}"
+    return Value(says, {**_again(event, after), "clock": {"start": start}})
+
+
+_of_delivery = partial(Kind, "delivery")
+_of_late = partial(Kind, "late")
+#: The kinds of both families, in the order of the documentation.
 KINDS: Final = (
-    Kind(
-        "delivery",
+    _of_delivery(
         "repeated",
         ("A91", "A20"),
         "A delivery that comes again has the same `X-Request-Id` and the same bytes.",
         _repeated,
     ),
-    Kind(
-        "delivery",
+    _of_delivery(
         "out of order",
         ("A92", "A93"),
         "A result does not become untrue: of the results of an attempt the one that is furthest counts.",
         _moved,
     ),
-    Kind(
-        "delivery",
+    _of_delivery(
         "before answer",
         ("§1", "A93"),
         "The answer to a call is whole and right, and names its messages; their webhooks do not wait for it.",
         _early,
         moving=True,
     ),
-    Kind("delivery", "split", ("A92",), "Each delivery has at least one event.", _split),
-    Kind("delivery", "bundled", ("A92", "A22"), "A delivery has at most `batch_size` events.", _bundled),
-    Kind(
-        "delivery",
+    _of_delivery("split", ("A92",), "Each delivery has at least one event.", _split),
+    _of_delivery("bundled", ("A92", "A22"), "A delivery has at most `batch_size` events.", _bundled),
+    _of_delivery(
         "other bytes",
         ("§6", "A21"),
         "The signature is that of the bytes as they came. The same JSON may be written with spaces, with escapes, or "
         "with its keys in another order.",
         _written,
     ),
-    Kind(
-        "delivery",
+    _of_delivery(
         "in two batches",
         ("A91", "A92"),
         "An event that comes again says the same; another `X-Request-Id` does not make it another event.",
         _with_newer,
         asks=True,
+    ),
+    _of_late(
+        "late",
+        ("A93", "A20"),
+        "A webhook comes at most 450 seconds after its event, unless the receiver failed before.",
+        _late,
+    ),
+    _of_late(
+        "repeated late",
+        ("A91", "A93"),
+        "A delivery that comes again has the same `X-Request-Id` and the same bytes.",
+        _repeated_late,
     ),
 )

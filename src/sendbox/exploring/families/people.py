@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from sendbox.engine.answer import JsonObject
@@ -12,7 +13,7 @@ from sendbox.services.messaging.channels import FAMILY
 from sendbox.services.messaging.results import CODES, REACH
 
 if TYPE_CHECKING:
-    from sendbox.exploring.census import Census, Sent, Tried
+    from sendbox.exploring.census import Census, Sent
 
 #: What a phone answers, and what it answers then.
 _PLAIN: Final = "Yes"
@@ -27,19 +28,14 @@ _AWKWARD: Final = (
 )
 
 
-def _had(attempt: Tried, at: int) -> bool:
-    """True if the phone may have an attempt at an instant, as far as is known."""
-    before = [result for result, reached in attempt.results if reached < at]
-    return bool(before) and (before[-1] == "sending" or REACH[CODES[before[-1]]] > 0)
-
-
 def _newest(message: Sent, same: Iterable[Sent], at: int) -> bool:
     """True if the last attempt of a message is the newest that its phone has at an instant."""
     had = [
         (attempt.results[0][1], other.ordinal, number)
         for other in same
         for number, attempt in enumerate(other.attempts, 1)
-        if _had(attempt, at)
+        for result in [result for result, reached in attempt.results if reached < at][-1:]
+        if result == "sending" or REACH[CODES[result]] > 0  # the phone may have it, as far as is known
     ]
     return max(had)[1:] == (message.ordinal, len(message.attempts)) if had else False
 
@@ -85,11 +81,9 @@ def _answer(message: Sent, at: int, body: str) -> JsonObject:
     return {"at": later(at), "inbound": {"channel": family, "from": message.phone, "body": body}}
 
 
-def _spots(kind: Kind, world: Census, message: Sent, values: list[Value]) -> Iterator[Spot]:
+def _spot(kind: Kind, world: Census, message: Sent, values: Iterable[Value]) -> Iterator[Spot]:
     """A spot at a message, if anything may happen there."""
-    if values:
-        place = message_words(message)
-        yield Spot(kind, world.ordinal, place, about_message(world, message), kind.name, tuple(values), message.phone)
+    return kind.at(world, message_words(message), about_message(message), values, phone=message.phone)
 
 
 def _says(*happenings: JsonObject) -> JsonObject:
@@ -104,7 +98,7 @@ def _reply(kind: Kind, world: Census) -> Iterator[Spot]:
         for at, when in moments[:1]:
             for body, how in _AWKWARD:
                 values.append(Value(f"is answered {how} {when}", _says(_answer(message, at, body))))
-        yield from _spots(kind, world, message, values)
+        yield from _spot(kind, world, message, values)
 
 
 def _two(kind: Kind, world: Census) -> Iterator[Spot]:
@@ -116,7 +110,7 @@ def _two(kind: Kind, world: Census) -> Iterator[Spot]:
             )
             for at, when in moments
         ]
-        yield from _spots(kind, world, message, values)
+        yield from _spot(kind, world, message, values)
 
 
 def _stop(kind: Kind, world: Census) -> Iterator[Spot]:
@@ -127,7 +121,7 @@ def _stop(kind: Kind, world: Census) -> Iterator[Spot]:
             for at, when in moments
             for word in dict.fromkeys((stop, stop.capitalize()))
         ]
-        yield from _spots(kind, world, message, values)
+        yield from _spot(kind, world, message, values)
 
 
 def _click(kind: Kind, world: Census) -> Iterator[Spot]:
@@ -139,7 +133,7 @@ def _click(kind: Kind, world: Census) -> Iterator[Spot]:
             opened = {"at": later(at), "phone": {"number": message.phone, "act": "click"}}
             values.append(Value(f"has its link opened {when}", _says(opened)))
             values.append(Value(f"has its link opened twice {when}", _says(opened, opened)))
-        yield from _spots(kind, world, message, values)
+        yield from _spot(kind, world, message, values)
 
 
 def _off(kind: Kind, world: Census) -> Iterator[Spot]:
@@ -155,34 +149,31 @@ def _off(kind: Kind, world: Census) -> Iterator[Spot]:
         ):
             on = {"at": later(at), "phone": {"number": message.phone, "act": "online"}}
             values.setdefault(at, Value(f"finds its phone switched off, which comes back {when}", _says(off, on)))
-        yield from _spots(kind, world, message, list(values.values()))
+        yield from _spot(kind, world, message, values.values())
 
 
+_of_people = partial(Kind, "people")
 KINDS: Final = (
-    Kind(
-        "people",
+    _of_people(
         "reply",
         ("§6", "A68"),
         "A reply names the message that it answers; it may come at any time after the message was sent, with any text.",
         _reply,
     ),
-    Kind("people", "two replies", ("§6", "A68"), "Each reply is an event of its own.", _two),
-    Kind(
-        "people",
+    _of_people("two replies", ("§6", "A68"), "Each reply is an event of its own.", _two),
+    _of_people(
         "stop",
         ("§2.1", "A60", "A81"),
         "Who opted out gets no promotional messages from then on; others still arrive.",
         _stop,
     ),
-    Kind(
-        "people",
+    _of_people(
         "click",
         ("§2.1", "A17"),
         "A link may be opened as soon as the message was sent, and more than once; the first time is kept.",
         _click,
     ),
-    Kind(
-        "people",
+    _of_people(
         "switched off",
         ("§3.1", "A05"),
         "While a phone is off nothing is confirmed; what waited for it is confirmed when it is back.",

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
@@ -12,6 +13,7 @@ from sendbox.exploring.misfortune import (
     Spot,
     Value,
     about_message,
+    about_session,
     attempt_words,
     later,
     message_when,
@@ -92,12 +94,11 @@ def _attempts(world: Census) -> Iterator[tuple[Sent, int, Tried]]:
                 yield message, number, attempt
 
 
-def _spot(kind: Kind, world: Census, message: Sent, number: int, values: list[Value]) -> Iterator[Spot]:
+def _spot(kind: Kind, world: Census, message: Sent, number: int, values: Iterable[Value]) -> Iterator[Spot]:
     """A spot at an attempt, if anything may go wrong there."""
-    if values:
-        like = f"{kind.name} {message.attempts[number - 1].channel} {number}"
-        place = attempt_words(message, number)
-        yield Spot(kind, world.ordinal, place, about_message(world, message), like, tuple(values), message.phone)
+    like = f"{message.attempts[number - 1].channel} {number}"
+    place = attempt_words(message, number)
+    return kind.at(world, place, about_message(message), values, like=like, phone=message.phone)
 
 
 def _other_ends(kind: Kind, world: Census, *, moves_on: bool) -> Iterator[Spot]:
@@ -118,14 +119,6 @@ def _other_ends(kind: Kind, world: Census, *, moves_on: bool) -> Iterator[Spot]:
 def _leaves(attempt: Tried, way: Sequence[str]) -> bool:
     """True if a way ends badly before the condition of its step is met."""
     return not _reach(way[-1]) and not any(_reach(result) >= _reach(attempt.condition) for result in way)
-
-
-def _ended(kind: Kind, world: Census) -> Iterator[Spot]:
-    return _other_ends(kind, world, moves_on=False)
-
-
-def _fallback(kind: Kind, world: Census) -> Iterator[Spot]:
-    return _other_ends(kind, world, moves_on=True)
 
 
 def _unconfirmed(kind: Kind, world: Census) -> Iterator[Spot]:
@@ -160,7 +153,7 @@ def _late(kind: Kind, world: Census) -> Iterator[Spot]:
             if at > left:
                 says = f"is confirmed {later(at - left)} after the flow has gone on, {when}"
                 values.setdefault(at, Value(says, _part(message, number, _missing(attempt, at))))
-        yield from _spot(kind, world, message, number, list(values.values()))
+        yield from _spot(kind, world, message, number, values.values())
 
 
 def _missing(attempt: Tried, at: int) -> Path:
@@ -181,8 +174,7 @@ def _codes(kind: Kind, world: Census) -> Iterator[Spot]:
             for end, says in (*((end, _words(end)) for end in _ends(USUAL) if not _reach(end)), _SILENT)
             if end != session.sms
         ]
-        place, about = _code(world, session)
-        yield Spot(kind, world.ordinal, place, about, kind.name, tuple(values), session.phone)
+        yield from _code(kind, world, session, values)
 
 
 def _late_codes(kind: Kind, world: Census) -> Iterator[Spot]:
@@ -195,9 +187,7 @@ def _late_codes(kind: Kind, world: Census) -> Iterator[Spot]:
             for late in (*minutes, life + 1_000)
             if session.sms and (world.runs or session.at + late <= world.last)
         ]
-        if values:
-            place, about = _code(world, session)
-            yield Spot(kind, world.ordinal, place, about, kind.name, tuple(values), session.phone)
+        yield from _code(kind, world, session, values)
 
 
 def _arrives(session: Session, late: int) -> JsonObject:
@@ -207,57 +197,51 @@ def _arrives(session: Session, late: int) -> JsonObject:
     return {"attempts": [{"when": when, "then": then}]}
 
 
-def _code(world: Census, session: Session) -> tuple[str, str]:
-    """The SMS of a code by its place, and what misfortunes of it are about."""
+def _code(kind: Kind, world: Census, session: Session, values: Iterable[Value]) -> Iterator[Spot]:
+    """A spot at the SMS of a code, if anything may go wrong there."""
     place = f"the SMS of the {ordinal(session.ordinal)} code of {session.phone}"
-    return place, f"{world.ordinal} session {session.phone} {session.ordinal}"
+    return kind.at(world, place, about_session(session), values, phone=session.phone)
 
 
+_of_results = partial(Kind, "results")
 KINDS: Final = (
-    Kind(
-        "results",
+    _of_results(
         "other end",
         ("§3.1", "A25"),
         "An attempt ends as its lifecycle allows, and what ended stays so.",
-        _ended,
+        partial(_other_ends, moves_on=False),
     ),
-    Kind(
-        "results",
+    _of_results(
         "not confirmed",
         ("§3.1",),
         "A message of which nothing more is heard may have arrived or not; nothing untrue is reported about it.",
         _unconfirmed,
     ),
-    Kind(
-        "results",
+    _of_results(
         "left out",
         ("§6", "A25"),
         "A later result includes those before it: what is seen was delivered, what is delivered was sent.",
         _left_out,
     ),
-    Kind(
-        "results",
+    _of_results(
         "fallback",
         ("§2.2", "A04"),
         "The next step is tried only if the condition of the step before was not met, and has a gateway of its own.",
-        _fallback,
+        partial(_other_ends, moves_on=True),
     ),
-    Kind(
-        "results",
+    _of_results(
         "late receipt",
         ("§2.2", "A05", "A64"),
         "A receipt has the gateway of the step that it is about; a message may arrive by more than one step.",
         _late,
     ),
-    Kind(
-        "results",
+    _of_results(
         "code lost",
         ("§3.2", "A72", "A73"),
         "A code holds from its creation until it expires, whatever is heard of its SMS.",
         _codes,
     ),
-    Kind(
-        "results",
+    _of_results(
         "code late",
         ("§3.2", "A72", "A73"),
         "A code can be entered from its creation until it expires, whenever its SMS comes.",

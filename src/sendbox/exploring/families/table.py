@@ -3,27 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from itertools import groupby
+from operator import attrgetter
 from typing import TYPE_CHECKING, Final
 
-from sendbox.exploring.families import account, assumptions, calls, codes, delivery, late, people, results, time
-from sendbox.exploring.misfortune import ANY_TIME
+from sendbox.exploring.families import calls, delivery, people, results, world
+from sendbox.exploring.misfortune import ANY_TIME, Kind, Spot
 from sendbox.services.numbers.normal import normalize
 
 if TYPE_CHECKING:
     from sendbox.exploring.census import Census
-    from sendbox.exploring.misfortune import Kind, Spot
 
 #: Every kind of misfortune, by its family.
 FAMILIES: Final[dict[str, tuple[Kind, ...]]] = {
-    "delivery": delivery.KINDS,
-    "late": late.KINDS,
-    "calls": calls.KINDS,
-    "codes": codes.KINDS,
-    "results": results.KINDS,
-    "people": people.KINDS,
-    "account": account.KINDS,
-    "time": time.KINDS,
-    "assumptions": assumptions.KINDS,
+    family: tuple(kinds)
+    for family, kinds in groupby(
+        (*delivery.KINDS, *calls.KINDS, *results.KINDS, *people.KINDS, *world.KINDS), attrgetter("family")
+    )
 }
 #: The families that are tried where none are named: questions fail no test, and most bugs of clients need them.
 USUAL: Final = tuple(FAMILIES)
@@ -80,18 +76,14 @@ def spots(census: Collection[Census], families: Sequence[str], keep: Sequence[st
     """Everything that may go wrong in a run, by these families; kinds to `keep` are left out."""
     return [
         spot
-        for world in census
+        for place in census
         for family in families
         for kind in FAMILIES[family]
         if kind.name not in keep
-        for spot in kind.spots(kind, world)
-        if _can_be_named(spot)
+        for spot in kind.spots(kind, place)
+        # a rule can name its phone; a client may send to what is no number
+        if spot.row is not None or spot.phone in ("", ANY_TIME) or normalize(spot.phone, "") is not None
     ]
-
-
-def _can_be_named(spot: Spot) -> bool:
-    """True if a rule can name the phone of a spot; a client may send to what is no number."""
-    return spot.row is not None or spot.phone in ("", ANY_TIME) or normalize(spot.phone, "") is not None
 
 
 def untried(census: Collection[Census], families: Sequence[str], keep: Sequence[str] = ()) -> list[str]:

@@ -8,12 +8,10 @@ from msgspec.structs import asdict
 
 from sendbox.engine.answer import JsonObject
 from sendbox.engine.delivery.faults.several import Several, misfit
-from sendbox.engine.delivery.faults.table import DELIVERIES
 from sendbox.engine.delivery.rules import WebhookRule
+from sendbox.engine.faults.answers import HEADER_NAMES
 from sendbox.engine.faults.calls import ApiRule, Headers
-from sendbox.engine.faults.fault import read
-from sendbox.engine.faults.status import HEADER_NAMES
-from sendbox.engine.faults.table import CALLS
+from sendbox.engine.faults.table import CALLS, DELIVERIES, read
 from sendbox.engine.forms import any_keys, reference, switch
 from sendbox.engine.rules.conditions import several
 from sendbox.scenario.keys.rules import RuleForm

@@ -1,18 +1,25 @@
-"""A scenario as lints see it, and the warnings that they find."""
+"""A scenario as lints see it, the warnings that they find, and the lints of single keys and values.
+
+Those are about durations that never end, because no advance is that long, and about likely misspellings: of keys that
+are kept because the provider may know them, and curly quotes.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Final
 
+from sendbox.engine import durations as spans
+from sendbox.engine.answer import JsonObject
+from sendbox.engine.texts import CURLY, Pattern, named
 from sendbox.scenario.lint import globs
-from sendbox.scenario.model import Node, Problem, errors, problem, show
+from sendbox.scenario.model import Node, Problem, errors, nearest, plain, problem, show
+from sendbox.scenario.shape import Shape, property_of
 
 if TYPE_CHECKING:
     from sendbox.engine.blueprint import Blueprint
     from sendbox.engine.rules.rule import When
-    from sendbox.engine.texts import Pattern
     from sendbox.scenario.values import Reader
 
 _NO_TAG: Final = re.compile(r"[^a-z0-9._*-]+")
@@ -21,14 +28,14 @@ _STEP: Final = re.compile(r"[.\[]")
 
 
 class Linter:
-    """A scenario with its blueprint, as `reader` read it, and the warnings that were found."""
+    """A scenario with its blueprint, as `reader` read it, and its warnings."""
 
     def __init__(self, root: Node, blueprint: Blueprint, reader: Reader, problems: Iterable[Problem]) -> None:
         self.root = root
         self.blueprint = blueprint
         self.country = reader.country
         self.families = reader.families
-        self.found: list[Problem] = []
+        self.warnings: list[Problem] = []
         #: (file, path) of every part with a problem inside
         self._wrong = {
             (reported.file, reported.path[:end])
@@ -47,7 +54,7 @@ class Linter:
         value: object = ...,
     ) -> None:
         """Adds a warning, at a node or at one of its keys."""
-        self.found.append(problem(node, rule, message, key=key, nearest=near, value=value, severity="warning"))
+        self.warnings.append(problem(node, rule, message, key=key, nearest=near, value=value, severity="warning"))
 
     def sound(self, node: Node) -> bool:
         """True if a part has no problem, so that its meaning is known."""
@@ -107,3 +114,59 @@ def asked(rule: Node, when: When, name: str) -> list[tuple[Node, Pattern]]:
 def nothing_like_it(pattern: Pattern, known: list[str]) -> bool:
     """True if a pattern matches none of the known names; if no name is known, only for a literal pattern."""
     return (pattern.literal or bool(known)) and pattern.text != "*" and not any(map(pattern.matches, known))
+
+
+#: How far one advance reaches (`Settings.max_reach_ms`).
+REACH: Final = 400 * spans.DAY
+LEGAL: Final = f"an advance reaches {spans.show(REACH)}"
+#: The keys that have durations, beside those that a key of the language names itself.
+_LENGTHS: Final = ("after", "delay", "for", "ttl", "within", "timeout")
+_CURLY: Final = frozenset(CURLY)
+
+
+def lint_durations(linter: Linter, keys: Mapping[str, tuple[str, ...]]) -> None:
+    """Warns about every duration that is too long in these keys, each with further keys that have durations."""
+    legal = {*_LENGTHS, *(word for words in keys.values() for word in words)}
+    for key in keys:
+        node = linter.part(key)
+        for mapping in () if node is None else node.mappings():
+            if linter.sound(mapping):
+                _lengths(mapping, legal, linter)
+
+
+def _lengths(node: Node, legal: set[str], linter: Linter) -> None:
+    for key, item in node.entries().items():
+        if key in legal:
+            length = _length(item)
+            if length is not None and length > REACH:
+                linter.warn(item, "too-long", f"{show(plain(item))} is longer than a world can wait; {LEGAL}")
+
+
+def _length(node: Node) -> int | None:
+    if isinstance(node.value, dict | list | bool):
+        return None
+    try:
+        return spans.span(node.value).high
+    except ValueError:
+        return None
+
+
+def lint_spelling(linter: Linter, shape: Shape) -> None:
+    """Warns about every key that the language does not list, where a listed one is similar, and about curly quotes."""
+    _spelling(linter.root, shape.branches([shape.schema]), shape, linter)
+
+
+def _spelling(node: Node, branches: list[JsonObject], shape: Shape, linter: Linter) -> None:
+    if isinstance(node.value, str) and len(node.value) > 1 and node.bare and {node.value[0], node.value[-1]} <= _CURLY:
+        message = f"{show(node.value)}: {named(node.value, 0)} is part of the text"
+        linter.warn(node, "curly", message + ", quotes of YAML are straight")
+    for item in node.items():
+        _spelling(item, shape.branches([branch["items"] for branch in branches if "items" in branch]), shape, linter)
+    for key, item in node.entries().items():
+        schemas = [schema for branch in branches if (schema := property_of(branch, key)) is not None]
+        _spelling(item, shape.branches(schemas), shape, linter)
+        if not schemas and linter.sound(node):
+            listed = {name for branch in branches for name in branch.get("properties", ()) if node.get(name) is None}
+            if (near := nearest(key, listed)) is not None:
+                message = f"{show(key)} is not a key that is listed here; it is kept as it is"
+                linter.warn(node, "misspelt", message, near=near, key=key)

@@ -16,8 +16,7 @@ from sendbox.engine.texts import Pattern
 from sendbox.engine.traffic import parse_reference
 from sendbox.scenario.keys.expect import NOT
 from sendbox.scenario.keys.traffic import leaves
-from sendbox.scenario.lint.linter import Linter, nothing_like_it
-from sendbox.scenario.lint.values import REACH
+from sendbox.scenario.lint.linter import REACH, Linter, nothing_like_it
 from sendbox.scenario.model import Node, nearest, plain, show
 from sendbox.scenario.values import Reader, items
 
@@ -164,7 +163,7 @@ def expectations(
     rules = _rules(linter, keys)
     expected = list(linter.blueprint.expect)
     for at, item in linter.entries("expect"):
-        known, then = len(linter.found), item.get("then")
+        known, then = len(linter.warnings), item.get("then")
         for node, step in zip((item, *items(then)), (expected[at], *expected[at].then), strict=True):
             _conditions(node.get("where"), _own(step), subjects[step.that], rules, linter)
             for where, conditions in zip(items(node.get("in_order")), step.in_order, strict=True):
@@ -174,9 +173,9 @@ def expectations(
             _bounds(node, step, linter)
         _unfailing(item, expected[at], subjects, linter)
         _unfollowed(item, expected[at], subjects, linter)
-        if never := linter.found[known:]:
+        if never := linter.warnings[known:]:
             expected[at] = replace(expected[at], never=tuple(Never(problem.rule, problem.message) for problem in never))
-        linter.found[known:] = [
+        linter.warnings[known:] = [
             problem if problem.rule == RULE_UNKNOWN else replace(problem, severity="error") for problem in never
         ]
     return tuple(expected)

@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from sendbox.engine.answer import JsonMapping
-from sendbox.engine.delivery.faults.table import DELIVERIES
-from sendbox.engine.faults.table import CALLS
+from sendbox.engine.faults.table import CALLS, DELIVERIES
 from sendbox.scenario.lint import globs
 from sendbox.scenario.model import Node, plain, show
 from sendbox.services.numbers.normal import normalize
@@ -85,9 +84,9 @@ class _Rule(msgspec.Struct, eq=False):
     node: Node
     asks: dict[str, object]
     decides: set[tuple[str, ...]]
-    #: whether it matches whenever its conditions hold
+    #: True if it matches whenever its conditions hold
     plain: bool
-    #: whether it may decide more than is listed here
+    #: True if it may decide more than is listed here
     odd: bool
 
 

@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Final
 
 from sendbox.engine.answer import JsonObject
 from sendbox.engine.coverage import Form, Item
-from sendbox.engine.delivery.faults.table import DELIVERIES
-from sendbox.engine.faults.table import CALLS
+from sendbox.engine.faults.table import CALLS, DELIVERIES
 from sendbox.services.account.orders import ORDER
 from sendbox.services.coverage import limits
 from sendbox.services.messaging.channels import ATTEMPT, CHANNELS, FAMILY, ROWS, TEMPLATED, USUAL

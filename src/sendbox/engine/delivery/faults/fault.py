@@ -1,18 +1,15 @@
-"""The base of all faults of deliveries; each fault has its own file in this folder."""
+"""The base of all faults of deliveries."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, ClassVar, Final, Protocol
+from typing import ClassVar, Final, Protocol
 
 from msgspec import Struct
 
-from sendbox.engine.delivery.batches import Delivery, Outlet, Target, in_one_row
+from sendbox.engine.delivery.batches import Delivery, Events, Home, Outlet, Target, in_one_row
 from sendbox.engine.durations import Span, show
 from sendbox.engine.faults.fault import AT_ONCE, Fault
-
-if TYPE_CHECKING:
-    from sendbox.engine.delivery.batches import Events, Home
 
 
 class Rule(Protocol):
@@ -158,7 +155,7 @@ class WebhookFault(Fault, frozen=True):
         return limit
 
 
-def shown(span: Span) -> str:
+def span_text(span: Span) -> str:
     """A time as a fault's text has it."""
     return show(span.low) if span.low == span.high else f"{show(span.low)}..{show(span.high)}"
 
@@ -170,4 +167,4 @@ class Timed(WebhookFault, frozen=True):
 
     @property
     def detail(self) -> str:
-        return shown(self.after)
+        return span_text(self.after)

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import force_setattr
 
-from sendbox.engine.delivery.faults.delay import Delay, waits
 from sendbox.engine.delivery.faults.fault import FaultyDelivery, Spoilt, Way, WebhookFault
+from sendbox.engine.delivery.faults.ways import Delay, waits
 
 if TYPE_CHECKING:
     from sendbox.engine.delivery.batches import Events, Target

@@ -12,8 +12,7 @@ from sendbox.engine.rules.conditions import several
 from sendbox.engine.texts import Pattern
 from sendbox.engine.traffic import parse_reference
 from sendbox.scenario.lint import globs
-from sendbox.scenario.lint.linter import Linter, asked
-from sendbox.scenario.lint.values import LEGAL, REACH
+from sendbox.scenario.lint.linter import LEGAL, REACH, Linter, asked
 from sendbox.scenario.model import Node, listed, nearest, plain, show
 from sendbox.services import limits
 from sendbox.services.http.numbers import FIELDS
