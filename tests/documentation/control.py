@@ -98,10 +98,19 @@ def _arguments(node: JsonObject) -> Iterator[tuple[str, ...]]:
             yield _argument(name, "body", schema, name in required)
 
 
-def _argument(name: str, where: str, schema: JsonObject, required: bool) -> tuple[str, ...]:
+def _argument(name: str, where: str, schema: Mapping[str, Any], required: bool) -> tuple[str, ...]:
+    schema = _written(schema)
     defaults = [part["default"] for part in (schema, *schema.get("allOf", ())) if part.get("default", "") != ""]
     default = "required" if required else code(_word(defaults[0])) if defaults else "-"
     return code(name), where, kind(schema), _legal(schema), default, schema.get("description", "-")
+
+
+def _written(schema: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A schema, with that of a component of several types in place of its name."""
+    component = contract()["components"]["schemas"].get(schema.get("$ref", "").removeprefix(COMPONENTS), {})
+    if not isinstance(component.get("type"), list):
+        return schema
+    return {**component, **{key: value for key, value in schema.items() if key != "$ref"}}
 
 
 def _word(value: object) -> str:
@@ -112,8 +121,11 @@ def kind(schema: Any) -> str:
     """The type of a schema in words; the name of a class leads to its fields."""
     if not isinstance(schema, Mapping) or not schema:
         return "any"
+    schema = _written(schema)
     if name := schema.get("$ref", "").removeprefix(COMPONENTS):
         return f"[{name}](answers.md#{name.lower()})" if name in _classes() else name
+    if "if" in schema:  # the last case comes first
+        return f"{kind(schema['else'])} or {kind(schema['then'])}"
     if "anyOf" in schema:
         return " or ".join(dict.fromkeys(map(kind, schema["anyOf"])))
     types = schema.get("type", "any")
@@ -129,10 +141,14 @@ def _named(name: str, schema: Mapping[str, Any]) -> str:
     return "instant" if schema.get("format") == "date-time" and name == "string" else name
 
 
-def _legal(schema: JsonObject) -> str:
+def _legal(schema: Mapping[str, Any]) -> str:
     """The legal values of a schema, `-` where its type says all."""
     if "const" in schema:
         return code(_word(schema["const"]))
+    if "not" in schema:
+        return code(_word(not schema["not"]["const"]))
+    if schema.get("pattern", "").startswith("^("):  # words, where an enum of a like name has others too
+        return ", ".join(map(code, schema["pattern"][2:-2].split("|")))
     if "enum" in schema:
         return ", ".join(code(_word(word)) for word in schema["enum"])
     if "properties" in schema:

@@ -131,14 +131,22 @@ class Written(int):
 class Duration(Written):
     """Milliseconds."""
 
-    SCHEMA: ClassVar = {"type": ["string", "number"], "examples": ["1m", 500]}
+    SCHEMA: ClassVar = {
+        "description": "A duration: a text such as 1m, or milliseconds.",
+        "type": ["string", "number"],
+        "examples": ["1m", 500],
+    }
     read = staticmethod(duration)
 
 
 class Moment(Written):
     """Milliseconds since 1970."""
 
-    SCHEMA: ClassVar = {"type": ["string", "number"], "examples": ["2026-03-01T09:00:00Z"]}
+    SCHEMA: ClassVar = {
+        "description": "An instant: a text as in ISO 8601, or milliseconds since 1970.",
+        "type": ["string", "number"],
+        "examples": ["2026-03-01T09:00:00Z"],
+    }
     read = staticmethod(instant)
 
 
@@ -169,12 +177,13 @@ MessageId = Annotated[str | None, described("the id of a message")]
 
 #: A scenario.
 _OBJECT: Final = {"type": "object", "additionalProperties": True}
-_SCENARIO: Final = {"anyOf": [{"type": "string", "description": "A name of the library, or YAML."}, _OBJECT]}
+_SCENARIO: Final = {"type": ["string", "object"], "additionalProperties": True}
 ScenarioGiven = Annotated[
     Any,
     keywords(
+        **_SCENARIO | {"type": ["string", "object", "array"]},
         description="YAML text, an object, the name of a scenario of the library, or a list of these",
-        anyOf=[*_SCENARIO["anyOf"], {"type": "array", "items": _SCENARIO}],
+        items=_SCENARIO,
     ),
 ]
 

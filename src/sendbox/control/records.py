@@ -19,7 +19,7 @@ from sendbox.control.arguments import After, Last, Limit, Wait, described
 from sendbox.control.operation import Call, ControlError, closed, one_of, operation, out_of_bounds
 from sendbox.control.reading import map_in_slices, newest, remembered, select, wait_for
 from sendbox.engine import ENGINE
-from sendbox.engine.answer import Answer, Instant, JsonMapping, JsonObject, enum, moment, read, reference
+from sendbox.engine.answer import Answer, Instant, JsonMapping, JsonObject, enum, keywords, moment, read, reference
 from sendbox.engine.bounds import in_value
 from sendbox.engine.delivery.batches import body_of, listed
 from sendbox.engine.digest import canonical_in_slices, digest_in_slices
@@ -74,7 +74,7 @@ class Journal(Answer):
     length: int
     first: int
     more: bool
-    form: Annotated[str, enum(FORMS[1:])] | None = None
+    form: Annotated[str, keywords(pattern=f"^({'|'.join(FORMS[1:])})$")] | None = None
     bound: str | None = None
 
 
