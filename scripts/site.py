@@ -27,8 +27,12 @@ _LINK: Final = re.compile(r"(\[[^\]]*\]\()([^)\s#]+)(?=[)#])")
 
 
 def documents() -> list[Path]:
-    """The pages: those of the top, and those of docs/."""
-    return [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
+    """The pages: those of the top, those of docs/, and those of the helpers in examples/."""
+    return [
+        *sorted(ROOT.glob("*.md")),
+        *sorted((ROOT / "docs").rglob("*.md")),
+        *sorted((ROOT / "examples").rglob("*.md")),
+    ]
 
 
 def expanded(text: str) -> str:

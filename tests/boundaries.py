@@ -71,7 +71,7 @@ PARTS: Final = (
     *(
         part(
             f"services.{name}.control",
-            f"{_ROWS} engine scenario services services.{name} services.numbers",
+            f"{_ROWS} control.time engine scenario services services.{name} services.numbers",
             "what a tester does with a service is its own affair: operations of it, as its `http` has routes",
         )
         for name in SERVICES
@@ -96,7 +96,8 @@ PARTS: Final = (
     ),
     part(
         "control",
-        f"contract {_ROWS} data engine runtime scenario server services services.http services.numbers settings",
+        f"contract {_ROWS} control.time data engine runtime scenario server services services.http services.numbers "
+        "settings",
         "one set of operations under every carrier; it does not know the page, nor which services there are",
     ),
     *(
@@ -108,9 +109,14 @@ PARTS: Final = (
         for name in _ROWS.split()
     ),
     part(
+        "control.time",
+        f"control {_ROWS} engine runtime scenario services",
+        "a service puts entries of its own kinds into the timeline of a world",
+    ),
+    part(
         "fixture",
-        "app assembly contract control control.answers control.catalog control.operation engine exploring runtime "
-        "runtime.wall scenario server server.loop services services.numbers settings "
+        "app assembly contract control control.answers control.catalog control.operation control.time engine exploring "
+        "runtime runtime.wall scenario server server.loop services services.numbers settings "
         + " ".join(f"services.{name}" for name in SERVICES),
         "the pytest side: it drives a sandbox as any client of control does, reads numbers as control does, and runs "
         "the tests that are explored",

@@ -28,6 +28,7 @@ from sendbox.services.assumptions import registry
 from sendbox.settings import Settings
 from tests.boundaries import OWNERS
 from tests.documentation import language
+from tests.documentation.control import OPERATIONS, TAGS
 from tests.documentation.language import LANGUAGE, with_tables
 from tests.documentation.markdown import DOCUMENTS, ROOT, anchors, filled, links, parts, prose, text_of
 from tests.documentation.parts import names, render
@@ -181,10 +182,11 @@ async def test_all_other_routes_are_documented() -> None:
 
 
 def test_operations_of_control_are_documented() -> None:
-    """docs/control.md has each operation, with what it takes."""
-    text = documented("control.md")
-    rows = [f"| `{operation.method} {operation.path}` |" for operation in SERVED.by_name.values()]
-    assert [row for row in rows if row not in text] == []
+    """The index of docs/control leads to the heading of each operation, on the page of its tag."""
+    index = DOCS / "control" / "README.md"
+    places = {f"{row.tag}.md#{row.name}" for row in OPERATIONS}
+    assert places - set(links(index)) == set()
+    assert {f"{tag}.md" for tag in TAGS} | {"README.md", "answers.md"} == {path.name for path in index.parent.glob("*")}
 
 
 def options() -> Iterator[tuple[str, Any]]:
@@ -282,12 +284,26 @@ def test_links_lead_somewhere() -> None:
 
 
 def test_every_page_is_in_the_index() -> None:
-    """docs/README.md leads to each page, and so does the README of the repository; so is it in docs/language."""
+    """docs/README.md leads to each page; so is it in docs/language."""
     language_pages = {path.name for path in (DOCS / "language").glob("*.md")} - {"README.md"}
     assert language_pages <= {link.partition("#")[0] for link in links(DOCS / "language" / "README.md")}
     pages = {path.name for path in DOCS.glob("*.md")} - {"README.md"}
     assert pages <= {link.partition("#")[0] for link in links(DOCS / "README.md")}
-    assert {f"docs/{page}" for page in pages} <= {link.partition("#")[0] for link in links(ROOT / "README.md")}
+
+
+#: The pages that a beginner reads; from the heading *Reference* on a page is for looking things up.
+PATH: Final = ("README.md", "docs/scenarios.md", "docs/receiver.md", "docs/page.md")
+
+
+@pytest.mark.parametrize("first", ["docs/pytest.md", "docs/http.md"])
+def test_a_beginner_reads_ten_minutes(first: str) -> None:
+    """Both indexes name these pages, which have 2,500 words besides examples, generated parts and addresses."""
+    way = [ROOT / page for page in (*PATH, first)]
+    for index in (ROOT / "README.md", DOCS / "README.md"):
+        named = {(index.parent / link.partition("#")[0]).resolve() for link in links(index)}
+        assert set(way) - {index} <= named
+    texts = [re.sub(r"<!-- begin.*?<!-- end -->|\]\(\S+\)", "", prose(page), flags=re.DOTALL) for page in way]
+    assert sum(len(text.partition("\n## Reference\n")[0].split()) for text in texts) <= 2_500
 
 
 def test_every_package_is_in_the_architecture() -> None:
@@ -317,7 +333,7 @@ def test_no_page_is_about_a_machine() -> None:
             for program in (benchmarks, soak)
             for option in re.findall(r"--[a-z-]+", program.parser().format_help())
         }
-        | set(re.findall(r"`(--sendbox-[a-z-]+)`", documented("pytest.md")))
+        | set(re.findall(r"`(--sendbox-[a-z-]+)`", documented("fixture.md")))
     )
     for path in DOCUMENTS:
         text = text_of(path)

@@ -1,4 +1,4 @@
-// Package sandbox opens a world of the sandbox for a test, and explores tests. It needs Go 1.19 or newer, and no other
+// Package sandbox opens a world of the sandbox for a test, and explores tests; README.md shows both. It needs Go 1.19 or newer, and no other
 // package. SANDBOX is the origin of a sandbox.
 package sandbox
 
@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -68,6 +69,51 @@ func (s *Sandbox) Get(what string, answer any) {
 	control(s.t, "GET", "/worlds/"+s.Key+"/"+what, nil, answer)
 }
 
+// Message is a message of the world, as far as most tests look at it.
+type Message struct {
+	ID                  string `json:"message_id"`
+	Phone, Body, Result string
+}
+
+// Send sends a message as a client does, with the key of the world.
+func (s *Sandbox) Send(body string, numbers ...string) {
+	s.t.Helper()
+	to := []Object{}
+	for _, number := range numbers {
+		to = append(to, Object{"phone_number": number})
+	}
+	call(s.t, s.Key, "POST", "/v2/message", Object{"body": body, "to": to}, nil)
+}
+
+// StartValidation sends a code to a phone, as a client does.
+func (s *Sandbox) StartValidation(number string) {
+	s.t.Helper()
+	call(s.t, s.Key, "POST", "/v1/validations", Object{"phoneNumber": number}, nil)
+}
+
+// Message returns the newest message to a phone; it waits 5 s for one, and fails the test without one.
+func (s *Sandbox) Message(number string) Message {
+	s.t.Helper()
+	var answer struct{ Messages []Message }
+	s.Get("messages?last=1&wait=5s&phone="+url.QueryEscape(number), &answer)
+	if len(answer.Messages) == 0 {
+		s.t.Fatalf("no message was sent to %s", number)
+	}
+	return answer.Messages[0]
+}
+
+// Codes returns the codes that were sent to a phone, newest first; it waits 5 s for one.
+func (s *Sandbox) Codes(number string) []string {
+	s.t.Helper()
+	var answer struct{ Codes []struct{ Code string } }
+	s.Get("codes?wait=5s&phone="+url.QueryEscape(number), &answer)
+	codes := []string{}
+	for _, code := range answer.Codes {
+		codes = append(codes, code.Code)
+	}
+	return codes
+}
+
 // Phone acts as a phone: Phone("420777000101", "reply", Object{"body": "Yes"}).
 func (s *Sandbox) Phone(number, act string, body Object) {
 	s.t.Helper()
@@ -76,12 +122,21 @@ func (s *Sandbox) Phone(number, act string, body Object) {
 
 func control(t testing.TB, method, path string, body, answer any) {
 	t.Helper()
+	call(t, "", method, "/_sandbox"+path, body, answer)
+}
+
+// call makes a call of the sandbox, with an API key or without one, and reads its answer.
+func call(t testing.TB, key, method, path string, body, answer any) {
+	t.Helper()
 	var content bytes.Buffer
 	if body != nil {
 		_ = json.NewEncoder(&content).Encode(body)
 	}
-	request, _ := http.NewRequest(method, Origin()+"/_sandbox"+path, &content)
+	request, _ := http.NewRequest(method, Origin()+path, &content)
 	request.Header.Set("content-type", "application/json")
+	if key != "" {
+		request.Header.Set("x-api-key", key)
+	}
 	response, err := http.DefaultClient.Do(request)
 	if err != nil {
 		t.Fatalf("the sandbox does not answer: %v", err)

@@ -1,10 +1,8 @@
-// A world of the sandbox for each test, and exploration, for JUnit 5 and Java 17 or newer; with Json.java it is complete.
-// SANDBOX is the origin of a sandbox. Annotate a class with @ExtendWith(Sandbox.Extension.class); its tests then take a
-// Sandbox. @Explore in place of @Test runs the test again and again, each time with other misfortunes.
+// A world of the sandbox for each test, and exploration, for JUnit 5; World.java and Json.java belong to it. Annotate a class
+// with @ExtendWith(Sandbox.Extension.class); its tests then take a Sandbox. @Explore in place of @Test runs the test again and
+// again, each time with other misfortunes.
 import java.lang.annotation.*;
 import java.lang.reflect.Method;
-import java.net.URI;
-import java.net.http.*;
 import java.nio.file.*;
 import java.util.*;
 import java.util.stream.*;
@@ -13,67 +11,9 @@ import org.junit.jupiter.api.extension.*;
 import org.junit.jupiter.api.extension.ExtensionContext.Namespace;
 import org.junit.jupiter.api.parallel.*;
 
-public final class Sandbox implements ExtensionContext.Store.CloseableResource {
-  public static final String ORIGIN = Optional.ofNullable(System.getenv("SANDBOX")).orElse("http://127.0.0.1:7357");
-  private static final HttpClient CLIENT = HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).build();
-
-  /** What the client sends as x-api-key. */
-  public final String key;
-
+public final class Sandbox extends World implements ExtensionContext.Store.CloseableResource {
   Sandbox(String key) {
-    this.key = key;
-    control("POST", "/worlds", Map.of("id", key, "clock", Map.of("mode", "manual")));
-  }
-
-  /** Moves the clock, by a duration such as 1m. */
-  public void advance(String by) {
-    control("POST", "/worlds/" + key + "/clock/advance", Map.of("by", by));
-  }
-
-  /** Reads the world: messages, webhooks of the built-in receiver (hook), clock, and all else that control has. */
-  public Map<String, Object> get(String what) {
-    return control("GET", "/worlds/" + key + "/" + what, null);
-  }
-
-  /** Acts as a phone: ("420777000101", "reply", Map.of("body", "Yes")). */
-  public Map<String, Object> phone(String number, String act, Map<String, ?> body) {
-    return control("POST", "/worlds/" + key + "/phones/" + number + "/" + act, body);
-  }
-
-  @Override
-  public void close() {
-    control("DELETE", "/worlds/" + key, null);
-  }
-
-  /** The end of what happened, in lines. */
-  String story() {
-    var story = (Map<?, ?>) get("report?lines=40").get("story");
-    var lines = ((List<?>) story.get("lines")).stream().map(line -> (Map<?, ?>) line);
-    return lines.map(line -> "  " + line.get("at") + "  " + line.get("text")).collect(Collectors.joining("\n"));
-  }
-
-  /** Why control refused a request. */
-  @SuppressWarnings("serial")
-  public static final class Refused extends RuntimeException {
-    Refused(Object message) {
-      super(String.valueOf(message));
-    }
-  }
-
-  @SuppressWarnings("unchecked")
-  static Map<String, Object> control(String method, String path, Object body) {
-    var content = body == null ? "" : Json.write(body);
-    var request = HttpRequest.newBuilder(URI.create(ORIGIN + "/_sandbox" + path))
-        .header("content-type", "application/json")
-        .method(method, HttpRequest.BodyPublishers.ofString(content));
-    try {
-      var answer = CLIENT.send(request.build(), HttpResponse.BodyHandlers.ofString());
-      var value = (Map<String, Object>) Json.read(answer.body());
-      if (answer.statusCode() >= 400) throw new Refused(value.get("message"));
-      return value;
-    } catch (java.io.IOException | InterruptedException error) {
-      throw new IllegalStateException("the sandbox at " + ORIGIN + " does not answer", error);
-    }
+    super(key);
   }
 
   /** A test that is explored. It fails if a bug was found; questions are only shown. */

@@ -28,7 +28,7 @@ from sendbox.services.http.openapi import WEBHOOKS
 from sendbox.services.messaging import kinds as messaging_kinds
 from sendbox.services.messaging.channels import SAMPLES
 from sendbox.services.messaging.control import export as messaging_export
-from sendbox.services.messaging.control import messages, phones, story
+from sendbox.services.messaging.control import messages, outages, phones, story
 from sendbox.services.partner import control as partner
 from sendbox.services.partner import kinds as partner_kinds
 from sendbox.services.verify import control as verify
@@ -58,6 +58,7 @@ SERVED: Final = Served(
         checkpoints,
         refused,
         time,
+        outages,
         messages,
         phones,
         playing,
@@ -85,5 +86,13 @@ SERVED: Final = Served(
     denied=denied,
     document=document,
     pending={"codes": verify.open_codes, "lists": account.open_entries},
-    exported={**OWN, **messaging_export.EXPORTED, **partner.EXPORTED, **account.EXPORTED, **verify.EXPORTED},
+    exported={
+        **OWN,
+        **time.EXPORTED,
+        **messaging_export.EXPORTED,
+        **outages.EXPORTED,
+        **partner.EXPORTED,
+        **account.EXPORTED,
+        **verify.EXPORTED,
+    },
 )

@@ -6,11 +6,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+import jsonschema_rs
 import orjson
 import pytest
 from openapi_spec_validator import OpenAPIV31SpecValidator
 
+from sendbox.contract import schemas
 from sendbox.contract.validators import Contract
+from sendbox.services.http import openapi
 from sendbox.services.http.openapi import WEBHOOKS, Kind, document
 from sendbox.services.messaging.http.legacy import ROUTES as LEGACY
 from sendbox.services.messaging.http.sending.routes import ROUTES as SENDING
@@ -129,6 +132,20 @@ def test_operation_ids_are_unique() -> None:
         make(*[Made("GET", "/a", "a")] * 4)
 
 
+def test_what_has_several_types_means_in_the_document_what_it_means_in_its_row() -> None:
+    """Generators of clients get it as cases, or as one of two components; the same values are legal."""
+    definitions = CONTRACT.definitions
+    names = [name for name, node in definitions.items() if isinstance(node.get("type"), list)]
+    values = ["", "text", "https://a.example/", 7, 1.5, True, None, [], ["text"], {}, {"url": "https://a.example/"}]
+    values += [{"text": {"name": "value"}}, {"payload": "text"}, {"name": 7}, {"first": "a", "second": "b"}]
+    components = {"schemas": openapi.components(definitions, names)}
+    assert {"Callback", "TemplateVariable", "TemplateHeader", "TemplateButton"} <= {*names}
+    for name in names:
+        row = jsonschema_rs.Draft202012Validator(schemas.inlined(definitions, name))
+        component = jsonschema_rs.Draft202012Validator(components["schemas"][name] | {"components": components})
+        assert [row.is_valid(value) for value in values] == [component.is_valid(value) for value in values], name
+
+
 def test_a_row_with_an_unknown_schema_is_refused() -> None:
     """A document never has a dangling reference."""
     with pytest.raises(ValueError, match="Nothing is not defined; a route refers to it"):
@@ -139,7 +156,7 @@ def test_sources_are_kept_and_said() -> None:
     """`x-spec` and `x-assumed` travel along, and stand behind the descriptions."""
     schemas = make(*ROWS)["components"]["schemas"]
     assert schemas["Callback"]["x-assumed"] == "A01"
-    assert schemas["Callback"]["properties"]["batch_size"]["description"] == "Most events in one delivery (A01)."
+    assert schemas["CallbackObject"]["properties"]["batch_size"]["description"] == "Most events in one delivery (A01)."
     assert schemas["FlowStep"]["description"].endswith("(§2.2).")
     assert "Uri" in schemas
     assert "SendForm" not in schemas

@@ -42,6 +42,7 @@ async def filled(box: Box) -> dict[str, Any]:
         "delivery": delivery["id"],
         "signup": signup.json["redirect_url"].rpartition("/")[2],
         "rule": "none",
+        "outage": "none",
         "template": "none",
     }
 

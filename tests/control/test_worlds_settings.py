@@ -38,7 +38,17 @@ async def test_a_scenarios_rules_hold_at_once_and_the_rest_at_the_next_reset() -
         (before,) = await box.send()
         await box.advance("0s")
         answer = await box.put(f"{WORLD}/scenario", NEXT)
-        assert answer.json == {"applied": ["attempts", "verify"], "at_reset": PARTS, "skipped": []}
+        shown = answer.json
+        warnings = {line["message"].partition(":")[0]: line for line in shown.pop("warnings")}
+        assert shown == {"applied": ["attempts", "verify"], "at_reset": PARTS, "skipped": []}
+        assert {part: line["code"] for part, line in warnings.items()} == dict.fromkeys(PARTS, "at-reset")
+        how = "it holds from the next reset on: POST …/reset, or load it with reset=true"
+        assert warnings["assume"]["message"] == f"assume: {how}"
+        assert warnings["account"]["message"] == f"account: {how}; PATCH …/account changes at once what it can"
+        assert warnings["timeline"]["message"] == (
+            f"timeline: {how}; that of the scenario before goes on, "
+            "and POST …/happenings lets things happen now or later"
+        )
         (after,) = await box.send()
         await box.advance()
         assert await box.results(before) == ["sending", "sent", "delivered"]
@@ -57,9 +67,38 @@ async def test_a_scenario_may_reset_the_world_at_once(reset: str) -> None:
     async with boxed() as box:
         await box.send()
         answer = await box.put(f"{WORLD}/scenario?reset={reset}", NEXT)
-        assert answer.json == {"applied": ["attempts", "verify", *PARTS], "at_reset": [], "skipped": []}
+        assert answer.json == {
+            "applied": ["attempts", "verify", *PARTS],
+            "at_reset": [],
+            "skipped": [],
+            "warnings": [],
+        }
         shown = (await box.get(WORLD)).json
         assert (shown["epoch"], shown["scenario"], shown["messages"]) == (1, "next", 0)
+
+
+@pytest.mark.parametrize(
+    ("reset", "since"), [("", "the next reset"), ("?reset=true", "now")], ids=["at the next reset", "at once"]
+)
+async def test_what_another_scenario_does_not_bring_is_said(reset: str, since: str) -> None:
+    """A seed that the world was opened with, a clock that only the scenario before has, and requests to be sent."""
+    clock = {"mode": "auto", "start": "2027-01-01T00:00:00Z"}
+    traffic = [{"at": "0s", "request": {"call": "GET /v1/credit"}}]
+    async with boxed() as box:
+        await box.open(scenario={"sendbox": 1, "clock": clock}, seed=7)
+        answer = await box.put(f"{WORLD}/scenario{reset}", {"sendbox": 1, "traffic": traffic})
+        kept = "and the world keeps {}, at a reset too; open a new world with it: POST /_sandbox/worlds"
+        assert [(line["code"], line["message"]) for line in answer.json["warnings"] if line["code"] != "at-reset"] == [
+            ("seed-replaced", f"seed: the world was opened with 7; from {since} on it has 0, the scenario's"),
+            ("clock-kept", f"clock.mode: the scenario has none, {kept.format('auto')}"),
+            ("clock-kept", f"clock.start: the scenario has none, {kept.format('2027-01-01T00:00:00.000Z')}"),
+            ("not-sent", "traffic: to load a scenario sends nothing; POST …/play carries it out, step by step"),
+        ]
+        before = (await box.get(WORLD)).json
+        after = (await box.post(f"{WORLD}/reset")).json
+        assert (before["seed"], after["seed"]) == (0 if reset else 7, 0)
+        assert (after["clock"]["mode"], after["started"]) == ("auto", "2027-01-01T00:00:00.000Z")
+        assert (await box.put(f"{WORLD}/scenario", {"sendbox": 1})).json["warnings"] == []
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,7 @@ DOCUMENTS: Final = (
     ROOT / "CHANGELOG.md",
     ROOT / "CONTRIBUTING.md",
     *sorted(DOCS.rglob("*.md")),
+    *sorted((ROOT / "examples").rglob("*.md")),
 )
 
 _FENCE: Final = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)

@@ -21,8 +21,6 @@ from sendbox.cli.main import COMMANDS
 from sendbox.cli.main import sendbox as command_line
 from sendbox.cli.outcome import CODES
 from sendbox.control.catalog import catalog
-from sendbox.control.operation import Operation
-from sendbox.control.stream import STREAMED
 from sendbox.engine.lifecycle import Table
 from sendbox.engine.texts import FAKES
 from sendbox.exploring.families.table import FAMILIES
@@ -40,7 +38,7 @@ from sendbox.services.messaging.content.text import GAPS
 from sendbox.services.partner.records import NUMBER, SIGNUP, TEMPLATE
 from sendbox.services.verify.session import VALIDATION
 from sendbox.settings import Settings
-from tests.documentation import language
+from tests.documentation import control, language
 from tests.documentation.code import PIECES, piece
 from tests.documentation.faults import faults_of_calls, faults_of_deliveries
 from tests.documentation.markdown import ROOT, code, table
@@ -171,57 +169,6 @@ def drawn(table: Table) -> str:
 
 
 # --- control
-
-#: The operations, with those that only HTTP carries.
-_OPERATIONS: Final = (*SERVED.operations, *STREAMED)
-#: Arguments that are no query or body field of their own, by operation.
-_RAW: Final = {
-    "load_scenario": "body: YAML or JSON; `name`, `reset`",
-    "put_rule": "body: a rule, and `in`",
-    "change_account": "body: keys of `account:`",
-    "hook_receive": "body: anything",
-}
-
-
-def control(module: str) -> str:
-    """The operations that are described together."""
-    found = [row for row in _OPERATIONS if _together(row) == module]
-    rows = [(code(f"{row.method} {row.path}"), _does(row.function), _arguments(row)) for row in found]
-    return table(("under `/_sandbox`", "does", "takes"), rows)
-
-
-#: What the operations of a module are described with, where that is not its own name.
-_WITH: Final = {
-    "verify.control": "codes",
-    "partner.control": "partner",
-    "account.control": "worlds",
-    "control.checkpoints": "worlds",
-    "control.refused": "worlds",
-    "playing.control": "playing",
-    "exploring.control": "exploring",
-    "exchanges.requests": "records",
-    "exchanges.deliveries": "records",
-    "control.messages": "traffic",
-    "control.phones": "traffic",
-    "control.story": "traffic",
-}
-
-
-def _together(row: Operation) -> str:
-    *_, room, name = row.function.__module__.split(".")
-    return _WITH.get(f"{room}.{name}", name)
-
-
-def _arguments(row: Operation) -> str:
-    if row.raw:
-        return _RAW[row.name]
-    shown = {name: field for name, field in row.takes.items() if not row.in_path(name)}
-    return ", ".join(f"**{code(name)}**" if field.required else code(name) for name, field in shown.items())
-
-
-def _does(subject: Any) -> str:
-    """A docstring without its indentation, on one line."""
-    return " ".join((inspect.getdoc(subject) or "").split())
 
 
 def kinds() -> str:
@@ -415,6 +362,8 @@ PARTS: Final[dict[str, Callable[[], str]]] = {
     "lifecycle number": lambda: drawn(NUMBER),
     "lifecycle signup": lambda: drawn(SIGNUP),
     "lifecycle orders": lambda: drawn(ORDER),
+    "operations": control.index,
+    "answers": control.answers,
     "journal kinds": kinds,
     "commands": commands,
     "exit codes": exit_codes,
@@ -443,15 +392,14 @@ def render(name: str) -> str:
     if name in PARTS:
         return PARTS[name]()
     kind, _, which = name.partition(" ")
-    return {"keys": language.keys, "control": control, "code": piece}[kind](which)
+    return {"keys": language.keys, "control": control.reference, "code": piece}[kind](which)
 
 
 def names() -> Iterable[str]:
     """The name of every part that must stand in some document."""
-    modules = dict.fromkeys(map(_together, _OPERATIONS))
     return [
         *PARTS,
-        *(f"control {name}" for name in modules),
+        *(f"control {tag}" for tag in control.TAGS),
         *(f"keys {title}" for title in language.listed()),
         *(f"code {name}" for name in PIECES),
     ]

@@ -104,10 +104,16 @@ class Named:
         (lambda world: world.timeline.at(world.now, 0, Named().surprise_due, None), "surprise"),
         (
             lambda world: world.timeline.at(world.now, 0, world.entry_due, TimelineEntry(0, True, "inbound", {})),
+            "put by the test: inbound",
+        ),
+        (
+            lambda world: world.timeline.at(
+                world.now, 0, world.entry_due, TimelineEntry(0, True, "inbound", {}, "a.yaml:4")
+            ),
             "timeline of the scenario: inbound",
         ),
     ],
-    ids=["other", "timeline"],
+    ids=["other", "put", "timeline"],
 )
 def test_other_steps(prepare: Any, what: str) -> None:
     """A step without words of its own is called by its handler."""
@@ -148,12 +154,22 @@ def test_every_step_has_words() -> None:
     assert {name for name in functions if name.endswith("_due") and name != "next_due"} == set(SERVED.kinds.steps)
 
 
-def test_the_end_of_an_outage() -> None:
+@pytest.mark.parametrize(
+    ("what", "out"),
+    [
+        ({"channel": "sms"}, "sms"),
+        ({"channel": ["sms", "rcs"], "country": "CZ"}, "sms, rcs in CZ"),
+        ({"phone": "420*"}, "phones 420*"),
+        ({}, "everything"),
+    ],
+    ids=["a channel", "channels", "phones", "everything"],
+)
+def test_the_end_of_an_outage(what: dict[str, Any], out: str) -> None:
     """Until when it lasts, and what is out."""
-    entry = TimelineEntry(0, True, "outage", {"channel": "sms", "for": "5m"}, means=Outage(300 * SECOND, ("sms",)))
+    entry = TimelineEntry(0, True, "outage", {**what, "for": "5m"}, means=Outage(300 * SECOND))
     world = make_world(timeline=(entry,))
     advance(world, SECOND)
-    assert words(world) == ["the outage of sms ends"]
+    assert words(world) == [f"the outage of {out} ends"]
 
 
 def test_what_faults_of_deliveries_put_off() -> None:

@@ -154,6 +154,36 @@ def test_a_step_that_was_scheduled_before_a_run_comes_first_in_its_rank() -> Non
     assert "".join(fired) == "ab-cd"
 
 
+def test_steps_get_other_instants() -> None:
+    """Those that come to one instant keep their order; those that are taken out are not scheduled any more."""
+    fired: list[object] = []
+    timeline = Timeline()
+
+    def run(whats: Sequence[object], first: int, last: int) -> int:
+        fired.extend(whats[first:last])
+        return last
+
+    def other(whats: Sequence[object], first: int, last: int) -> int:
+        return run(whats, first, last)
+
+    timeline.at(9, 1, fired.append, "late")
+    timeline.at(3, 0, fired.append, "gone")
+    timeline.together(5, 1, run, ["a", "b", "c"])
+    timeline.together(4, 1, other, ["x", "y"])
+    assert timeline.fire(5, 4) == 4
+    assert fired == ["gone", "x", "y", "a"]
+    timeline.at(8, 0, fired.append, "gone")
+    timeline.together(7, 9, other, ["x", "y"])
+    timeline.together(9, 4, run, ["d"])
+    assert timeline.scheduled == 7
+    timeline.reschedule(lambda instant, handler, what: None if handler == other or what == "gone" else 5)
+    assert (timeline.scheduled, timeline.next_due()) == (4, 5)
+    timeline.together(5, 5, run, ["e"])
+    fire(timeline)
+    assert fired[4:] == ["late", "b", "c", "d", "e"]
+    assert timeline.scheduled == 0
+
+
 def test_runs_that_follow_each_other_are_one() -> None:
     """Where instant, handler, rank and order go on, and while none of it was fired; up to a length."""
     fired: list[int] = []

@@ -20,7 +20,7 @@ import yaml
 from sendbox.cli import main as cli
 from sendbox.playing import play
 from sendbox.settings import PORT
-from tests.documentation import language
+from tests.documentation import control, language
 from tests.documentation.markdown import ROOT, Block, blocks
 from tests.examples.running import Folder, need, tell
 from tests.scenarios import check
@@ -108,7 +108,9 @@ def test_settings_of_services_are_settings(block: Block) -> None:
 
 
 #: Pages whose lines for a shell are run, one after the other.
-STORIES = ("control.md", "http.md", "management.md", "receiver.md")
+STORIES = ("http.md", "management.md", "receiver.md")
+#: The pages of control, in the order in which their lines are run on one server.
+CONTROL = tuple(f"control/{tag}.md" for tag in control.TAGS)
 
 
 @pytest.mark.parametrize("page", STORIES)
@@ -118,6 +120,17 @@ def test_the_story_of_a_page_runs(tmp_path: Path, page: str) -> None:
     folder = Folder(tmp_path)
     with folder.serving("sendbox serve") as served:
         tell(folder, blocks(ROOT / "docs" / page), served.origin)
+
+
+def test_the_pages_of_control_run(tmp_path: Path) -> None:
+    """Their lines, page after page, print what the text shows; each page has lines."""
+    need("curl")
+    folder = Folder(tmp_path)
+    with folder.serving("sendbox serve") as served:
+        for page in CONTROL:
+            found = blocks(ROOT / "docs" / page)
+            assert any(block.language == "bash" for block in found), page
+            tell(folder, found, served.origin)
 
 
 @pytest.mark.sample(2)
@@ -145,7 +158,7 @@ def test_commands_of_other_pages_are_there() -> None:
     lines = [
         line
         for block in BLOCKS
-        if block.language == "bash" and block.document not in (*STORIES, *TUTORIALS)
+        if block.language == "bash" and block.document not in (*STORIES, *CONTROL, *TUTORIALS)
         for line in block.text.splitlines()
     ]
     known = {option.envvar for option in cli.COMMANDS["serve"].loaded.params}

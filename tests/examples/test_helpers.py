@@ -12,7 +12,7 @@ from typing import Final
 
 import pytest
 
-from tests.documentation.markdown import ROOT
+from tests.documentation.markdown import ROOT, blocks
 from tests.examples.running import LIMIT, need
 from tests.house import House, housed
 from tests.tiers import DEEP, LONG
@@ -35,11 +35,16 @@ LAUNCHER: Final = ["java", "-cp", PATH, "org.junit.platform.console.ConsoleLaunc
 SOURCES: Final = [file.name for file in sorted((ROOT / "examples" / "java").glob("*.java"))]
 
 
+#: The files of Java that need nothing but the JDK.
+_ALONE: Final = ["World.java", "Json.java"]
+
+
 @dataclass(frozen=True, slots=True)
 class Helper:
     """A helper: the folder of its files, what is run there, and how the client of its tests becomes wrong.
 
     `wrong` is a file, a text in it and another one, by which the last webhook wins. `plain` breaks an ordinary test.
+    `page` is a file for the example of the page, the lines that run it, and words that they print.
     """
 
     folder: str
@@ -47,6 +52,7 @@ class Helper:
     lines: Sequence[Sequence[str]]
     wrong: tuple[str, str, str]
     plain: tuple[str, str, str] | None = None
+    page: tuple[str, Sequence[Sequence[str]], Sequence[str]] | None = None
 
 
 HELPERS: Final = {
@@ -65,6 +71,11 @@ HELPERS: Final = {
         ],
         ("Shop.java", "RESULTS.indexOf(result) > RESULTS.indexOf(notice.result)", "true"),
         ("ShopTest.java", '"delivered", shop', '"seen", shop'),
+        (
+            "Page.java",
+            [["javac", "-Xlint:all", "-Werror", "-d", "out", *_ALONE, "Page.java"], ["java", "-cp", "out", "Page"]],
+            ["delivered", "6"],
+        ),
     ),
     "go": Helper(
         "examples/go",
@@ -72,6 +83,11 @@ HELPERS: Final = {
         [["go", "test", "-count=1", "-v", "./..."]],
         ("sandbox_test.go", "order[event.Result] > order[c.state]", "true"),
         ("sandbox_test.go", "!= 3", "!= 4"),
+        (
+            "page_test.go",
+            [["go", "test", "-count=1", "-v", "-run", "TestOrder|TestCode", "."]],
+            ["--- PASS: TestOrder", "--- PASS: TestCode"],
+        ),
     ),
 }
 
@@ -101,9 +117,9 @@ class Project:
         assert before.count(text) == 1, text
         (self.folder / file).write_text(before.replace(text, other), "utf-8")
 
-    def run(self) -> tuple[int, str]:
+    def run(self, lines: Sequence[Sequence[str]] = ()) -> tuple[int, str]:
         """The exit code of the last line, and what it wrote."""
-        for line in self._lines:
+        for line in lines or self._lines:
             done = subprocess.run(
                 line, cwd=self.folder, env=self._environment, capture_output=True, text=True, timeout=TIMEOUT
             )
@@ -128,6 +144,25 @@ def test_a_correct_client_passes(house: House, project: Project) -> None:
     assert " single misfortunes " in output
     assert house.control("GET", "/worlds")["worlds"] == before
     assert house.control("GET", "/explorations")["explorations"] == []
+
+
+@pytest.mark.parametrize(
+    ("project", "name"),
+    [pytest.param(name, name, marks=[pytest.mark.deep] if name == "java" else []) for name in ("java", "go")],
+    indirect=["project"],
+)
+def test_the_example_of_the_page_runs(house: House, project: Project, name: str) -> None:
+    """Without packages; no world is left."""
+    before = house.control("GET", "/worlds")["worlds"]
+    page = HELPERS[name].page
+    assert page is not None
+    file, lines, words = page
+    (example,) = [block.text for block in blocks(project.folder / "README.md") if block.language == name]
+    (project.folder / file).write_text(example, "utf-8")
+    code, output = project.run(lines)
+    assert code == 0, output
+    assert [word for word in words if word not in output] == []
+    assert house.control("GET", "/worlds")["worlds"] == before
 
 
 @pytest.mark.sample(3)

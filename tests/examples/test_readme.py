@@ -127,7 +127,6 @@ def test_the_ci_job_is_one_that_github_takes() -> None:
     used = {name for step in job()["steps"] for name in re.findall(r"\$(\w+)", step["run"])}
     assert used == job()["env"].keys()
     assert f"scripts/image --tag {service['image']} --load" in prose(README)
-    assert f"docker build -t {service['image']} ." in prose(README)
     image = (ROOT / "Dockerfile").read_text("utf-8")
     assert f"EXPOSE {PORT}" in image
     assert "HEALTHCHECK" in image

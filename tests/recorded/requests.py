@@ -134,6 +134,15 @@ WRONG: Final[tuple[Step, ...]] = (
     {"control": "PATCH /templates/otp", "json": {"status": "GOOD"}},
     {"control": "PATCH /numbers/1", "json": {"status": "CONNECTED"}},
     {"control": "POST /signups/none/complete", "json": {}},
+    {"control": "POST /happenings", "json": {"inbound": {"channel": "pigeon", "from": "420777000101", "body": "x"}}},
+    {"control": "POST /happenings", "json": {"at": "1h", "after": "1h", "phone": {"number": "1", "act": "seen"}}},
+    {"control": "POST /happenings", "json": {"phone": {"number": "420777000101", "act": "seen"}}},
+    {"control": "POST /outages", "json": {"channel": "sms", "for": "0s"}},
+    {"control": "POST /outages", "json": {"name": "out", "channel": "sms", "for": "10m"}},
+    {"control": "GET /outages"},
+    {"control": "DELETE /outages/nothing"},
+    {"control": "DELETE /outages/out"},
+    {"control": "DELETE /outages"},
 )
 
 _START: Final = {"mode": "manual", "start": "2026-03-01T09:00:00Z"}

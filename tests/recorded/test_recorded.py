@@ -128,7 +128,7 @@ UNREACHED: Final = {
 
 def test_every_kind_of_the_journal_is_reached() -> None:
     """The kinds are those that the documentation of control lists."""
-    text = (library.FOLDER.parent / "docs" / "control.md").read_text("utf-8")
+    text = (library.FOLDER.parent / "docs" / "control" / "records.md").read_text("utf-8")
     _, _, listed = text.partition("<!-- begin: journal kinds -->")
     kinds = {word.strip(" `.\n") for word in listed.partition("<!-- end -->")[0].split(",")}
     lines = (record.FOLDER / "tried.txt").read_text("utf-8").splitlines()

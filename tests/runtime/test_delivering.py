@@ -9,6 +9,7 @@ import orjson
 import pytest
 
 from sendbox.engine.durations import iso
+from sendbox.runtime.dispatcher import UNSIGNED
 from sendbox.runtime.policy import HttpCall, Outcome, sign
 from sendbox.runtime.slot import MOST_FAILURES
 from sendbox.server.listener import HttpServer
@@ -86,7 +87,8 @@ async def test_an_advance_warns_at_once_of_tries_that_failed() -> None:
         moved = await box.advance("2m")  # three tries of each
         assert (moved["failed"], [warning["code"] for warning in moved["warnings"]]) == (0, ["webhook-failed"] * 7)
         assert sorted(warning["message"] for warning in moved["warnings"]) == sorted(
-            f"3 tries to http://127.0.0.1:7549/hooks/{outcome}: {outcome}" for outcome in OUTCOMES
+            f"3 tries to http://127.0.0.1:7549/hooks/{outcome}: {outcome}{UNSIGNED if outcome == '401' else ''}"
+            for outcome in OUTCOMES
         )
         assert {warning["message"][:6] for warning in (await box.advance("2m"))["warnings"]} == {"1 try "}
         assert (await box.advance("0s"))["warnings"] == []
@@ -107,7 +109,11 @@ async def test_a_failure_that_a_rule_asks_for_is_no_warning() -> None:
             await box.send(callback="http://127.0.0.1:7549/hooks")
             assert (await box.advance("0s"))["warnings"] == []
         (warning,) = (await box.advance("30s"))["warnings"]
-        assert warning["message"] == "1 try to http://127.0.0.1:7549/hooks: 401"
+        assert warning["message"] == f"1 try to http://127.0.0.1:7549/hooks: 401{UNSIGNED}"
+        await box.patch(f"{WORLD}/account", {"default_callback_secret": "s3cret"})
+        await box.send(callback="http://127.0.0.1:7549/hooks")
+        signed = (await box.advance("0s"))["warnings"][-1]
+        assert signed["message"] == "1 try to http://127.0.0.1:7549/hooks: 401"
 
 
 async def test_warnings_of_an_advance_are_bounded() -> None:

@@ -158,9 +158,15 @@ def test_the_timeline() -> None:
             "inbound",
             {"channel": "sms", "from": phone, "to": "420900000001", "body": "Hello"},
             "a.yaml:4",
+            id="timeline-1",
         ),
         TimelineEntry(
-            0, True, "inbound", {"channel": "chatapp", "from": phone, "body": "", "message_id": "m-1"}, "a.yaml:5"
+            0,
+            True,
+            "inbound",
+            {"channel": "chatapp", "from": phone, "body": "", "message_id": "m-1"},
+            "a.yaml:5",
+            id="timeline-2",
         ),
         TimelineEntry(
             1_772_355_600_000,
@@ -168,6 +174,7 @@ def test_the_timeline() -> None:
             "inbound",
             {"channel": "richmsg", "from": phone, "to": "Acme", "body": "x"},
             "a.yaml:6",
+            id="timeline-3",
         ),
     )
 

@@ -27,6 +27,11 @@ from sendbox.engine.answer import JsonObject
 Node = JsonObject
 
 LOCAL: Final = "#/$defs/"
+#: The keywords that count for a map, or for a list, and for no value of another type.
+OF_TYPE: Final = {
+    "object": ("properties", "required", "additionalProperties", "propertyNames", "minProperties", "maxProperties"),
+    "array": ("items", "minItems", "maxItems"),
+}
 
 
 def load(*places: Path) -> dict[str, Node]:
@@ -161,7 +166,7 @@ def rebuilt(node: object, change: Callable[[Node], Node]) -> Any:
 
 
 def with_optional(node: Node) -> Node:
-    """An object whose properties that may be left out have `default` in an `allOf`.
+    """An object whose properties that may be left out have `default` in an `allOf`; a constant is a `boolean_of`.
 
     It means the same. But generators of clients take a property with a `default` of its own for one that is always
     there, in requests too.
@@ -169,14 +174,48 @@ def with_optional(node: Node) -> Node:
     properties = node.get("properties")
     if not isinstance(properties, dict):
         return node
-    return {**node, "properties": {name: _optional(value) for name, value in properties.items()}}
+    required = node.get("required", ())
+    optional = {name: _optional(value) for name, value in properties.items() if name not in required}
+    return {**node, "properties": properties | optional}
+
+
+def boolean_of(value: bool) -> Node:
+    """A constant that may be left out, in the form of which generators of clients make code that compiles."""
+    return {"type": "boolean", "not": {"const": not value}}
 
 
 def _optional(node: Node) -> Node:
+    if isinstance(node.get("const"), bool):
+        return boolean_of(node["const"]) | {key: value for key, value in node.items() if key != "const"}
     if "default" not in node:
         return node
     other_keywords = {key: value for key, value in node.items() if key != "default"}
     return {**other_keywords, "allOf": [*other_keywords.get("allOf", ()), {"default": node["default"]}]}
+
+
+def split_types(node: Node, kind: str) -> tuple[Node, Node, Node]:
+    """A node of several types as three: its words, its part of one type, and its part of all others."""
+    words = {key: value for key, value in node.items() if key == "description" or key.startswith("x-")}
+    own = {key: node[key] for key in OF_TYPE[kind] if key in node}
+    others = [name for name in node["type"] if name != kind]
+    rest = {key: value for key, value in node.items() if key != "type" and key not in words and key not in own}
+    return words, {"type": kind, **own}, {"type": others[0] if len(others) == 1 else others, **rest}
+
+
+def with_cases(node: Node) -> Node:
+    """A node that is a map or a list, or else of another type, as `if`, `then` and `else`.
+
+    It means the same. But in a list of types generators of clients pass over maps and lists, and of an `anyOf` with
+    them some make code that does not compile. They take cases for a value of any type.
+    """
+    types = node.get("type")
+    if not isinstance(types, list) or "properties" in node:
+        return node
+    kind = next((name for name in types if name in OF_TYPE), None)
+    if kind is None or {*types} == {kind, "null"}:
+        return node
+    words, own, rest = split_types(node, kind)
+    return {**words, "if": {"type": kind}, "then": own, "else": with_cases(rest)}
 
 
 def _with_references(node: Node, change: Callable[[str], str]) -> Node:

@@ -19,6 +19,13 @@ class Clock(Answer):
     pending: int
 
 
+class Warned(Answer):
+    """A remark on what was done: `code` is a stable word, or that of an advice."""
+
+    code: str
+    message: str
+
+
 class CanonicalEntry(Answer):
     """An entry in canonical form: beside these fields, what counts of its kind; `at` in ms since the world began."""
 
@@ -62,7 +69,7 @@ class Checkpoint(Answer):
 
 
 class Addresses(Answer):
-    """The base addresses of the interfaces."""
+    """The base addresses of the interfaces, with `/v2` and `/v1` for those whose paths do not have it themselves."""
 
     base_url: str
     rest_url: str

@@ -7,10 +7,21 @@ from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, TypeVar
 
 import msgspec
-from msgspec.inspect import BoolType, DictType, IntType, ListType, Metadata, NoneType, StrType, UnionType, type_info
+from msgspec.inspect import (
+    BoolType,
+    DictType,
+    IntType,
+    ListType,
+    Metadata,
+    NoneType,
+    StrType,
+    Type,
+    UnionType,
+    type_info,
+)
 
 from sendbox.engine import bounds
-from sendbox.engine.answer import JsonMapping, JsonObject, keywords
+from sendbox.engine.answer import JsonMapping, JsonObject, enum, keywords
 from sendbox.engine.durations import duration, instant, shown
 from sendbox.engine.texts import foreign
 
@@ -79,14 +90,18 @@ def _why(value: object, kind: object, error: msgspec.ValidationError) -> str:
     """The reason why a value is not legal."""
     if isinstance(error.__cause__, ValueError):
         return str(error.__cause__)
-    legal = type_info(kind)
-    legal = legal.type if isinstance(legal, Metadata) else legal
-    types = {type(part): part for part in (legal.types if isinstance(legal, UnionType) else (legal,))}
+    legal = _undescribed(type_info(kind))
+    parts = map(_undescribed, legal.types if isinstance(legal, UnionType) else (legal,))
+    types = {type(part): part for part in parts}
     if BoolType in types:
         return f"{shown(value)} is not legal; legal: true, false"
     if isinstance(number := types.get(IntType), IntType) and StrType not in types:
         return _not_whole(value, number)
     return f"{shown(value)} is not legal; legal: {' or '.join(_TYPES[part] for part in types)}"
+
+
+def _undescribed(legal: Type) -> Type:
+    return legal.type if isinstance(legal, Metadata) else legal
 
 
 def _not_whole(value: object, legal: IntType) -> str:
@@ -99,6 +114,8 @@ def _not_whole(value: object, legal: IntType) -> str:
     return f"{shown(value)} is not a whole number"
 
 
+#: The orders of a list.
+ORDERS: Final = ("oldest", "newest")
 #: A whole number from 0, or from 1.
 Size = Annotated[int, msgspec.Meta(ge=0)]
 Count = Annotated[int, msgspec.Meta(ge=1)]
@@ -114,14 +131,22 @@ class Written(int):
 class Duration(Written):
     """Milliseconds."""
 
-    SCHEMA: ClassVar = {"type": ["string", "number"], "examples": ["1m", 500]}
+    SCHEMA: ClassVar = {
+        "description": "A duration: a text such as 1m, or milliseconds.",
+        "type": ["string", "number"],
+        "examples": ["1m", 500],
+    }
     read = staticmethod(duration)
 
 
 class Moment(Written):
     """Milliseconds since 1970."""
 
-    SCHEMA: ClassVar = {"type": ["string", "number"], "examples": ["2026-03-01T09:00:00Z"]}
+    SCHEMA: ClassVar = {
+        "description": "An instant: a text as in ISO 8601, or milliseconds since 1970.",
+        "type": ["string", "number"],
+        "examples": ["2026-03-01T09:00:00Z"],
+    }
     read = staticmethod(instant)
 
 
@@ -132,12 +157,44 @@ class Following(Written):
     read = staticmethod(partial(convert, kind=Size))
 
 
+def described(text: str) -> msgspec.Meta:
+    """The description of an argument for `Annotated`."""
+    return msgspec.Meta(description=text)
+
+
+#: What lists take, by their usual names.
+Wait = Annotated[Duration | None, described("so long, in real time, to wait until there is an item")]
+Last = Annotated[Size | None, described("only so many of the newest")]
+Limit = Annotated[Count | None, described("the most items of an answer")]
+NEXT: Final = described("`next_cursor` of the answer before; it is null where no items follow")
+NextCursor = Annotated[Following | None, NEXT]
+Order = Annotated[str, enum(ORDERS), described("with `newest` the newest come first, and older ones follow")]
+Search = Annotated[str | None, described("words that all hold for an item, in the grammar of a search")]
+After = Annotated[int, described("the number of an entry: only those behind it")]
+Phone = Annotated[str | None, described("the number of a phone")]
+MessageId = Annotated[str | None, described("the id of a message")]
+
+
 #: A scenario.
 _OBJECT: Final = {"type": "object", "additionalProperties": True}
-_SCENARIO: Final = {"anyOf": [{"type": "string", "description": "A name of the library, or YAML."}, _OBJECT]}
-ScenarioGiven = Annotated[Any, keywords(anyOf=[*_SCENARIO["anyOf"], {"type": "array", "items": _SCENARIO}])]
+_SCENARIO: Final = {"type": ["string", "object"], "additionalProperties": True}
+ScenarioGiven = Annotated[
+    Any,
+    keywords(
+        **_SCENARIO | {"type": ["string", "object", "array"]},
+        description="YAML text, an object, the name of a scenario of the library, or a list of these",
+        items=_SCENARIO,
+    ),
+]
+
+
+def object_like(*examples: object) -> msgspec.Meta:
+    """The keywords of an object as body, with examples."""
+    return keywords(**_OBJECT, **({"examples": list(examples)} if examples else {}))
+
+
 #: An object as body.
-Body = Annotated[Any, keywords(**_OBJECT)]
+Body = Annotated[Any, object_like()]
 
 
 class Compiled(JsonObject):

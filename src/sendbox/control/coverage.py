@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import msgspec
 from msgspec.structs import asdict
 
+from sendbox.control.arguments import described
 from sendbox.control.catalog import loaded
 from sendbox.control.operation import Call, ControlError, Text, one_of, operation
 from sendbox.control.reports.coverage import FORMATS, Report, Scope, scope_of
@@ -107,13 +108,15 @@ class Assumptions(Answer):
     untold: list[Untold]
 
 
-@operation("GET", "/worlds/{id}/coverage", answers=Covered | _TEXT, unmasked=True)
-async def coverage(call: Call, format: Annotated[str, FORM] = "json", scope: str | None = None) -> object:
-    """The items of the service that the client of this world tried, and those that it did not.
+NamedScope = Annotated[
+    str | None,
+    described("the operations that the total is about, with commas between them, or `used`; else as `coverage:` says"),
+]
 
-    `scope` limits the total to some operations, with commas between them, or to those that were `used`; the scenario
-    says it too (`coverage:`).
-    """
+
+@operation("GET", "/worlds/{id}/coverage", answers=Covered | _TEXT, unmasked=True)
+async def coverage(call: Call, format: Annotated[str, FORM] = "json", scope: NamedScope = None) -> object:
+    """The items of the service that the client of this world tried, and those that it did not."""
     hosted = call.hosted
     catalog = await loaded(call.served)
     parsed_scope = _scope(catalog, scope)
@@ -121,7 +124,7 @@ async def coverage(call: Call, format: Annotated[str, FORM] = "json", scope: str
 
 
 @operation("GET", "/worlds/{id}/coverage/{dimension}", answers=Dimension, unmasked=True)
-async def coverage_of(call: Call, dimension: str, scope: str | None = None) -> Dimension:
+async def coverage_of(call: Call, dimension: str, scope: NamedScope = None) -> Dimension:
     """The items of one dimension that are in the scope, those that were never tried first.
 
     `{name, heading, tried, of, items}`; an item is `{name, count, section, assumed, form, snippet}`, where the snippet
@@ -137,7 +140,7 @@ async def coverage_of(call: Call, dimension: str, scope: str | None = None) -> D
 
 
 @operation("GET", "/coverage", answers=Covered | _TEXT, unmasked=True)
-async def all_coverage(call: Call, format: Annotated[str, FORM] = "json", scope: str | None = None) -> object:
+async def all_coverage(call: Call, format: Annotated[str, FORM] = "json", scope: NamedScope = None) -> object:
     """The same for all worlds together, with closed ones where the server collects them (`--coverage`)."""
     catalog = await loaded(call.served)
     parsed_scope = _scope(catalog, scope)

@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Final, get_args
 
-from sendbox.contract.schemas import load, name_of, with_optional
+from sendbox.contract.schemas import boolean_of, load, name_of, with_optional
 from sendbox.control.operation import THEN, Text
-from sendbox.control.schemas import Schema, Schemas, arguments_of
+from sendbox.control.schemas import WRITTEN, Schema, Schemas, arguments_of, in_query
 from sendbox.control.stream import STREAMED
 from sendbox.engine.answer import COMPONENTS, JsonObject
-from sendbox.services.http.openapi import components
+from sendbox.services.http.openapi import LICENSE, components
 
 if TYPE_CHECKING:
     from sendbox.control.operation import Operation, Served
@@ -44,11 +44,12 @@ _RESUMED: Final = {
     "required": False,
     "schema": {"type": "string"},
 }
+_DATA: Final = "The data of an event; `x-events` has it by the name of the event."
 #: The fields of every entry of the journal. The order of arrival mattered where it is `order_sensitive`.
 _HEAD: Final[dict[str, Schema]] = {
     "n": {"type": "integer"},
     "at": {"type": "string", "format": "date-time"},
-    "order_sensitive": {"const": True},
+    "order_sensitive": boolean_of(True),
 }
 _STRICT: Final = ["n", "at", "kind"]
 
@@ -62,7 +63,12 @@ def document(served: Served, *, prefix: str, origin: str, version: str) -> JsonO
     paths, schemas = _described(served, prefix)
     return {
         "openapi": "3.1.0",
-        "info": {"title": "Sendbox control", "version": version, "summary": "Worlds, time, phones and what happened"},
+        "info": {
+            "title": "Sendbox control",
+            "version": version,
+            "license": LICENSE,
+            "summary": "Worlds, time, phones and what happened",
+        },
         "servers": [{"url": origin}],
         "security": [],
         "paths": paths,
@@ -75,6 +81,7 @@ def _described(served: Served, prefix: str) -> tuple[dict[str, JsonObject], dict
     """The paths, and the components."""
     types = Schemas()
     types.components["Error"] = _ERROR
+    types.components |= {kind.__name__: kind.SCHEMA for kind in WRITTEN}
     types.components |= _webhook_events(served)
     types.components |= _entries(types, served.kinds)
     paths: dict[str, JsonObject] = {}
@@ -91,7 +98,9 @@ def _webhook_events(served: Served) -> dict[str, Schema]:
     schemas = components(load(*served.schemas), names)
     events: list[Schema] = []
     for name in names:
-        event = schemas[name]["items"] if schemas[name]["type"] == "array" else {"$ref": COMPONENTS + name}
+        event = {"$ref": COMPONENTS + name}
+        if schemas[name]["type"] == "array":
+            event = schemas.pop(name)["items"]
         if event not in events:
             events.append(event)
     text = "An event as a webhook carries it; the contract of the service has it under `webhooks`."
@@ -141,14 +150,16 @@ def _operation(types: Schemas, row: Operation, *further: JsonObject) -> JsonObje
     if row.deprecated:
         operation["deprecated"] = True
     if row.method in ("GET", "DELETE") or row.raw:
-        parameters += [_parameter(name, "query", schema, required=name in required) for name, schema in others.items()]
+        parameters += [
+            _parameter(name, "query", in_query(schema), required=name in required) for name, schema in others.items()
+        ]
     elif others:
         operation["requestBody"] = {
             "required": bool(required),
             "content": {"application/json": {"schema": _body(others, required)}},
         }
     if THEN in row.legal:
-        parameters.append(_parameter(THEN, "query", {"type": ["integer", "string"]}, required=False))
+        parameters.append(_parameter(THEN, "query", {"type": "string"}, required=False))
     if row.raw:
         operation["requestBody"] = {"required": False, "content": {"application/json": {"schema": schemas["raw"]}}}
     if parameters or further:
@@ -163,7 +174,9 @@ def _content(types: Schemas, answers: object) -> JsonObject:
     """The forms of an answer: JSON, and text of its media types; or a stream, with the data of each event."""
     if isinstance(answers, Mapping):
         events = {name: types.schema(data) for name, data in answers.items()}
-        return {"text/event-stream": {"schema": {"type": "string"}, "x-events": events}}
+        distinct = [data for index, data in enumerate(events.values()) if data not in [*events.values()][:index]]
+        schema = {"type": "string", "contentSchema": {"description": _DATA, "anyOf": distinct}}
+        return {"text/event-stream": {"schema": schema, "x-events": events}}
     texts = {part: get_args(part)[1:] for part in get_args(answers) if get_args(part)[:1] == (Text,)}
     if not texts:
         return {"application/json": {"schema": types.schema(answers)}}

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 V = TypeVar("V")
-ORDERS: Final = ("oldest", "newest")
-ORDER: Final = enum(ORDERS)
 #: How the items of a list may be shown.
 FORMS: Final = ("plain", "short")
 FORM: Final = enum(FORMS)

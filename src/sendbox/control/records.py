@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, get_args
 import orjson
 
 from sendbox.control.answers import CanonicalEntry, Proof
-from sendbox.control.arguments import Count, Duration, Size
+from sendbox.control.arguments import After, Last, Limit, Wait, described
 from sendbox.control.operation import Call, ControlError, closed, one_of, operation, out_of_bounds
 from sendbox.control.reading import map_in_slices, newest, remembered, select, wait_for
 from sendbox.engine import ENGINE
-from sendbox.engine.answer import Answer, Instant, JsonMapping, JsonObject, enum, moment, read, reference
+from sendbox.engine.answer import Answer, Instant, JsonMapping, JsonObject, enum, keywords, moment, read, reference
 from sendbox.engine.bounds import in_value
 from sendbox.engine.delivery.batches import body_of, listed
 from sendbox.engine.digest import canonical_in_slices, digest_in_slices
@@ -74,7 +74,7 @@ class Journal(Answer):
     length: int
     first: int
     more: bool
-    form: Annotated[str, enum(FORMS[1:])] | None = None
+    form: Annotated[str, keywords(pattern=f"^({'|'.join(FORMS[1:])})$")] | None = None
     bound: str | None = None
 
 
@@ -259,11 +259,11 @@ class Verdict(Answer):
 @operation("GET", "/worlds/{id}/journal", answers=Journal)
 async def journal(
     call: Call,
-    kind: str | None = None,
-    after: int = -1,
-    limit: Count | None = None,
-    wait: Duration | None = None,
-    last: Size | None = None,
+    kind: Annotated[str | None, described("kinds of entries, with commas between them")] = None,
+    after: After = -1,
+    limit: Limit = None,
+    wait: Wait = None,
+    last: Last = None,
     form: Annotated[str | None, FORM] = None,
 ) -> Journal:
     """Entries after a number, oldest first; `wait` is a long poll until there is one, `last` asks for the newest.
@@ -401,7 +401,7 @@ async def events(call: Call) -> Events:
 
 
 @operation("GET", "/worlds/{id}/hook", answers=Hook)
-async def hook(call: Call, wait: Duration | None = None) -> Hook:
+async def hook(call: Call, wait: Wait = None) -> Hook:
     """The webhooks that the built-in receiver got: the events in order, and the deliveries that brought them."""
     hosted = call.hosted
 
@@ -429,15 +429,15 @@ async def hook_receive(call: Call, raw: Any = None) -> Received:
     return Received()
 
 
-@operation("POST", "/worlds/{id}/outbox", answers=Outbox, unmasked=True, unlogged=True)
-async def fetch_outbox(
-    call: Call, wait: Duration | None = None, during: Annotated[str | None, DURING] = None, except_: str = ""
-) -> Outbox:
-    """Deliveries that the caller must send; after the first such call deliveries wait here and are not pushed.
+During = Annotated[str | None, DURING, described("a long poll also ends when no advance is in progress")]
+Except = Annotated[
+    str, described("ids of deliveries, with commas between them, that the caller is carrying out already")
+]
 
-    With `during=advance` a long poll also ends when no advance is in progress. Deliveries named in `except`, with
-    commas between, are left out: the caller is carrying them out already.
-    """
+
+@operation("POST", "/worlds/{id}/outbox", answers=Outbox, unmasked=True, unlogged=True)
+async def fetch_outbox(call: Call, wait: Wait = None, during: During = None, except_: Except = "") -> Outbox:
+    """Deliveries that the caller must send; after the first such call deliveries wait here and are not pushed."""
     hosted = call.hosted
     await hosted.wait_until_idle()
     if hosted.gone:
@@ -456,9 +456,7 @@ async def fetch_outbox(
     answers=Outbox,
     unmasked=True,
 )
-async def outbox(
-    call: Call, wait: Duration | None = None, during: Annotated[str | None, DURING] = None, except_: str = ""
-) -> Outbox:
+async def outbox(call: Call, wait: Wait = None, during: During = None, except_: Except = "") -> Outbox:
     """Deprecated: deliveries that wait in a world whose deliveries are pulled. It does not make a world pull them.
 
     `POST` does, with the same arguments.
@@ -530,7 +528,10 @@ async def outbox_end(call: Call) -> Pushed:
 
 @operation("POST", "/worlds/{id}/outbox/{delivery}", answers=Reported, unlogged=True)
 async def outbox_done(
-    call: Call, delivery: str, status: int | None = None, error: Annotated[Any, FAILURE] = None
+    call: Call,
+    delivery: str,
+    status: Annotated[int | None, described("the status of the answer")] = None,
+    error: Annotated[Any, FAILURE, described("why there was no answer")] = None,
 ) -> Reported:
     """The result of a call from the outbox: an HTTP status, or a word for why there was none."""
     outbox = call.hosted.outbox
@@ -581,7 +582,12 @@ def proof_of(world: World, text: str) -> Proof:
 
 
 @operation("GET", "/worlds/{id}/verdict", answers=Verdict)
-async def verdict(call: Call, ended: bool = False, status: bool = False, strict: bool = False) -> Verdict:
+async def verdict(
+    call: Call,
+    ended: Annotated[bool, described("the world has ended: nothing is open any more")] = False,
+    status: Annotated[bool, described("417 `not_passed` unless the verdict proves that the client passed")] = False,
+    strict: Annotated[bool, described("warnings fail the verdict, too")] = False,
+) -> Verdict:
     """The expectations of the scenario, and the results; not `trusted` when journal entries are `lost`.
 
     What may still come before its deadline is `open`; with `ended` the world has ended, and that failed. `unused` are

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final, NamedTuple
 
 from sendbox.control.answers import Clock, Problem
-from sendbox.control.arguments import Count
+from sendbox.control.arguments import Count, described
 from sendbox.control.export.scenario import library_name, source_of
 from sendbox.control.operation import Call, ControlError, operation
 from sendbox.control.reading import map_in_slices
@@ -122,7 +122,12 @@ class ScenarioShown(Answer):
 
 
 @operation("POST", "/check", answers=Checked, unmasked=True, unlogged=True, longest=LONG_BODY)
-async def check(call: Call, text: str, line: Count | None = None, column: Count | None = None) -> Checked:
+async def check(
+    call: Call,
+    text: Annotated[str, described("a scenario as YAML, which may be unfinished")],
+    line: Annotated[Count | None, described("the line of the cursor, from 1")] = None,
+    column: Annotated[Count | None, described("its column, from 1; the end of the line unless given")] = None,
+) -> Checked:
     """The problems of a scenario as YAML, and what may be written at the cursor; nothing is opened or changed.
 
     `{ok, problems, place, keys, values, examples}`: `problems` as in the answer 422 to a scenario, with warnings, which

@@ -9,10 +9,13 @@ from typing import Any, Final, Literal, get_args, get_origin, get_type_hints
 
 import msgspec
 
-from sendbox.control.arguments import Written
+from sendbox.contract.schemas import OF_TYPE, boolean_of, with_cases
+from sendbox.control.arguments import Duration, Moment, Written
 from sendbox.engine.answer import COMPONENTS, REFERENCES, Answer, Instant, JsonObject
 
 Schema = JsonObject
+#: Arguments of several types, each of which is a component; so clients have a class for each, and not one for each use.
+WRITTEN: Final = (Duration, Moment)
 _INSTANT: Final = {"type": "string", "format": "date-time"}
 
 
@@ -64,11 +67,21 @@ def arguments_of(arguments: type[msgspec.Struct]) -> dict[str, Schema]:
     return {name: _field(field) for name, field in components[arguments.__name__]["properties"].items()}
 
 
+def in_query(schema: Schema) -> Schema:
+    """The schema of an argument in a query, where all is text: of several types, generators make no code there."""
+    written = {f"{COMPONENTS}{kind.__name__}": kind.SCHEMA for kind in WRITTEN}
+    schema = {**written.get(schema.get("$ref", ""), {}), **{key: part for key, part in schema.items() if key != "$ref"}}
+    if not isinstance(schema.get("type"), list):
+        return schema
+    examples = {"examples": [str(example) for example in schema["examples"]]} if "examples" in schema else {}
+    return {**schema, "type": "string", **examples}
+
+
 def _schema_of(kind: type) -> Schema:
     if kind is Instant:
         return dict(_INSTANT)
     if issubclass(kind, Written):
-        return dict(kind.SCHEMA)
+        return {"$ref": f"{COMPONENTS}{kind.__name__}"} if kind in WRITTEN else dict(kind.SCHEMA)
     raise TypeError(f"{kind!r} is not a type of JSON")
 
 
@@ -145,12 +158,15 @@ def _plain(schema: object) -> Any:
     parts = schema.get("anyOf", [])
     if {} in parts:
         return {name: part for name, part in schema.items() if name != "anyOf"}
-    if parts and all(part.keys() == {"type"} for part in parts):
+    if parts and all(part.keys() <= {"type", *OF_TYPE.get(part.get("type"), ())} for part in parts):
         schema = {"type": [part["type"] for part in parts], **schema}
-        del schema["anyOf"]
+        for part in schema.pop("anyOf"):
+            schema = {**part, **schema}
     words = schema.get("enum", [])
+    if words == [True]:
+        schema = boolean_of(True) | {key: part for key, part in schema.items() if key != "enum"}
     if "type" not in schema and words and all(isinstance(word, str) for word in words):
         schema["type"] = "string"
     if schema.get("type") == "object" and "properties" not in schema:
         schema.setdefault("additionalProperties", True)
-    return schema
+    return with_cases(schema)

@@ -17,6 +17,7 @@ from urllib.parse import quote, unquote
 from msgspec import Meta
 
 from sendbox.control.answers import Clock
+from sendbox.control.arguments import described
 from sendbox.control.operation import Call, Control, ControlError, operation
 from sendbox.control.worlds import clock_view
 from sendbox.engine.answer import Answer, JsonMapping, encoded
@@ -45,7 +46,10 @@ PAUSE = 0.25
 #: How many entries of a world may wait for a reader of several, unless it says otherwise, and the most it may say.
 WAITING: Final = 100
 MOST: Final = 1_000
-AtMost = Annotated[int, Meta(ge=1, le=MOST)]
+AtMost = Annotated[
+    int,
+    Meta(ge=1, le=MOST, description="the most entries that wait for the reader; more are skipped"),
+]
 _PLACE: Final = re.compile(r"([0-9]{1,15})\.([0-9]{1,15})(?:\.([0-9a-f]{1,16}))?")
 _ENTRY: Final = re.compile(r"(?:([0-9]{1,15})\.)?([0-9]{1,15})")
 
@@ -415,7 +419,12 @@ async def stream(call: Call, most: AtMost | None = None) -> Events:
 
 
 @operation("GET", "/stream", answers=EVENTS)
-async def stream_worlds(call: Call, worlds: str = "", since: str = "", most: AtMost = WAITING) -> Events:
+async def stream_worlds(
+    call: Call,
+    worlds: Annotated[str, described("ids of worlds, percent-encoded, with commas between them, at most 64")] = "",
+    since: Annotated[str, described("positions in these worlds; the header `Last-Event-ID` comes before it")] = "",
+    most: AtMost = WAITING,
+) -> Events:
     """The events of several worlds, as server-sent events: `entry`, `skipped`, `clock`, `reset`, `closed`, `opened`.
 
     `worlds` has the ids, percent-encoded, with commas between, at most 64; the event `worlds` says how many are open.

@@ -1,23 +1,34 @@
-"""Operations on a world's clock."""
+"""Operations on the time of a world: its clock, and what joins its timeline."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
-from sendbox.control.answers import Clock
-from sendbox.control.arguments import Duration, Moment
-from sendbox.control.operation import Call, ControlError, operation
+from msgspec.structs import replace
+
+from sendbox.control.answers import Clock, Warned
+from sendbox.control.arguments import Duration, Moment, beside, compiled, described, object_like
+from sendbox.control.export.rows import Exported
+from sendbox.control.operation import Call, ControlError, json_object, operation, unreadable
 from sendbox.control.reading import map_in_slices
 from sendbox.control.worlds import MODE, RATE, clock_settings, clock_view
-from sendbox.engine.answer import Answer, Instant, enum, keywords, moment
-from sendbox.engine.durations import shown
+from sendbox.engine import bounds, durations
+from sendbox.engine.answer import Answer, Instant, JsonMapping, JsonObject, enum, keywords, moment
+from sendbox.engine.durations import duration, iso, on_calendar, shown
 from sendbox.engine.kinds.answers import Entry
 from sendbox.engine.kinds.rows import Observer
 from sendbox.engine.timeline import Goal
 from sendbox.runtime.dispatcher import UNATTENDED
+from sendbox.scenario.keys.texts import invents
+from sendbox.scenario.model import ScenarioError
 from sendbox.services.advice import OUTBOX_NOT_FETCHED
+from sendbox.services.ports import account_of
 
 if TYPE_CHECKING:
+    from sendbox.engine.blueprint import TimelineEntry
+    from sendbox.engine.world import World
     from sendbox.runtime.slot import FailedTries
 
 #: How far an advance without a time goes.
@@ -28,13 +39,20 @@ NEXT: Final = keywords(type="integer", minimum=1)
 SHOWN = 200
 #: The code of the warning that tries of webhooks failed.
 WEBHOOK_FAILED: Final = "webhook-failed"
-
-
-class Warned(Answer):
-    """A remark on an advance: `code` is `webhook-failed`, or that of an advice."""
-
-    code: str
-    message: str
+#: The keys of an entry that say when it happens; control has a duration from now, too.
+AFTER: Final = "after"
+TIMES: Final = ("at", AFTER, "every", "until")
+#: The key of the id of an entry, where its kind has one, and its longest value.
+NAME: Final = "name"
+LONGEST_NAME: Final = 100
+#: Bodies, as the contract shows them.
+EXAMPLES: Final = (
+    {"inbound": {"channel": "sms", "from": "420777000101", "body": "Are you open today?"}},
+    {"after": "10m", "account": {"credit": {"eur": 0}}},
+    {"at": "2026-03-01T18:00:00Z", "phone": {"number": "420777000101", "act": "offline"}},
+)
+#: The instant and the start of a world, and of its account and its assumptions what an entry depends on.
+_Surroundings = tuple[int, int, str, str, object]
 
 
 class Advanced(Answer):
@@ -74,10 +92,10 @@ async def change_clock(call: Call, mode: Annotated[Any, MODE] = None, rate: Anno
 @operation("POST", "/worlds/{id}/clock/advance", answers=Advanced)
 async def advance(
     call: Call,
-    by: Duration | None = None,
-    to: Moment | None = None,
-    next: Annotated[Any, NEXT] = None,
-    until: Annotated[str | None, UNTIL] = None,
+    by: Annotated[Duration | None, described("a duration; 0 carries out what is due now")] = None,
+    to: Annotated[Moment | None, described("an instant of the world, not before the present one")] = None,
+    next: Annotated[Any, NEXT, described("so many instants at which something is due")] = None,
+    until: Annotated[str | None, UNTIL, described("until nothing is due any more")] = None,
 ) -> Advanced:
     """Moves the world forward; answers when everything that was due is done.
 
@@ -141,3 +159,123 @@ def _goal(by: int | None, to: int | None, next: object, until: str | None) -> Go
     if not isinstance(next, int) or isinstance(next, bool) or next < 1:
         raise ControlError(400, "bad_argument", f"next: {shown(next)} is not legal; legal: 1 and more")
     return Goal("next", next)
+
+
+class Happening(Answer):
+    """What happens, when, and the id that it has in the world."""
+
+    id: str
+    kind: str
+    at: Instant
+
+
+def _surroundings(world: World) -> _Surroundings:
+    account = account_of(world)
+    return world.now, world.start, account.country, account.currency, world.assume
+
+
+def _compile(call: Call, kind: str, raw: JsonMapping, of: _Surroundings) -> TimelineEntry:
+    """The entry of a body, which has the keys of an entry, or with a `kind` those of that kind. Raises `ControlError`.
+
+    Without a time it happens now.
+    """
+    now, start, country, currency, assume = of
+    happening: JsonObject = dict(raw)
+    if kind:
+        times = {name: value for name, value in raw.items() if name in TIMES}
+        happening = {kind: {name: value for name, value in raw.items() if name not in (*TIMES, NAME)}, **times}
+    if AFTER in happening:
+        happening["at"] = _later(now, happening)
+    happening.setdefault("at", iso(now))
+    try:
+        entry: TimelineEntry = call.served.language.compile_happening(
+            happening,
+            scenario={"account": {"country": country, "currency": currency}},
+            start=start,
+            assume=assume,
+        )
+    except ScenarioError as error:
+        inside = f"$.{kind}" if kind else "$"  # the body is that part of the entry
+        problems = [replace(problem, path=problem.path.replace(inside, "$", 1)) for problem in error.problems]
+        raise unreadable(ScenarioError(problems), "bad_happening") from None
+    if (at := durations.Moment(entry.at, entry.relative).instant(start)) < now:
+        legal = "a later instant, after with a duration, or neither for now"
+        text = f"at: {iso(at)} lies before the present of the world, {iso(now)}; legal: {legal}"
+        raise ControlError(400, "bad_argument", text)
+    return entry
+
+
+def _later(now: int, happening: JsonObject) -> str:
+    """The instant of an entry that happens after a duration from now. Raises `ControlError`."""
+    after = happening.pop(AFTER)
+    if "at" in happening:
+        text = "at and after both say when it happens; legal: one of them, or neither for now"
+        raise ControlError(400, "bad_argument", text)
+    try:
+        return iso(on_calendar(now + duration(after), after))
+    except ValueError as error:
+        raise ControlError(400, "bad_argument", f"{AFTER}: {error}") from None
+
+
+def put_entry(call: Call, raw: JsonMapping, kind: str = "") -> TimelineEntry:
+    """The entry of a body, which joins the timeline of a world. Raises `ControlError`.
+
+    With a `kind` the body has the keys of that kind, and may have a `name`, which is then the id of the entry.
+    """
+    world = call.hosted.world
+    name = raw.get(NAME) if kind else None
+    if name is not None and not (isinstance(name, str) and 0 < len(name) <= LONGEST_NAME):
+        legal = f"a text of 1 to {LONGEST_NAME} characters"
+        raise ControlError(400, "bad_argument", f"{NAME}: {shown(name)} is not a name; legal: {legal}")
+    entry = compiled(raw, _surroundings(world), partial(_compile, call, kind))
+    if entry.key:  # the same text again is another message
+        entry = replace(entry, key=f"{entry.key}+{world.numbered('happening', entry.key.encode())[1]}")
+    number = world.numbered("happening", entry.kind.encode())[1] + 1
+    entry = replace(entry, id=name or f"{entry.kind}-{number}")
+    world.control(kind or "happening", {"id": entry.id, "put": dict(raw)})
+    world.happen(entry)
+    if world.clock.switched:
+        world.clock.rebase(call.runtime.reading())
+    return entry
+
+
+async def compile_beside(call: Call, arguments: JsonMapping, *, kind: str = "") -> JsonMapping:
+    """The arguments; a long entry, and one for which texts must be invented, is compiled off the loop."""
+    raw = arguments.get("raw")
+    if not isinstance(raw, dict) or not (bounds.large(raw) or invents(raw)):
+        return arguments
+    of = _surroundings(call.hosted.world)
+    return {**arguments, "raw": await beside(call.runtime.builder, raw, of, partial(_compile, call, kind))}
+
+
+@operation(
+    "POST",
+    "/worlds/{id}/happenings",
+    status=201,
+    raw=True,
+    act=True,
+    journals=True,
+    prepare=compile_beside,
+    answers=Happening,
+    longest=bounds.LONG_BODY,
+)
+async def happen(
+    call: Call,
+    raw: Annotated[
+        Any, object_like(*EXAMPLES), described("an entry of `timeline:`, with `at` or `after`, or neither for now")
+    ] = None,
+) -> Happening:
+    """Lets happen what an entry of a scenario's `timeline` can: now, `at` an instant, or `after` a duration.
+
+    The body is such an entry. 422 `bad_happening` with every problem.
+    """
+    entry = put_entry(call, json_object(raw, "an entry of a timeline"))
+    return Happening(id=entry.id, kind=entry.kind, at=moment(entry.due(call.hosted.world.start)))
+
+
+def put_again(operation: str) -> Exported:
+    """The row of an act that puts an entry, in exports."""
+    return Exported(line=lambda literals, detail: literals.call("sendbox.perform", [operation], {"raw": detail["put"]}))
+
+
+EXPORTED: Final[Mapping[str, Exported]] = {"happening": put_again(happen.name)}

@@ -10,8 +10,19 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, get_args
 
 from sendbox.contract.findings import show
-from sendbox.control.answers import Bound, Checkpoint, Clock, World, addresses
-from sendbox.control.arguments import Body, Count, Following, Moment, ScenarioGiven, Size, beside, compiled
+from sendbox.control.answers import Bound, Checkpoint, Clock, Warned, World, addresses
+from sendbox.control.arguments import (
+    Body,
+    Last,
+    Limit,
+    Moment,
+    NextCursor,
+    Order,
+    ScenarioGiven,
+    beside,
+    compiled,
+    described,
+)
 from sendbox.control.operation import (
     Call,
     ControlError,
@@ -22,7 +33,7 @@ from sendbox.control.operation import (
     operation,
     unreadable,
 )
-from sendbox.control.reading import ORDER, Page, map_in_slices, newest, page, page_of, select
+from sendbox.control.reading import Page, map_in_slices, newest, page, page_of, select
 from sendbox.engine import bounds
 from sendbox.engine.answer import Answer, Instant, JsonMapping, JsonObject, enum, keywords, moment, read, reference
 from sendbox.engine.blueprint import Blueprint
@@ -185,11 +196,15 @@ class ClosedMany(Answer):
 
 
 class Loaded(Answer):
-    """The parts of a scenario that differ: those that hold already, and those that wait for the reset."""
+    """The parts of a scenario that differ: those that hold already, and those that wait for the reset.
+
+    `warnings` say of what does not hold at once how it can.
+    """
 
     applied: list[str]
     at_reset: list[str]
     skipped: list[str]
+    warnings: list[Warned]
 
 
 class PutRule(Answer):
@@ -223,25 +238,34 @@ async def schema(call: Call) -> JsonObject:
     return dict(call.served.language.shape.schema)
 
 
+Seed = Annotated[int | str | None, described("what all draws depend on; that of the scenario unless given")]
+Salt = Annotated[str | None, described("a part of request and message ids; the id of the world unless given")]
+ClockSettings = Annotated[JsonObject | None, CLOCK, described("without a start the world begins at the present second")]
+Carried = Annotated[str, DELIVERIES, described("`pull` leaves webhooks in the outbox, until they are fetched")]
+Frozen = Annotated[bool, described("the clock of the caller is frozen at `now`; the start counts as pinned")]
+
+
 @operation("POST", "/worlds", status=201, answers=World, unmasked=True, longest=bounds.LONG_BODY)
 async def open_world(
     call: Call,
-    id: str | None = None,
+    id: Annotated[str | None, described("the API key of the world; a new one unless given")] = None,
     scenario: ScenarioGiven = None,
-    seed: int | str | None = None,
-    clock: Annotated[JsonObject | None, CLOCK] = None,
-    salt: str | None = None,
-    deliveries: Annotated[str, DELIVERIES] = "push",
-    now: Moment | None = None,
-    frozen: bool = False,
-    late: bool = False,
+    seed: Seed = None,
+    clock: ClockSettings = None,
+    salt: Salt = None,
+    deliveries: Carried = "push",
+    now: Annotated[
+        Moment | None, described("the time of the caller, where the world starts if nothing else sets a start")
+    ] = None,
+    frozen: Frozen = False,
+    late: Annotated[
+        bool, described("a start that nothing sets is open until the first command or reading of time")
+    ] = False,
 ) -> JsonObject:
     """Opens a world with its own settings. 409 `world_exists` with the world that is open.
 
-    `now` is the caller's time. If nothing else sets a start, the world starts at `now` and not at the server's time, so
-    it agrees with a client whose clock is frozen. `frozen` says that this clock is frozen; the start then counts as
-    pinned. With `late` a start that nothing sets is open until the first command or reading of time: it is the present
-    by then, or `now`, unless `start_world` says it.
+    With `now`, a world whose start nothing else sets agrees with a client whose clock is frozen. With `late` its start
+    is the present by the first command or reading of time, or `now`, unless `start_world` says it.
     """
     runtime = call.runtime
     settings = await _settings(call, id, scenario, seed, clock, salt, deliveries)
@@ -261,10 +285,10 @@ async def ensure_world(
     call: Call,
     id: str,
     scenario: ScenarioGiven = None,
-    seed: int | str | None = None,
-    clock: Annotated[JsonObject | None, CLOCK] = None,
-    salt: str | None = None,
-    deliveries: Annotated[str, DELIVERIES] = "push",
+    seed: Seed = None,
+    clock: ClockSettings = None,
+    salt: Salt = None,
+    deliveries: Carried = "push",
 ) -> JsonObject:
     """Opens a world with these settings (201), unless it was opened with the same ones (200): it is left as it is.
 
@@ -369,21 +393,20 @@ def clock_settings(clock: JsonObject) -> JsonObject:
 @operation("GET", "/worlds", answers=Worlds, unmasked=True)
 async def worlds(
     call: Call,
-    last: Size | None = None,
-    limit: Count | None = None,
-    cursor: Following | None = None,
-    prefix: str = "",
-    order: Annotated[str, ORDER] = "oldest",
-    closed: bool = False,
-    pattern: str | None = None,
+    last: Last = None,
+    limit: Limit = None,
+    cursor: NextCursor = None,
+    prefix: Annotated[str, described("the first characters of their ids")] = "",
+    order: Order = "oldest",
+    closed: Annotated[
+        bool, described("closed worlds that can still be read, in the order in which they were closed")
+    ] = False,
+    pattern: Annotated[str | None, described("a pattern of their ids, where `*` stands for any characters")] = None,
 ) -> Worlds:
     """Open worlds, in the order in which they were opened; with `last` the newest.
 
-    `prefix` asks for those whose id begins so, `limit` for so many; `next_cursor` is then the `cursor` that asks for
-    those that follow, null where none do. With `order=newest` the newest come first, and older ones follow. Each says
-    since when no client has used it (`idle_since`, real time); a list is not a use. With `closed` the list has the
-    closed worlds that can still be read, in the order in which they were closed. With `pattern` it has those whose id
-    fits, where `*` stands for any characters; 400 `bad_pattern` where no legal id fits.
+    Each says since when no client has used it (`idle_since`, real time); a list is not a use. 400 `bad_pattern` where
+    no legal id fits the `pattern`.
     """
     opened = call.runtime.open_worlds
     compiled_pattern = None if pattern is None else Pattern(pattern)
@@ -423,7 +446,7 @@ async def world(call: Call) -> JsonObject:
 
 
 @operation("POST", "/worlds/{id}/start", early=True, answers=Started, unmasked=True)
-async def start_world(call: Call, now: Moment, frozen: bool = False) -> Started:
+async def start_world(call: Call, now: Moment, frozen: Frozen = False) -> Started:
     """Begins a world that was opened `late`, at the caller's `now`; one that has begun stays as it is."""
     if call.hosted.starts is not None:
         call.runtime.start(call.hosted, now, frozen)
@@ -440,7 +463,9 @@ async def close_world(call: Call) -> Closed:
 
 
 @operation("DELETE", "/worlds", answers=ClosedMany)
-async def close_worlds(call: Call, prefix: str) -> ClosedMany:
+async def close_worlds(
+    call: Call, prefix: Annotated[str, described("the first characters of their ids, at least one")]
+) -> ClosedMany:
     """Closes all worlds whose id begins with `prefix`, which is not empty; `closed` counts them."""
     if not prefix:
         legal = "the beginning of an id, such as test-job42-"
@@ -487,12 +512,22 @@ async def _compiled(call: Call, arguments: JsonMapping) -> JsonMapping:
     answers=Loaded,
     longest=bounds.LONG_BODY,
 )
-async def load_scenario(call: Call, raw: ScenarioGiven = None, name: str | None = None, reset: bool = False) -> Loaded:
-    """Loads another scenario: its rules at once, the rest at the next reset, or all at once with `reset`."""
+async def load_scenario(
+    call: Call,
+    raw: ScenarioGiven = None,
+    name: Annotated[str | None, described("the name of a scenario of the library, in place of a body")] = None,
+    reset: Annotated[bool, described("resets the world too, so that all of it holds at once")] = False,
+) -> Loaded:
+    """Loads another scenario: its rules at once, the rest at the next reset, or all at once with `reset`.
+
+    `warnings` are `{code, message}` of what does not hold at once, and how it can: `at-reset`, `seed-replaced`,
+    `clock-kept`, `not-sent`.
+    """
     hosted = call.hosted
     blueprint = call.runtime.hooks.before_load(hosted, raw)
     call.runtime.check_not_advancing(hosted)
     differs = blueprint_differences(call.served.language, hosted.blueprint, blueprint)
+    warnings = _warnings(call, blueprint, differs, reset=reset)
     hosted.next_blueprint = blueprint
     hosted.world.control("scenario", {"name": blueprint.name, "source": blueprint.source})
     world = hosted.world
@@ -503,11 +538,40 @@ async def load_scenario(call: Call, raw: ScenarioGiven = None, name: str | None 
     rules = ["attempts", *(name for name, rules_now in current.items() if rules_now != blueprint.of(name))]
     if reset:
         call.runtime.reset(hosted)
-        return Loaded(applied=[*rules, *differs], at_reset=[], skipped=[])
+        return Loaded(applied=[*rules, *differs], at_reset=[], skipped=[], warnings=warnings)
     for name, book in world.rulebooks.items():
         book.set_rules(blueprint.of(name))
     world.expect = blueprint.expect
-    return Loaded(applied=rules, at_reset=differs, skipped=[])
+    return Loaded(applied=rules, at_reset=differs, skipped=[], warnings=warnings)
+
+
+#: The remark on the timeline of a scenario that waits for a reset.
+_TIMELINE: Final = "; that of the scenario before goes on, and POST …/happenings lets things happen now or later"
+
+
+def _warnings(call: Call, new: Blueprint, differs: list[str], *, reset: bool) -> list[Warned]:
+    """Remarks on the parts of a scenario that do not hold once it is loaded, as its world stands before that."""
+    hosted, opening = call.hosted, call.hosted.world.opening
+    at_once = {row.path.rpartition("/")[2] for row in call.served.operations if row.method == "PATCH"}
+    warnings = []
+    for part in [] if reset else differs:
+        hint = f"; PATCH …/{part} changes at once what it can" if part in at_once else ""
+        text = f"{part}: it holds from the next reset on: POST …/reset, or load it with reset=true"
+        warnings.append(Warned(code="at-reset", message=f"{text}{_TIMELINE if part == 'timeline' else hint}"))
+    if "seed" not in differs and new.seed != opening.seed:
+        since = "from now on" if reset else "from the next reset on"
+        text = f"seed: the world was opened with {show(opening.seed)}; {since} it has {show(new.seed)}, the scenario's"
+        warnings.append(Warned(code="seed-replaced", message=text))
+    for name, value in (("mode", opening.mode), ("start", iso(opening.start))):
+        if getattr(new, name) is None and getattr(hosted.blueprint, name) is not None:
+            text = f"clock.{name}: the scenario has none, and the world keeps {value}, at a reset too"
+            warnings.append(
+                Warned(code="clock-kept", message=f"{text}; open a new world with it: POST /_sandbox/worlds")
+            )
+    if new.traffic:
+        text = "traffic: to load a scenario sends nothing; POST …/play carries it out, step by step"
+        warnings.append(Warned(code="not-sent", message=text))
+    return warnings
 
 
 def blueprint_differences(language: Language, old: Blueprint, new: Blueprint) -> list[str]:
@@ -564,7 +628,9 @@ async def _compiled_rule(call: Call, arguments: JsonMapping) -> JsonMapping:
     answers=PutRule,
     longest=bounds.LONG_BODY,
 )
-async def put_rule(call: Call, raw: Body = None) -> PutRule:
+async def put_rule(
+    call: Call, raw: Annotated[Body, described("a rule, and `in`: the list, `attempts` unless given")] = None
+) -> PutRule:
     """Puts a rule in front of a list; answers its id."""
     raw = json_object(raw, "a rule")
     place = name, *_ = _place(call, raw)

@@ -25,7 +25,7 @@ class TimelineEntry(msgspec.Struct, frozen=True):
 
     `what` is how it was written, as the journal shows it; `means` what was compiled from it, where that is not the
     same; draws are keyed by `key`. With `every` it happens again after so many milliseconds each, before `until`;
-    `ordinal` counts how often it happened before.
+    `ordinal` counts how often it happened before. `id` is its own in the world.
     """
 
     at: int
@@ -38,6 +38,7 @@ class TimelineEntry(msgspec.Struct, frozen=True):
     every: int = 0
     until: Moment | None = None
     ordinal: int = 0
+    id: str = ""
 
     def due(self, start: int) -> int:
         """The instant of its first time, where the epoch began at `start`."""

@@ -24,7 +24,7 @@ Readings are integer nanoseconds and are handed in: the engine never looks at a 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from heapq import heappop, heappush
+from heapq import heapify, heappop, heappush
 from typing import Any, Final, Literal
 
 import msgspec
@@ -55,7 +55,7 @@ class Run:
 class Timeline:
     """A heap of steps and a heap of lapses. Instants in virtual milliseconds."""
 
-    __slots__ = ("_lapse_seq", "_newest", "_seq", "fired", "lapses", "steps")
+    __slots__ = ("_dropped", "_lapse_seq", "_newest", "_seq", "fired", "lapses", "steps")
 
     def __init__(self) -> None:
         #: (instant, rank, order of scheduling, handler, what it is about or a `Run`)
@@ -63,6 +63,7 @@ class Timeline:
         self.lapses: list[tuple[int, int, str, object]] = []
         #: how many steps were fired
         self.fired = 0
+        self._dropped = 0
         self._seq = 0
         self._lapse_seq = 0
         #: the run that was scheduled last, while all of it is to come
@@ -122,7 +123,25 @@ class Timeline:
     @property
     def scheduled(self) -> int:
         """The number of steps that are scheduled."""
-        return self._seq - self.fired
+        return self._seq - self.fired - self._dropped
+
+    def reschedule(self, instant_of: Callable[[int, Any, object], int | None]) -> None:
+        """Gives each step another instant, by its instant, its handler and its subject; None takes it out.
+
+        The order of those that come to stand at one instant stays that of their ranks and of scheduling.
+        """
+        steps = []
+        for instant, rank, seq, handler, subject in self.steps:
+            other = instant_of(instant, handler, subject)
+            if other is not None:
+                steps.append((other, rank, seq, handler, subject))
+                if type(subject) is Run:
+                    subject.instant = other
+            else:
+                self._dropped += len(subject.whats) - subject.first if type(subject) is Run else 1
+        heapify(steps)
+        self.steps[:] = steps
+        self._newest = None
 
     def lapse(self, instant: int, kind: str, subject: object) -> None:
         """Notes that something of `kind` stops being true at `instant`."""

@@ -172,8 +172,16 @@ class World:
         """The client may call again: nothing happens but that."""
         self._awaited.discard(instant)
 
+    def happen(self, entry: TimelineEntry) -> None:
+        """An entry joins the timeline of the scenario; one that is due happens at once."""
+        at = entry.due(self.start)
+        if at > self.clock.now:
+            self.timeline.at(at, -1, self.entry_due, entry)
+        else:
+            self.entry_due(entry)
+
     def entry_due(self, entry: TimelineEntry) -> None:
-        """An entry of the scenario's timeline has come: it is journaled, then each part that has a handler for it acts.
+        """An entry of the timeline has come: it is journaled, then each part that has a handler for it acts.
 
         One that lies before the world's start comes at the start, with advice.
         """

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import msgspec
 
-from sendbox.control.arguments import Duration
+from sendbox.control.arguments import Duration, described
 from sendbox.control.operation import Call, operation
 from sendbox.engine.answer import enum
 from sendbox.exploring.answers import Exploration, ExplorationList, ForgottenExploration, NextRun
@@ -37,14 +37,14 @@ def _explorations(call: Call) -> Explorations:
 @operation("POST", "/explorations", status=201, answers=Exploration)
 async def begin_exploration(
     call: Call,
-    test: Text,
-    runs: RunCount | None = None,
-    time: Duration | None = None,
-    families: list[str] | None = None,
-    keep: list[str] | None = None,
-    seed: int | str = "0",
+    test: Annotated[Text, described("the name of the test")],
+    runs: Annotated[RunCount | None, described("the most runs")] = None,
+    time: Annotated[Duration | None, described("the real time that it may take")] = None,
+    families: Annotated[list[str] | None, described("families of misfortunes, default all")] = None,
+    keep: Annotated[list[str] | None, described("what the test relies on, so that no misfortune touches it")] = None,
+    seed: Annotated[int | str, described("what the plans are drawn from")] = "0",
 ) -> Exploration:
-    """Begins to explore a test, by its name. `runs` and `time`, a real time, bound it; the rest is as in a session.
+    """Begins to explore a test, by its name, as in a session of pytest.
 
     409 `too_many_explorations`: of a server's explorations, the oldest that is over is forgotten for a new one.
     """
@@ -77,16 +77,17 @@ async def next_run(call: Call, id: str) -> NextRun:
 async def end_run(
     call: Call,
     id: str,
-    run: int,
+    run: Annotated[int, described("the number of the run")],
     result: Annotated[str, enum(RESULTS)],
-    message: Text = "",
-    assertion: Text = "",
+    message: Annotated[Text, described("why the run failed")] = "",
+    assertion: Annotated[
+        Text, described("the same text whenever the same assertion fails; the first line of `message` unless given")
+    ] = "",
 ) -> Exploration:
     """Takes the result of a run, and closes its worlds.
 
-    `assertion` is the same text whenever the same assertion fails, such as its place in the code; without it, it is the
-    first line of `message`. A run is `unknown` that was skipped, took too long, or in which an act of the test itself
-    was refused.
+    A good `assertion` is its place in the code. A run is `unknown` that was skipped, took too long, or in which an act
+    of the test itself was refused.
     """
     exploring = _explorations(call).get(id)
     await exploring.end_run(call.runtime, run, RESULTS[result], message, assertion)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 #: The most steps of one call.
 STEPS: Final = 1_000
-StepsAtOnce = Annotated[int, Meta(ge=1, le=STEPS)]
+StepsAtOnce = Annotated[int, Meta(ge=1, le=STEPS, description="the number of steps")]
 
 
 class _Play:

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 LAUNCH: Final = 16
 #: So many steps are fired at once before a request is answered whose events overtake the answer.
 BUDGET: Final = 32
+#: The reason that a receiver has to deny a webhook without a signature (A21).
+UNSIGNED: Final = f", it has no {policy.SIGNATURE}: no default_callback_secret is set"
 #: Real seconds that an advance gives a client to ask for its outbox, where none has asked.
 GRACE: Final = 2.0
 #: The same in words, for the log and the answer of an advance.
@@ -132,7 +134,8 @@ class Dispatcher:
         world, log, tries = hosted.world, self._runtime.log, len(delivery.tries)
         world.outcome(delivery, outcome.status, outcome.error)
         self._runtime.counts.tried(delivery.state, outcome)
-        why = str(outcome.error or outcome.status)
+        denied_unsigned = outcome.status in (401, 403) and all(name != policy.SIGNATURE for name, _ in call.headers)
+        why = f"{outcome.error or outcome.status}{UNSIGNED if denied_unsigned else ''}"
         if not (outcome.ok or outcome.error == NOT_FETCHED or _is_spoilt(delivery)):
             hosted.failures.add(delivery.address, why)
         if outcome.error == "not_allowed":

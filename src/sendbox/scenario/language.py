@@ -43,6 +43,7 @@ from sendbox.scenario.vocabulary import Key, Vocabulary
 from sendbox.scenario.write import standalone
 
 if TYPE_CHECKING:
+    from sendbox.engine.blueprint import TimelineEntry
     from sendbox.engine.expect.expectation import Expectation
     from sendbox.engine.expect.subjects import Subject
 
@@ -209,6 +210,20 @@ class Language:
         changes = compiling(node, reader, current)
         _raise_any(problems + reader.problems)
         return changes
+
+    def compile_happening(
+        self, happening: JsonMapping, *, scenario: JsonMapping, start: int, assume: object
+    ) -> TimelineEntry:
+        """An entry of a timeline as control takes it. Raises `ScenarioError`; places are paths.
+
+        `scenario` has what an entry reads of the scenario around it; `start` and `assume` are the world's.
+        """
+        root, _ = parse.from_object(scenario, Source("scenario"))
+        node, reader, problems = self._single(happening, "happening", text_of(self._country(root)))
+        reader.root, reader.start, reader.assume = root, start, assume
+        entries = compile_timeline([node] if node.value else [], reader, self.happenings)
+        _raise_any(problems + reader.problems)
+        return replace(entries[0], place=None)
 
     def _single(self, value: JsonMapping, definition: str, country: str | None) -> tuple[Node, Reader, list[Problem]]:
         """A part that does not come from a file, checked against its definition in the schema."""

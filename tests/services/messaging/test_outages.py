@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 import pytest
+from msgspec.structs import replace
 
 from sendbox.engine.blueprint import TimelineEntry
 from sendbox.engine.draws import UNSEEDED
@@ -357,6 +358,41 @@ def test_a_restore_in_the_middle_of_an_outage() -> None:
     advance(restored, HOUR - 5 * MINUTE)
     assert digest(restored) == digest(straight)
     assert Messaging.of(restored).outages.current == []
+
+
+@pytest.mark.parametrize("before", [2_000, 500, -5_000], ids=["sent", "sending", "new"])
+def test_an_outage_that_is_ended_early(before: int) -> None:
+    """What waited for its end is due at once, and goes on in its own times; nothing is left of the end to come."""
+    world = world_with(out())
+    message = sent_at(world, BEGINS - before)
+    advance(world, START + 5 * MINUTE - world.now)
+    waited = len(moves(message))
+    assert Messaging.of(world).outages.end("") == [""]
+    assert Messaging.of(world).outages.current == []
+    advance(world, 0)
+    assert [at for at, _, _ in moves(message)[waited:]] == [5 * MINUTE]
+    advance(world, HOUR)
+    assert message.result == "delivered"
+    assert world.timeline.scheduled == 0
+    assert [(at, state) for at, (_, state) in journaled(world, "outage")] == [(BEGINS, "began"), (5 * MINUTE, "ended")]
+    shown = [entry_view(world, number)["until"] for number in world.journal.numbers(frozenset({"outage"}))]
+    assert shown == ["2026-03-01T09:11:00.000Z", "2026-03-01T09:05:00.000Z"]
+
+
+def test_of_two_outages_one_is_ended() -> None:
+    """What waited for it goes on waiting for the other one, if that hits it too."""
+    one, other = replace(out(), id="one"), replace(out(2 * MINUTE), id="other")
+    world = world_with(one, other, replace(out(HOUR), id="other"))
+    message = sent_at(world, 3 * MINUTE)
+    advance(world, MINUTE)
+    assert Messaging.of(world).outages.end("other") == ["other"]
+    advance(world, MINUTE)
+    assert message.result == "sending"
+    assert [current.entry.id for current in Messaging.of(world).outages.current] == ["one"]
+    advance(world, 2 * HOUR)
+    assert moves(message) == [(3 * MINUTE, 1, "sending"), (ENDS, 1, "sent"), (ENDS + 2_000, 1, "delivered")]
+    assert len(journaled(world, "outage")) == 4
+    assert Messaging.of(world).outages.end("other") == []
 
 
 def test_an_outage_counts_in_the_digest() -> None:

@@ -35,6 +35,7 @@ GAP_CASES: Final = [
     pytest.param(Gap("phone"), PHONE, id="phone"),
     pytest.param(Gap("channel"), "sms", id="channel"),
     pytest.param(Gap("attempt"), "1", id="attempt"),
+    pytest.param(Gap("tag"), "a,b", id="tag"),
     pytest.param(Gap("tags"), "a,b", id="tags"),
     pytest.param(Gap("payload", ("who",)), "Jana", id="payload"),
     pytest.param(Gap("payload", ("order", "id")), "7", id="a number"),

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from msgspec.structs import asdict
 
-from sendbox.control.arguments import Count, Following, Size
+from sendbox.control.arguments import Last, Limit, MessageId, NextCursor, Order, Search
 from sendbox.control.operation import Call, ControlError, operation
-from sendbox.control.reading import FORM, ORDER, Page, map_in_slices, newest, page, select
+from sendbox.control.reading import FORM, Page, map_in_slices, newest, page, select
 from sendbox.control.searching import TEXT, SearchKey, match_texts, patterns, search_filter, texts, times, words
 from sendbox.engine.answer import Answer, Instant, JsonMapping, enum, moment, reference
 from sendbox.engine.delivery.faults.fault import NOT_SPOILT, FaultyDelivery
@@ -80,20 +80,18 @@ class WholeWebhook(WebhookHead):
 async def deliveries(
     call: Call,
     state: Annotated[str | None, STATE] = None,
-    last: Size | None = None,
-    limit: Count | None = None,
-    cursor: Following | None = None,
-    order: Annotated[str, ORDER] = "oldest",
-    search: str | None = None,
-    message_id: str | None = None,
+    last: Last = None,
+    limit: Limit = None,
+    cursor: NextCursor = None,
+    order: Order = "oldest",
+    search: Search = None,
+    message_id: MessageId = None,
     form: Annotated[str, FORM] = "plain",
 ) -> Deliveries:
     """Webhooks, each with its tries, oldest first; with `last` the newest.
 
-    `limit` asks for so many; `next_cursor` is then the `cursor` that asks for those that follow, null where none do.
-    With `order=newest` the newest come first, and older ones follow. `search` asks for those that it finds,
-    `message_id` for those with an event about that message. With `form=short` each has what a list shows: the first of
-    its `events`, how many it `carries`, and how many `tries` there were.
+    With `message_id` those with an event about that message. With `form=short` each has what a list shows: the
+    first of its `events`, how many it `carries`, and how many `tries` there were.
     """
     world = call.hosted.world
     on = Observer(world, call.served.kinds)

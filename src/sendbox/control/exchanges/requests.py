@@ -8,11 +8,11 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
-from sendbox.control.arguments import Count, Duration, Following
+from sendbox.control.arguments import After, Limit, NextCursor, Order, Search, Wait
 from sendbox.control.export.request import FORMS, request_text
 from sendbox.control.export.script import CallStep
 from sendbox.control.operation import Call, ControlError, operation
-from sendbox.control.reading import FORM, ORDER, map_in_slices, select, wait_for
+from sendbox.control.reading import FORM, map_in_slices, select, wait_for
 from sendbox.control.records import journal_entry, most_of
 from sendbox.control.searching import TEXT, Filter, SearchKey, match_texts, patterns, search_filter, texts, times
 from sendbox.engine.answer import Answer, Instant, enum, moment, reference
@@ -68,19 +68,18 @@ class RequestText(Answer):
 @operation("GET", "/worlds/{id}/requests", answers=Requests)
 async def requests(
     call: Call,
-    after: int = -1,
-    limit: Count | None = None,
-    wait: Duration | None = None,
-    cursor: Following | None = None,
-    order: Annotated[str, ORDER] = "oldest",
-    search: str | None = None,
+    after: After = -1,
+    limit: Limit = None,
+    wait: Wait = None,
+    cursor: NextCursor = None,
+    order: Order = "oldest",
+    search: Search = None,
     form: Annotated[str, FORM] = "plain",
 ) -> Requests:
     """Calls of the emulated interfaces, with findings and advice; `limit` and `more` are those of the journal.
 
-    `next_cursor` is the `cursor` that asks for those that follow, null where none do. With `order=newest` the newest
-    come first, and older ones follow. `search` asks for those that it finds. With `form=short` each has what a list
-    shows: without body and answer, `findings` and `advice` are how many there are.
+    With `form=short` each has what a list shows: without body and answer, `findings` and `advice` are how many
+    there are.
     """
     start, most, newest = max(after, -1), most_of(limit), order == "newest"
     if cursor is not None and not newest:

@@ -97,7 +97,7 @@ def _record(world: World, kinds: KindTable) -> Generator[None, None, JsonObject]
 async def export(call: Call, as_: Annotated[str, FORM] = "pytest") -> Exported:
     """The world as a file that repeats what was done to it: `as` pytest, scenario, or record (`sendbox replay`).
 
-    409 `record_cut` if a bound of the server removed a part of the record.
+    409 `record_cut` as for the record.
     """
     hosted = call.hosted
     await hosted.wait_until_idle()

@@ -8,7 +8,7 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Annotated
 
 from sendbox.control.answers import CanonicalEntry
-from sendbox.control.arguments import Size
+from sendbox.control.arguments import Size, described
 from sendbox.control.operation import Call, ControlError, operation
 from sendbox.control.reading import map_in_slices
 from sendbox.control.replicas import journals
@@ -79,11 +79,14 @@ class Compared(Answer):
 
 
 @operation("GET", "/worlds/{id}/compare", present_only="it compares two worlds as they are", answers=Compared)
-async def compare(call: Call, with_: str, around: Size = 5) -> Compared:
+async def compare(
+    call: Call,
+    with_: Annotated[str, described("the id of the other world")],
+    around: Annotated[Size, described("so many entries are shown before and after the difference")] = 5,
+) -> Compared:
     """The first difference between this world and another one (`with`), as `sendbox diff` finds it.
 
-    `equal` counts the canonical entries before it. `here` and `there` have so many entries before and after it as
-    `around` says.
+    `equal` counts the canonical entries before it. `here` and `there` are the entries around it.
     """
     here = call.hosted.world
     if with_ == here.id:

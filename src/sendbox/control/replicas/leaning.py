@@ -10,13 +10,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from itertools import zip_longest
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Final, NamedTuple
 
 import orjson
 from msgspec.structs import replace
 
 from sendbox.contract.findings import MISSING, differing, json_path, show
-from sendbox.control.arguments import Count, Size
+from sendbox.control.arguments import Count, Size, described
 from sendbox.control.catalog import loaded
 from sendbox.control.export.scenario import source_of
 from sendbox.control.operation import Call, operation
@@ -338,12 +338,12 @@ class Leaning(Answer):
 
 
 @operation("GET", "/worlds/{id}/leaning", words=lines, present_only="it makes all that was done again", answers=Leaning)
-async def leaning(call: Call, longest: Size | None = None, most: Count | None = None) -> Leaning:
-    """The assumptions that the client of this world relied on, and what it would have seen under other values of them.
-
-    A world whose journal has more than `longest` entries is not replayed; after `most` differences no further one is
-    looked for.
-    """
+async def leaning(
+    call: Call,
+    longest: Annotated[Size | None, described("a world with more entries in its journal is not replayed")] = None,
+    most: Annotated[Count | None, described("after so many differences no further one is looked for")] = None,
+) -> Leaning:
+    """The assumptions that the client of this world relied on, and what it would see under other values."""
     hosted = call.hosted
     collected = await call.runtime.tried.present(hosted, await loaded(call.served))
     await hosted.wait_until_idle()

@@ -14,6 +14,7 @@ from msgspec.structs import asdict
 
 from sendbox import __version__
 from sendbox.control.answers import Proof
+from sendbox.control.arguments import described
 from sendbox.control.coverage import Assumptions, Covered, DimensionShare, Settings, Share, assumptions, coverage
 from sendbox.control.operation import Call, ControlError, Text, one_of, operation
 from sendbox.control.pending import OPEN, pending
@@ -52,7 +53,7 @@ MOST_LINES: Final = 5_000
 COMING: Final = 20
 
 
-Lines = Annotated[int, Meta(ge=1, le=MOST_LINES)]
+Lines = Annotated[int, Meta(ge=1, le=MOST_LINES, description="so many of the newest lines of what happened")]
 FORMATS: Final = enum(("json", "html", "text"))
 PARTS: Final = enum(("remarks", "story"))
 _TEXT: Final = Annotated[Text, "text/html", "text/plain"]
@@ -128,9 +129,9 @@ class Report(Answer):
 async def report(
     call: Call,
     format: Annotated[str, FORMATS] = "json",
-    ended: bool = False,
+    ended: Annotated[bool, described("the verdict is that at the end of the world")] = False,
     lines: Lines = LINES,
-    only: Annotated[str | None, PARTS] = None,
+    only: Annotated[str | None, PARTS, described("all that `format=text` is to have")] = None,
 ) -> Report | Text:
     """All about a world in one document, to be kept after a failure: as JSON, with `format=html` as one page
     without scripts or further files, or with `format=text` in short, as a failed test prints it; then `only` leaves

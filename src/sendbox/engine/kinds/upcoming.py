@@ -91,5 +91,7 @@ STEPS: Final[Mapping[str, Callable[[Any], About]]] = {
     "webhook_due": _faulty,
     "window_due": _window,
     "call_due": lambda _instant: {"what": "the time in Retry-After is over"},
-    "entry_due": lambda entry: {"what": f"timeline of the scenario: {entry.kind}"},
+    "entry_due": lambda entry: {
+        "what": f"{'put by the test' if entry.place is None else 'timeline of the scenario'}: {entry.kind}"
+    },
 }

@@ -40,11 +40,11 @@ class Happening(NamedTuple):
 def compile_timeline(
     nodes: list[Node], reader: Reader, happenings: Mapping[str, Happening]
 ) -> tuple[TimelineEntry, ...]:
-    """The entries in their order."""
+    """The entries in their order, each with its number as its id."""
     equal: Counter[str] = Counter()
     entries = []
-    for node in nodes:
-        entry = _entry(node, reader, happenings)
+    for number, node in enumerate(nodes, 1):
+        entry = replace(_entry(node, reader, happenings), id=f"timeline-{number}")
         if entry.key:  # the same text twice is two different messages
             equal[entry.key] += 1
             entry = replace(entry, key=f"{entry.key}{equal[entry.key]}")

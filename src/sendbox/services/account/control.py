@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Annotated, Final
 
-from sendbox.control.arguments import Body, Compiled, beside, compiled
+from sendbox.control.arguments import Body, Compiled, beside, compiled, described
 from sendbox.control.export.rows import Exported
 from sendbox.control.operation import Call, json_object, operation, unreadable
 from sendbox.control.reading import select
@@ -77,7 +77,7 @@ async def _compiled(call: Call, arguments: JsonMapping) -> JsonMapping:
     answers=AccountView,
     longest=bounds.LONG_BODY,
 )
-async def change_account(call: Call, raw: Body = None) -> AccountView:
+async def change_account(call: Call, raw: Annotated[Body, described("keys of `account:`")] = None) -> AccountView:
     """Changes the account at once: credit, templates, senders, lists, secret."""
     world = call.hosted.world
     raw = json_object(raw, "a change of an account")

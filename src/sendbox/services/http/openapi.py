@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
-from sendbox.contract.schemas import Node, moved, name_of, reachable, rebuilt, with_optional
+from sendbox.contract.schemas import Node, moved, name_of, reachable, rebuilt, split_types, with_cases, with_optional
 from sendbox.engine.answer import JsonObject
 
 if TYPE_CHECKING:
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from sendbox.services.http.exchange import Route
 
 COMPONENTS: Final = "#/components/schemas/"
+LICENSE: Final = {"name": "MIT", "identifier": "MIT"}
 DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
 
 #: A parameter in a path.
@@ -120,13 +121,14 @@ def document(
         "info": {
             "title": "Sendbox",
             "version": version,
+            "license": LICENSE,
             "summary": "A deterministic sandbox of a messaging service",
             "description": "What is built of the service. `x-spec` names the section of its specification that a part "
             "rests on, `x-assumed` the assumption where the specification does not say.",
         },
         "jsonSchemaDialect": DIALECT,
         "servers": [{"url": origin}],
-        "tags": [{"name": name} for name in dict.fromkeys(route.interface for route in routes)],
+        "tags": [_tag(name, routes) for name in dict.fromkeys(route.interface for route in routes)],
         "paths": paths,
         "webhooks": path_items,
         "components": {
@@ -141,7 +143,28 @@ def components(definitions: dict[str, Node], names: Iterable[str]) -> dict[str, 
 
     Raises `ValueError` for a name that is not defined.
     """
-    return {name: _component(definitions[name]) for name in reachable(definitions, names)}
+    schemas: dict[str, Node] = {}
+    for name in reachable(definitions, names):
+        schemas |= _with_object(name, _component(definitions[name]))
+    return schemas
+
+
+def _with_object(name: str, component: Node) -> dict[str, Node]:
+    """A component; the object that it may be besides another type is one of its own, for generators of clients."""
+    if not isinstance(component.get("type"), list) or "properties" not in component:
+        return {name: component}
+    words, own, rest = split_types(component, "object")
+    rest.pop("format", None)  # in a union it is a class that some generators do not make
+    reference = {"$ref": f"{COMPONENTS}{name}Object"}
+    return {
+        name: {**words, "anyOf": [rest, reference]},
+        f"{name}Object": {"description": component["description"], **own},
+    }
+
+
+def _tag(name: str, routes: Sequence[Route]) -> JsonObject:
+    sections = dict.fromkeys(route.section for route in routes if route.interface == name)
+    return {"name": name, "description": f"The operations of the interface {name} ({'; '.join(sections)})."}
 
 
 def _operation(route: Route, definitions: dict[str, Node], used: dict[str, None]) -> JsonObject:
@@ -246,8 +269,14 @@ def _reference(ref: str, used: dict[str, None]) -> dict[str, str]:
 
 
 def _component(node: Node) -> Node:
-    component: Node = rebuilt(moved(node, COMPONENTS), lambda part: with_optional(_described(part)))
+    component: Node = rebuilt(moved(node, COMPONENTS), _portable)
     return component
+
+
+def _portable(node: Node) -> Node:
+    """A part of a component, in the form that generators of clients understand; true needs no type."""
+    portable = with_cases(with_optional(_described(node)))
+    return {key: value for key, value in portable.items() if key != "type" or not isinstance(node.get("const"), bool)}
 
 
 def _described(node: Node) -> Node:

@@ -95,6 +95,14 @@ class MessageHead(Answer):
     accepted_at: Instant
     operation: str
 
+    @property
+    def tag(self) -> list[str]:
+        """The same as `tags`, by the name that it has in requests, rules, filters and searches."""
+        return self.tags
+
+    def __getitem__(self, name: str) -> Any:
+        return super().__getitem__("tags" if name == "tag" else name)
+
 
 class WholeMessage(MessageHead):
     """The fields of a message beside its attempts."""
@@ -388,3 +396,13 @@ class Story(Answer):
     inbound: list[Text]
     explain: Explanation | None
     whole: bool
+
+
+class OutageView(Answer):
+    """An outage that has begun (`current`) or is to come, as it was written; it lasts until an instant."""
+
+    id: str
+    state: Literal["current", "upcoming"]
+    from_: Instant
+    until: Instant
+    outage: Annotated[JsonObject, keywords(type="object", additionalProperties=True, description="As in a timeline.")]

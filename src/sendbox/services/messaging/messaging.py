@@ -292,7 +292,7 @@ class Messaging(Part):
         self.phones.act(fields["number"], fields["act"], link=fields.get("link"), button=fields.get("button"))
 
     def _outage(self, entry: TimelineEntry) -> None:
-        self.outages.begin(entry.means, entry.what)
+        self.outages.begin(entry)
 
     TIMELINE_HANDLERS: ClassVar[Mapping[str, Callable[[Messaging, TimelineEntry], None]]] = {
         "inbound": _inbound,

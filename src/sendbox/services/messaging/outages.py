@@ -7,9 +7,10 @@ has to be collected when an outage begins or released when it ends.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
+from msgspec.structs import replace
 
 from sendbox.engine.answer import JsonMapping, JsonObject
 from sendbox.engine.durations import iso
@@ -29,8 +30,11 @@ from sendbox.services.messaging.results import (
 from sendbox.services.numbers.countries import country, operator
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from sendbox.engine.blueprint import TimelineEntry
     from sendbox.engine.texts import Pattern
-    from sendbox.services.messaging.home import Home
+    from sendbox.services.messaging.home import Home, Movements
     from sendbox.services.messaging.records import Attempt, Plan
 
 #: What may become of messages on their way, and of those handed over meanwhile.
@@ -94,12 +98,18 @@ class Outage(msgspec.Struct, frozen=True):
 
 
 class Current(msgspec.Struct, eq=False):
-    """An outage that has begun. `what` is how the journal shows it."""
+    """An outage that has begun, by the entry of the timeline that lets it happen."""
 
     outage: Outage
     began: int
     until: int
-    what: JsonObject
+    entry: TimelineEntry
+    simulator: Movements
+
+    @property
+    def what(self) -> JsonObject:
+        """The outage as it was written, and as the journal shows it."""
+        return self.entry.what
 
     def meets_new(self, attempt: Attempt) -> bool:
         """True if an attempt was not handed over before the outage."""
@@ -108,6 +118,10 @@ class Current(msgspec.Struct, eq=False):
     def word(self, attempt: Attempt) -> str:
         """The effect on an attempt: it depends on whether the attempt was handed over before the outage, or since."""
         return self.outage.new if self.meets_new(attempt) else self.outage.in_flight
+
+    def transition_due(self, attempts: Sequence[Attempt], first: int, last: int) -> int:
+        """The outage is over for attempts that waited for its end: the next entry of their plans has come."""
+        return self.simulator.transition_due(attempts, first, last)
 
 
 class Outages:
@@ -118,14 +132,45 @@ class Outages:
         self._world = home.world
         self.current: list[Current] = []
 
-    def begin(self, outage: Outage, shown: JsonObject) -> None:
-        """Begins an outage at this instant."""
+    def begin(self, entry: TimelineEntry) -> None:
+        """Begins the outage of an entry of the timeline at this instant."""
         world = self._world
-        now = world.clock.now
-        current = Current(outage, now, now + outage.lasts, shown)
+        now, outage = world.clock.now, entry.means
+        current = Current(outage, now, now + outage.lasts, entry, self._home.simulator)
         self.current.append(current)
         world.journal.add(now, CODE["outage"], (current, "began"))
         world.timeline.at(current.until, -1, self.recovery_due, current)
+
+    def is_upcoming(self, handler: object, subject: Any) -> bool:
+        """True for a step with which an outage begins."""
+        return handler == self._world.entry_due and subject.kind == "outage"
+
+    def end(self, outage: str | None) -> list[str]:
+        """Ends the outages with an id, or all of them, at this instant; those that are to come do not begin.
+
+        What waited for the end of one is due now. Returns the ids of those that ended.
+        """
+        world = self._world
+        now = world.clock.now
+        ending = [current for current in self.current if outage in (None, current.entry.id)]
+        waiting = {current.transition_due for current in ending}
+        ended = {current.entry.id: None for current in ending}
+
+        def instant_of(instant: int, handler: object, subject: Any) -> int | None:
+            if handler in waiting:
+                return now
+            if handler == self.recovery_due and subject in ending:
+                return None
+            if self.is_upcoming(handler, subject) and outage in (None, subject.id):
+                ended[subject.id] = None
+                return None
+            return instant
+
+        world.timeline.reschedule(instant_of)
+        for current in ending:
+            self.current.remove(current)
+            world.journal.add(now, CODE["outage"], (replace(current, until=now), "ended"))
+        return [*ended]
 
     def says(self, attempt: Attempt) -> str | None:
         """The effect of an outage on an attempt, now or in the past, in words; None = no effect."""
@@ -177,7 +222,7 @@ class Outages:
             return False
         simulator = self._home.simulator
         if word == "wait":
-            world.timeline.together(current.until, attempt.message.ordinal, simulator.transition_due, (attempt,))
+            world.timeline.together(current.until, attempt.message.ordinal, current.transition_due, (attempt,))
             return True
         if attempt.extra is not None and _CUT_OFF in attempt.extra:
             return False  # it is on the way to its bad end

@@ -17,6 +17,7 @@ from sendbox.services.messaging.events import channel_details, timeline_of
 from sendbox.services.messaging.forgetting import has_ended
 from sendbox.services.messaging.messaging import Messaging
 from sendbox.services.messaging.model import CONDITIONS
+from sendbox.services.messaging.outages import named
 from sendbox.services.messaging.results import SEEN, STATES
 from sendbox.services.ports import HasPhoneContent, PhoneContent, account_of
 
@@ -301,8 +302,7 @@ def _click(subject: tuple[Attempt, int | None]) -> About:
 
 
 def _recovery(current: Current) -> About:
-    outage = " ".join(str(current.what[name]) for name in ("channel", "country", "operator") if name in current.what)
-    return {"what": f"the outage of {outage} ends"}
+    return {"what": f"the outage of {named(current.what)} ends"}
 
 
 #: The steps that are still to come for messages, in words, by the names of their handlers.

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, TypeVar
 
 from msgspec.structs import asdict
 
+from sendbox.control.arguments import described
 from sendbox.control.export.rows import ActStep, Exported, NameLookup, NoEntry, select_arguments
 from sendbox.control.operation import Call, ControlError, operation
 from sendbox.control.reading import map_in_slices
@@ -45,6 +46,11 @@ async def _load_tokens(_call: Call, arguments: JsonMapping) -> JsonMapping:
     return arguments
 
 
+Token = Annotated[str | None, described("the token of the hosted page, which must then be valid")]
+PhoneNumber = Annotated[str | None, described("the number that the client brings, in the mode `manual`")]
+CustomerDetails = Annotated[JsonObject | None, described("who the client is")]
+
+
 @operation("GET", "/worlds/{id}/partner", answers=PartnerView)
 async def partner(call: Call) -> PartnerView:
     """Signups, business accounts with their numbers, and templates.
@@ -70,8 +76,8 @@ async def signup(call: Call, signup: str) -> SignupView:
 
 
 @operation("POST", "/worlds/{id}/signups/{signup}/open", act=True, prepare=_load_tokens, answers=SignupView)
-async def open_signup(call: Call, signup: str, token: str | None = None) -> SignupView:
-    """The client's browser shows the hosted page; a given token must be that of the signup, and still valid."""
+async def open_signup(call: Call, signup: str, token: Token = None) -> SignupView:
+    """The client's browser shows the hosted page."""
     return _step(call, signup, token, Partner.open)
 
 
@@ -79,41 +85,43 @@ async def open_signup(call: Call, signup: str, token: str | None = None) -> Sign
 async def give_number(
     call: Call,
     signup: str,
-    phone_number: str | None = None,
-    details: JsonObject | None = None,
-    token: str | None = None,
+    phone_number: PhoneNumber = None,
+    details: CustomerDetails = None,
+    token: Token = None,
 ) -> SignupView:
     """The client says who it is and, in the mode `manual`, which number it brings; a code goes to it."""
     return _step(call, signup, token, Partner.give_number, phone_number, _texts(details))
 
 
 @operation("POST", "/worlds/{id}/signups/{signup}/code", act=True, prepare=_load_tokens, answers=SignupView)
-async def enter_code(call: Call, signup: str, code: str, token: str | None = None) -> SignupView:
+async def enter_code(
+    call: Call, signup: str, code: Annotated[str, described("the code that came to the number")], token: Token = None
+) -> SignupView:
     """The client enters the code that came to its number."""
     return _step(call, signup, token, Partner.confirm, code)
 
 
 @operation("POST", "/worlds/{id}/signups/{signup}/resend", act=True, prepare=_load_tokens, answers=SignupView)
-async def resend_code(call: Call, signup: str, token: str | None = None) -> SignupView:
+async def resend_code(call: Call, signup: str, token: Token = None) -> SignupView:
     """A new code is sent."""
     return _step(call, signup, token, Partner.resend_code)
 
 
 @operation("DELETE", "/worlds/{id}/signups/{signup}/number", act=True, prepare=_load_tokens, answers=SignupView)
-async def change_number(call: Call, signup: str, token: str | None = None) -> SignupView:
+async def change_number(call: Call, signup: str, token: Token = None) -> SignupView:
     """The client removes the number that it gave, so that it can give another one."""
     return _step(call, signup, token, Partner.change_number)
 
 
 @operation("POST", "/worlds/{id}/signups/{signup}/finish", act=True, prepare=_load_tokens, answers=SignupView)
-async def finish_signup(call: Call, signup: str, token: str | None = None) -> SignupView:
+async def finish_signup(call: Call, signup: str, token: Token = None) -> SignupView:
     """The client has done its part; the account is connected as the scenario says."""
     return _step(call, signup, token, Partner.finish)
 
 
 @operation("POST", "/worlds/{id}/signups/{signup}/complete", act=True, answers=SignupView)
 async def complete_signup(
-    call: Call, signup: str, phone_number: str | None = None, details: JsonObject | None = None
+    call: Call, signup: str, phone_number: PhoneNumber = None, details: CustomerDetails = None
 ) -> SignupView:
     """All remaining steps of the hosted page, in one call."""
     _check_number(phone_number)
@@ -121,7 +129,9 @@ async def complete_signup(
 
 
 @operation("POST", "/worlds/{id}/signups/{signup}/fail", act=True, answers=SignupView)
-async def fail_signup(call: Call, signup: str, reason: str | None = None) -> SignupView:
+async def fail_signup(
+    call: Call, signup: str, reason: Annotated[str | None, described("why it fails, as the webhook says it")] = None
+) -> SignupView:
     """The signup fails."""
     return _step(call, signup, None, Partner.fail, reason)
 
@@ -133,7 +143,10 @@ async def fail_signup(call: Call, signup: str, reason: str | None = None) -> Sig
     answers=Annotated[Any, reference("MovedTemplate", TemplateView, DeletedTemplate)],
 )
 async def move_template(
-    call: Call, template: str, status: str, reason: str | None = None
+    call: Call,
+    template: str,
+    status: Annotated[str, described("one of the statuses that may follow")],
+    reason: Annotated[str | None, described("why it was rejected or paused")] = None,
 ) -> TemplateView | DeletedTemplate:
     """Moves a template, by id or name: approves, rejects, pauses it. 409 with the legal statuses for an illegal one."""
     world = call.hosted.world
@@ -150,7 +163,10 @@ async def move_template(
 
 @operation("PATCH", "/worlds/{id}/numbers/{number}", act=True, answers=NumberView)
 async def move_number(
-    call: Call, number: str, status: str | None = None, quality: Annotated[str | None, QUALITY] = None
+    call: Call,
+    number: str,
+    status: Annotated[str | None, described("one of the statuses that may follow")] = None,
+    quality: Annotated[str | None, QUALITY] = None,
 ) -> NumberView:
     """Moves the status or quality of a business number, by id or phone number. 409 with the legal ones otherwise."""
     world = call.hosted.world
@@ -169,7 +185,7 @@ def _check_number(text: str | None) -> None:
         raise ControlError(400, "bad_argument", f'"{text}" {wrong}')
 
 
-def _signup(call: Call, signup_id: str, token: str | None = None) -> Signup:
+def _signup(call: Call, signup_id: str, token: Token = None) -> Signup:
     """The signup of an id, if the token of the call is valid. Raises `ControlError`."""
     world = call.hosted.world
     signup = Partner.of(world).signups.get(signup_id)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
-from sendbox.control.arguments import Duration, Size
+from sendbox.control.arguments import Last, Phone, Wait
 from sendbox.control.export.rows import Exported, NameLookup
 from sendbox.control.operation import Call, ControlError, operation
 from sendbox.control.reading import map_in_slices, newest, select, wait_for
@@ -27,8 +27,8 @@ class Codes(Answer):
 
 
 @operation("GET", "/worlds/{id}/codes", answers=Codes)
-async def codes(call: Call, phone: str | None = None, wait: Duration | None = None, last: Size | None = None) -> Codes:
-    """Verify codes with state, attempts and expiry, newest first; `wait` is a long poll until there is one."""
+async def codes(call: Call, phone: Phone = None, wait: Wait = None, last: Last = None) -> Codes:
+    """Verify codes with state, attempts and expiry, newest first."""
     hosted = call.hosted
 
     async def look() -> tuple[World, list[Session]] | None:

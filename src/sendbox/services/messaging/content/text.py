@@ -47,7 +47,8 @@ GAPS: Final = {
     "phone": "the number of the phone",
     "channel": "the channel of the step that reached it",
     "attempt": "which attempt of the message that was, from 1",
-    "tags": "the tags of the message, with commas",
+    "tag": "the tags of the message, with commas",
+    "tags": "the same",
     "message_id": "the id of the message",
     "request_id": "the id of its request",
     "payload": "what the payload of the request holds at a path, such as payload.order.id; nothing where it has none",
@@ -153,7 +154,7 @@ _FILLINGS: Final[dict[str, Callable[[Attempt, Account], object]]] = {
     "phone": lambda attempt, _account: attempt.message.phone,
     "channel": lambda attempt, _account: attempt.step.channel,
     "attempt": lambda attempt, _account: attempt.number + 1,
-    "tags": lambda attempt, _account: ",".join(attempt.message.submission.send.tags),
+    **dict.fromkeys(("tag", "tags"), lambda attempt, _account: ",".join(attempt.message.submission.send.tags)),
     "message_id": lambda attempt, _account: attempt.message.id,
     "request_id": lambda attempt, _account: attempt.message.submission.request_id,
 }

@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Final, TypeVar
 
 from msgspec import UNSET
 
-from sendbox.control.arguments import Count, Duration, Following, Size
+from sendbox.control.arguments import Last, Limit, NextCursor, Order, Phone, Search, Wait, described
 from sendbox.control.operation import Call, ControlError, operation
 from sendbox.control.reading import (
     FORM,
-    ORDER,
     Page,
     map_in_slices,
     newest,
@@ -52,26 +51,23 @@ MOVED: Final = enum(STATES[1:])
 @operation("GET", "/worlds/{id}/messages", answers=Messages)
 async def messages(
     call: Call,
-    phone: str | None = None,
+    phone: Phone = None,
     channel: Annotated[str | None, CHANNEL] = None,
     result: Annotated[str | None, RESULT] = None,
-    tag: str | None = None,
-    wait: Duration | None = None,
-    last: Size | None = None,
-    limit: Count | None = None,
-    cursor: Following | None = None,
-    order: Annotated[str, ORDER] = "oldest",
-    search: str | None = None,
+    tag: Annotated[str | None, described("one of the tags of the message")] = None,
+    wait: Wait = None,
+    last: Last = None,
+    limit: Limit = None,
+    cursor: NextCursor = None,
+    order: Order = "oldest",
+    search: Search = None,
     form: Annotated[str, FORM] = "plain",
-    request: int | None = None,
+    request: Annotated[int | None, described("the number of the entry of the call that sent them")] = None,
 ) -> Messages:
     """Messages with attempts, oldest first; `wait` is a long poll until there is one, `last` asks for the newest.
 
-    `limit` asks for so many; `next_cursor` is then the `cursor` that asks for those that follow, null where none do.
-    With `order=newest` the newest come first, and older ones follow. `search` asks for those that it finds. With
-    `form=short` each has what a list shows: `attempts` is how many there were, `body` has 160 characters at most,
-    `unsettled` says whether anything may still happen to it by itself. `request` asks for those that one call sent, by
-    the number of its entry.
+    With `form=short` each has what a list shows: `attempts` is how many there were, `body` has 160 characters at
+    most, `unsettled` says whether anything may still happen to it by itself.
     """
     hosted = call.hosted
 
@@ -198,7 +194,10 @@ async def explain(call: Call, message_id: str) -> Explanation:
     "POST", "/worlds/{id}/messages/{message_id}/events", act=True, journals=True, prepare=make_ids, answers=MessageShown
 )
 async def move_message(
-    call: Call, message_id: str, result: Annotated[str, MOVED], info: str | None = None
+    call: Call,
+    message_id: str,
+    result: Annotated[str, MOVED],
+    info: Annotated[str | None, described("the `result_info` of its event")] = None,
 ) -> MessageShown:
     """Moves a message's current attempt by hand; the rest of its plan is dropped."""
     world = call.hosted.world

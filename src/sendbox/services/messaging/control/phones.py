@@ -7,9 +7,9 @@ from contextlib import contextmanager
 from itertools import chain
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
-from sendbox.control.arguments import Count
+from sendbox.control.arguments import NEXT, Count, Limit, MessageId, Order, Search, described
 from sendbox.control.operation import Call, ControlError, operation
-from sendbox.control.reading import FORM, ORDER, map_in_slices, page, run_in_slices, select
+from sendbox.control.reading import FORM, map_in_slices, page, run_in_slices, select
 from sendbox.control.searching import TEXT, SearchKey, make_filter, parse_terms, text_filter
 from sendbox.engine.answer import enum, reference
 from sendbox.services.messaging.answers import Handset, Link, NewestHandset, PhoneList, ShortHandset, Text
@@ -35,10 +35,10 @@ FAMILY: Final = enum(FAMILIES)
 async def inbound(
     call: Call,
     channel: Annotated[str, FAMILY],
-    from_: str,
-    body: str,
-    to: str | None = None,
-    message_id: str | None = None,
+    from_: Annotated[str, described("the number of the phone")],
+    body: Annotated[str, described("the text")],
+    to: Annotated[str | None, described("the sender to which it writes")] = None,
+    message_id: Annotated[str | None, described("the message that it replies to")] = None,
 ) -> Text:
     """A phone writes, or replies."""
     world = call.hosted.world
@@ -62,18 +62,16 @@ def _phone_number(world: World, text: str) -> str:
 @operation("GET", "/worlds/{id}/phones", answers=PhoneList)
 async def phones(
     call: Call,
-    limit: Count | None = None,
-    cursor: str | None = None,
-    order: Annotated[str, ORDER] = "oldest",
-    search: str | None = None,
+    limit: Limit = None,
+    cursor: Annotated[str | None, NEXT] = None,
+    order: Order = "oldest",
+    search: Search = None,
     form: Annotated[str, FORM] = "plain",
 ) -> PhoneList:
     """Every phone that was written to or wrote, in order of first appearance.
 
-    `limit` asks for so many; `next_cursor` is then the `cursor` that asks for those that follow, null where none do.
-    With `order=newest` the phones that appeared last come first. `search` asks for those that it finds, by number and
-    by the texts to and from them. With `form=short` each has how many texts it `received` and `sent`, and the `last` of
-    its conversation.
+    `search` finds them by number and by the texts to and from them. With `form=short` each has how many texts it
+    `received` and `sent`, and the `last` of its conversation.
     """
     world = call.hosted.world
     numbers, places = await _list_numbers(world)
@@ -138,7 +136,9 @@ async def _numbers_with_text(world: World, value: str) -> Collection[str]:
 @operation(
     "GET", "/worlds/{id}/phones/{number}", answers=Annotated[Any, reference("AnyHandset", Handset, NewestHandset)]
 )
-async def phone(call: Call, number: str, last: Count | None = None) -> Handset | NewestHandset:
+async def phone(
+    call: Call, number: str, last: Annotated[Count | None, described("so many of the newest of each list")] = None
+) -> Handset | NewestHandset:
     """One handset: its conversation, links and state.
 
     With `last` it has so many of the newest of each list, and `earlier` says whether there is more. `not_arrived` are
@@ -180,7 +180,9 @@ def _selected_message(call: Call, text: str, message_id: str | None) -> Iterator
 
 
 @operation("POST", "/worlds/{id}/phones/{number}/reply", status=201, act=True, prepare=make_ids, answers=Text)
-async def phone_reply(call: Call, number: str, body: str, message_id: str | None = None) -> Text:
+async def phone_reply(
+    call: Call, number: str, body: Annotated[str, described("the text")], message_id: MessageId = None
+) -> Text:
     """The phone answers the newest message that it received, or `message_id`."""
     with _selected_message(call, number, message_id) as (phones, message):
         return inbound_view(translate_errors(lambda: phones.reply(message, body)))
@@ -188,7 +190,11 @@ async def phone_reply(call: Call, number: str, body: str, message_id: str | None
 
 @operation("POST", "/worlds/{id}/phones/{number}/write", status=201, act=True, answers=Text)
 async def phone_write(
-    call: Call, number: str, body: str, channel: Annotated[str, FAMILY] = USUAL, to: str | None = None
+    call: Call,
+    number: str,
+    body: Annotated[str, described("the text")],
+    channel: Annotated[str, FAMILY] = USUAL,
+    to: Annotated[str | None, described("the sender to which it writes")] = None,
 ) -> Text:
     """The phone writes a message that is not a reply."""
     text: Text = await inbound(call, channel, number, body, to)
@@ -196,25 +202,34 @@ async def phone_write(
 
 
 @operation("POST", "/worlds/{id}/phones/{number}/click", act=True, prepare=make_ids, answers=Link)
-async def phone_click(call: Call, number: str, message_id: str | None = None, link: Count | None = None) -> Link:
-    """The phone follows a link of the newest message that it received, or of `message_id`.
-
-    `link` is its number among the links of the message, from 1; else it is the first one that works.
-    """
+async def phone_click(
+    call: Call,
+    number: str,
+    message_id: MessageId = None,
+    link: Annotated[
+        Count | None, described("its number among the links of the message, from 1; else the first one that works")
+    ] = None,
+) -> Link:
+    """The phone follows a link of the newest message that it received, or of `message_id`."""
     with _selected_message(call, number, message_id) as (phones, message):
         return link_view(translate_errors(lambda: phones.click(message, link)))
 
 
 @operation("POST", "/worlds/{id}/phones/{number}/press", status=201, act=True, prepare=make_ids, answers=Text)
-async def phone_press(call: Call, number: str, button: int | str = 0, message_id: str | None = None) -> Text:
-    """The phone presses a quick-reply button, by position or title; the service gets its payload, else its title."""
+async def phone_press(
+    call: Call,
+    number: str,
+    button: Annotated[int | str, described("its position from 0, or its title")] = 0,
+    message_id: MessageId = None,
+) -> Text:
+    """The phone presses a quick-reply button; the service gets its payload, else its title."""
     with _selected_message(call, number, message_id) as (phones, message):
         body = translate_errors(lambda: phones.pressed(message, button))
         return inbound_view(translate_errors(lambda: phones.reply(message, body)))
 
 
 @operation("POST", "/worlds/{id}/phones/{number}/seen", act=True, prepare=make_ids, answers=MessageShown)
-async def phone_seen(call: Call, number: str, message_id: str | None = None) -> MessageShown:
+async def phone_seen(call: Call, number: str, message_id: MessageId = None) -> MessageShown:
     """The phone's owner opens a message (not on sms)."""
     with _selected_message(call, number, message_id) as (phones, message):
         translate_errors(lambda: phones.see(message))

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Annotated, Final
 
 from msgspec.structs import asdict
 
+from sendbox.control.arguments import described
 from sendbox.control.catalog import loaded
 from sendbox.control.operation import Call, operation
 from sendbox.control.reading import map_in_slices, select
@@ -40,7 +41,9 @@ LOOKED_AT: Final = 200_000
 
 
 @operation("GET", "/worlds/{id}/messages/{message_id}/story", answers=Story)
-async def story(call: Call, message_id: str, explain: bool = True) -> Story:
+async def story(
+    call: Call, message_id: str, explain: Annotated[bool, described("with the answer of that operation")] = True
+) -> Story:
     """All about one message: the `message`, the `request` that sent it (null where no call did), the `entries` of the
     journal about it in order, the `deliveries` with events about it, each with its tries, and the replies (`inbound`).
 

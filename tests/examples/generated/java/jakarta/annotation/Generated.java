@@ -1,0 +1,9 @@
+package jakarta.annotation;
+
+public @interface Generated {
+  String[] value();
+
+  String date() default "";
+
+  String comments() default "";
+}

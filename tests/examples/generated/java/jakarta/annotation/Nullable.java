@@ -1,0 +1,3 @@
+package jakarta.annotation;
+
+public @interface Nullable {}

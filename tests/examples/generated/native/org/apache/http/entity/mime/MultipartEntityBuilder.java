@@ -1,0 +1,3 @@
+package org.apache.http.entity.mime;
+
+public class MultipartEntityBuilder {}
