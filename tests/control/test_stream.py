@@ -211,16 +211,16 @@ async def test_a_world_has_so_many_streams() -> None:
     """A further one ends the oldest, and no other."""
     async with boxed() as box:
         await box.open()
-        targets = [ONE, f"/_sandbox/stream?worlds={KEY}"] * (stream.STREAMS // 2)
+        targets = [ONE, f"/_sandbox/stream?worlds={KEY}"] * (stream.MAX_STREAMS // 2)
         readers = [asyncio.create_task(reading(box, [], target=target)) for target in targets]
         await turns()
         assert not any(reader.done() for reader in readers)
         readers.append(asyncio.create_task(reading(box, [])))
         await turns(20)
-        assert [reader.done() for reader in readers] == [True] + [False] * stream.STREAMS
+        assert [reader.done() for reader in readers] == [True] + [False] * stream.MAX_STREAMS
         readers.append(asyncio.create_task(reading(box, [])))
         await turns(20)
-        assert [reader.done() for reader in readers] == [True] * 2 + [False] * stream.STREAMS
+        assert [reader.done() for reader in readers] == [True] * 2 + [False] * stream.MAX_STREAMS
         for reader in readers[2:]:
             reader.cancel()
 
@@ -231,7 +231,7 @@ async def test_streams_that_have_ended_count_no_more() -> None:
         await box.open()
         first = asyncio.create_task(reading(box, []))
         await turns()
-        for _ in range(stream.STREAMS + 1):
+        for _ in range(stream.MAX_STREAMS + 1):
             async with streaming(box):
                 pass
         assert not first.done()
@@ -260,7 +260,7 @@ async def test_a_stream_sends_few_entries_in_a_turn() -> None:
 @pytest.mark.parametrize("target", [ONE, f"/_sandbox/stream?worlds={KEY}"])
 async def test_a_reader_that_does_not_read_is_dropped(target: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is not waited for, and its world is not kept from being taken apart."""
-    monkeypatch.setattr(routes, "UNREAD", 0.0)
+    monkeypatch.setattr(routes, "READ_TIMEOUT", 0.0)
     async with boxed() as box:
         await box.open()
         reader = asyncio.create_task(reading(box, [], asyncio.Event(), target))

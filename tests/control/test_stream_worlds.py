@@ -182,7 +182,7 @@ async def test_positions_of_what_is_gone() -> None:
     [
         "worlds=,",
         "worlds=test-a,%25ff",
-        "worlds=" + ",".join(f"test-{number}" for number in range(stream.WORLDS + 1)),
+        "worlds=" + ",".join(f"test-{number}" for number in range(stream.MAX_WORLDS + 1)),
         "worlds=test-a&since=x",
         "worlds=test-a&since=test-a%3D0",
         "worlds=test-a&since=test-a%3D0.x",
@@ -293,7 +293,7 @@ async def test_few_clocks_while_a_world_advances() -> None:
 
 async def test_streams_of_several_worlds_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     """Also those that have no world; a further one ends the oldest."""
-    monkeypatch.setattr(stream, "SEVERAL", 2)
+    monkeypatch.setattr(stream, "MAX_PATTERNS", 2)
     async with (
         boxed() as box,
         streaming(box, SEVERAL) as first,

@@ -9,7 +9,7 @@ import pytest
 from sendbox.exploring.census import Census, ObservedMessage
 from sendbox.exploring.families import table
 from sendbox.exploring.families.table import FAMILIES, WHY_NOT
-from sendbox.exploring.misfortune import MOST, Kind, Misfortune
+from sendbox.exploring.misfortune import MAX_MISFORTUNES, Kind, Misfortune
 from sendbox.exploring.search import Search
 from sendbox.services.assumptions import registry
 from tests.explore.rich import Ran, Rich, others, problems, told_by
@@ -95,7 +95,7 @@ def test_plans_of_many_misfortunes_are_scenarios(rich: Rich, base: Ran) -> None:
     """Whatever the search puts together can be laid in front, and breaks nothing in the sandbox."""
     spots = table.spots([base.census], ["results", "people", "account"])
     plans = list(Search(spots, seed=16, name="plans", runs=12).plans())
-    assert max(map(len, plans)) == MOST
+    assert max(map(len, plans)) == MAX_MISFORTUNES
     for plan in plans:
         rich.run(plan)
 

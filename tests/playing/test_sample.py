@@ -8,7 +8,7 @@ import pytest
 
 from sendbox.engine.texts import Pattern
 from sendbox.playing import Played, play
-from sendbox.playing.sample import MOST, fill_pattern, sample
+from sendbox.playing.sample import MAX_SAMPLES, fill_pattern, sample
 from sendbox.services.messaging.messaging import Messaging
 from tests.scenarios import load
 
@@ -112,8 +112,8 @@ def test_what_cannot_be_met_is_left_out(when: dict[str, Any]) -> None:
 
 def test_there_is_an_end() -> None:
     """A scenario of many rules gets so many samples."""
-    rules = [{"when": {"body": f"{number}*"}, "then": "sent"} for number in range(MOST + 5)]
-    assert len(sample(load({"sendbox": 1, "attempts": rules}))) == MOST
+    rules = [{"when": {"body": f"{number}*"}, "then": "sent"} for number in range(MAX_SAMPLES + 5)]
+    assert len(sample(load({"sendbox": 1, "attempts": rules}))) == MAX_SAMPLES
 
 
 @pytest.mark.parametrize(

@@ -146,7 +146,7 @@ async def test_without_the_setting_nothing_is_checked() -> None:
 
 async def test_nothing_is_launched_for_a_world_that_is_gone(monkeypatch: pytest.MonkeyPatch) -> None:
     """A launch that is cut short by a reset or by a closing begins no further try."""
-    monkeypatch.setattr("sendbox.runtime.dispatcher.LAUNCH", 1)
+    monkeypatch.setattr("sendbox.runtime.dispatcher.TRIES_PER_TURN", 1)
     for end in ("reset", "close"):
         seen: list[str] = []
 

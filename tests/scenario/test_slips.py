@@ -10,7 +10,7 @@ from sendbox.engine.texts import nearest
 from sendbox.scenario import slips
 from sendbox.scenario.model import Problem, errors
 from sendbox.scenario.repair import MAX_PROBLEMS_FOR_REPAIR
-from sendbox.scenario.slips import HINTS, LINE, LOST_BREAKS, SLIPS, TEXT, Hint, Slip
+from sendbox.scenario.slips import HINTS, LOST_BREAKS, MAX_LINE, MAX_TEXT, SLIPS, Hint, Slip
 from tests.scenarios import check
 
 
@@ -83,8 +83,8 @@ def test_a_text_full_of_slips_is_not_tried() -> None:
     "text",
     [
         "name: x}\nattempts: [{then: failed}}]\n",
-        f"name: *{'x' * LINE}*\n",
-        f"name: *x*\nseed: 7\n{'# long' * (TEXT // 5)}\n",
+        f"name: *{'x' * MAX_LINE}*\n",
+        f"name: *x*\nseed: 7\n{'# long' * (MAX_TEXT // 5)}\n",
     ],
     ids=["unknown", "line", "text"],
 )

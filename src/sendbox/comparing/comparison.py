@@ -59,7 +59,7 @@ async def _comparison(calls: Sequence[RecordedCall], blueprint: Blueprint, *, va
         everything = catalog(SERVED)
 
         async def differences(scenario: Blueprint, number: int) -> tuple[list[CallOutcome], Differences]:
-            outcomes = await Run(app, everything, calls, scenario, number).made()
+            outcomes = await Run(app, everything, calls, scenario, number).make_calls()
             return outcomes, _differences(calls, outcomes, contract, values=values)
 
         outcomes, differing = await differences(blueprint, 0)

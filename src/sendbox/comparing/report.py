@@ -13,8 +13,8 @@ from sendbox.services.assumptions import registry
 if TYPE_CHECKING:
     from sendbox.comparing.comparison import ComparedCall, NamedDifference
 
-#: So many assumptions of an operation are named where nothing says which one it is.
-_NAMED: Final = 4
+#: The greatest number of assumptions of an operation that are named where nothing says which one it is.
+_MAX_ASSUMPTIONS: Final = 4
 
 
 def differing(compared: Sequence[ComparedCall]) -> int:
@@ -92,9 +92,12 @@ def _describe_difference(difference: Difference) -> str:
 def _about(named: NamedDifference) -> str:
     rows = {row.id: row for row in registry()}
     ids = named.assumptions
-    text = ", ".join(f"{id_} ({rows[id_].confidence}) {rows[id_].title}" for id_ in ids[:_NAMED]) or "no assumption"
-    if len(ids) > _NAMED:
-        text += f", and {len(ids) - _NAMED} more"
+    text = (
+        ", ".join(f"{id_} ({rows[id_].confidence}) {rows[id_].title}" for id_ in ids[:_MAX_ASSUMPTIONS])
+        or "no assumption"
+    )
+    if len(ids) > _MAX_ASSUMPTIONS:
+        text += f", and {len(ids) - _MAX_ASSUMPTIONS} more"
     if named.agreeing:
         still = "; the body still differs" if named.partly else ""
         return f"{text}; agrees with {' or '.join(other.text for other in named.agreeing)}{still}"

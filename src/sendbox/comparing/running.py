@@ -83,7 +83,7 @@ class Run:
             self._worlds[key] = hosted
             self._names[key] = hosted.world.id
 
-    async def made(self) -> list[CallOutcome]:
+    async def make_calls(self) -> list[CallOutcome]:
         """Makes all calls, and closes the worlds."""
         try:
             outcomes = [await self._made(call) for call in self._calls]

@@ -33,11 +33,11 @@ PREFIX = "/_sandbox"
 #: The form of a journal that proves that two runs are equal: nothing in it is masked.
 CANONICAL: Final = "canonical"
 #: The bytes of a body that is too long which are received, so that its client sees the answer.
-DROPPED = 16 * 1024 * 1024
+MAX_DROPPED_BYTES = 16 * 1024 * 1024
 #: Real seconds in which the reader of a stream must take what was sent.
-UNREAD = 30.0
-#: How many items of a list are encoded before other tasks of the loop run.
-PIECE = 50
+READ_TIMEOUT = 30.0
+#: The number of items of a list that are encoded before other tasks of the loop run.
+ITEMS_PER_TURN = 50
 
 
 @cache
@@ -63,7 +63,9 @@ async def _openapi(request: Request) -> Response:
 def json_answer(value: object, status: int = 200, encode: Callable[[object], bytes] = encoded) -> Response:
     """A JSON answer; one that holds long lists is encoded and sent piece by piece."""
     fields = value.present() if isinstance(value, Answer) else value
-    if isinstance(fields, dict) and any(isinstance(item, list) and len(item) > PIECE for item in fields.values()):
+    if isinstance(fields, dict) and any(
+        isinstance(item, list) and len(item) > ITEMS_PER_TURN for item in fields.values()
+    ):
         return Streamed(_pieces(fields, encode), status, media_type="application/json")
     return Response(encode(value), status, media_type="application/json")
 
@@ -110,7 +112,7 @@ class Streamed(Response):
         await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
         async for piece in self._pieces:
             # who does not read is dropped, else the connection waits for ever
-            async with asyncio.timeout(None if self._endless is None else UNREAD):
+            async with asyncio.timeout(None if self._endless is None else READ_TIMEOUT):
                 await send({"type": "http.response.body", "body": piece, "more_body": True})
         await send({"type": "http.response.body", "body": b""})
 
@@ -130,13 +132,15 @@ async def _pieces(value: JsonObject, encode: Callable[[object], bytes] = encoded
         if not isinstance(items, list) or not items:
             yield encode({name: items})[len(orjson.dumps(name)) + 2 : -1]  # a name says what is masked
             continue
-        for first in range(0, len(items), PIECE):
+        for first in range(0, len(items), ITEMS_PER_TURN):
             parts = []
-            for item in items[first : first + PIECE]:  # to mask one may take a while
+            for item in items[first : first + ITEMS_PER_TURN]:  # to mask one may take a while
                 parts.append(encode(item))
                 await work.pause()
             piece = b",".join(parts)
-            items[first : first + PIECE] = [None] * len(items[first : first + PIECE])  # all at once takes long
+            items[first : first + ITEMS_PER_TURN] = [None] * len(
+                items[first : first + ITEMS_PER_TURN]
+            )  # all at once takes long
             yield (b"[" if first == 0 else b",") + piece
             await asyncio.sleep(0)
         yield b"]"
@@ -216,7 +220,7 @@ async def _arguments(control: Control, request: Request, row: Operation) -> Json
             raise _duplicate_argument(name)
         arguments[name] = value
     if row.method not in ("GET", "DELETE"):
-        raw = await read_body(request.receive, row.longest, DROPPED)
+        raw = await read_body(request.receive, row.longest, MAX_DROPPED_BYTES)
         if raw is None:
             text = f"the body is longer than {row.longest} bytes, the most that is read here"
             raise ControlError(413, "too_long", text)

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 #: So long after the last event of its world a webhook may come where the clock jumps by itself, in milliseconds.
 UNMOVED: Final = 10_000
 #: The longest time after its event at which a webhook comes all the same (A93), in milliseconds.
-LONGEST: Final = 450_000
+MAX_WEBHOOK_DELAY: Final = 450_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,7 +202,7 @@ def census(
             return at if end is None else end
         if mode == "real":  # the client waits in real time, and did not wait longer than until now
             return max(at, world.now - start)
-        return min(max(at, last) + UNMOVED, at + LONGEST)
+        return min(max(at, last) + UNMOVED, at + MAX_WEBHOOK_DELAY)
 
     journal = world.journal
     begun = _begun(world)

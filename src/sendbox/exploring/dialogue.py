@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from sendbox.runtime.worlds import HostedWorld, Runtime
 
 #: The most explorations of a server.
-MOST: Final = 32
+MAX_EXPLORATIONS: Final = 32
 #: What the ids of the worlds of explorations begin with.
 PREFIX: Final = "test-explore-"
 
@@ -177,10 +177,11 @@ class Explorations(WorldHooks):
             explore = partial(explore_by_steps, families=parse_families(families or USUAL), keep=read_kept_kinds(keep))
         except ValueError as error:
             raise ControlError(400, "bad_argument", str(error)) from None
-        if len(self.by_id) >= MOST:
+        if len(self.by_id) >= MAX_EXPLORATIONS:
             over = next((item.id for item in self.by_id.values() if item.state == "over"), None)
             if over is None:
-                text = f"{MOST} explorations are open, the most of a server; DELETE /_sandbox/explorations/ID ends one"
+                count = f"{MAX_EXPLORATIONS} explorations are open, the most of a server"
+                text = f"{count}; DELETE /_sandbox/explorations/ID ends one"
                 raise ControlError(409, "too_many_explorations", text)
             del self.by_id[over]
         self._count += 1

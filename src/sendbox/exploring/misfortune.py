@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 #: The most misfortunes of a plan.
-MOST: Final = 8
+MAX_MISFORTUNES: Final = 8
 #: The lists of rules that a misfortune may have, and whose rules have its name.
 LISTS: Final = ("attempts", "api", "webhooks")
 #: The most calls of an operation that fail in a row.
@@ -31,7 +31,7 @@ _CHANGING: Final = frozenset({"late", "codes", "results", "people", "account", "
 #: Families that move nothing but webhooks.
 _WEBHOOKS: Final = {"delivery", "late"}
 #: A rule may have a name of 100 characters; some are kept for a number.
-_LONGEST: Final = 94
+_MAX_NAME: Final = 94
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -142,7 +142,7 @@ def legal(plan: Plan) -> bool:
     A world begins at one instant. A misfortune that moves the instants of a phone is not joined with one of another
     family that was placed by these instants: the second would come beyond its advance.
     """
-    if len(plan) > MOST or len({(item.spot.world, item.spot.place) for item in plan}) < len(plan):
+    if len(plan) > MAX_MISFORTUNES or len({(item.spot.world, item.spot.place) for item in plan}) < len(plan):
         return False
     starts = Counter(item.spot.world for item in plan if "clock" in item.value.parts)
     if any(count > 1 for count in starts.values()):
@@ -192,7 +192,7 @@ def merge_parts(into: JsonObject, parts: JsonMapping) -> None:
 
 def _named(name: str, parts: JsonMapping) -> JsonObject:
     """The same, its rules named after the misfortune."""
-    name = name if len(name) <= _LONGEST else f"{name[:_LONGEST]}…"
+    name = name if len(name) <= _MAX_NAME else f"{name[:_MAX_NAME]}…"
     rules = {key: value for key, value in parts.items() if key in LISTS}
     numbered = {
         key: [{"name": name if number == 1 else f"{name}, {number}", **rule} for number, rule in enumerate(value, 1)]

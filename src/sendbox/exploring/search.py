@@ -15,7 +15,7 @@ from typing import Final
 
 from sendbox.engine.draws import Chooser, Draw, seed_bytes
 from sendbox.exploring.families.table import rank
-from sendbox.exploring.misfortune import MOST, Misfortune, Plan, Spot, kinds_of, legal
+from sendbox.exploring.misfortune import MAX_MISFORTUNES, Misfortune, Plan, Spot, kinds_of, legal
 
 #: So many runs a test gets at most, and at least, unless a number is said.
 RUNS: Final = 100
@@ -25,7 +25,7 @@ PLACES: Final = 4
 #: So many runs making a plan small may take.
 SHRINKING: Final = 300
 #: So many misfortunes are looked through for a plan of those that fit together.
-WINDOW: Final = 8 * MOST
+WINDOW: Final = 8 * MAX_MISFORTUNES
 #: So many pairs are counted in a report.
 COUNTED: Final = 100_000
 
@@ -203,14 +203,14 @@ class Search:
         """As many of them as a plan may have."""
         plan: Plan = ()
         for single in singles:
-            if len(plan) < MOST and legal((*plan, single)):
+            if len(plan) < MAX_MISFORTUNES and legal((*plan, single)):
                 plan = (*plan, single)
         return plan
 
     def _larger(self, number: int) -> Plan:
         """A plan of three to eight misfortunes, drawn."""
         draw = self._draw(number + 2)
-        size = draw.between(min(3, len(self._spots)), min(MOST, len(self._spots)), "size")
+        size = draw.between(min(3, len(self._spots)), min(MAX_MISFORTUNES, len(self._spots)), "size")
         chosen = []
         for place in range(size):
             spot = self._spots[draw.between(0, len(self._spots) - 1, f"spot {place}")]

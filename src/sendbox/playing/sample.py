@@ -31,8 +31,8 @@ R = TypeVar("R", "Rule", VerifyRule)
 
 #: Milliseconds between two samples.
 GAP: Final = 10_000
-#: How many samples at most, and how many for one rule that counts messages.
-MOST: Final = 40
+#: The greatest number of samples, and of those for one rule that counts messages.
+MAX_SAMPLES: Final = 40
 REPEATED: Final = 5
 #: Digits of a phone number.
 DIGITS: Final = 12
@@ -58,7 +58,7 @@ def sample(blueprint: Blueprint) -> tuple[Traffic, ...]:
         samples.message(f"key {subkey.name}", "Sent with a sub-key", key=subkey.name)
     if not samples.made:
         samples.message(None, "Hello")
-    return tuple(samples.made[:MOST])
+    return tuple(samples.made[:MAX_SAMPLES])
 
 
 def _own_rules(rules: tuple[R, ...], *, or_all: bool = True) -> list[R]:

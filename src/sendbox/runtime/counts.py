@@ -32,8 +32,8 @@ class Counts:
         #: messages of all worlds, as far as they were looked at (`look`)
         self.messages = 0
 
-    def tried(self, state: str, outcome: Outcome) -> None:
-        """A try has ended, and this is the state of its webhook now."""
+    def count_try(self, state: str, outcome: Outcome) -> None:
+        """Counts a try that has ended, by the state of its webhook now."""
         reason = "" if outcome.ok else outcome.error or f"{(outcome.status or 0) // 100}xx"
         self.tries["retried" if state == "waiting" else state, reason] += 1
 

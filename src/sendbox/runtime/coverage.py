@@ -64,7 +64,7 @@ class Tried:
         if item is not None:
             self.denied[item] += 1
 
-    def ended(self, hosted: HostedWorld, world: World) -> None:
+    def note_end(self, hosted: HostedWorld, world: World) -> None:
         """A world was reset or closed; it will be read before it is taken apart."""
         if self.keeping:
             if self._catalog is None and self._loading is None:

@@ -193,8 +193,8 @@ class Attendance(msgspec.Struct, eq=False):
     missed: bool = False
     #: tries of this advance that no client fetched
     unfetched: int = 0
-    #: the log has said that no client fetches, and none did since
-    told: bool = False
+    #: the log has a warning that no client fetches, and none did since
+    warned: bool = False
 
     def begin(self) -> None:
         """An advance begins."""
@@ -202,7 +202,7 @@ class Attendance(msgspec.Struct, eq=False):
 
     def note(self, now: int) -> None:
         """A client asked for calls, or reported one."""
-        self.seen, self.missed, self.told = now, False, False
+        self.seen, self.missed, self.warned = now, False, False
 
     def present(self, now: int, patience: float) -> bool:
         """True if a client waits for calls, or asked within the last `patience` real seconds."""
@@ -281,7 +281,7 @@ class HostedWorld(Changing, eq=False):
     #: where long bodies lie
     spool: Spool = msgspec.field(default_factory=Spool)
     #: outcomes of a round of which some tries have not ended
-    landed: dict[Delivery, tuple[HttpCall, Outcome]] = msgspec.field(default_factory=dict)
+    round_outcomes: dict[Delivery, tuple[HttpCall, Outcome]] = msgspec.field(default_factory=dict)
     #: the start, in virtual milliseconds, and whether it counts as pinned, of a world that begins with its first
     #: command or reading of time; None once it has begun
     starts: Callable[[], tuple[int, bool]] | None = None

@@ -403,7 +403,7 @@ class Runtime:
 
     def _forget(self, hosted: HostedWorld) -> None:
         """Nothing of a world that has ended is needed any more."""
-        self.tried.ended(hosted, hosted.world)
+        self.tried.note_end(hosted, hosted.world)
         self._discard(hosted, hosted.world)
 
     def reset(self, hosted: HostedWorld) -> None:
@@ -452,7 +452,7 @@ class Runtime:
         hosted.checked = world.outlets.deliveries.made
         hosted.logged = len(world.journal)
         self.note_change(hosted)
-        self.tried.ended(hosted, old)
+        self.tried.note_end(hosted, old)
         self._discard(hosted, old)
 
     def _drop(self, hosted: HostedWorld) -> None:
@@ -469,7 +469,7 @@ class Runtime:
             hosted.playing.end()
             hosted.playing = None
         hosted.outbox.clear()
-        hosted.landed.clear()
+        hosted.round_outcomes.clear()
         hosted.calls.begin()
         hosted.stir()
 

@@ -138,16 +138,16 @@ class Problem(msgspec.Struct, frozen=True):
 SIZE: Final = "size"
 #: So many problems of one kind are looked for; a text with more of them is no attempt at a scenario.
 PROBLEMS: Final = 500
-#: So many problems have a line each.
-TOLD: Final = 100
+#: The greatest number of problems that have a line each.
+MAX_PROBLEM_LINES: Final = 100
 
 
 class ScenarioError(Exception):
     """A scenario that cannot be used, with every problem found in it; the text has a line for each of the first."""
 
     def __init__(self, problems: list[Problem]) -> None:
-        further = [f"{len(problems) - TOLD:,} more problems"] if len(problems) > TOLD else []
-        super().__init__("\n".join([*map(str, problems[:TOLD]), *further]))
+        further = [f"{len(problems) - MAX_PROBLEM_LINES:,} more problems"] if len(problems) > MAX_PROBLEM_LINES else []
+        super().__init__("\n".join([*map(str, problems[:MAX_PROBLEM_LINES]), *further]))
         self.problems = problems
 
 

@@ -28,14 +28,14 @@ if TYPE_CHECKING:
     from sendbox.scenario.shape import Shape
 
 #: Longest scenario in characters, longest chain of scenarios that build on each other, most files of one scenario.
-LONGEST: Final = 4_000_000
+MAX_SCENARIO: Final = 4_000_000
 CHAIN: Final = 20
 FILES: Final = 100
 
 _SUFFIXES: Final = (".yaml", ".yml", ".json")
 _KEY_AT_START: Final = re.compile(r"\s*(?:[{#]|%YAML|---|[\"']?\w+[\"']?\s*:(?:\s|\Z))")
-#: What a scenario says about itself, which is not passed on to those that build on it.
-_OWN: Final = ("name", "extends", "include")
+#: The keys by which a scenario describes itself, which are not passed on to those that build on it.
+_NOT_INHERITED: Final = ("name", "extends", "include")
 #: Settings in which a list is one value; every other list may have items from several scenarios.
 WHOLE: Final = ("assume", "traffic", "receiver", "counterexamples")
 #: Keys of a library scenario for its own demonstration; they count only where the scenario itself is loaded.
@@ -90,7 +90,7 @@ def merge(node: Node, parents: Node, *, lists: bool = True) -> Node:
     if isinstance(node.value, dict) and isinstance(parents.value, dict):
         value = dict(node.value)
         for key, parent in parents.value.items():
-            if node.path == "$" and key in _OWN:
+            if node.path == "$" and key in _NOT_INHERITED:
                 continue
             existing = value.get(key)
             value[key] = parent if existing is None else merge(existing, parent, lists=lists and key not in WHOLE)
@@ -344,8 +344,8 @@ def _text(
     text: str, source: Source, shape: Shape, env: Mapping[str, str], refused: str | None, *, sent: bool = False
 ) -> _Read:
     top = Node(None, source, "$", 1, 1)
-    if len(text) > LONGEST:
-        return None, [problem(top, SIZE, f"{len(text)} characters are too many; at most {LONGEST} are legal")]
+    if len(text) > MAX_SCENARIO:
+        return None, [problem(top, SIZE, f"{len(text)} characters are too many; at most {MAX_SCENARIO} are legal")]
     size = len(text.encode(errors="surrogatepass")) if sent else 0
     if size > bounds.TEXT:
         return None, [problem(top, SIZE, f"{size} bytes are too many to be sent; legal: up to {bounds.TEXT}")]

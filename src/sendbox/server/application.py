@@ -100,22 +100,22 @@ class LazyApplication:
         self._making: asyncio.Future[Starlette] | None = None
 
     @cached_property
-    def made(self) -> Starlette:
+    def application(self) -> Starlette:
         """The application, made where it is asked for."""
         return self._make()
 
     @property
     def routes(self) -> list[BaseRoute]:
         """The routes of the application."""
-        return self.made.routes
+        return self.application.routes
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serves one request."""
         if not self._loaded:
             if self._making is None:
-                self._making = asyncio.get_running_loop().run_in_executor(None, lambda: self.made)
+                self._making = asyncio.get_running_loop().run_in_executor(None, lambda: self.application)
             await asyncio.shield(self._making)
-        await self.made(scope, receive, send)
+        await self.application(scope, receive, send)
 
 
 class HealthRoute(Route):

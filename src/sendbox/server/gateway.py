@@ -22,7 +22,7 @@ from sendbox.contract.validators import NotLoaded
 from sendbox.engine.answer import JsonObject
 from sendbox.engine.world import World
 from sendbox.runtime.slot import Capped, HostedWorld
-from sendbox.runtime.spool import LONGEST
+from sendbox.runtime.spool import MAX_BYTES_IN_MEMORY
 from sendbox.server.origin import ClientLeft, call_of, headers_of, heading_of, key_field, origin_of, read_body
 from sendbox.server.wire import carry_out, reply
 from sendbox.services.http.desk import UNKNOWN, Desk, Handled, call_handler
@@ -229,7 +229,9 @@ class Emulated(BaseRoute):
             outcome = await hosted.run_exclusively(outcome)
         self.note(hosted, outcome)
         if chain:
-            hosted.calls.made(chain, route.operation, outcome.sent, world.clock, hosted.settings or runtime.settings)
+            hosted.calls.note_call(
+                chain, route.operation, outcome.sent, world.clock, hosted.settings or runtime.settings
+            )
             if hosted.calls.loop is not None:
                 hosted.stir()
         if outcome.overtaking_requests and hosted.world is world:
@@ -248,7 +250,7 @@ class Emulated(BaseRoute):
             refused = record.status >= 400 or outcome.answer.refuses
             became = "fault" if record.fault is not None else "refused" if refused else "accepted"
             self._calls[record.operation, record.status, became] += 1
-            record.put_away(hosted.spool.keep, LONGEST)
+            record.put_away(hosted.spool.keep, MAX_BYTES_IN_MEMORY)
             if record.fault is not None:
                 self._runtime.log(hosted.world.id, record.fault.line, operation=record.operation, status=record.status)
             if record.findings or record.advice:

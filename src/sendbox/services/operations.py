@@ -96,11 +96,11 @@ def _operation(interface: str, name: str, method: str, path: str, part: str, abo
 
 
 _ROWS: Final = tuple(_operation(*line.split()) for line in _TABLE.strip().splitlines())
-_LAST: Final = "links"
+_LINKS: Final = "links"
 _PART_ORDER: Final = ("body", "form", "query", None, "content")
 #: The operations that traffic may call, by name, in the order of their parts.
 CALLS: Final = {
-    row.name: row for row in sorted(_ROWS, key=lambda row: (row.interface == _LAST, _PART_ORDER.index(row.part)))
+    row.name: row for row in sorted(_ROWS, key=lambda row: (row.interface == _LINKS, _PART_ORDER.index(row.part)))
 }
 #: The operations that send messages, for rules of `attempts`.
 SENDING: Final = tuple(row.name for row in _ROWS if row.sends)
@@ -109,4 +109,4 @@ STATUS_QUERIES: Final = tuple(
     row.name for row in _ROWS if row.method in ("GET", "PATCH") and row.part is not None and not row.sends
 )
 #: All emulated operations, for rules of `api`; the last is the upload of a bulk file.
-EMULATED: Final = tuple(row.name for row in _ROWS if row.interface != _LAST)
+EMULATED: Final = tuple(row.name for row in _ROWS if row.interface != _LINKS)

@@ -6,7 +6,7 @@ import pytest
 
 from sendbox.engine.world import World
 from sendbox.services.account.account import Account
-from sendbox.services.account.http.lists import NAMED, ListChange, ListName, enter
+from sendbox.services.account.http.lists import MAX_WRONG_LINES, ListChange, ListName, enter
 from tests.core.worlds import START, advance, journaled, make_world, send_one
 
 
@@ -93,7 +93,11 @@ def test_long_lists_are_read_in_slices() -> None:
 
 def test_lines_in_another_form_are_named() -> None:
     """Each of the first ten with the number that it became, so that a misread one is seen."""
-    lines = ["420777000101", "+420 777 123 xyz", *(f"00420 777 000 2{number:02}" for number in range(NAMED + 1))]
+    lines = [
+        "420777000101",
+        "+420 777 123 xyz",
+        *(f"00420 777 000 2{number:02}" for number in range(MAX_WRONG_LINES + 1)),
+    ]
     converted = listed(make_world(), "\n".join(lines)).converted
     assert converted[:2] == (("+420 777 123 xyz", "420777123"), ("00420 777 000 200", "420777000200"))
-    assert len(converted) == NAMED
+    assert len(converted) == MAX_WRONG_LINES

@@ -15,8 +15,8 @@ from typing import IO, Final
 
 from sendbox.cli.outcome import CANNOT, Failure, one_line
 
-#: So many of the last lines of what a command wrote are kept.
-LINES: Final = 20
+#: The greatest number of lines of the output of a command that are kept, the last ones.
+MAX_OUTPUT_LINES: Final = 20
 #: The most that is read for them, in bytes.
 _LAST_BYTES: Final = 64 * 1024
 #: Real seconds in which a command that is told to end may do so.
@@ -118,4 +118,4 @@ def _last_lines(output: IO[bytes]) -> tuple[str, ...]:
     output.seek(max(0, size - _LAST_BYTES))
     text = _COLOUR_CODE.sub("", output.read().decode("utf-8", "replace"))
     lines = [one_line(line.expandtabs().rstrip()) for line in text.rstrip().splitlines()]
-    return tuple(lines[-LINES:])
+    return tuple(lines[-MAX_OUTPUT_LINES:])

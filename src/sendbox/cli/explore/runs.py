@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final
 from xml.etree import ElementTree as ET
 
 from sendbox.app import SERVED
-from sendbox.cli.explore.children import LINES, Children
+from sendbox.cli.explore.children import MAX_OUTPUT_LINES, Children
 from sendbox.cli.outcome import CANNOT, Failure, one_line
 from sendbox.engine.answer import JsonMapping
 from sendbox.exploring.exploration import Run, time_limit
@@ -101,7 +101,7 @@ def _assertion(case: ET.Element) -> tuple[str, ...]:
     assert node is not None
     message, text = node.get("message", "").strip(), (node.text or "").strip()
     assertion = text if message in text else f"{message}\n{text}"
-    return tuple(one_line(line.rstrip()) for line in assertion.splitlines()[:LINES])
+    return tuple(one_line(line.rstrip()) for line in assertion.splitlines()[:MAX_OUTPUT_LINES])
 
 
 def _failed(case: ET.Element) -> bool:

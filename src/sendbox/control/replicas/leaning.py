@@ -20,7 +20,7 @@ from sendbox.control.arguments import Count, Size, described
 from sendbox.control.catalog import loaded
 from sendbox.control.export.scenario import source_of
 from sendbox.control.operation import Call, operation
-from sendbox.control.replaying import CHUNK, Diverged, Replay
+from sendbox.control.replaying import TICKS_PER_PAUSE, Diverged, Replay
 from sendbox.engine.answer import Answer, Instant, JsonMapping, JsonObject, moment
 from sendbox.engine.blueprint import Blueprint
 from sendbox.engine.commands.command import Act, Open, Outcome, Stamp
@@ -251,7 +251,7 @@ def replay_with(
 def _run_past_record(world: World, goal: Stamp) -> Generator[None, None, None]:
     """Brings a world that left the way of its record to the instant of the next command, as far as it goes alone."""
     left = _BEYOND
-    while left > 0 and (done := world.run(goal.at, CHUNK, settle=False)):
+    while left > 0 and (done := world.run(goal.at, TICKS_PER_PAUSE, settle=False)):
         world.outlets.take()
         left -= done
         yield

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from sendbox.control.operation import Call, ControlError, converted, not_closed
 from sendbox.control.reading import entry_of
-from sendbox.control.replaying import CHUNK, Diverged, Replay, Steps
+from sendbox.control.replaying import TICKS_PER_PAUSE, Diverged, Replay, Steps
 from sendbox.engine import bounds
 from sendbox.engine.answer import JsonMapping
 from sendbox.engine.commands.command import Stamp
@@ -93,7 +93,7 @@ class PastReplica(Replica):
             if command is None:
                 return
             yield from self._carry_out(stamp, command)
-        while world.run(at, CHUNK, settle=False):
+        while world.run(at, TICKS_PER_PAUSE, settle=False):
             world.outlets.take()
             yield None
 

@@ -247,8 +247,8 @@ class RequestRecord:
 
 #: So many equal answers to one question, at one instant, are worth a remark.
 MANY: Final = 20
-#: So many questions are remembered at a time.
-REMEMBERED: Final = 16
+#: The greatest number of questions that are remembered at a time.
+MAX_QUESTIONS: Final = 16
 
 
 class Polling:
@@ -273,7 +273,7 @@ class Polling:
         answered = blake2b(answer, digest_size=8).digest()
         last, count = self._questions.pop(hashed, (answered, 0))
         count = count + 1 if last == answered else 1
-        if len(self._questions) >= REMEMBERED:
+        if len(self._questions) >= MAX_QUESTIONS:
             del self._questions[next(iter(self._questions))]
         self._questions[hashed] = (answered, count)
         self.remarked = count >= MANY

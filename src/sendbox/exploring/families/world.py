@@ -35,8 +35,8 @@ if TYPE_CHECKING:
 
 #: Millionths of a unit of money.
 _MILLION: Final = 1_000_000
-#: At so many places the credit may end within the messages of one instant.
-_ENDS: Final = 20
+#: The greatest number of places at which the credit may end within the messages of one instant.
+_MAX_CREDIT_ENDS: Final = 20
 #: States of a template in which it cannot be used, and of a business number in which it cannot send.
 _TEMPLATE: Final = ("PAUSED", "DISABLED")
 _NUMBER: Final = "RESTRICTED"
@@ -55,7 +55,7 @@ def _credit(kind: Kind, world: Census) -> Iterator[Spot]:
     """The credit has ended before anything of an instant is paid, or ends behind one of the messages."""
     for at, payments in groupby(world.charged, itemgetter(0)):
         paid = [amount for _, amount in payments]
-        values = [_suffices(at, paid, count) for count in spread_out(range(len(paid)), _ENDS)]
+        values = [_suffices(at, paid, count) for count in spread_out(range(len(paid)), _MAX_CREDIT_ENDS)]
         place = f"the credit of the account at {duration_text(at)}"
         yield from kind.at(world, place, "account", values)
 

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 #: Media type of a form (§4.1).
 FORM: Final = "application/x-www-form-urlencoded"
 
-#: So many bytes of a form are read: a hundred numbers and a text take a few thousand.
-LONGEST: Final = 64 * 1024
+#: The greatest number of bytes of a form that are read: a hundred numbers and a text take a few thousand.
+MAX_FORM_BYTES: Final = 64 * 1024
 
 Remark = TypeVar("Remark", Finding, Advice)
 

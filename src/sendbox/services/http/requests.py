@@ -121,8 +121,8 @@ def token_in(body: bytes) -> str | None:
     return token if isinstance(token, str) else None
 
 
-#: So many unknown fields of one record are named one by one: the search for the nearest name is not cheap.
-NAMED: Final = 10
+#: The greatest number of unknown fields of one record that are named: the search for the nearest name is not cheap.
+MAX_UNKNOWN_FIELDS: Final = 10
 #: A call that has so many remarks gets no more hints, for the same reason.
 HINTED: Final = 100
 _EFFECT: Final = regex(" and (has|have) no effect")
@@ -133,12 +133,12 @@ def unknown_fields(
 ) -> None:
     """Advice for each field of `record` that is not `known`, in the order given (A57); from the eleventh on in one."""
     unknown = [name for name in record if name not in known]
-    for name in unknown[:NAMED]:
+    for name in unknown[:MAX_UNKNOWN_FIELDS]:
         hint = nearest(name, known) if len(advice) < HINTED else None
         text = f"{show(name)} is not a {noun} here and has no effect{f'; nearest is {show(hint)}' if hint else ''}"
         advice.append(advise(UNKNOWN_FIELD, text, child(path, name), section))
-    if len(unknown) > NAMED:
-        text = f"{len(unknown) - NAMED} more {noun}s are not known here and have no effect"
+    if len(unknown) > MAX_UNKNOWN_FIELDS:
+        text = f"{len(unknown) - MAX_UNKNOWN_FIELDS} more {noun}s are not known here and have no effect"
         advice.append(advise(UNKNOWN_FIELD, text, path, section))
 
 
@@ -278,8 +278,8 @@ def _value(path: str, request: object, exchange: Exchange) -> str | None:
 
 K = TypeVar("K")
 V = TypeVar("V")
-#: So much is remembered of each kind.
-MOST: Final = 1024
+#: The greatest number of things of one kind that are remembered.
+MAX_CACHED: Final = 1024
 
 
 class BoundedCache(dict[K, V]):
@@ -289,7 +289,7 @@ class BoundedCache(dict[K, V]):
 
     def store(self, key: K, value: V) -> V:
         """Stores a value, and returns it."""
-        if len(self) >= MOST:
+        if len(self) >= MAX_CACHED:
             self.clear()
         self[key] = value
         return value

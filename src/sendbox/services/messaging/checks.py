@@ -227,7 +227,7 @@ class Checks:
         self._untagged: set[int] = set()
         self._same: dict[tuple[str, ...], dict[int, int]] = {}
 
-    def asked(self, message: Message, number: int, step: Step) -> list[Check]:
+    def applicable(self, message: Message, number: int, step: Step) -> list[Check]:
         """The checks that may now refuse flow step `number` of a message, or of others of its submission."""
         return [check for check in self._checks if check.may(self, message, number, step)]
 

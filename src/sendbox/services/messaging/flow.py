@@ -161,7 +161,7 @@ class Simulator:
         now = world.clock.now
         submission = messages[first].submission
         step = submission.send.steps[number]
-        applicable = checks.asked(messages[first], number, step)
+        applicable = checks.applicable(messages[first], number, step)
         billing = submission.key.billing or self._account
         plan = self.goal_plan(step.channel, "delivered")
         decided = bool(self.rules_for(messages[first]) or home.outages.current)

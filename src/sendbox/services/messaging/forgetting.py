@@ -48,8 +48,8 @@ class ForgottenMessages:
         if messages:
             self._leaving.append((until, messages))
 
-    def left(self, first: int) -> Iterator[None]:
-        """Takes those apart that no entry from number `first` on can show, so that their counts free them."""
+    def dismantle(self, first: int) -> Iterator[None]:
+        """Takes messages apart that no entry from number `first` on can show, so that their counts free them."""
         while self._leaving and self._leaving[0][0] <= first:
             take_apart(self._leaving.popleft()[1])
             yield
@@ -99,7 +99,7 @@ def forget(home: Home, past: ForgottenMessages, until: int, bound: str, most: in
     """
     world, messages = home.world, home.messages
     past.bound = bound
-    yield from past.left(world.journal.first)
+    yield from past.dismantle(world.journal.first)
     place, left = 0, until - messages.lost
     while place < left and most:
         gone, place = messages.forget(place, min(place + _LOOKED, left), partial(has_ended, home), most)

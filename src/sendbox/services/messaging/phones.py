@@ -207,14 +207,14 @@ class Phones:
 
         And whether it is the last only by the order in which requests came.
         """
-        attempts = self.held(number, family)
+        attempts = self.attempts_on(number, family)
         if not attempts:
             return None, False
         newest = attempts[0]
         return (newest.message if to in (None, newest.shown_sender) else None), _is_tie(attempts)
 
-    def held(self, number: str, family: str | None = None) -> list[Attempt]:
-        """The client's attempts that the phone may have, as far as is known; newest hand-over first."""
+    def attempts_on(self, number: str, family: str | None = None) -> list[Attempt]:
+        """The client's attempts that the phone may have, as far as the service knows; newest hand-over first."""
         attempts = [
             (_handed_over_at(attempt), message.ordinal, attempt.number, attempt)
             for message in self.messages_of(number)
@@ -304,7 +304,9 @@ class Phones:
             method(number)
             return
         attempted = {"seen": self._see, "click": self._click_one, "press": self._press}[act]
-        if not self._done(self.held(number), lambda attempt: attempted(attempt, button if act == "press" else link)):
+        if not self._done(
+            self.attempts_on(number), lambda attempt: attempted(attempt, button if act == "press" else link)
+        ):
             self.note(number, f"nothing_to_{_VERBS.get(act, act)}")
 
     def answer(self, number: str, family: str | None, message_id: str | None, body: str | Line) -> None:
@@ -316,7 +318,7 @@ class Phones:
             self.reply_due((attempt, body))
             return True
 
-        attempts = self.held(number, family)
+        attempts = self.attempts_on(number, family)
         if not self._done(attempts, reply, named=message_id is not None):
             self.note(number, "nothing_to_answer")
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from sendbox.engine.answer import JsonObject
 from sendbox.services.account.account import Account
-from sendbox.services.account.keys import DEFAULT_SUBID, MOST
+from sendbox.services.account.keys import DEFAULT_SUBID, MAX_SUBKEYS
 from sendbox.services.http.rest import lacks, read_body, refuse, success
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def add(exchange: Exchange) -> Answer:
     key = account.subkeys.of_user(request.get("app_userid"))
     if key is None:
         if account.subkeys.full:
-            raise refuse(f"Child apikey limit reached ({MOST})", "$", "limit", "§4.4", "A32", 403)
+            raise refuse(f"Child apikey limit reached ({MAX_SUBKEYS})", "$", "limit", "§4.4", "A32", 403)
         if subid is not None and subid in (DEFAULT_SUBID, *account.subkeys.by_subid):
             raise refuse(f"billing_id '{subid}' is taken", "$.billing_id", "taken", "§4.4", "A32")
         key = account.subkeys.add(

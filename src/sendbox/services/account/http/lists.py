@@ -70,8 +70,8 @@ ListName = Literal["blacklist", "optout"]
 _LINE: Final = regex(r"[^\r\n]+")
 #: How many lines are read between two pauses.
 _SLICE: Final = 200
-#: So many lines in another form are named.
-NAMED: Final = 10
+#: The greatest number of lines in another form that are named.
+MAX_WRONG_LINES: Final = 10
 
 
 class ListChange(NamedTuple):
@@ -103,7 +103,7 @@ def enter(world: World, name: ListName, billing: Billing, text: str) -> Generato
         number = numbers.normalize(line, country) if line else None
         if number is not None:
             accepted += 1
-            if number != line and len(converted) < NAMED:
+            if number != line and len(converted) < MAX_WRONG_LINES:
                 converted[line] = number
             if entries.setdefault(number, since) == since:
                 new[number] = None

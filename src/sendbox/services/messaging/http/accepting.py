@@ -121,12 +121,12 @@ def send_template(exchange: Exchange, phone: str, use: TemplateUse, sender: str)
 
 #: A filled template of more characters is close to the limit of a body (§8).
 NEAR: Final = 950
-#: What becomes of a step whose sender is not registered.
-TAKEN = "it is accepted anyway"
-REJECTED = "the step will be rejected"
-#: And of the message, where it was the last step, or another follows.
-ENDS = "and the message with it"
-GOES_ON = "and the flow goes on with"
+#: The outcome of a step whose sender is not registered.
+STEP_ACCEPTED = "it is accepted anyway"
+STEP_REJECTED = "the step will be rejected"
+#: The outcome of its message, if it was the last step, or if another one follows.
+MESSAGE_ENDS = "and the message with it"
+FLOW_CONTINUES = "and the flow goes on with"
 
 
 def remark_texts(send: Send, advice: list[Advice]) -> None:
@@ -255,12 +255,15 @@ def unregistered(world: World, account: Account, sends: Iterable[Send]) -> list[
                 continue
             if senders == "any":
                 if not (channel.numbers and sender in account.numbers):
-                    remarks.append(_advice(send.path, step.own_sender, index, channel.name, sender, TAKEN, True))
+                    remarks.append(
+                        _advice(send.path, step.own_sender, index, channel.name, sender, STEP_ACCEPTED, True)
+                    )
             elif not account.registered(channel, sender):
-                outcome = TAKEN
+                outcome = STEP_ACCEPTED
                 if channel.needs_sender or Assume.of(world).sms_sender == "strict":
                     last = index == len(send.steps) - 1
-                    outcome = f"{REJECTED}, {ENDS if last else f'{GOES_ON} {send.steps[index + 1].channel}'}"
+                    end = MESSAGE_ENDS if last else f"{FLOW_CONTINUES} {send.steps[index + 1].channel}"
+                    outcome = f"{STEP_REJECTED}, {end}"
                 remarks.append(_advice(send.path, step.own_sender, index, channel.name, sender, outcome, False))
     return remarks
 

@@ -48,7 +48,7 @@ NUMBER_GATEWAYS: Final = ("direct", "simhost", "gsm")
 #: Fields of a card (A02); those of a carousel have a `type` too.
 CARD_FIELDS: Final = frozenset({"title", "description", "file", "thumbnail", "buttons"})
 #: A longer flow, in bytes, is not remembered.
-_LONGEST: Final = 1024
+_MAX_CACHED_FLOW: Final = 1024
 _SENDER: Final = regex(r"[0-9]+|[^+\x00-\x1f][^\x00-\x1f]{0,10}")
 
 
@@ -96,7 +96,7 @@ def read_flow(flow: list[JsonObject], root: Root) -> Sequence[Step]:
     steps = tuple(_read_flow(flow, root))
     # the numbers of the account may change, which the gateways that send from them ask for
     plain = all(step.gateway not in NUMBER_GATEWAYS for step in steps)
-    if plain and len(root.problems) + len(root.advice) == remarks and len(flow_key[1]) <= _LONGEST:
+    if plain and len(root.problems) + len(root.advice) == remarks and len(flow_key[1]) <= _MAX_CACHED_FLOW:
         _FLOWS.store(flow_key, (assume, steps))
     return steps
 
