@@ -39,7 +39,7 @@ def moved(world: World, by: int) -> None:
 def did(world: World, what: str, **detail: object) -> None:
     """What a tester does: on record, and in the journal."""
     world.record.add(world.now, world.ticks, Act(what, detail))
-    world.control(what, detail)
+    world.journal_act(what, detail)
 
 
 def shape(world: World) -> list[tuple[str, int]]:

@@ -103,7 +103,7 @@ async def test_so_many_entries_wait_if_a_reader_says_so() -> None:
         async with streaming(box, f"{ONE}?most=3") as events:
             await events.next()
             for _ in range(5):
-                box.runtime.worlds[KEY].world.control("x", {})
+                box.runtime.worlds[KEY].world.journal_act("x", {})
             box.runtime.note_change(box.runtime.worlds[KEY])
             assert await events.next() == ("skipped", {"from": 1, "to": 5}, "0.5")
         for most in ("0", "1001", "x"):
@@ -145,7 +145,7 @@ async def test_what_the_stream_is_reading_is_not_taken_apart() -> None:
         hosted = box.runtime.worlds[KEY]
         entries = stream.Events(box.app.control, [KEY], most=None, alone=True).pieces()
         assert (await anext(entries)).startswith(b": open\n")
-        hosted.world.control("x", {})
+        hosted.world.journal_act("x", {})
         assert (await anext(entries)).startswith(b"event: entry")
         assert hosted.readers == 1
         box.runtime.close(hosted)
@@ -163,7 +163,7 @@ async def test_a_reset_ends_the_entries_of_an_epoch() -> None:
         entries = stream.Events(box.app.control, [KEY], most=None, alone=True).pieces()
         await anext(entries)
         for _ in range(3):
-            hosted.world.control("x", {})
+            hosted.world.journal_act("x", {})
         assert (await anext(entries)).startswith(b"event: entry\nid: 0.1")
         box.runtime.reset(hosted)
         assert (await anext(entries)).startswith(b"event: reset")

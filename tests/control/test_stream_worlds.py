@@ -31,7 +31,7 @@ def opened(box: Box, *names: str) -> list[HostedWorld]:
 def happens(box: Box, hosted: HostedWorld, count: int = 1) -> None:
     """So many entries of a journal."""
     for _ in range(count):
-        hosted.world.control("x", {})
+        hosted.world.journal_act("x", {})
     box.runtime.note_change(hosted)
 
 

@@ -445,7 +445,7 @@ def acting(call: Call, row: Operation, values: Mapping[str, object]) -> Generato
     if hosted.world is world:  # else the world began anew, and its record too
         world.record.add(world.now, world.ticks, Act(row.name, arguments))
         if not row.journals:
-            world.control(row.name, arguments)
+            world.journal_act(row.name, arguments)
     return answer
 
 

@@ -425,7 +425,7 @@ async def hook_receive(call: Call, raw: Any = None) -> Received:
     outside = in_value(raw)
     if outside is not None:
         raise out_of_bounds(outside)
-    call.hosted.world.control("hook", {"received": raw})
+    call.hosted.world.journal_act("hook", {"received": raw})
     return Received()
 
 

@@ -232,7 +232,7 @@ def put_entry(call: Call, raw: JsonMapping, kind: str = "") -> TimelineEntry:
         entry = replace(entry, key=f"{entry.key}+{world.numbered('happening', entry.key.encode())[1]}")
     number = world.numbered("happening", entry.kind.encode())[1] + 1
     entry = replace(entry, id=name or f"{entry.kind}-{number}")
-    world.control(kind or "happening", {"id": entry.id, "put": dict(raw)})
+    world.journal_act(kind or "happening", {"id": entry.id, "put": dict(raw)})
     world.happen(entry)
     if world.clock.switched:
         world.clock.rebase(call.runtime.reading())

@@ -529,7 +529,7 @@ async def load_scenario(
     differs = blueprint_differences(call.served.language, hosted.blueprint, blueprint)
     warnings = _warnings(call, blueprint, differs, reset=reset)
     hosted.next_blueprint = blueprint
-    hosted.world.control("scenario", {"name": blueprint.name, "source": blueprint.source})
+    hosted.world.journal_act("scenario", {"name": blueprint.name, "source": blueprint.source})
     world = hosted.world
     books = world.rulebooks
     engine_lists = ("api", "webhooks")
@@ -637,7 +637,7 @@ async def put_rule(
     world = call.hosted.world
     rule_id = world.rulebooks[name].put_rule(compiled(raw, place, partial(_rule, call)))
     fields = {field: value for field, value in raw.items() if field != "in"}
-    world.control("rule", {"id": rule_id, "rule": fields, "in": name})
+    world.journal_act("rule", {"id": rule_id, "rule": fields, "in": name})
     return PutRule(id=rule_id, in_=name)
 
 

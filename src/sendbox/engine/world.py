@@ -389,7 +389,7 @@ class World:
         """Journals advice that belongs to no request."""
         return self.journal.add(self.clock.now, CODE["advice"], (advice, about))
 
-    def control(self, what: str, detail: JsonObject) -> int:
+    def journal_act(self, what: str, detail: JsonObject) -> int:
         """Journals what a tester did through control."""
         return self.journal.add(self.clock.now, CODE["control"], {"what": what, **detail})
 

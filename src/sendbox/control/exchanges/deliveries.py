@@ -95,7 +95,7 @@ async def deliveries(
     """
     world = call.hosted.world
     on = Observer(world, call.served.kinds)
-    finds = search_filter(search, found_by(on))
+    finds = search_filter(search, search_keys(on))
 
     def fits(delivery: Delivery) -> bool:
         if state is not None and delivery.state != state:
@@ -124,7 +124,7 @@ def _short(on: Observer, delivery: Delivery) -> ShortWebhook:
     return ShortWebhook(**head_of(on, delivery), events=events, carries=carries, tries=tries)
 
 
-def found_by(on: Observer) -> dict[str, SearchKey[Delivery]]:
+def search_keys(on: Observer) -> dict[str, SearchKey[Delivery]]:
     """The keys of a search for deliveries, by name."""
     country = account_of(on.world).country
     return {

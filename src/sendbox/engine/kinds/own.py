@@ -35,7 +35,7 @@ from sendbox.engine.kinds.narration import (
     yaml,
 )
 from sendbox.engine.kinds.rows import Kind, Line, ObservationRows, Observer, View, no_lines
-from sendbox.engine.kinds.upcoming import STEPS
+from sendbox.engine.kinds.upcoming import STEP_DESCRIPTIONS
 
 if TYPE_CHECKING:
     from sendbox.engine.commands.record import RequestRecord
@@ -423,5 +423,5 @@ OBSERVED: Final = ObservationRows(
             view_type=answers.WebhookFaultShown,
         ),
     ),
-    steps=STEPS,
+    steps=STEP_DESCRIPTIONS,
 )

@@ -85,7 +85,7 @@ async def change_account(call: Call, raw: Annotated[Body, described("keys of `ac
     if not isinstance(raw, Compiled):
         raw = _written(raw, of)
     changes = compiled(raw, of, partial(_compile, call))
-    world.control("account", {"changes": raw})
+    world.journal_act("account", {"changes": raw})
     Account.of(world).change(changes)
     return account_view(world)
 

@@ -144,9 +144,9 @@ class Bulks:
         bulk.lines = lines
         world = self._world
         world.journal.add(world.clock.now, CODE["bulk"], (bulk, "stored"))
-        world.timeline.at(max(world.clock.now, bulk.due or 0), -1, self.line_due, bulk)
+        world.timeline.at(max(world.clock.now, bulk.due or 0), -1, self.bulk_line_due, bulk)
 
-    def line_due(self, bulk: Bulk) -> None:
+    def bulk_line_due(self, bulk: Bulk) -> None:
         """The next line's turn has come."""
         world = self._world
         now = world.clock.now
@@ -157,7 +157,7 @@ class Bulks:
             return
         if raw.strip():
             world.journal.add(now, CODE["bulk_line"], self._read(bulk, raw))
-        world.timeline.at(now, -1, self.line_due, bulk)
+        world.timeline.at(now, -1, self.bulk_line_due, bulk)
 
     def _read(self, bulk: Bulk, raw: bytes) -> Line:
         if len(raw) > LONGEST_LINE:

@@ -124,12 +124,12 @@ class Simulator:
             turn = max(now, self._queue_free_at)
             self._queue_free_at = turn + -(-rate.within // rate.count)
             if turn > now:
-                self._world.journal.mark(self._postpone(message, turn, self.turn_due))
+                self._world.journal.mark(self._postpone(message, turn, self.queue_turn_due))
             else:
                 self.begin(messages, 0, first, first + 1)
         return first + 1
 
-    def turn_due(self, messages: Sequence[Message], first: int, _last: int) -> int:
+    def queue_turn_due(self, messages: Sequence[Message], first: int, _last: int) -> int:
         """A message's turn in the normal queue has come; where hours have closed meanwhile, it needs another."""
         due = self.message_due if self._opening_instant(messages[first]) > self._world.clock.now else self._begin
         return due(messages, first, first + 1)

@@ -19,14 +19,14 @@ from sendbox.services.messaging.events import DEFAULT_INFO, info_of, kind_of
 from sendbox.services.messaging.outages import named
 from sendbox.services.messaging.records import Inbound, Message
 from sendbox.services.messaging.results import ACCEPTED, SENT, STATES
-from sendbox.services.messaging.views import STEPS, inbound_view
+from sendbox.services.messaging.views import STEP_DESCRIPTIONS, inbound_view
 
 if TYPE_CHECKING:
     from sendbox.engine.coverage import Collector
     from sendbox.engine.digest import Canon
     from sendbox.services.messaging.bulk import Bulk
     from sendbox.services.messaging.bulk import Line as BulkLine
-    from sendbox.services.messaging.outages import Current
+    from sendbox.services.messaging.outages import ActiveOutage
     from sendbox.services.messaging.records import Attempt, Link
 
 #: How a result is coloured.
@@ -295,17 +295,17 @@ def _count_upload(collector: Collector, bulk: Bulk) -> None:
 # -- outages
 
 
-def _outage(_on: Observer, subject: tuple[Current, str]) -> View:
+def _outage(_on: Observer, subject: tuple[ActiveOutage, str]) -> View:
     current, state = subject
-    return {**current.what, "state": state, "until": iso(current.until)}
+    return {**current.scope, "state": state, "until": iso(current.until)}
 
 
-def _outage_lines(_canon: Canon, subject: tuple[Current, str]) -> Iterator[Line]:
+def _outage_lines(_canon: Canon, subject: tuple[ActiveOutage, str]) -> Iterator[Line]:
     current, state = subject
-    yield {"outage": current.what, "state": state}
+    yield {"outage": current.scope, "state": state}
 
 
-def _count_outage(collector: Collector, subject: tuple[Current, str]) -> None:
+def _count_outage(collector: Collector, subject: tuple[ActiveOutage, str]) -> None:
     """When it begins: what is out, and what becomes of messages."""
     current, state = subject
     if state != "began":
@@ -455,5 +455,5 @@ OBSERVED: Final = ObservationRows(
     names={Message: _name},
     paths=lambda _canon, path: _UPLOAD.sub(r"\1", path),
     delivery_assumptions=of_delivery,
-    steps=STEPS,
+    steps=STEP_DESCRIPTIONS,
 )

@@ -271,7 +271,7 @@ def _happening(code: int, record: Any) -> Iterator[tuple[JsonObject, str | None]
     """An entry of the timeline, as it was written; an outage, which has entries of its own, with its state."""
     if code == CODE["outage"]:
         current, state = record
-        yield {"kind": "outage", **current.what}, state
+        yield {"kind": "outage", **current.scope}, state
     elif record["kind"] != "outage":
         yield record, None
 

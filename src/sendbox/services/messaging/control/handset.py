@@ -17,7 +17,13 @@ from sendbox.services.messaging.events import info_of
 from sendbox.services.messaging.messaging import Messaging
 from sendbox.services.messaging.records import Attempt, Message
 from sendbox.services.messaging.results import ACCEPTED, STATES
-from sendbox.services.messaging.views import fields_on_phone, handset_view, shares_on, texts_of, written_view
+from sendbox.services.messaging.views import (
+    contents_from_services,
+    fields_on_phone,
+    handset_view,
+    texts_of,
+    written_view,
+)
 from sendbox.services.ports import account_of
 from sendbox.services.templates import templates
 
@@ -47,9 +53,9 @@ def newest_view(world: World, number: str, most: int) -> Generator[None, None, N
         if place % _LOOKED == 0:
             yield
     written = phones.written.of(number)
-    shares = shares_on(world, number)
-    texts = texts_of(shares)
-    codes = [code for share in shares for code in share.codes]
+    contents = contents_from_services(world, number)
+    texts = texts_of(contents)
+    codes = [code for content in contents for code in content.codes]
     there, missing = (yield from _views(world, arrived)), (yield from _views(world, absent))
     conversation: list[Text] = [*there, *texts[-most:], *map(written_view, written[-most:])]
     conversation.sort(key=attrgetter("at"))

@@ -203,7 +203,7 @@ async def move_message(
     world = call.hosted.world
     message = find_message(world, message_id)
     translate_errors(lambda: Messaging.of(world).simulator.move_by_hand(message, result, info))
-    world.control("event", {"message_id": message_id, "result": result, **({} if info is None else {"info": info})})
+    world.journal_act("event", {"message_id": message_id, "result": result, **({} if info is None else {"info": info})})
     return message_view(world, message)
 
 

@@ -24,7 +24,7 @@ def _follow(world: World, code: str, is_click: bool, query: str) -> Answer:
     if link is None:
         return Answer(410, b"this link has expired", _TEXT)
     if is_click:
-        world.control("link", {"code": code})
+        world.journal_act("link", {"code": code})
     target = link.target
     if query:
         base, hash_sign, fragment = target.partition("#")
