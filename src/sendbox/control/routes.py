@@ -246,7 +246,7 @@ def _duplicate_argument(name: str) -> ControlError:
 
 
 async def _read(control: Control, raw: bytes, *, text_allowed: bool) -> object:
-    """A body as a value; a long one is read beside the loop, one at a time."""
+    """A body as a value; a long one is read on a worker thread, one at a time."""
     read = partial(_body, raw, text_allowed=text_allowed)
     if len(raw) <= bounds.SHORT_BODY:
         return read()

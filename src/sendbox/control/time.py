@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 from msgspec.structs import replace
 
 from sendbox.control.answers import Clock, Warned
-from sendbox.control.arguments import Duration, Moment, beside, compiled, described, object_like
+from sendbox.control.arguments import Duration, Moment, compile_on_thread, compiled, described, object_like
 from sendbox.control.export.rows import Exported
 from sendbox.control.operation import Call, ControlError, json_object, operation, unreadable
 from sendbox.control.reading import map_in_slices
@@ -239,13 +239,13 @@ def put_entry(call: Call, raw: JsonMapping, kind: str = "") -> TimelineEntry:
     return entry
 
 
-async def compile_beside(call: Call, arguments: JsonMapping, *, kind: str = "") -> JsonMapping:
+async def compile_entry_on_thread(call: Call, arguments: JsonMapping, *, kind: str = "") -> JsonMapping:
     """The arguments; a long entry, and one for which texts must be invented, is compiled off the loop."""
     raw = arguments.get("raw")
     if not isinstance(raw, dict) or not (bounds.large(raw) or invents(raw)):
         return arguments
     of = _surroundings(call.hosted.world)
-    return {**arguments, "raw": await beside(call.runtime.builder, raw, of, partial(_compile, call, kind))}
+    return {**arguments, "raw": await compile_on_thread(call.runtime.builder, raw, of, partial(_compile, call, kind))}
 
 
 @operation(
@@ -255,7 +255,7 @@ async def compile_beside(call: Call, arguments: JsonMapping, *, kind: str = "") 
     raw=True,
     act=True,
     journals=True,
-    prepare=compile_beside,
+    prepare=compile_entry_on_thread,
     answers=Happening,
     longest=bounds.LONG_BODY,
 )

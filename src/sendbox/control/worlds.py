@@ -19,7 +19,7 @@ from sendbox.control.arguments import (
     NextCursor,
     Order,
     ScenarioGiven,
-    beside,
+    compile_on_thread,
     compiled,
     described,
 )
@@ -614,7 +614,10 @@ async def _compiled_rule(call: Call, arguments: JsonMapping) -> JsonMapping:
     raw = arguments.get("raw")
     if not isinstance(raw, dict) or not (bounds.large(raw) or invents(raw)):
         return arguments
-    return {**arguments, "raw": await beside(call.runtime.builder, raw, _place(call, raw), partial(_rule, call))}
+    return {
+        **arguments,
+        "raw": await compile_on_thread(call.runtime.builder, raw, _place(call, raw), partial(_rule, call)),
+    }
 
 
 @operation(

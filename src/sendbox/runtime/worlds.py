@@ -93,7 +93,7 @@ class Runtime:
         self.blueprint = blueprint
         #: replicas of the open ones
         self.replicas: Replicas[Any] = Replicas(self._discard)
-        #: builds what is long beside the loop
+        #: reads long scenarios and bodies on a worker thread
         self.builder = Builder()
         self.senders = Senders(
             settings.callbacks,

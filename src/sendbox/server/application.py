@@ -89,7 +89,7 @@ class Application(Starlette):
 
 
 class LazyApplication:
-    """An application that is imported and made beside the event loop, when it is first asked for.
+    """An application that is imported and made on a worker thread, when it is first asked for.
 
     `loaded` says that nothing must be imported for it.
     """

@@ -1,7 +1,7 @@
 """`/metrics`: what the server counts of itself, in the text format of Prometheus.
 
 The hot path knows plain numbers only. A scrape gets them as families of the library, which is imported then,
-and written beside the event loop. No label names a world, a key or a phone.
+and written on a worker thread. No label names a world, a key or a phone.
 """
 
 from __future__ import annotations

@@ -49,7 +49,7 @@ class CallHeaders(Struct, frozen=True):
     key: str | None
 
 
-#: A body of more bytes is put together beside the event loop.
+#: A body of more bytes is put together on a worker thread.
 _JOINED: Final = 1024 * 1024
 #: A form or query up to so many bytes is read whole for its key.
 _SHORT: Final = 8 * 1024

@@ -87,7 +87,7 @@ async def record(call: Call) -> JsonObject:
 
 
 def _record(world: World, kinds: KindTable) -> Generator[None, None, JsonObject]:
-    """All of it is of one moment: the caller holds everything else back meanwhile. Raises `RecordIncomplete`."""
+    """The record at one moment: the caller lets nothing else happen meanwhile. Raises `RecordIncomplete`."""
     world.record.check_complete()
     proof = yield from digest_in_slices(world, kinds)
     return (yield from build_record(world, kinds, proof))
@@ -109,13 +109,13 @@ def _export(call: Call, as_: str) -> Generator[Callable[[], None] | None, None, 
     """The file, written on a worker thread while the world performs nothing else. Raises `RecordIncomplete`."""
     world, kinds = call.hosted.world, call.served.kinds
     proof = proof_of(world, (yield from digest_in_slices(world, kinds)))
-    recorded = (yield from build_record(world, kinds, proof.digest)) if as_ == "record" else None
+    record_json = (yield from build_record(world, kinds, proof.digest)) if as_ == "record" else None
     files: list[Exported] = []
     failed: list[RecordIncomplete] = []
 
     def write() -> None:
         try:
-            files.append(_file(call, as_, proof, recorded))
+            files.append(_file(call, as_, proof, record_json))
         except RecordIncomplete as incomplete:
             failed.append(incomplete)
 
@@ -125,10 +125,10 @@ def _export(call: Call, as_: str) -> Generator[Callable[[], None] | None, None, 
     return files[0]
 
 
-def _file(call: Call, as_: Any, proof: Proof, recorded: JsonObject | None) -> Exported:
+def _file(call: Call, as_: Any, proof: Proof, record_json: JsonObject | None) -> Exported:
     world, language = call.hosted.world, call.served.language
-    if recorded is not None:
-        text = json.dumps(recorded, indent=1)
+    if record_json is not None:
+        text = json.dumps(record_json, indent=1)
         file = f"{file_stem(world.id)}.record.json"
         return Exported(**asdict(proof), as_=as_, file=file, text=text, left_out=[])
     actions = build_script(world)
