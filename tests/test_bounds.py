@@ -330,7 +330,7 @@ def _in_list(wrap: Callable[[Any], Any], value: Any) -> Any:
 
 def _in_mapping(wrap: Callable[[Any], Any], branch: dict[str, Any], name: str, value: Any) -> Any:
     """A mapping with one key, and what it must have besides."""
-    needed = branch.get("required", ()) if name in _DECIDES else shape.needed(branch)
+    needed = branch.get("required", ()) if name in _DECIDES else shape.required_keys(branch)
     others = {key: _LANGUAGE.least(branch["properties"][key]) for key in needed if key != name}
     return wrap({**others, name: value})
 

@@ -46,7 +46,7 @@ def test_the_kept_scenario_is_the_compiled_one() -> None:
     """Read again, it is the blueprint that the language compiles, also in what is not compared."""
     made, kept = language().load(compiled.NAME), compiled.default()
     assert kept == made
-    assert compiled.written(kept) == compiled.written(made)
+    assert compiled.encode_blueprint(kept) == compiled.encode_blueprint(made)
     assert kept.source == made.source
 
 
@@ -61,7 +61,7 @@ def test_only_classes_of_the_package_are_kept() -> None:
     with pytest.raises(ValueError, match=r"os:system is not a class of this package"):
         compiled.read({"of": "os:system", "command": "true"})
     with pytest.raises(TypeError, match="cannot be kept"):
-        compiled.written(object())  # type: ignore[arg-type]
+        compiled.encode_blueprint(object())  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("value", [None, 1.5, "x", (1, ("a",)), frozenset({"a"}), [1, {"a": [2]}], {"a": (1, 2)}])

@@ -18,7 +18,7 @@ from typing import Any, Final
 import orjson
 from starlette.types import Message
 
-from sendbox.control.stream import STREAMS
+from sendbox.control.stream import MAX_STREAMS
 from sendbox.engine.bounds import ESCAPES
 from sendbox.runtime import collector
 from sendbox.server.listener import HEAD, HttpServer
@@ -56,8 +56,8 @@ ASKED: Final[tuple[tuple[str, str, str, Any], ...]] = (
     ("a rule of 10 MB", "POST", f"{WORLD}/rules", {"when": {"body": "x" * 10_000_000}, "then": "failed"}),
     ("a form of 3,000,000 fields", "POST", "/Send", b"a=1&" * 3_000_000),
     ("a form of 15 MB with a good key", "POST", "/Send", _FORM + b"message=" + b"x" * 15_000_000),
-    ("a form of 64 KiB, all fields", "POST", "/Send", (_FORM + b"a=1&" * 20_000)[: forms.LONGEST]),
-    ("a form of 64 KiB, all numbers", "POST", "/Send", (_FORM + b"number=" + b"1;" * 40_000)[: forms.LONGEST]),
+    ("a form of 64 KiB, all fields", "POST", "/Send", (_FORM + b"a=1&" * 20_000)[: forms.MAX_FORM_BYTES]),
+    ("a form of 64 KiB, all numbers", "POST", "/Send", (_FORM + b"number=" + b"1;" * 40_000)[: forms.MAX_FORM_BYTES]),
     ("a form with all escapes", "POST", "/Send", _FORM + b"message=" + b"%41" * ESCAPES),
     ("a body of 100 MB", "POST", "/_sandbox/worlds", b"x" * 100_000_000),
 )
@@ -154,10 +154,10 @@ async def send_many(app: Any, requests: int) -> None:
 
 async def unread(box: Box, port: int) -> None:
     """All streams that a world may have, whose readers take nothing, while it has much to say."""
-    readers = [await asyncio.open_connection("127.0.0.1", port, limit=1) for _ in range(STREAMS)]
+    readers = [await asyncio.open_connection("127.0.0.1", port, limit=1) for _ in range(MAX_STREAMS)]
     for _, writer in readers:
         writer.write(b"GET %b/stream HTTP/1.1\r\nhost: box\r\n\r\n" % WORLD.encode())
-    while len(box.runtime.worlds[KEY].streams) < STREAMS:
+    while len(box.runtime.worlds[KEY].streams) < MAX_STREAMS:
         await asyncio.sleep(0)
     await send_many(box.app, 100)
     await ask(box.app, "POST", f"{WORLD}/clock/advance", {"by": "1h"})

@@ -19,7 +19,7 @@ from sendbox.runtime.coverage import Tried
 from sendbox.runtime.wall import monotonic_ns
 from sendbox.runtime.worlds import Runtime
 from sendbox.server.addresses import link_route, upload_route
-from sendbox.server.application import Application, HealthRoute, Later, json_answer, with_refusals
+from sendbox.server.application import Application, HealthRoute, LazyApplication, json_answer, with_refusals
 from sendbox.server.gateway import Emulated
 from sendbox.server.metrics import metrics_route
 from sendbox.server.origin import origin_of
@@ -82,7 +82,7 @@ def make_app(
     emulated = Emulated(runtime, desk, lambda: load().language.load({"sendbox": 1}))
 
     def later(make: Callable[[Control], Starlette]) -> ASGIApp:
-        return Later(lambda: make(app.control), loaded=served is not None)
+        return LazyApplication(lambda: make(app.control), loaded=served is not None)
 
     app = Application(
         runtime,

@@ -40,7 +40,7 @@ def default() -> Blueprint:
     return blueprint
 
 
-def written(blueprint: Blueprint) -> bytes:
+def encode_blueprint(blueprint: Blueprint) -> bytes:
     """The file for a blueprint. Raises `TypeError` for a value that cannot be read again from it."""
     return orjson.dumps(node(blueprint), option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
 

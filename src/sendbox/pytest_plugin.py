@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from sendbox.fixture import AsyncSandbox, RemoteServer, Sandbox, SandboxServer
     from sendbox.fixture.coverage import Gathering
     from sendbox.fixture.exploring import Exploring
-    from sendbox.fixture.fresh import Ends
+    from sendbox.fixture.fresh import WorldCleanup
     from sendbox.fixture.receivers import Crash
 
 #: pytest shows a failure at the call in the test, not in this module.
@@ -32,9 +32,9 @@ MARKER: Final = f"sendbox({', '.join(f'{name}=…' for name in ARGUMENTS)})"
 _EXPLORE: Final = "--sendbox-explore"
 #: The sandboxes that a test used.
 _USED: Final[pytest.StashKey[list[Sandbox | AsyncSandbox]]] = pytest.StashKey()
-#: Whether examples of Hypothesis would share the world of the test, which is refused.
-_ALONE: Final = pytest.StashKey[bool]()
-#: Whether a report of the test contains the crashes of its applications.
+#: True if examples of Hypothesis would share the world of the test, which is refused.
+_SHARED: Final = pytest.StashKey[bool]()
+#: True if a report of the test contains the crashes of its applications.
 _TOLD: Final = pytest.StashKey[bool]()
 #: The plugin of a session with coverage.
 _GATHERING: Final[pytest.StashKey[Gathering]] = pytest.StashKey()
@@ -205,7 +205,9 @@ def _server(config: pytest.Config) -> SandboxServer | RemoteServer:
 @pytest.fixture
 def sendbox(request: pytest.FixtureRequest, sendbox_server: SandboxServer | RemoteServer) -> Iterator[Sandbox]:
     """A fresh world with a manual clock."""
-    sandbox = sendbox_server.sandbox(request.node.nodeid, ends=_ends(request.node), **_opening_arguments(request.node))
+    sandbox = sendbox_server.sandbox(
+        request.node.nodeid, ends=_cleanup(request.node), **_opening_arguments(request.node)
+    )
     request.node.stash.setdefault(_USED, []).append(sandbox)
     yield sandbox
     _close(request.config, sandbox)
@@ -217,22 +219,22 @@ def async_sendbox(
 ) -> Iterator[AsyncSandbox]:
     """The same with awaitables; needs no plugin of its own."""
     sandbox = sendbox_server.async_sandbox(
-        request.node.nodeid, ends=_ends(request.node), **_opening_arguments(request.node)
+        request.node.nodeid, ends=_cleanup(request.node), **_opening_arguments(request.node)
     )
     request.node.stash.setdefault(_USED, []).append(sandbox)
     yield sandbox
     _close(request.config, sandbox)
 
 
-def _ends(node: pytest.Item) -> Ends:
-    """The end of a test's fresh worlds: judged as the test is, and closed as its world is."""
-    from sendbox.fixture.fresh import Ends, crashed
+def _cleanup(node: pytest.Item) -> WorldCleanup:
+    """The end of the fresh worlds of a test: they are judged as the test is, and closed as its world is."""
+    from sendbox.fixture.fresh import WorldCleanup, raise_first_crash
 
     def judge(sandbox: AsyncSandbox) -> None:
-        crashed(sandbox)
+        raise_first_crash(sandbox)
         _judge(node, [sandbox])
 
-    return Ends(judge, lambda sandbox: _close(node.config, sandbox))
+    return WorldCleanup(judge, lambda sandbox: _close(node.config, sandbox))
 
 
 def _close(config: pytest.Config, sandbox: Sandbox | AsyncSandbox) -> None:
@@ -275,7 +277,7 @@ def _opening_arguments(node: pytest.Item) -> dict[str, object]:
             arguments[row.field] = read(READERS[row.legal], arguments[row.field], row.field)
     origins = arguments.get("origins", node.config.getini("sendbox_origins"))
     arguments["origins"] = read(origins_of, origins, "origins")
-    arguments["shared"] = node.stash.get(_ALONE, False)
+    arguments["shared"] = node.stash.get(_SHARED, False)
     return {name: value for name, value in arguments.items() if name not in _JUDGES}
 
 
@@ -326,9 +328,9 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     item.stash[_USED] = []
     item.stash[_TOLD] = False
     if {"sendbox", "async_sendbox"} & set(getattr(item, "fixturenames", ())):
-        from sendbox.fixture.fresh import alone
+        from sendbox.fixture.fresh import replace_health_check
 
-        item.stash[_ALONE] = alone(item)
+        item.stash[_SHARED] = replace_health_check(item)
 
 
 @pytest.hookimpl(wrapper=True)

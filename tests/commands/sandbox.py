@@ -9,7 +9,7 @@ from typing import Any
 from click.testing import CliRunner, Result
 
 from sendbox.cli import main as cli
-from sendbox.cli.serve import Options, Served, serving
+from sendbox.cli.serve import Options, RunningServer, serving
 from sendbox.runtime.interface import LogLine
 from sendbox.settings import Settings
 
@@ -27,6 +27,6 @@ def options(**given: Any) -> Options:
 
 
 @asynccontextmanager
-async def sandbox(log: Callable[[LogLine], None] = lambda line: None, **given: Any) -> AsyncIterator[Served]:
+async def sandbox(log: Callable[[LogLine], None] = lambda line: None, **given: Any) -> AsyncIterator[RunningServer]:
     async with serving(options(**given), log) as served:
         yield served

@@ -14,7 +14,7 @@ from typing import Final
 import pytest
 
 from sendbox.cli.explore import command
-from sendbox.cli.explore.runs import Judged, judged
+from sendbox.cli.explore.runs import JUnitResult, read_junit_result
 from sendbox.cli.outcome import CANNOT, INTERRUPTED, NO, OK
 from sendbox.exploring import exploration, find_files
 from tests.commands.clients import CALLS, FAILED, ONCE, client, explore, said
@@ -122,14 +122,14 @@ def test_which_test_a_report_names(tmp_path: Path) -> None:
         "<testsuites/>": None,
     }.items():
         file.write_text(text)
-        report = judged(file)
+        report = read_junit_result(file)
         assert report is not None
         assert report.failed == name
     file.write_text('<testsuite><testcase name="a"><error message="no">why</error></testcase></testsuite>')
-    assert judged(file) == Judged("a", ("no", "why"))
+    assert read_junit_result(file) == JUnitResult("a", ("no", "why"))
     for text in ("<html/>", "<testsuite", ""):
         file.write_text(text)
-        assert judged(file) is None
+        assert read_junit_result(file) is None
 
 
 # --- time -------------------------------------------------------------------------------------------------------------

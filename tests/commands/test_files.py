@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from sendbox.cli import serve as serving
-from sendbox.cli.check import check, expanded, report
+from sendbox.cli.check import check, expand_folders, report
 from sendbox.cli.outcome import CANNOT, NO, OK, Failure
 from sendbox.cli.serve import Options
 from sendbox.scenario.model import Problem
@@ -107,9 +107,9 @@ def test_a_directory_is_its_scenarios(tmp_path: Path) -> None:
         (tmp_path / "all" / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / "all" / name).write_text("sendbox: 1\n")
     (tmp_path / "none").mkdir()
-    assert expanded(["otp-fallback", "all", "x.yaml"]) == ("otp-fallback", "all/a/c.yml", "all/b.yaml", "x.yaml")
+    assert expand_folders(["otp-fallback", "all", "x.yaml"]) == ("otp-fallback", "all/a/c.yml", "all/b.yaml", "x.yaml")
     with pytest.raises(Failure, match="none holds no scenario") as caught:
-        expanded(["none"])
+        expand_folders(["none"])
     assert caught.value.code == CANNOT
 
 

@@ -19,7 +19,7 @@ import pytest
 from sendbox.cli import forward as module
 from sendbox.cli.forward import forward, target
 from sendbox.cli.outcome import CANNOT, USAGE, Failure
-from sendbox.cli.serve import Served
+from sendbox.cli.serve import RunningServer
 from sendbox.runtime.sender import Sender
 from tests.commands.sandbox import sandbox
 from tests.webhooks.receiver import OK, answering, hanging, header, receiving
@@ -63,7 +63,7 @@ async def forwarding(to: str, url: str, world: str | None = KEY, cacert: str | N
 
 
 @asynccontextmanager
-async def calling(served: Served, verify: ssl.SSLContext | bool = True) -> AsyncIterator[httpx.AsyncClient]:
+async def calling(served: RunningServer, verify: ssl.SSLContext | bool = True) -> AsyncIterator[httpx.AsyncClient]:
     async with httpx.AsyncClient(base_url=served.origin, verify=verify, trust_env=False, timeout=60) as client:
         yield client
 

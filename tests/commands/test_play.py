@@ -154,7 +154,7 @@ def test_wrong_use_is_told() -> None:
 )
 def test_when_there_are_colours(terminal: bool, environment: dict[str, str], expected: bool) -> None:
     """On a terminal that can show them, unless they are not wanted."""
-    assert playing.coloured(terminal, environment) is expected
+    assert playing.uses_colour(terminal, environment) is expected
 
 
 @pytest.mark.parametrize(
@@ -168,4 +168,4 @@ def test_arrows_fit_the_encoding(encoding: str, expected: str) -> None:
 
 def test_objects_are_json() -> None:
     """Whatever is in them."""
-    assert orjson.loads(playing.shown(playing.play("replies-and-clicks"), "json", width=1, colour=False))
+    assert orjson.loads(playing.format_played(playing.play("replies-and-clicks"), "json", width=1, colour=False))

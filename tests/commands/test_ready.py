@@ -66,7 +66,7 @@ async def test_something_else_answers(raw: bytes, why: str) -> None:
 @pytest.mark.asyncio
 async def test_a_server_that_hangs_is_not_waited_for_longer(monkeypatch: pytest.MonkeyPatch) -> None:
     """A server that says nothing costs no more than the time that was given."""
-    monkeypatch.setattr(ready, "ANSWER", 0.01)
+    monkeypatch.setattr(ready, "ANSWER_TIMEOUT", 0.01)
     async with receiving(hanging()) as receiver:
         with pytest.raises(Failure, match="it does not answer"):
             await asked(f"http://127.0.0.1:{receiver.port}")
@@ -116,4 +116,4 @@ def test_it_is_asked_until_it_is_ready(
     else:
         assert ready.wait_ready("http://box", wait_ms) == {"status": "ok"}
         assert len(timeouts) == expected
-    assert max(timeouts) <= ready.ANSWER
+    assert max(timeouts) <= ready.ANSWER_TIMEOUT

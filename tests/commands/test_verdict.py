@@ -15,7 +15,7 @@ import pytest
 from click.testing import Result
 
 from sendbox.cli.outcome import CANNOT, NO, OK, USAGE
-from sendbox.cli.serve import Served
+from sendbox.cli.serve import RunningServer
 from tests.commands.sandbox import sandbox, sendbox
 
 KEY = "test-verdict"
@@ -26,7 +26,9 @@ EXPECT = [
 
 
 @asynccontextmanager
-async def world(expect: list[dict[str, Any]], **settings: Any) -> AsyncIterator[tuple[Served, httpx.AsyncClient]]:
+async def world(
+    expect: list[dict[str, Any]], **settings: Any
+) -> AsyncIterator[tuple[RunningServer, httpx.AsyncClient]]:
     """A sandbox with one world that expects this, and a client of it."""
     async with (
         sandbox(**settings) as served,
@@ -38,7 +40,7 @@ async def world(expect: list[dict[str, Any]], **settings: Any) -> AsyncIterator[
         yield served, client
 
 
-async def asked(served: Served, *more: str) -> Result:
+async def asked(served: RunningServer, *more: str) -> Result:
     return await asyncio.to_thread(sendbox, "verdict", "--url", served.origin, *more)
 
 

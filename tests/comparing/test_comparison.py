@@ -9,7 +9,7 @@ from typing import Any, Final
 import pytest
 
 from sendbox.comparing import report
-from sendbox.comparing.comparison import Compared, comparison
+from sendbox.comparing.comparison import ComparedCall, comparison
 from sendbox.comparing.recording import read
 from sendbox.services.operations import CALLS
 from tests.box import KEY, WORLD, Box, boxed
@@ -44,7 +44,7 @@ def everything() -> bytes:
     return asyncio.run(made())
 
 
-def said(compared: list[Compared]) -> list[str]:
+def said(compared: list[ComparedCall]) -> list[str]:
     return list(report.lines(compared))
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from sendbox.comparing.differences import Answered, Difference, compare, masked, passed_over
+from sendbox.comparing.differences import Difference, StatusAndBody, compare, mask_text, passed_over
 from tests.box import CONTRACT
 
 ID = "f92bfde5-3d39-4a91-ab82-a23aab0ae9b7"
@@ -17,7 +17,8 @@ SCHEMA = "sending.json#/$defs/MessageResponse"
 
 def found(recorded: Any, here: Any, *, values: bool = False, schema: str | None = None) -> list[Difference]:
     answers = [
-        Answered(200, value if isinstance(value, bytes) else json.dumps(value).encode()) for value in (recorded, here)
+        StatusAndBody(200, value if isinstance(value, bytes) else json.dumps(value).encode())
+        for value in (recorded, here)
     ]
     return compare(answers[0], answers[1], CONTRACT, schema, values=values)
 
@@ -71,7 +72,7 @@ def test_values(recorded: Any, here: Any, differ: list[tuple[str, str]]) -> None
 
 def test_a_status() -> None:
     """Of answers with another status only the status is compared."""
-    (status,) = compare(Answered(400, b'{"a": 1}'), Answered(200, b"{}"), CONTRACT, SCHEMA, values=False)
+    (status,) = compare(StatusAndBody(400, b'{"a": 1}'), StatusAndBody(200, b"{}"), CONTRACT, SCHEMA, values=False)
     assert (status.kind, status.recorded, status.here) == ("status", "400", "200")
 
 
@@ -119,7 +120,7 @@ def test_the_schema() -> None:
 )
 def test_masked(text: str, left: str) -> None:
     """Phone numbers, ids and keys are not told."""
-    assert masked(text) == left
+    assert mask_text(text) == left
 
 
 def test_names_of_fields() -> None:

@@ -43,7 +43,7 @@ class Branch(Leaf):
 class Open(Answer):
     """More may be there."""
 
-    FURTHER = bool
+    EXTRA_FIELDS_TYPE = bool
 
 
 def _another() -> type[Answer]:

@@ -203,7 +203,7 @@ async def test_an_act_whose_outcome_is_forgotten() -> None:
         number = len(world.journal) - 1
         _, _, what = world.journal.entry(number)
         world.journal = Capped()
-        world.record.cut_off("--max-journal=1")
+        world.record.forget_all("--max-journal=1")
         for _ in range(number):
             world.journal.add(0, CODE["sent"], None)
         world.journal.forget(number, "--max-journal=1")

@@ -8,7 +8,7 @@ import pytest
 from sendbox.control.export.rows import ActStep
 from sendbox.control.export.script import CallStep, MoveStep, build_script, is_complete
 from sendbox.engine.commands.command import Act, Tune
-from sendbox.engine.commands.record import Cut, RequestRecord
+from sendbox.engine.commands.record import RecordIncomplete, RequestRecord
 from sendbox.engine.journal import Capped
 from sendbox.engine.remarks import Advice
 from sendbox.engine.world import World
@@ -39,7 +39,7 @@ def moved(world: World, by: int) -> None:
 def did(world: World, what: str, **detail: object) -> None:
     """What a tester does: on record, and in the journal."""
     world.record.add(world.now, world.ticks, Act(what, detail))
-    world.control(what, detail)
+    world.journal_act(what, detail)
 
 
 def shape(world: World) -> list[tuple[str, int]]:
@@ -161,8 +161,8 @@ def test_a_record_that_was_cut() -> None:
         called(world)
     assert isinstance(world.journal, Capped)
     world.journal.forget(3, "--max-journal=3")
-    world.record.cut_off("--max-journal=3")
+    world.record.forget_all("--max-journal=3")
     called(world)
-    with pytest.raises(Cut, match="--max-journal=3 cut it") as raised:
+    with pytest.raises(RecordIncomplete, match="--max-journal=3 cut it") as raised:
         build_script(world)
     assert raised.value.bound == "--max-journal=3"

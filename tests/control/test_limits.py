@@ -16,10 +16,10 @@ from sendbox.control import routes
 from sendbox.engine import bounds
 from sendbox.engine.bounds import ESCAPES, PARAMETERS
 from sendbox.language import LANGUAGE
-from sendbox.runtime.bounds import WAITING
+from sendbox.runtime.bounds import MAX_WAITING_BUILDS
 from sendbox.runtime.slot import CHECKPOINTS
 from sendbox.scenario.language import Language
-from sendbox.scenario.model import PROBLEMS, SIZE, TOLD
+from sendbox.scenario.model import MAX_PROBLEM_LINES, PROBLEMS, SIZE
 from sendbox.server.origin import key_field, read_body
 from tests.box import KEY, WORLD, boxed
 
@@ -70,8 +70,8 @@ async def test_a_client_that_still_sends_sees_that_its_body_is_too_long() -> Non
     async def receive() -> Any:
         return pieces.pop()
 
-    assert await read_body(receive, 1_000, routes.DROPPED) is None
-    assert (2_000 - len(pieces)) * 40_000 in range(routes.DROPPED, routes.DROPPED + 80_000)
+    assert await read_body(receive, 1_000, routes.MAX_DROPPED_BYTES) is None
+    assert (2_000 - len(pieces)) * 40_000 in range(routes.MAX_DROPPED_BYTES, routes.MAX_DROPPED_BYTES + 80_000)
 
 
 @pytest.mark.parametrize(
@@ -168,11 +168,11 @@ async def test_long_scenarios_are_built_one_at_a_time(monkeypatch: pytest.Monkey
     monkeypatch.setattr(Language, "check", watched)
     async with boxed() as box:
         answers = await asyncio.gather(
-            *(box.post("/_sandbox/check", {"text": "sendbox: 1"}) for _ in range(WAITING + 3)),
+            *(box.post("/_sandbox/check", {"text": "sendbox: 1"}) for _ in range(MAX_WAITING_BUILDS + 3)),
         )
-        assert sorted(answer.status for answer in answers) == [200] * (WAITING + 1) + [503] * 2
+        assert sorted(answer.status for answer in answers) == [200] * (MAX_WAITING_BUILDS + 1) + [503] * 2
         assert {answer.json["error"] for answer in answers if answer.status == 503} == {"busy"}
-        assert most == [1] * (WAITING + 1)
+        assert most == [1] * (MAX_WAITING_BUILDS + 1)
         assert box.runtime.builder.waiting == 0
 
 
@@ -243,8 +243,10 @@ async def test_long_scenarios_and_accounts_are_compiled_beside_the_loop(
         problems = (await box.put(f"{WORLD}/scenario", unknown)).json
         assert len(problems["problems"]) == count
         lines = problems["message"].split("\n")
-        assert len(lines) == min(count, TOLD + 1)
-        assert lines[TOLD:] == ([f"{count - TOLD} more problems"] if count > TOLD else [])
+        assert len(lines) == min(count, MAX_PROBLEM_LINES + 1)
+        assert lines[MAX_PROBLEM_LINES:] == (
+            [f"{count - MAX_PROBLEM_LINES} more problems"] if count > MAX_PROBLEM_LINES else []
+        )
         numbers = [f"420777{number:06}" for number in range(count)]
         answer = await box.patch(f"{WORLD}/account", {"optout": numbers})
         assert (answer.status, answer.json["optout"]) == (200, numbers)

@@ -100,7 +100,7 @@ async def test_no_view_and_no_line_shows_a_secret() -> None:
         seen = 0
         for row in SERVED.operations:
             addresses = row.name in ("world", "worlds")  # the id of a world is its key
-            if row.method != "GET" or (row.whole and not addresses):
+            if row.method != "GET" or (row.unmasked and not addresses):
                 continue
             for text in await asked(box, row, message):
                 assert shows(text) == [REAL] * addresses, (row.name, text)

@@ -228,7 +228,7 @@ async def test_a_call_that_was_fetched_and_not_answered_has_timed_out() -> None:
 
 async def test_an_advance_says_at_once_that_no_client_fetches(monkeypatch: pytest.MonkeyPatch) -> None:
     """It waits for a client once, and not for as long as for a receiver; answer and log say what is wrong."""
-    monkeypatch.setattr(dispatcher, "GRACE", 0.02)
+    monkeypatch.setattr(dispatcher, "CLIENT_GRACE_SECONDS", 0.02)
     async with boxed(patience=3_600.0) as box:
         await box.open(deliveries="pull")
         await box.send()
@@ -260,7 +260,7 @@ async def test_a_client_that_asks_after_the_advance_began() -> None:
 
 async def test_a_client_that_comes_within_the_grace(monkeypatch: pytest.MonkeyPatch) -> None:
     """What it has not yet reported when the grace is over has the rest of the patience."""
-    monkeypatch.setattr(dispatcher, "GRACE", 0.05)
+    monkeypatch.setattr(dispatcher, "CLIENT_GRACE_SECONDS", 0.05)
     async with boxed(patience=30.0) as box:
         await box.open(deliveries="pull")
         await box.only_sending()
@@ -276,7 +276,7 @@ async def test_a_client_that_comes_within_the_grace(monkeypatch: pytest.MonkeyPa
 
 async def test_a_client_that_waits_has_the_patience(monkeypatch: pytest.MonkeyPatch) -> None:
     """A long poll waits: nothing is said, and no try ends early, while the receiver is at work."""
-    monkeypatch.setattr(dispatcher, "GRACE", 0.0)
+    monkeypatch.setattr(dispatcher, "CLIENT_GRACE_SECONDS", 0.0)
     async with boxed(patience=30.0) as box:
         await box.open(deliveries="pull")
         await box.send("420777000105")

@@ -103,7 +103,7 @@ async def test_so_many_entries_wait_if_a_reader_says_so() -> None:
         async with streaming(box, f"{ONE}?most=3") as events:
             await events.next()
             for _ in range(5):
-                box.runtime.worlds[KEY].world.control("x", {})
+                box.runtime.worlds[KEY].world.journal_act("x", {})
             box.runtime.note_change(box.runtime.worlds[KEY])
             assert await events.next() == ("skipped", {"from": 1, "to": 5}, "0.5")
         for most in ("0", "1001", "x"):
@@ -145,7 +145,7 @@ async def test_what_the_stream_is_reading_is_not_taken_apart() -> None:
         hosted = box.runtime.worlds[KEY]
         entries = stream.Events(box.app.control, [KEY], most=None, alone=True).pieces()
         assert (await anext(entries)).startswith(b": open\n")
-        hosted.world.control("x", {})
+        hosted.world.journal_act("x", {})
         assert (await anext(entries)).startswith(b"event: entry")
         assert hosted.readers == 1
         box.runtime.close(hosted)
@@ -163,7 +163,7 @@ async def test_a_reset_ends_the_entries_of_an_epoch() -> None:
         entries = stream.Events(box.app.control, [KEY], most=None, alone=True).pieces()
         await anext(entries)
         for _ in range(3):
-            hosted.world.control("x", {})
+            hosted.world.journal_act("x", {})
         assert (await anext(entries)).startswith(b"event: entry\nid: 0.1")
         box.runtime.reset(hosted)
         assert (await anext(entries)).startswith(b"event: reset")
@@ -211,16 +211,16 @@ async def test_a_world_has_so_many_streams() -> None:
     """A further one ends the oldest, and no other."""
     async with boxed() as box:
         await box.open()
-        targets = [ONE, f"/_sandbox/stream?worlds={KEY}"] * (stream.STREAMS // 2)
+        targets = [ONE, f"/_sandbox/stream?worlds={KEY}"] * (stream.MAX_STREAMS // 2)
         readers = [asyncio.create_task(reading(box, [], target=target)) for target in targets]
         await turns()
         assert not any(reader.done() for reader in readers)
         readers.append(asyncio.create_task(reading(box, [])))
         await turns(20)
-        assert [reader.done() for reader in readers] == [True] + [False] * stream.STREAMS
+        assert [reader.done() for reader in readers] == [True] + [False] * stream.MAX_STREAMS
         readers.append(asyncio.create_task(reading(box, [])))
         await turns(20)
-        assert [reader.done() for reader in readers] == [True] * 2 + [False] * stream.STREAMS
+        assert [reader.done() for reader in readers] == [True] * 2 + [False] * stream.MAX_STREAMS
         for reader in readers[2:]:
             reader.cancel()
 
@@ -231,7 +231,7 @@ async def test_streams_that_have_ended_count_no_more() -> None:
         await box.open()
         first = asyncio.create_task(reading(box, []))
         await turns()
-        for _ in range(stream.STREAMS + 1):
+        for _ in range(stream.MAX_STREAMS + 1):
             async with streaming(box):
                 pass
         assert not first.done()
@@ -260,7 +260,7 @@ async def test_a_stream_sends_few_entries_in_a_turn() -> None:
 @pytest.mark.parametrize("target", [ONE, f"/_sandbox/stream?worlds={KEY}"])
 async def test_a_reader_that_does_not_read_is_dropped(target: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is not waited for, and its world is not kept from being taken apart."""
-    monkeypatch.setattr(routes, "UNREAD", 0.0)
+    monkeypatch.setattr(routes, "READ_TIMEOUT", 0.0)
     async with boxed() as box:
         await box.open()
         reader = asyncio.create_task(reading(box, [], asyncio.Event(), target))

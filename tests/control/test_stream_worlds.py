@@ -31,7 +31,7 @@ def opened(box: Box, *names: str) -> list[HostedWorld]:
 def happens(box: Box, hosted: HostedWorld, count: int = 1) -> None:
     """So many entries of a journal."""
     for _ in range(count):
-        hosted.world.control("x", {})
+        hosted.world.journal_act("x", {})
     box.runtime.note_change(hosted)
 
 
@@ -182,7 +182,7 @@ async def test_positions_of_what_is_gone() -> None:
     [
         "worlds=,",
         "worlds=test-a,%25ff",
-        "worlds=" + ",".join(f"test-{number}" for number in range(stream.WORLDS + 1)),
+        "worlds=" + ",".join(f"test-{number}" for number in range(stream.MAX_WORLDS + 1)),
         "worlds=test-a&since=x",
         "worlds=test-a&since=test-a%3D0",
         "worlds=test-a&since=test-a%3D0.x",
@@ -293,7 +293,7 @@ async def test_few_clocks_while_a_world_advances() -> None:
 
 async def test_streams_of_several_worlds_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     """Also those that have no world; a further one ends the oldest."""
-    monkeypatch.setattr(stream, "SEVERAL", 2)
+    monkeypatch.setattr(stream, "MAX_PATTERNS", 2)
     async with (
         boxed() as box,
         streaming(box, SEVERAL) as first,

@@ -10,7 +10,7 @@ from sendbox.engine.durations import Span
 from sendbox.engine.rules.conditions import Case
 from sendbox.engine.rules.rule import When
 from sendbox.engine.texts import Pattern
-from sendbox.services.messaging.rules.rules import Attempts, Click, Fate, Path, PathEntry, Reply, Rule
+from sendbox.services.messaging.rules.rules import Attempts, Click, Decision, Path, PathEntry, Reply, Rule
 
 SEED = seed_bytes(0)
 ANY = When()
@@ -58,9 +58,9 @@ def book(seed: bytes = SEED) -> Attempts:
     return Attempts((), Chooser(seed))
 
 
-def fate_of(rules: Sequence[Rule], asked: Attempts | None = None, **fields: Any) -> Fate:
-    """The fate of an attempt that some rule has a say in."""
-    found = (asked or book()).fate(rules, ask(**fields))
+def decision_of(rules: Sequence[Rule], asked: Attempts | None = None, **fields: Any) -> Decision:
+    """The decision of an attempt that some rule has a say in."""
+    found = (asked or book()).decision(rules, ask(**fields))
     assert found is not None
     return found
 

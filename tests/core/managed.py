@@ -8,7 +8,7 @@ from sendbox.services import limits
 from sendbox.services.account.account import Account
 from sendbox.services.account.http.lists import enter
 from sendbox.services.account.orders import services
-from sendbox.services.messaging.bulk import Bulk, Decoded
+from sendbox.services.messaging.bulk import Bulk, DecodedLine
 from sendbox.services.messaging.messaging import Messaging
 from tests.core.worlds import advance, command
 
@@ -16,11 +16,11 @@ ORIGIN = "http://sandbox.example"
 BAD = Finding("$", "json", "no is not JSON", "§4.2")
 
 
-def decode(_world: World, _bulk: Bulk, raw: bytes) -> Decoded:
+def decode(_world: World, _bulk: Bulk, raw: bytes) -> DecodedLine:
     """A line is a number to write to, or `no`."""
     if raw == b"no":
-        return Decoded(None, b"", [BAD], ())
-    return Decoded(command(raw.decode()), b'{"line":1}', (), ())
+        return DecodedLine(None, b"", [BAD], ())
+    return DecodedLine(command(raw.decode()), b'{"line":1}', (), ())
 
 
 def manage(world: World) -> None:

@@ -13,4 +13,4 @@ KEPT: Final = ROOT / "src/sendbox" / f"{compiled.NAME}.json"
 
 def text() -> bytes:
     """What `compiled.default` is to read."""
-    return compiled.written(language().load(compiled.NAME))
+    return compiled.encode_blueprint(language().load(compiled.NAME))

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from sendbox.engine.draws import Chooser, seed_bytes
 from sendbox.engine.durations import Moment, Rate, Span
 from sendbox.engine.faults.answers import Answer, BadJson, RateLimit, Status, Twice
-from sendbox.engine.faults.calls import REMEMBERED, ApiFaults, ApiRule, Applied, Call
+from sendbox.engine.faults.calls import MAX_LOST_CALLS, ApiFaults, ApiRule, Applied, Call
 from sendbox.engine.faults.connections import Delay, Disconnect, Garbage, Reset, Timeout, Trickle
 from sendbox.engine.faults.fault import ApiFault
 from sendbox.engine.faults.table import CALLS
@@ -340,7 +340,7 @@ def test_the_line_of_a_fault(fields: dict[str, Any], expected: str) -> None:
 
 def test_of_many_lost_answers_only_the_newest_are_remembered() -> None:
     asked = faults()
-    for number in range(REMEMBERED + 1):
+    for number in range(MAX_LOST_CALLS + 1):
         asked.note_unanswered(b"%d" % number, number)
-    assert len(asked.unanswered) == REMEMBERED
-    assert (b"0" in asked.unanswered, asked.unanswered[b"%d" % REMEMBERED]) == (False, REMEMBERED)
+    assert len(asked.unanswered) == MAX_LOST_CALLS
+    assert (b"0" in asked.unanswered, asked.unanswered[b"%d" % MAX_LOST_CALLS]) == (False, MAX_LOST_CALLS)

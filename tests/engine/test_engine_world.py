@@ -40,18 +40,18 @@ class Lockers(Part):
         )
     }
     LAPSES = frozenset({"locker", "held"})
-    HAPPENINGS: ClassVar[Mapping[str, Callable[[Lockers, TimelineEntry], None]]] = {
+    TIMELINE_HANDLERS: ClassVar[Mapping[str, Callable[[Lockers, TimelineEntry], None]]] = {
         "open": lambda lockers, entry: lockers.opened.append(entry.what["door"])
     }
 
     def __init__(self, world: World) -> None:
         self.opened: list[str] = []
 
-    def lapses(self, at: int, kind: str, what: Any) -> bool:
+    def still_lapses(self, at: int, kind: str, what: Any) -> bool:
         """What is held does not lapse."""
         return kind != "held"
 
-    def lapsed(self, kind: str, what: Any) -> bool:
+    def on_lapse(self, kind: str, what: Any) -> bool:
         """Whoever waits for a door is told."""
         return bool(what == "told")
 

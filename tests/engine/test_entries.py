@@ -139,7 +139,7 @@ def eventful() -> World:
     Messaging.of(world).phones.go_offline(PHONE)
     Account.of(world).keys[world.id].default_callback_url = ""
     Messaging.of(world).phones.write("sms", "420777000556", None, "Hello")
-    world.control("clock", {"mode": "manual"})
+    world.journal_act("clock", {"mode": "manual"})
     world.journal.add(world.now, CODE["fault"], fault())
     world.journal.add(world.now, CODE["reset"], {"epoch": 1})
     world.journal.add(world.now, CODE["restored"], {"name": "a", "epoch": 2})

@@ -22,7 +22,7 @@ from sendbox.services.messaging.messaging import Messaging
 from sendbox.services.messaging.records import Message
 from sendbox.services.messaging.rules.conditions import After
 from sendbox.services.messaging.rules.explain import checks, explain
-from sendbox.services.messaging.rules.explained import explained
+from sendbox.services.messaging.rules.explained import explanation_lines
 from sendbox.services.messaging.rules.rules import Click, Reply, Rule
 from sendbox.services.templates.templates import TemplateUse
 from sendbox.services.verify.rules import VerifyRule
@@ -45,16 +45,16 @@ RULES = [
 
 
 def test_the_rules_that_decided_are_those_that_are_explained() -> None:
-    """For each of some messages, asked in order: `decided` are exactly the rules of the fate; nothing is counted."""
+    """For each message, in order: `decided` are exactly the rules of the decision; nothing is counted."""
     attempts = book()
     for ordinal in range(4):
         asked = ask(ordinal=ordinal)
-        fate = attempts.fate(RULES, asked)
+        decision = attempts.decision(RULES, asked)
         before = pickle.dumps(attempts)
         found = explain_rules(attempts, RULES, asked)
         assert before == pickle.dumps(attempts)
-        assert fate is not None
-        assert [each["rule"] for each in found if each["outcome"] == "decided"] == list(fate.rules)
+        assert decision is not None
+        assert [each["rule"] for each in found if each["outcome"] == "decided"] == list(decision.rules)
         assert [each["rule"] for each in found] == [each.title for each in RULES]
 
 
@@ -127,7 +127,7 @@ def test_what_each_rule_came_to(ordinal: int, expected: list[Any]) -> None:
     """Outcome, what was decided, and why not."""
     attempts = book()
     for number in range(3):
-        attempts.fate(RULES, ask(ordinal=number))
+        attempts.decision(RULES, ask(ordinal=number))
     found = explain_rules(attempts, RULES, ask(ordinal=ordinal))
     assert [(each["outcome"], each["decides"], each["why_not"]) for each in found] == expected
 
@@ -213,19 +213,19 @@ def test_an_attempt_that_a_check_refuses_asks_no_rule() -> None:
     assert (first["refused"], [each["outcome"] for each in first["rules"]]) == ("credit", ["decided"])
     (second,) = explain(world, unreached)["attempts"]
     assert (second["refused"], second["rules"]) == ("number", [])
-    assert "    no rule was asked: checks come before rules" in explained(explain(world, unreached))
+    assert "    no rule was asked: checks come before rules" in explanation_lines(explain(world, unreached))
 
 
 def test_a_message_that_waits() -> None:
     """Nothing was tried; then it says what is planned; steps that are not reached are named."""
     world = make_world(attempts=(rule("delivered"), replace(rule("failed"), key="other")))
     message = send_one(world, steps=[step("richmsg"), step()])
-    assert explained(explain(world, message)) == [
+    assert explanation_lines(explain(world, message)) == [
         f"message to {PHONE} by sendMessage, richmsg then sms: accepted",
         "  not handed over yet; move the clock",
     ]
     advance(world)
-    assert explained(explain(world, message)) == [
+    assert explanation_lines(explain(world, message)) == [
         f"message to {PHONE} by sendMessage, richmsg then sms: sending",
         "  attempt 1 by richmsg: sending",
         "    + rule: decides path",
@@ -241,7 +241,7 @@ def test_nobody_decided_and_order_counted() -> None:
     world = make_world(attempts=(rule("failed", when=When(nth=2)),))
     messages = send(world, PHONE, "420777000103")
     advance(world, 10_000)
-    texts = [explained(explain(world, message)) for message in messages]
+    texts = [explanation_lines(explain(world, message)) for message in messages]
     assert "    no rule decided: it goes the usual way to delivered" in texts[0]
     assert "    this depended on the order of arrival" in texts[0]
     assert "    + rule: decides path" in texts[1]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from sendbox.engine.kept import STEP, Index, Kept
+from sendbox.engine.kept import ITEMS_PER_PAUSE, Index, Kept
 
 
 def named(number: int) -> str:
@@ -21,13 +21,13 @@ def indexed(count: int) -> tuple[Kept[int], Index[int]]:
 
 def test_items_are_read_as_they_are_asked_for() -> None:
     """In slices; what came since is read too."""
-    items, index = indexed(2 * STEP + 1)
+    items, index = indexed(2 * ITEMS_PER_PAUSE + 1)
     reading: Iterator[None] = index.read()
     next(reading)
-    assert index.behind == STEP + 1
-    assert (index["name 7"], index.behind, len(index)) == (7, 0, 2 * STEP + 1)
+    assert index.behind == ITEMS_PER_PAUSE + 1
+    assert (index["name 7"], index.behind, len(index)) == (7, 0, 2 * ITEMS_PER_PAUSE + 1)
     items.append(5000)
-    assert (index.behind, list(index)[-1]) == (1, f"name {2 * STEP}")
+    assert (index.behind, list(index)[-1]) == (1, f"name {2 * ITEMS_PER_PAUSE}")
 
 
 def test_the_first_of_a_name_stays() -> None:
@@ -45,9 +45,9 @@ def test_the_first_of_a_name_stays() -> None:
 
 def test_what_was_never_read_needs_no_forgetting() -> None:
     """And what stays is read by its number."""
-    items, index = indexed(STEP + 2)
+    items, index = indexed(ITEMS_PER_PAUSE + 2)
     gone = items.forget(0, 2, lambda _: True).gone
     index.forget(gone)
-    assert index.behind == STEP + 2
+    assert index.behind == ITEMS_PER_PAUSE + 2
     assert "name 0" not in index
     assert index["name 2"] == 2

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sendbox.engine.commands.record import MANY, REMEMBERED, Polling
+from sendbox.engine.commands.record import MANY, MAX_QUESTIONS, Polling
 
 
 def ask(polling: Polling, times: int, question: bytes = b"q", answer: bytes = b"a", instant: int = 0) -> list[bool]:
@@ -30,6 +30,6 @@ def test_few_questions_are_remembered() -> None:
     """What was not asked for long is forgotten, so the state stays small."""
     polling = Polling()
     ask(polling, MANY - 1)
-    for number in range(REMEMBERED):
+    for number in range(MAX_QUESTIONS):
         ask(polling, 1, question=b"%d" % number)
     assert ask(polling, 1) == [False]

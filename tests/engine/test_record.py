@@ -21,7 +21,7 @@ from sendbox.engine.commands.command import (
     Stamp,
     Tune,
 )  # fmt: skip
-from sendbox.engine.commands.record import Cut, Record, RequestRecord
+from sendbox.engine.commands.record import Record, RecordIncomplete, RequestRecord
 from sendbox.engine.journal import CODE
 from sendbox.engine.world import World
 from tests.core.asked import asked, call_of
@@ -162,16 +162,16 @@ def test_a_record_that_was_cut_has_no_way_back() -> None:
     """It names the bound, keeps nothing any more, and neither does a head of it."""
     world = make_world()
     before = world.record.head(1)
-    world.record.cut_off("--max-journal=5")
+    world.record.forget_all("--max-journal=5")
     world.enter(Checkpoint("a"))
     world.request(asked())
     world.record.moved(START, 0, 0, by_hand=True)
     assert (len(world.record), world.record.entries) == (0, [])
     for record in (world.record, world.record.head(0)):
-        with pytest.raises(Cut, match="--max-journal=5 cut it") as raised:
+        with pytest.raises(RecordIncomplete, match="--max-journal=5 cut it") as raised:
             _ = record.opening
         assert raised.value.bound == "--max-journal=5"
-        with pytest.raises(Cut):
+        with pytest.raises(RecordIncomplete):
             list(record.commands())
     assert before.opening.world == world.id
 

@@ -11,9 +11,9 @@ from sendbox.engine.texts import Pattern
 from sendbox.services.account.account import Account
 from sendbox.services.messaging.results import STATES
 from sendbox.services.messaging.rules.conditions import After, Payload
-from sendbox.services.messaging.rules.rules import Click, Fate, Path, PathEntry, Reply
+from sendbox.services.messaging.rules.rules import Click, Decision, Path, PathEntry, Reply
 from sendbox.services.verify.verify import Verify
-from tests.core.asking import DELIVERED, FAILED, SPANNED, ask, book, fate_of, now, rule
+from tests.core.asking import DELIVERED, FAILED, SPANNED, ask, book, decision_of, now, rule
 from tests.core.worlds import HOUR, advance, make_world, path, send, send_one, step
 from tests.core.worlds import rule as made
 
@@ -73,10 +73,10 @@ def test_a_payload_null_is_a_value(value: object, expected: bool) -> None:
 
 
 def test_nobody_decides() -> None:
-    """Without rules, or when none holds, there is no fate."""
-    assert book().fate([], ask()) is None
-    assert book().fate([rule(when=When(attempt=2), path=DELIVERED)], ask()) is None
-    assert book().fate([rule()], ask()) is None
+    """Without rules, or when none holds, there is no decision."""
+    assert book().decision([], ask()) is None
+    assert book().decision([rule(when=When(attempt=2), path=DELIVERED)], ask()) is None
+    assert book().decision([rule()], ask()) is None
 
 
 def test_the_first_match_wins_per_thing_decided() -> None:
@@ -88,7 +88,7 @@ def test_the_first_match_wins_per_thing_decided() -> None:
         rule("replies", path=FAILED, replies=(Reply(now(5_000), "YES"),), illegal=True),
         rule("late", path=FAILED, replies=(), click=(Click(now(1)),)),
     ]
-    assert fate_of(rules) == Fate(
+    assert decision_of(rules) == Decision(
         "delivered", None, ((5_000, "YES"),), ((60_000, None),), False, ("click", "the path", "replies"), False
     )
 
@@ -96,30 +96,30 @@ def test_the_first_match_wins_per_thing_decided() -> None:
 def test_a_rule_that_comes_first_wins_over_a_better_one() -> None:
     """The order of the list decides, not how exact a rule is."""
     assert (
-        fate_of([rule(path=FAILED), rule("exact", When(phone=Pattern("420777000100")), path=DELIVERED)]).goal
+        decision_of([rule(path=FAILED), rule("exact", When(phone=Pattern("420777000100")), path=DELIVERED)]).goal
         == "failed"
     )
 
 
 def test_no_replies_is_a_decision() -> None:
     """An empty list of replies decides that there are none."""
-    assert fate_of([rule(replies=()), rule("r2", replies=(Reply(now(0), "YES"),))]).replies == ()
+    assert decision_of([rule(replies=()), rule("r2", replies=(Reply(now(0), "YES"),))]).replies == ()
 
 
 def test_a_path_is_taken_entry_by_entry() -> None:
     """Results, times after the entry before, and infos as they are written; `illegal` belongs to the path's rule."""
     path = Path((PathEntry("sending", now(0)), PathEntry("undelivered", now(30_000), "[1] Undelivered")))
-    fate = fate_of([rule(path=path, illegal=True)])
-    assert fate.entries == (("sending", 0, None), ("undelivered", 30_000, "[1] Undelivered"))
-    assert (fate.goal, fate.illegal) == (None, True)
+    decision = decision_of([rule(path=path, illegal=True)])
+    assert decision.entries == (("sending", 0, None), ("undelivered", 30_000, "[1] Undelivered"))
+    assert (decision.goal, decision.illegal) == (None, True)
 
 
 def test_equal_fates_are_one_object() -> None:
-    """A world keeps a fate once, not once a message."""
+    """A world keeps a decision once, not once a message."""
     attempts, rules = book(), [rule(path=DELIVERED)]
-    assert fate_of(rules, attempts, ordinal=1) is fate_of(rules, attempts, ordinal=2)
+    assert decision_of(rules, attempts, ordinal=1) is decision_of(rules, attempts, ordinal=2)
     spanned = [rule(path=SPANNED)]
-    assert fate_of(spanned, attempts, ordinal=1) is not fate_of(spanned, attempts, ordinal=1)
+    assert decision_of(spanned, attempts, ordinal=1) is not decision_of(spanned, attempts, ordinal=1)
 
 
 def test_the_payload_is_read_only_when_asked() -> None:

@@ -406,7 +406,7 @@ def test_what_shells_tell_a_world_stands_in_its_journal() -> None:
         world.request(record),
         world.advise(remark),
         world.advise(remark, "about"),
-        world.control("rule", {"id": 1}),
+        world.journal_act("rule", {"id": 1}),
     ]
     assert numbers == [0, 1, 2, 3]
     assert names_of(world.journal) == ["request", "advice", "advice", "control"]

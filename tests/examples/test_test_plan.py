@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from sendbox.engine.blueprint import Blueprint
-from sendbox.engine.traffic import Reception, Traffic
+from sendbox.engine.traffic import ReceiverBehavior, Traffic
 from sendbox.playing import play
 from tests.documentation.markdown import ROOT, blocks
 from tests.scenario.test_library_clients import HOUR, MINUTE, SECOND, asked, message
@@ -49,7 +49,7 @@ OFTEN: Final = [asked(4 * HOUR + number, "showKey", None) for number in range(11
 def missed(*more: Traffic, without: Traffic | None = None, ends: tuple[int, ...] = (200,)) -> list[str]:
     """The sentences of the plan that a client misses."""
     traffic = tuple(sorted([*(each for each in KEPT if each is not without), *more], key=lambda each: each.at))
-    story: Blueprint = replace(load(PLAN), traffic=traffic, receiver=(Reception(0, ends),))
+    story: Blueprint = replace(load(PLAN), traffic=traffic, receiver=(ReceiverBehavior(0, ends),))
     verdict = play(story).verdict
     assert verdict is not None
     return [each["name"] for each in verdict["expectations"] if not each["passed"]]

@@ -13,9 +13,9 @@ from typing import Any, Final
 import httpx
 
 from sendbox.app import SERVED
-from sendbox.exploring.census import Census, Sent
+from sendbox.exploring.census import Census, ObservedMessage
 from sendbox.exploring.families.table import FAMILIES
-from sendbox.exploring.misfortune import MOST, Misfortune, Plan, scenarios
+from sendbox.exploring.misfortune import MAX_MISFORTUNES, Misfortune, Plan, scenarios
 from sendbox.exploring.watcher import Watcher
 from sendbox.fixture import Sandbox, SandboxServer
 from sendbox.scenario.model import errors
@@ -139,7 +139,7 @@ class Ran:
         """The entries of a kind, at an instant of the world if one is given."""
         return [entry for entry in self.journal if entry["kind"] == kind and at in (None, entry["offset"])]
 
-    def message(self, phone: str, ordinal: int) -> Sent:
+    def message(self, phone: str, ordinal: int) -> ObservedMessage:
         """A message."""
         return next(each for each in self.census.messages if (each.phone, each.ordinal) == (phone, ordinal))
 
@@ -196,7 +196,7 @@ def together(found: Iterable[Misfortune]) -> Iterator[Plan]:
     plans: list[list[Misfortune]] = []
     for item in found:
         phone = told_by(item)
-        fits = (plan for plan in plans if len(plan) < MOST and phone not in map(told_by, plan))
+        fits = (plan for plan in plans if len(plan) < MAX_MISFORTUNES and phone not in map(told_by, plan))
         plan = next(fits, None)
         if plan is None:
             plans.append([item])

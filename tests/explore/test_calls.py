@@ -6,7 +6,7 @@ from typing import Final
 
 import pytest
 
-from sendbox.exploring.census import Called, Census, Sent
+from sendbox.exploring.census import Census, ObservedCall, ObservedMessage
 from sendbox.exploring.families.calls import KINDS
 from sendbox.exploring.misfortune import Misfortune
 
@@ -16,12 +16,14 @@ ANNA, BERT = "420777000101", "420777000201"
 
 def ran(*calls: str, messages: int) -> Census:
     """A world with these calls, each an operation and perhaps the phone that it names, and so many messages to Anna."""
-    made: list[Called] = []
+    made: list[ObservedCall] = []
     for ordinal, call in enumerate(calls):
         operation, _, phone = call.partition(" ")
         number = 1 + sum(other.operation == operation for other in made)
-        made.append(Called(operation, number, phone, ordinal, 200))
-    sent = [Sent(ANNA, number, "sendMessage", 0, 0, ("sms",), (), (), (), 0) for number in range(1, messages + 1)]
+        made.append(ObservedCall(operation, number, phone, ordinal, 200))
+    sent = [
+        ObservedMessage(ANNA, number, "sendMessage", 0, 0, ("sms",), (), (), (), 0) for number in range(1, messages + 1)
+    ]
     return Census(1, (), tuple(made), tuple(sent), (), (), ())
 
 

@@ -192,7 +192,7 @@ async def test_what_is_asked_for_is_checked() -> None:
 
 async def test_a_server_has_so_many_explorations(monkeypatch: pytest.MonkeyPatch) -> None:
     """The oldest that is over gives way to a new one."""
-    monkeypatch.setattr(dialogue, "MOST", 2)
+    monkeypatch.setattr(dialogue, "MAX_EXPLORATIONS", 2)
     async with boxed() as box:
         first, second = await begin(box), await begin(box)
         assert (await box.post(EXPLORATIONS, {"test": "shop"})).json["error"] == "too_many_explorations"

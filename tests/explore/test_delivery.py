@@ -10,7 +10,7 @@ import orjson
 import pytest
 
 from sendbox.engine.durations import duration
-from sendbox.exploring.census import Census, Moved, Posted
+from sendbox.exploring.census import Census, ObservedEvent, ObservedMove
 from sendbox.exploring.misfortune import Misfortune, legal
 from sendbox.runtime.policy import sign
 from tests.explore.rich import PLAIN, Client, Rich, misfortunes
@@ -127,8 +127,8 @@ def test_every_place_at_which_a_webhook_comes_again(rich: Rich) -> None:
 
 def test_a_webhook_that_comes_again_after_the_last_advance() -> None:
     """Nobody would look: only the latest time is tried."""
-    posted = Posted(PLAIN, "sentMessage", "sms", "sent", 1, 1_000, 60_000, own=True, thread=1, batch=1, size=1)
-    world = Census(1, (Moved(1, 0, 60_000),), (), (), (posted,), (), ())
+    posted = ObservedEvent(PLAIN, "sentMessage", "sms", "sent", 1, 1_000, 60_000, own=True, thread=1, batch=1, size=1)
+    world = Census(1, (ObservedMove(1, 0, 60_000),), (), (), (posted,), (), ())
     assert [item.value.says for item in repeated_late(world)] == ["comes again 7m30s later"]
     room = replace(posted, until=500_000)
     assert repeated_late(replace(world, events=(room,))) == []

@@ -6,10 +6,10 @@ from dataclasses import fields
 
 import pytest
 
-from sendbox.exploring.census import Census, Sent
+from sendbox.exploring.census import Census, ObservedMessage
 from sendbox.exploring.families import table
 from sendbox.exploring.families.table import FAMILIES, WHY_NOT
-from sendbox.exploring.misfortune import MOST, Kind, Misfortune
+from sendbox.exploring.misfortune import MAX_MISFORTUNES, Kind, Misfortune
 from sendbox.exploring.search import Search
 from sendbox.services.assumptions import registry
 from tests.explore.rich import Ran, Rich, others, problems, told_by
@@ -71,7 +71,7 @@ def test_a_run_without_messages_has_no_place(family: str) -> None:
     """Then the report says so."""
     empty = Census(1, (), (), (), (), (), ())
     assert table.spots([empty], [family]) == []
-    assert table.untried([empty], [family]) == [family]
+    assert table.families_without_place([empty], [family]) == [family]
     assert table.untried_lines({family: 1}, 1) == [f"{family} not tried: {WHY_NOT[family]}"]
     assert table.untried_lines({family: 1}, 3) == [f"{family} not tried in 1 of 3 tests: {WHY_NOT[family]}"]
 
@@ -79,7 +79,7 @@ def test_a_run_without_messages_has_no_place(family: str) -> None:
 @pytest.mark.parametrize("family", ["results", "people", "account"])
 def test_a_message_that_was_never_handed_over_has_no_place(family: str) -> None:
     """Nothing is known of it."""
-    waiting = Sent("420777000101", 1, "sendMessage", 0, 0, ("sms",), (), (), (), 1)
+    waiting = ObservedMessage("420777000101", 1, "sendMessage", 0, 0, ("sms",), (), (), (), 1)
     assert table.spots([Census(1, (), (), (waiting,), (), (), ())], [family]) == []
 
 
@@ -95,7 +95,7 @@ def test_plans_of_many_misfortunes_are_scenarios(rich: Rich, base: Ran) -> None:
     """Whatever the search puts together can be laid in front, and breaks nothing in the sandbox."""
     spots = table.spots([base.census], ["results", "people", "account"])
     plans = list(Search(spots, seed=16, name="plans", runs=12).plans())
-    assert max(map(len, plans)) == MOST
+    assert max(map(len, plans)) == MAX_MISFORTUNES
     for plan in plans:
         rich.run(plan)
 

@@ -36,7 +36,7 @@ def explored(
 ) -> Result:
     """An exploration of a test that breaks at an assertion, "" where it does not."""
     monkeypatch.setattr(table, "spots", lambda *_: found)
-    monkeypatch.setattr(table, "untried", lambda *_: [])
+    monkeypatch.setattr(table, "families_without_place", lambda *_: [])
 
     def run(plan: Plan, _observing: bool) -> Run:
         assertion = breaks(plan)

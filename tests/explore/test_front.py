@@ -10,7 +10,7 @@ from sendbox.engine.blueprint import Blueprint
 from sendbox.exploring.front import in_front
 from sendbox.exploring.misfortune import LISTS
 from sendbox.language import LANGUAGE
-from sendbox.scenario.environment import escaped
+from sendbox.scenario.environment import escape_texts
 
 RULES: dict[str, Any] = {
     "attempts": [{"name": "first", "when": {"phone": "420777000101", "nth": 2}, "then": ["sending", "sent"]}],
@@ -30,7 +30,7 @@ def test_lists_of_rules_in_front_are_as_if_all_were_compiled_again(base: str) ->
     blueprint = LANGUAGE.load(base)
     laid = in_front(LANGUAGE, blueprint, [{"sendbox": 1, **RULES}])
     assert laid.source is not None
-    whole = LANGUAGE.load(escaped(laid.source))
+    whole = LANGUAGE.load(escape_texts(laid.source))
     assert rules(laid) == rules(whole)
     assert [rule.key for rule in laid.of("attempts")][:1] == ["first"]
     assert laid.timeline == whole.timeline

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from sendbox.engine.durations import duration
-from sendbox.exploring.census import Census, Sent, Tried
+from sendbox.exploring.census import Census, ObservedAttempt, ObservedMessage
 from sendbox.exploring.families.people import KINDS
 from sendbox.exploring.misfortune import Misfortune, Plan
 from tests.explore.rich import Ran, Rich, misfortunes, others, together, told_by
@@ -15,7 +15,7 @@ from tests.explore.rich import Ran, Rich, misfortunes, others, together, told_by
 BY_NAME = {kind.name: kind for kind in KINDS}
 
 
-def about(ran: Ran, item: Misfortune) -> Sent:
+def about(ran: Ran, item: Misfortune) -> ObservedMessage:
     """The message that a misfortune is about."""
     _, _, phone, ordinal = item.spot.about.split()
     return ran.message(phone, int(ordinal))
@@ -31,7 +31,7 @@ def happenings(item: Misfortune) -> list[tuple[int, str, dict[str, Any]]]:
     ]
 
 
-def id_of(ran: Ran, message: Sent) -> str:
+def id_of(ran: Ran, message: ObservedMessage) -> str:
     """The id of a message, by its place among those of its phone."""
     ids = [
         e["message_id"] for e in ran.journal if e["kind"] in ("transition", "refusal") and e["phone"] == message.phone
@@ -129,13 +129,13 @@ def test_a_phone_is_switched_off_and_comes_back(rich: Rich, base: Ran) -> None:
 def test_a_phone_answers_only_what_is_newest_on_it() -> None:
     """Not a message that ended badly, nor one behind which another came, nor after the advance."""
 
-    def spots(*messages: Sent) -> list[str]:
+    def spots(*messages: ObservedMessage) -> list[str]:
         world = Census(1, (), (), messages, (), (), (), stop_words=("STOP",))
         return [spot.place for kind in KINDS for spot in kind.spots(kind, world)]
 
-    def sent(ordinal: int, *results: tuple[str, int], until: int = 10_000) -> Sent:
-        attempt = Tried("sms", results, results[0][1], ordinal)
-        return Sent("420777000101", ordinal, "sendMessage", 0, until, ("sms",), (attempt,), (), (), 1)
+    def sent(ordinal: int, *results: tuple[str, int], until: int = 10_000) -> ObservedMessage:
+        attempt = ObservedAttempt("sms", results, results[0][1], ordinal)
+        return ObservedMessage("420777000101", ordinal, "sendMessage", 0, until, ("sms",), (attempt,), (), (), 1)
 
     arrived = (("sending", 0), ("sent", 1_000), ("delivered", 3_000))
     assert set(spots(sent(1, *arrived))) == {"the 1st message to 420777000101"}

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from sendbox.engine.durations import duration
-from sendbox.exploring.census import Census, Sent, Tried
+from sendbox.exploring.census import Census, ObservedAttempt, ObservedMessage
 from sendbox.exploring.families.results import KINDS
 from sendbox.exploring.misfortune import Misfortune
 from tests.explore.rich import BLOCKED, CODE, Client, Ran, Rich, misfortunes, others, together, told_by
@@ -28,7 +28,7 @@ def rule(misfortune: Misfortune) -> dict[str, Any]:
     return dict(found)
 
 
-def tried(ran: Ran, when: dict[str, Any]) -> tuple[Sent, Tried]:
+def tried(ran: Ran, when: dict[str, Any]) -> tuple[ObservedMessage, ObservedAttempt]:
     """The attempt that conditions find."""
     found = [
         (message, attempt)
@@ -135,8 +135,8 @@ def test_the_sms_of_a_code_is_late(rich: Rich) -> None:
 
 def test_a_message_of_which_nothing_more_is_heard_when_no_clock_moves() -> None:
     """There is no time for another end, unless it comes at once."""
-    attempt = Tried("sms", (("sending", 0),), 0, 1, 60_000, "sent")
-    message = Sent("420777000101", 1, "sendMessage", 0, 0, ("sms", "richmsg"), (attempt,), (), (), 0)
+    attempt = ObservedAttempt("sms", (("sending", 0),), 0, 1, 60_000, "sent")
+    message = ObservedMessage("420777000101", 1, "sendMessage", 0, 0, ("sms", "richmsg"), (attempt,), (), (), 0)
     world = Census(1, (), (), (message,), (), (), ())
     values = [
         (spot.kind.name, value.says) for kind in KINDS for spot in kind.spots(kind, world) for value in spot.values
@@ -146,8 +146,8 @@ def test_a_message_of_which_nothing_more_is_heard_when_no_clock_moves() -> None:
 
 def test_a_late_receipt_of_a_condition_that_cannot_be_met() -> None:
     """An SMS is never seen: its flow goes on, and it is delivered after that."""
-    attempt = Tried("sms", (("sending", 0), ("sent", 1_000)), 0, 1, 30_000, "seen")
-    message = Sent("420777000101", 1, "sendMessage", 0, 90_000, ("sms", "richmsg"), (attempt,), (), (), 0)
+    attempt = ObservedAttempt("sms", (("sending", 0), ("sent", 1_000)), 0, 1, 30_000, "seen")
+    message = ObservedMessage("420777000101", 1, "sendMessage", 0, 90_000, ("sms", "richmsg"), (attempt,), (), (), 0)
     kind = BY_NAME["late receipt"]
     (spot,) = kind.spots(kind, Census(1, (), (), (message,), (), (), ()))
     way = ["sending", {"sent": "1s"}, {"delivered": "33s"}]

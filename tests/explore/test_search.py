@@ -13,7 +13,17 @@ from hypothesis import strategies as st
 
 from sendbox.exploring.exploration import Run, explore, parse_runs
 from sendbox.exploring.families.table import FIRST
-from sendbox.exploring.misfortune import ANY_TIME, MOST, Kind, Misfortune, Plan, Spot, Value, legal, scenarios
+from sendbox.exploring.misfortune import (
+    ANY_TIME,
+    MAX_MISFORTUNES,
+    Kind,
+    Misfortune,
+    Plan,
+    Spot,
+    Value,
+    legal,
+    scenarios,
+)
 from sendbox.exploring.search import PLACES, SHRINKING, Search
 
 KIND: Final = Kind("calls", "failed", ("§7.1",), "It ends.", lambda _kind, _world: iter(()))
@@ -79,7 +89,7 @@ def test_of_a_large_census_plans_of_many_come_first() -> None:
     """So each single misfortune is tried early, though not alone."""
     of = search([spot(f"{chr(97 + n % 20)}{n}", about=str(n)) for n in range(100)], runs=40)
     plans = counted(of)
-    assert [len(plan) for plan in plans[:12]] == [MOST] * 12
+    assert [len(plan) for plan in plans[:12]] == [MAX_MISFORTUNES] * 12
     assert len(set().union(*map(names, plans[:13]))) == 100
     assert len(plans) == of.tried.runs == 40
     assert of.tried.words() == "27 of 100 single misfortunes, 13 other plans tried"
@@ -217,8 +227,8 @@ def test_at_most_two_calls_in_a_row_fail() -> None:
     assert not legal((row[0], Misfortune(spot("b", row=("sendMessage", (1, 2))))))
     one = spot("a", values=2)
     assert not legal((Misfortune(one), Misfortune(one, 1)))
-    assert legal(tuple(Misfortune(spot(f"b{n}")) for n in range(MOST)))
-    assert not legal(tuple(Misfortune(spot(f"b{n}")) for n in range(MOST + 1)))
+    assert legal(tuple(Misfortune(spot(f"b{n}")) for n in range(MAX_MISFORTUNES)))
+    assert not legal(tuple(Misfortune(spot(f"b{n}")) for n in range(MAX_MISFORTUNES + 1)))
 
 
 def test_what_moves_a_phone_is_not_joined_with_what_was_placed_by_its_instants() -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from sendbox.engine.bounds import PARAMETERS
 from sendbox.engine.remarks import Advice, Finding
-from sendbox.services.http.forms import Unreadable, media_type, read_form, relocated, unknown_parameters
+from sendbox.services.http.forms import Unreadable, media_type, read_form, relocate, unknown_parameters
 from sendbox.services.messaging.http.legacy import ROUTES
 from tests.interfaces.fakes import exchange
 
@@ -97,7 +97,7 @@ def test_a11_remarks_are_relocated() -> None:
     """A remark made on the Message that parameters stand for has the parameter's path."""
     finding = Finding("$.to[0].phone_number", "x", "x", "§2.1")
     other = Finding("$.sender", "x", "x", "§2.1")
-    assert relocated([finding, other], {"$.to[": "$.number"}) == [Finding("$.number", "x", "x", "§2.1"), other]
+    assert relocate([finding, other], {"$.to[": "$.number"}) == [Finding("$.number", "x", "x", "§2.1"), other]
 
 
 @pytest.mark.parametrize(

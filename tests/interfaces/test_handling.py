@@ -11,7 +11,7 @@ import pytest
 
 from sendbox.contract.validators import NotLoaded
 from sendbox.engine.remarks import Finding
-from sendbox.services.http.desk import handled
+from sendbox.services.http.desk import call_handler
 from sendbox.services.http.exchange import Answer, Refused
 
 FOUND = Finding("$", "rule", "wrong", "§4")
@@ -45,19 +45,19 @@ def call(outcome: Any, findings: Sequence[Finding] = ()) -> Any:
 )
 def test_handled(outcome: Any, left: list[Finding], status: int, body: bytes, findings: list[Finding]) -> None:
     """The handler's answer; for a refusal its own, or the one that the route makes of status and text."""
-    answer, found = handled(call(outcome, left))
+    answer, found = call_handler(call(outcome, left))
     assert (answer.status, answer.body, list(found)) == (status, body, findings)
 
 
 def test_what_is_not_loaded_is_passed_on() -> None:
     """The caller imports it off the loop, and asks again."""
     with pytest.raises(NotLoaded):
-        handled(call(NotLoaded()))
+        call_handler(call(NotLoaded()))
 
 
 def test_a_handler_that_breaks_answers_500(caplog: pytest.LogCaptureFixture) -> None:
     """§7.1: the client gets an answer in the interface's shape, the log gets the reason."""
     with caplog.at_level(logging.ERROR):
-        answer, found = handled(call(KeyError("x")))
+        answer, found = call_handler(call(KeyError("x")))
     assert (answer.status, answer.body, found[0].rule) == (500, b"Internal server error", "internal")
     assert "test-a failed while it answered op" in caplog.text

@@ -9,7 +9,7 @@ from typing import Any
 import httpx
 import pytest
 
-from sendbox.page.signup import LONGEST, _address, step_of
+from sendbox.page.signup import MAX_FORM_BYTES, _address, step_of
 from tests.page.test_page import Sandbox, serving, text_of
 
 pytestmark = pytest.mark.asyncio
@@ -144,7 +144,7 @@ async def test_a_link_that_is_wrong() -> None:
         for token in ("", "x", other.token):
             assert "This link is not valid" in await client.look(401, token)
         assert "This link is not valid" in await client.send("dance", 400)
-        assert "This link is not valid" in await client.send("number", 400, name="x" * LONGEST)
+        assert "This link is not valid" in await client.send("number", 400, name="x" * MAX_FORM_BYTES)
         for path in ("/signup/nothing", f"{client.path}x"):
             assert (await sandbox.client.get(f"{path}?token={client.token}")).status_code == 404
         state = (await sandbox.client.get(f"{WORLD}/partner")).json()["signups"][0]["state"]

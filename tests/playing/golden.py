@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
-from sendbox.cli.play import shown
+from sendbox.cli.play import format_played
 from sendbox.playing import play
 
 FOLDER: Final = Path(__file__).parent / "golden"
@@ -30,4 +30,4 @@ def file(name: str, how: str) -> Path:
 
 def made(name: str, how: str) -> str:
     """What stands in it."""
-    return f"{shown(play(name), how, width=120, colour=False)}\n"
+    return f"{format_played(play(name), how, width=120, colour=False)}\n"

@@ -8,7 +8,7 @@ import pytest
 
 from sendbox.engine.texts import Pattern
 from sendbox.playing import Played, play
-from sendbox.playing.sample import MOST, filled, sample
+from sendbox.playing.sample import MAX_SAMPLES, fill_pattern, sample
 from sendbox.services.messaging.messaging import Messaging
 from tests.scenarios import load
 
@@ -19,8 +19,8 @@ def deciding(played: Played) -> set[str]:
         rule
         for message in Messaging.of(played.world).messages
         for attempt in message.attempts
-        if attempt.fate is not None
-        for rule in attempt.fate.rules
+        if attempt.decision is not None
+        for rule in attempt.decision.rules
     }
 
 
@@ -112,8 +112,8 @@ def test_what_cannot_be_met_is_left_out(when: dict[str, Any]) -> None:
 
 def test_there_is_an_end() -> None:
     """A scenario of many rules gets so many samples."""
-    rules = [{"when": {"body": f"{number}*"}, "then": "sent"} for number in range(MOST + 5)]
-    assert len(sample(load({"sendbox": 1, "attempts": rules}))) == MOST
+    rules = [{"when": {"body": f"{number}*"}, "then": "sent"} for number in range(MAX_SAMPLES + 5)]
+    assert len(sample(load({"sendbox": 1, "attempts": rules}))) == MAX_SAMPLES
 
 
 @pytest.mark.parametrize(
@@ -150,4 +150,4 @@ def test_templates_are_used_as_they_are_made(templates: list[tuple[str, str, str
 @pytest.mark.parametrize("text", ["*", "a*", "*?", "a*b*c", "abc"])
 def test_a_text_fits_its_pattern(text: str) -> None:
     """Whatever the wildcards."""
-    assert Pattern(text).matches(filled(Pattern(text), "word"))
+    assert Pattern(text).matches(fill_pattern(Pattern(text), "word"))

@@ -14,10 +14,10 @@ from msgspec.structs import replace
 
 from sendbox.app import SERVED
 from sendbox.engine.expect.expectation import Expectation
-from sendbox.engine.kinds.narration import Names, Narrator, cut
+from sendbox.engine.kinds.narration import Names, Narrator, short_line
 from sendbox.engine.traffic import Traffic
 from sendbox.playing import Asked, Played, play
-from sendbox.playing.mermaid import LENGTH, PHONES, ROWS, escaped, mermaid
+from sendbox.playing.mermaid import LENGTH, PHONES, ROWS, escape, mermaid
 from sendbox.playing.rows import rows
 from sendbox.playing.text import MESSAGES, text
 from sendbox.services.messaging.messaging import Messaging
@@ -445,7 +445,7 @@ def test_a_message_that_was_not_tried_says_so() -> None:
 )
 def test_texts_are_cut(given: str, expected: str) -> None:
     """One line, of bounded length."""
-    assert cut(given) == expected
+    assert short_line(given) == expected
 
 
 # --- the diagram
@@ -469,7 +469,7 @@ def test_texts_are_cut(given: str, expected: str) -> None:
 )
 def test_texts_of_diagrams(given: str, expected: str) -> None:
     """Whatever means something to the language is a reference."""
-    assert escaped(given) == expected
+    assert escape(given) == expected
 
 
 LINES = re.compile(

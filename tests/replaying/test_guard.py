@@ -87,7 +87,7 @@ async def world_of(box: Any) -> World:
 BY_HAND: Final[dict[str, Any]] = {
     "an assumption": lambda world: setattr(world, "assume", None),
     "a balance": lambda world: setattr(world.parts["account"], "balance", 1),
-    "an entry": lambda world: world.control("nothing", {}),
+    "an entry": lambda world: world.journal_act("nothing", {}),
     "a step": lambda world: world.timeline.at(world.now + 1, -1, world.entry_due, None),
     "a state": lambda world: setattr(world.outlets.deliveries[0], "state", "failed"),
     "the clock": lambda world: world.clock.move(world.now + 1),

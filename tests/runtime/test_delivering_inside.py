@@ -146,7 +146,7 @@ async def test_without_the_setting_nothing_is_checked() -> None:
 
 async def test_nothing_is_launched_for_a_world_that_is_gone(monkeypatch: pytest.MonkeyPatch) -> None:
     """A launch that is cut short by a reset or by a closing begins no further try."""
-    monkeypatch.setattr("sendbox.runtime.dispatcher.LAUNCH", 1)
+    monkeypatch.setattr("sendbox.runtime.dispatcher.TRIES_PER_TURN", 1)
     for end in ("reset", "close"):
         seen: list[str] = []
 
@@ -163,7 +163,7 @@ async def test_nothing_is_launched_for_a_world_that_is_gone(monkeypatch: pytest.
                 await box.send(f"42077700{number:02}01", callback=f"http://a.example/{number}")
             hosted.world.run(START, 100)
             taken = hosted.world.outlets.take()
-            launching = asyncio.create_task(box.runtime.carrier.launch(hosted, taken))
+            launching = asyncio.create_task(box.runtime.dispatcher.launch(hosted, taken))
             await asyncio.sleep(0)
             box.runtime.reset(hosted) if end == "reset" else box.runtime.close(hosted)
             await launching

@@ -14,7 +14,7 @@ import pytest
 
 from sendbox.cli.options import parse_ttl
 from sendbox.engine.durations import instant
-from sendbox.runtime.ending import CLOSED, Closed, Idle
+from sendbox.runtime.ending import CLOSED, CloseReasons, IdleWorlds
 from sendbox.runtime.interface import LogLine
 from sendbox.runtime.slot import CloseReason
 from tests.box import KEY, WORLD, Box, Reading, boxed
@@ -247,7 +247,7 @@ async def test_the_server_looks_by_itself(monkeypatch: pytest.MonkeyPatch) -> No
     reading = Reading()
     async with boxed(reading=reading, world_ttl=HOUR) as box:
         idle = box.runtime.idle
-        assert isinstance(idle, Idle)
+        assert isinstance(idle, IdleWorlds)
         assert idle._period == 60.0
         for number in range(3):
             await box.open(f"test-{number}")
@@ -296,7 +296,7 @@ async def test_memory_comes_back() -> None:
 
 async def test_what_is_remembered_is_bounded() -> None:
     """The oldest are forgotten; an id that ended again counts anew."""
-    closed = Closed(most=2)
+    closed = CloseReasons(most=2)
     gone, ended = CloseReason("it was closed", denied=True), CloseReason(WHY, denied=False)
     closed.add("test-a", gone)
     closed.add("test-b", ended)

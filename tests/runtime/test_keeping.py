@@ -14,7 +14,7 @@ import pytest
 
 from sendbox.engine.commands.record import RequestRecord
 from sendbox.engine.delivery.batches import Delivery, Try
-from sendbox.runtime.bounds import LEAST, Bounds, Full, give_back, resident
+from sendbox.runtime.bounds import MIN_ENTRIES, Bounds, Full, give_back, resident
 from sendbox.runtime.slot import Conflict
 from sendbox.services.messaging.messaging import Messaging
 from sendbox.services.messaging.records import Attempt, Link, Message, Submission
@@ -382,7 +382,7 @@ async def test_a_server_that_is_full_forgets() -> None:
             bounds.look()
             await turns(20)
             assert journal.first > first or full(box)
-        assert len(journal) - journal.first <= LEAST
+        assert len(journal) - journal.first <= MIN_ENTRIES
         assert (await box.get(f"{WORLD}/verdict")).json["bound"] == "--max-memory=100000000"
         bounds.close()
 

@@ -239,7 +239,7 @@ async def test_too_many_calls_at_one_instant_are_a_loop() -> None:
 async def test_a_loop_over_many_recipients_is_told_in_one(monkeypatch: pytest.MonkeyPatch) -> None:
     """The operation with all its calls, and how many recipients it had, as far as they are told apart."""
     for known, said in ((100, "11 recipients"), (5, "5 recipients at least")):
-        monkeypatch.setattr("sendbox.runtime.loops._NAMED", known)
+        monkeypatch.setattr("sendbox.runtime.loops._MAX_RECIPIENTS", known)
         async with boxed(max_calls=11) as box:
 
             async def react(_: Events, box: Box = box) -> int:

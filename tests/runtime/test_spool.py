@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from sendbox.runtime.spool import LONGEST, Spool, Spooled, Writer
+from sendbox.runtime.spool import MAX_BYTES_IN_MEMORY, Spool, Spooled, Writer
 
-LONG = bytes(range(256)) * (LONGEST // 128)
+LONG = bytes(range(256)) * (MAX_BYTES_IN_MEMORY // 128)
 
 
 def taken(spool: Spool, data: bytes, piece: int) -> bytes | Spooled:
@@ -22,17 +22,17 @@ def taken(spool: Spool, data: bytes, piece: int) -> bytes | Spooled:
     return writer.end()
 
 
-@pytest.mark.parametrize("piece", [1, 7, 1_000, LONGEST + 1])
+@pytest.mark.parametrize("piece", [1, 7, 1_000, MAX_BYTES_IN_MEMORY + 1])
 def test_a_short_body_stays_in_memory(piece: int) -> None:
     """Up to the longest one, it is bytes, and there is no file."""
     spool = Spool()
-    body = taken(spool, LONG[:LONGEST], piece) if piece > 7 else taken(spool, LONG[:100], piece)
-    assert body == LONG[: LONGEST if piece > 7 else 100]
+    body = taken(spool, LONG[:MAX_BYTES_IN_MEMORY], piece) if piece > 7 else taken(spool, LONG[:100], piece)
+    assert body == LONG[: MAX_BYTES_IN_MEMORY if piece > 7 else 100]
     assert spool._file == -1
     assert taken(spool, b"", 1) == b""
 
 
-@pytest.mark.parametrize("piece", [1_000, LONGEST, LONGEST + 1, len(LONG)])
+@pytest.mark.parametrize("piece", [1_000, MAX_BYTES_IN_MEMORY, MAX_BYTES_IN_MEMORY + 1, len(LONG)])
 def test_a_long_body_is_read_again(piece: int) -> None:
     """It is the same whole and in pieces of any size, and so are those around it."""
     spool = Spool()
@@ -51,12 +51,12 @@ def test_two_bodies_come_at_once() -> None:
     spool = Spool()
     first, second = Writer(spool), Writer(spool)
     for _ in range(3):
-        first.feed(b"a" * (LONGEST + 1))
-        second.feed(b"b" * (LONGEST + 1))
+        first.feed(b"a" * (MAX_BYTES_IN_MEMORY + 1))
+        second.feed(b"b" * (MAX_BYTES_IN_MEMORY + 1))
     first.feed(b"end")
     one, other = first.end(), second.end()
-    assert bytes(one) == b"a" * (3 * LONGEST + 3) + b"end"
-    assert bytes(other) == b"b" * (3 * LONGEST + 3)
+    assert bytes(one) == b"a" * (3 * MAX_BYTES_IN_MEMORY + 3) + b"end"
+    assert bytes(other) == b"b" * (3 * MAX_BYTES_IN_MEMORY + 3)
 
 
 def test_a_body_that_is_there_already_is_kept() -> None:
@@ -95,7 +95,7 @@ def test_the_file_has_no_name_and_ends_with_the_spool() -> None:
 
 def test_without_a_place_for_files_bodies_stay_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     """Also where the file can be written no more in the middle of a body."""
-    long = b"x" * (LONGEST + 1)
+    long = b"x" * (MAX_BYTES_IN_MEMORY + 1)
     spool = Spool()
     monkeypatch.setattr("tempfile.mkstemp", _cannot)
     assert spool.keep(long) is long

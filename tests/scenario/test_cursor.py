@@ -8,7 +8,7 @@ import pytest
 
 from sendbox.language import LANGUAGE
 from sendbox.scenario import library
-from sendbox.scenario.cursor import NOWHERE, Legal, legal
+from sendbox.scenario.cursor import NOWHERE, LegalInput, legal
 from sendbox.services.messaging.channels import CHANNELS
 
 HEAD = "sendbox: 1\nextends: default\n"
@@ -16,7 +16,7 @@ RULE = f"{HEAD}attempts:\n  - name: x\n"
 STATES = ["sending", "sent", "delivered", "seen", "undelivered", "rejected", "failed"]
 
 
-def at(text: str) -> Legal:
+def at(text: str) -> LegalInput:
     """What is legal where `text` has a bar."""
     position = text.index("|")
     line, column = text[:position].count("\n") + 1, position - text.rfind("\n", 0, position)
@@ -109,7 +109,7 @@ def test_any_place_of_any_beginning_can_be_asked(name: str) -> None:
         before = text[:end]
         line, column = before.count("\n") + 1, len(before) - before.rfind("\n")
         for written in (before, text):
-            assert isinstance(legal(written, line, column, LANGUAGE.shape), Legal)
+            assert isinstance(legal(written, line, column, LANGUAGE.shape), LegalInput)
 
 
 @pytest.mark.parametrize("far", [1_000, 100_000_000, 2**53, 2**63 - 1])

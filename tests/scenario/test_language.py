@@ -146,7 +146,7 @@ def test_control_takes_its_rules_and_changes() -> None:
 
 def test_each_kind_of_happening_is_done() -> None:
     """What the language knows of the timeline is what the parts of a world do, and its clock."""
-    assert set(LANGUAGE.happenings) == {kind for part in PARTS for kind in part.HAPPENINGS} | {"clock"}
+    assert set(LANGUAGE.happenings) == {kind for part in PARTS for kind in part.TIMELINE_HANDLERS} | {"clock"}
 
 
 def test_every_key_of_the_schema_is_somebodys() -> None:

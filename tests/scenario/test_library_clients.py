@@ -9,7 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from sendbox.engine.blueprint import Blueprint
-from sendbox.engine.traffic import Reception, Traffic
+from sendbox.engine.traffic import ReceiverBehavior, Traffic
 from sendbox.playing import play
 from tests.scenarios import load
 
@@ -30,7 +30,7 @@ def changed(
     webhook so."""
     left = frozenset(without)
     kept = [each for each in story.traffic if each.operation not in left and each.name not in left]
-    receiver = (Reception(0, ends),) if ends else story.receiver
+    receiver = (ReceiverBehavior(0, ends),) if ends else story.receiver
     return replace(story, traffic=tuple(sorted([*kept, *more], key=lambda each: each.at)), receiver=receiver)
 
 

@@ -133,7 +133,7 @@ def test_every_rule_has_its_part(name: str) -> None:
     wanted -= usual
     wanted |= {rule.name for rule in story.blueprint.webhooks} | {rule.name for rule in story.blueprint.api}
     attempts = [attempt for message in Messaging.of(story.world).messages for attempt in message.attempts]
-    met = {rule for attempt in attempts if attempt.fate is not None for rule in attempt.fate.rules}
+    met = {rule for attempt in attempts if attempt.decision is not None for rule in attempt.decision.rules}
     met |= {str(entry.get("rule")) for entry in story.entries if entry["kind"] in ("fault", "webhook_fault")}
     assert wanted - met <= {None}
 

@@ -9,7 +9,7 @@ import pytest
 
 from sendbox.scenario import library
 from sendbox.scenario.model import ScenarioError
-from sendbox.scenario.read import CHAIN, FILES, LONGEST, Scenario
+from sendbox.scenario.read import CHAIN, FILES, MAX_SCENARIO, Scenario
 from tests.scenarios import check, load
 
 LEGAL = ", ".join(library.names())
@@ -92,8 +92,8 @@ def test_the_library_by_path_is_the_library() -> None:
             id="version",
         ),
         pytest.param(
-            f"scenario:1:1: {LONGEST + 12} characters are too many; at most {LONGEST} are legal",
-            "sendbox: 1\n#" + "x" * LONGEST,
+            f"scenario:1:1: {MAX_SCENARIO + 12} characters are too many; at most {MAX_SCENARIO} are legal",
+            "sendbox: 1\n#" + "x" * MAX_SCENARIO,
             True,
             id="too-long",
         ),

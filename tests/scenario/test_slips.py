@@ -9,8 +9,8 @@ import pytest
 from sendbox.engine.texts import nearest
 from sendbox.scenario import slips
 from sendbox.scenario.model import Problem, errors
-from sendbox.scenario.repair import FEW
-from sendbox.scenario.slips import HINTS, LINE, LOST_BREAKS, SLIPS, TEXT, Hint, Slip
+from sendbox.scenario.repair import MAX_PROBLEMS_FOR_REPAIR
+from sendbox.scenario.slips import HINTS, LOST_BREAKS, MAX_LINE, MAX_TEXT, SLIPS, Hint, Slip
 from tests.scenarios import check
 
 
@@ -75,7 +75,7 @@ def test_the_line_in_which_a_quote_began() -> None:
 
 def test_a_text_full_of_slips_is_not_tried() -> None:
     """Each try reads the whole text."""
-    told = problems("".join(f"k{number}: {{{{x}}}}\n" for number in range(FEW + 1)))
+    told = problems("".join(f"k{number}: {{{{x}}}}\n" for number in range(MAX_PROBLEMS_FOR_REPAIR + 1)))
     assert not any("quote it" in problem.message for problem in told)
 
 
@@ -83,8 +83,8 @@ def test_a_text_full_of_slips_is_not_tried() -> None:
     "text",
     [
         "name: x}\nattempts: [{then: failed}}]\n",
-        f"name: *{'x' * LINE}*\n",
-        f"name: *x*\nseed: 7\n{'# long' * (TEXT // 5)}\n",
+        f"name: *{'x' * MAX_LINE}*\n",
+        f"name: *x*\nseed: 7\n{'# long' * (MAX_TEXT // 5)}\n",
     ],
     ids=["unknown", "line", "text"],
 )

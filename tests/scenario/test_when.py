@@ -205,7 +205,9 @@ def test_the_message_before_turned_round() -> None:
     advance(world, HOUR)
     assert [message.result for message in messages] == ["failed", "failed", "delivered"]
     marked = [
-        message.last.fate is not None and message.last.fate.order_sensitive for message in messages if message.last
+        message.last.decision is not None and message.last.decision.order_sensitive
+        for message in messages
+        if message.last
     ]
     assert marked == [False, True, False]
 

@@ -20,7 +20,7 @@ import httpx
 import pytest
 
 from sendbox.fixture.transport import LocalTransport
-from sendbox.server.wire import gone
+from sendbox.server.wire import wait_for_disconnect
 from tests.box import at, boxed
 from tests.house import WAYS, House, housed
 
@@ -432,5 +432,5 @@ async def test_what_a_client_still_sends_is_no_end() -> None:
     async def receive() -> Any:
         return messages.pop(0)
 
-    await gone(receive)
+    await wait_for_disconnect(receive)
     assert messages == [{"type": "never"}]

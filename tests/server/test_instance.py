@@ -162,7 +162,7 @@ async def test_a_client_of_a_test_stops(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(httpx, "HTTPTransport", lambda: answers)
     monkeypatch.setattr(httpx, "AsyncHTTPTransport", lambda: answers)
     control = client_of()
-    transport = RemoteTransport("http://box", None, lambda: "test-a", control.same)
+    transport = RemoteTransport("http://box", None, lambda: "test-a", control.check_same_server)
     with httpx.Client(transport=transport) as client:
         assert client.get("http://box/v1/credit").status_code == 200
         with pytest.raises(ControlError, match="it was restarted"):

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from sendbox.server.wire import Joined
+from sendbox.server.wire import JoiningTransport
 
 HEAD = b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n"
 
@@ -64,7 +64,7 @@ def test_what_reaches_the_wire(acts: list[tuple[Any, ...]], expected: list[Any])
 
     async def run() -> list[Any]:
         wire = Wire()
-        joined = Joined(wire, asyncio.get_running_loop())
+        joined = JoiningTransport(wire, asyncio.get_running_loop())
         for name, *arguments in acts:
             if name == "turn":
                 await asyncio.sleep(0)
@@ -81,7 +81,7 @@ def test_what_is_asked_of_the_transport() -> None:
 
     async def run() -> None:
         wire = Wire()
-        joined = Joined(wire, asyncio.get_running_loop())
+        joined = JoiningTransport(wire, asyncio.get_running_loop())
         assert joined.get_extra_info("peername") == ("peername", None)
         joined.write(HEAD)
         assert joined.get_write_buffer_size() == len(HEAD) + 5

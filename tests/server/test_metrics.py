@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from prometheus_client.parser import text_string_to_metric_families as families
 
-from sendbox.runtime.counts import BOUNDS, Holds
+from sendbox.runtime.counts import BOUNDS, LoopHolds
 from tests.box import KEY, WORLD, Box, boxed
 from tests.receivers import answering, receiving
 
@@ -155,7 +155,7 @@ async def test_holds_are_watched_while_someone_asks() -> None:
             return Timer()
 
     loop: Any = Loop()
-    watched = Holds(loop)
+    watched = LoopHolds(loop)
     watched.close()
     watched.watch()
     watched.watch()

@@ -13,7 +13,7 @@ from freezegun import freeze_time
 
 from sendbox.engine.delivery.batches import Target
 from sendbox.runtime.policy import FORM, Failure, HttpCall, Outcome, encode, sign
-from sendbox.runtime.sender import ANSWER_CAP, LARGE, Sender, failure
+from sendbox.runtime.sender import ANSWER_CAP, STREAM_BYTES, Sender, failure
 from sendbox.server.loop import Kind
 from tests.webhooks.receiver import OK, Answer, answering, hanging, header, receiving, resetting, trickling
 from tests.webhooks.sending import EVENTS, LONG, LOOPBACK, SHORT, post, run
@@ -79,7 +79,7 @@ def test_a69_get_on_the_wire(query: str) -> None:
 
 def test_large_body_arrives_whole() -> None:
     """A batch over a megabyte is sent like any other, without a warning."""
-    body = b"x" * (LARGE + 1)
+    body = b"x" * (STREAM_BYTES + 1)
     [outcome], [raw], _ = run(sent(answering(OK), post("http://hook", body)))
     assert outcome == Outcome(200)
     assert raw.endswith(b"\r\n\r\n" + body)

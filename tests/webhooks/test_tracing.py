@@ -135,7 +135,7 @@ def test_a_context() -> None:
 
 def test_so_many_contexts_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
     """The newest."""
-    monkeypatch.setattr(tracing, "_REMEMBERED", 2)
+    monkeypatch.setattr(tracing, "_MAX_REQUESTS", 2)
     traces = Traces()
     for request in "abc":
         traces.note(request, ((b"traceparent", PARENT.encode()),))

@@ -24,7 +24,7 @@ PAGE: Final = 500
 
 def default(environment: Mapping[str, str] = os.environ, *, port: int | None = None, secure: bool | None = None) -> str:
     """The sandbox of this machine, as `serve` would start it under the same environment and with these options."""
-    settings = {name: value for name, value in environment.items() if not injected(name, value)}
+    settings = {name: value for name, value in environment.items() if not is_injected(name, value)}
     if secure is None:
         secure = bool(settings.get("SENDBOX_TLS") or settings.get("SENDBOX_TLS_CERT"))
     host = callable_host(settings.get("SENDBOX_HOST", ""))
@@ -74,7 +74,7 @@ def world_at(origin: str, world: str | None) -> str:
     return only_world([row["id"] for row in call(origin, "worlds", None, {"last": 20})["worlds"]])
 
 
-def several(world: str | None) -> Pattern | None:
+def pattern_of_worlds(world: str | None) -> Pattern | None:
     """The pattern that stands for all worlds whose names it fits; None for the name of one world."""
     return None if world is None or "*" not in world else Pattern(world)
 
@@ -123,19 +123,19 @@ _ADDRESS: Final = re.compile(r"(?:tcp|udp|sctp)://.*")
 _LINK: Final = re.compile(r"/.+/.+")
 
 
-def injected(name: str, value: str) -> bool:
+def is_injected(name: str, value: str) -> bool:
     """True if an orchestrator set this variable for a service called sendbox."""
     if name.endswith("_PORT") and _ADDRESS.fullmatch(value):
         return True
     return bool(_INJECTED.fullmatch(name) or (name.endswith("_NAME") and _LINK.fullmatch(value)))
 
 
-def unknown(environment: Mapping[str, str], known: Collection[str]) -> dict[str, str | None]:
+def unknown(environment: Mapping[str, str], variables: Collection[str]) -> dict[str, str | None]:
     """The variables with our prefix that set nothing, each with the setting that was probably meant (None: none)."""
     suggestions: dict[str, str | None] = {}
-    words = [name.removeprefix(PREFIX) for name in known]
+    words = [name.removeprefix(PREFIX) for name in variables]
     for name, value in environment.items():
-        if name.startswith(PREFIX) and name not in known and name not in OF_TESTS and not injected(name, value):
+        if name.startswith(PREFIX) and name not in variables and name not in OF_TESTS and not is_injected(name, value):
             from sendbox.scenario.model import nearest
 
             near = nearest(name.removeprefix(PREFIX), words)

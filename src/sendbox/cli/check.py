@@ -40,7 +40,7 @@ def check_command(files: tuple[str, ...], format: str, together: bool, strict: b
       sendbox check --fix scenarios/*.yaml
       sendbox check --strict --format github scenarios/*.yaml
     """
-    names = expanded(files)
+    names = expand_folders(files)
     checked = check(names, os.environ, together=together)
     if fix and (changes := repair(names, checked)):
         for change in changes:
@@ -52,7 +52,7 @@ def check_command(files: tuple[str, ...], format: str, together: bool, strict: b
     return code
 
 
-def expanded(names: Iterable[str]) -> tuple[str, ...]:
+def expand_folders(names: Iterable[str]) -> tuple[str, ...]:
     """The names, with the scenario files below each directory in its place. Raises `Failure` where there is none."""
     return tuple(file for name in names for file in (_below(Path(name)) if Path(name).is_dir() else [name]))
 

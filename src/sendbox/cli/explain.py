@@ -105,7 +105,7 @@ def explain_command(
     request = None if verify is not None else body_of(file, **message, senders=senders)
     explained = run(blueprint, request, operation, verify, at)
     click.echo(format_json(explained) if format == "json" else "\n".join(dry_run(explained)))
-    return refused(explained)
+    return exit_code(explained)
 
 
 def body_of(
@@ -281,7 +281,7 @@ async def _post(app: Application, path: str, body: bytes) -> None:
         await call.run(app)
 
 
-def refused(view: JsonObject) -> int:
+def exit_code(view: JsonObject) -> int:
     """The exit code: 1 where the request was refused, or got no answer."""
     request = view["request"]
     return NO if request is not None and (request["status"] >= 400 or not request["status"]) else 0

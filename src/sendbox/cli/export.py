@@ -74,7 +74,7 @@ def report_command(url: str | None, world: str | None, format: str, output: Path
       sendbox report --url http://sandbox:7357 --world 'test-job42-*' --output reports
     """
     at = url or address.default()
-    pattern = address.several(world)
+    pattern = address.pattern_of_worlds(world)
     if pattern is None:
         write_output(report(world, at, format), output)
         return
@@ -166,7 +166,7 @@ def coverage_command(
       sendbox coverage job-*.json --format html --output coverage.html --min 40 --scope used
     """
     minimum_by_dimension = dict(map(minimum, minima))
-    total = merged(files, scope)
+    total = merge_reports(files, scope)
     write_output(total.render(format), output)
     missed_minima = total.below(minimum_by_dimension)
     for line in missed_minima:
@@ -174,7 +174,7 @@ def coverage_command(
     return NO if missed_minima else OK
 
 
-def merged(files: tuple[str, ...], scope: str | None) -> Report:
+def merge_reports(files: tuple[str, ...], scope: str | None) -> Report:
     """The sum of several reports. Raises `Failure` for a file that is not a report."""
     everything = catalog(SERVED)
     try:

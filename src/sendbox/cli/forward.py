@@ -144,22 +144,22 @@ async def forward(
     async with control, contextlib.AsyncExitStack() as closing:
         closing.push_async_callback(out.close)
         closing.enter_context(contextlib.suppress(_Ended))
-        carrier = _Carrier(control, out, to, say_masked, end)
-        pattern = address.several(world)
+        forwarder = _Forwarder(control, out, to, say_masked, end)
+        pattern = address.pattern_of_worlds(world)
         if pattern is not None:
             world_id, opened = pattern.text, False
-            await _before(end, _fitting(control, pattern))  # one that fits no id is refused
+            await _result_before(end, _fitting(control, pattern))  # one that fits no id is refused
         else:
-            world_id, opened = await _before(end, _world(control, world))
+            world_id, opened = await _result_before(end, _world(control, world))
         say_masked(f"webhooks of {one_line(world_id)} at {origin} go to {to}; Ctrl-C ends it")
         try:
-            await (carrier.carry_world(world_id, opened) if pattern is None else carrier.carry_fitting(pattern))
+            await (forwarder.forward_world(world_id, opened) if pattern is None else forwarder.forward_fitting(pattern))
         except _Unreachable as broken:
-            await _lost(control, broken, broken.world or next(iter(instances.worlds), ""), end)
+            await _explain_lost_connection(control, broken, broken.world or next(iter(instances.worlds), ""), end)
 
 
-class _Carrier:
-    """Carries the webhooks of worlds to one receiver, until its `end`."""
+class _Forwarder:
+    """Forwards the webhooks of worlds to one receiver, until its `end`."""
 
     def __init__(
         self, control: httpx.AsyncClient, out: Sender, to: str, say: Callable[[str], None], end: asyncio.Event
@@ -170,26 +170,28 @@ class _Carrier:
         self._say = say
         self._end = end
 
-    async def carry_world(self, world: str, opened: bool = False) -> None:
+    async def forward_world(self, world: str, opened: bool = False) -> None:
         """Those of one world. Raises `_Closed` when it is closed.
 
         At the end its deliveries are pushed again if they were pushed before, or if it was `opened` for this.
         """
         path = f"/worlds/{quote(world, safe='')}"
         try:
-            changed = opened or (await _before(self._end, _ask(self._control, "GET", path)))["deliveries"] == "push"
+            changed = (
+                opened or (await _result_before(self._end, _ask(self._control, "GET", path)))["deliveries"] == "push"
+            )
         except _Ended:
             return
         outbox = f"{path}/outbox"
         try:
-            await self._carry_outbox(world, outbox)
+            await self._forward_outbox(world, outbox)
         finally:
             if changed:
                 with contextlib.suppress(Failure):  # it is closed, or the sandbox does not answer
                     await _ask(self._control, "DELETE", outbox, timeout=CONNECT)
                     self._say(f"webhooks of {one_line(world)} are pushed again")
 
-    async def _carry_outbox(self, world: str, outbox: str) -> None:
+    async def _forward_outbox(self, world: str, outbox: str) -> None:
         under_way: dict[str, asyncio.Task[None]] = {}
         poll: asyncio.Task[JsonObject] | None = None
         ending = asyncio.create_task(self._end.wait())
@@ -201,7 +203,7 @@ class _Carrier:
                 if poll.done():
                     for call in poll.result()["calls"]:
                         report = f"{outbox}/{quote(call['id'], safe='')}"
-                        under_way[call["id"]] = asyncio.create_task(self._carry(report, call))
+                        under_way[call["id"]] = asyncio.create_task(self._forward(report, call))
                 else:
                     poll.cancel()
                 for name, task in list(under_way.items()):
@@ -214,7 +216,7 @@ class _Carrier:
         finally:
             await _cancelled([ending, *under_way.values(), *([] if poll is None else [poll])])
 
-    async def carry_fitting(self, pattern: Pattern) -> None:
+    async def forward_fitting(self, pattern: Pattern) -> None:
         """Those of all worlds whose names fit, which are looked for whenever the stream says that worlds opened."""
         carried: dict[str, asyncio.Task[None]] = {}
         opened = asyncio.Event()
@@ -235,10 +237,10 @@ class _Carrier:
                 if waking.done():
                     opened.clear()
                     with contextlib.suppress(_Ended):
-                        for name in await _before(self._end, _fitting(self._control, pattern)):
+                        for name in await _result_before(self._end, _fitting(self._control, pattern)):
                             if name not in carried:
                                 self._say(f"webhooks of {one_line(name)} are carried")
-                                carried[name] = asyncio.create_task(self.carry_world(name))
+                                carried[name] = asyncio.create_task(self.forward_world(name))
                     waking = asyncio.create_task(opened.wait())
             await asyncio.gather(*carried.values())
         finally:
@@ -263,7 +265,7 @@ class _Carrier:
         except httpx.HTTPError as error:
             raise _unreachable(self._control, error) from None
 
-    async def _carry(self, report: str, call: JsonMapping) -> None:
+    async def _forward(self, report: str, call: JsonMapping) -> None:
         """One call, and the report of its outcome."""
         url = target(self._to, call)
         headers = [(name, value) for name, value in call["headers"]]
@@ -281,7 +283,7 @@ class _Carrier:
                 )
 
 
-async def _before(end: asyncio.Event, asking: Coroutine[object, object, T]) -> T:
+async def _result_before(end: asyncio.Event, asking: Coroutine[object, object, T]) -> T:
     """The result of what is asked. Raises `_Ended` if `end` comes first; the question is given up then."""
     question = asyncio.create_task(asking)
     ending = asyncio.create_task(end.wait())
@@ -375,7 +377,9 @@ def _unreachable(control: httpx.AsyncClient, error: httpx.HTTPError) -> _Unreach
     return _Unreachable(message, _world_of(error.request))
 
 
-async def _lost(control: httpx.AsyncClient, broken: _Unreachable, world: str, end: asyncio.Event) -> None:
+async def _explain_lost_connection(
+    control: httpx.AsyncClient, broken: _Unreachable, world: str, end: asyncio.Event
+) -> None:
     """The connection to a sandbox broke: asks it for a few seconds what became of it, or until `end`.
 
     Raises `Failure`, which says whether it was restarted, is gone, or answers again.
@@ -388,7 +392,7 @@ async def _lost(control: httpx.AsyncClient, broken: _Unreachable, world: str, en
             if ending.done():
                 return
             with contextlib.suppress(httpx.HTTPError):
-                await _before(end, control.get(path, timeout=CONNECT))  # an answer of another server raises
+                await _result_before(end, control.get(path, timeout=CONNECT))  # an answer of another server raises
                 raise Failure(CANNOT, f"{broken.message}; it answers again: start forward again")
     finally:
         await _cancelled([ending])

@@ -102,7 +102,7 @@ class EnvironmentOption(click.Option):
     def resolve_envvar_value(self, ctx: click.Context) -> str | None:
         """The value of the variable."""
         value = super().resolve_envvar_value(ctx)
-        return None if value is None or address.injected(str(self.envvar), value) else value
+        return None if value is None or address.is_injected(str(self.envvar), value) else value
 
 
 class WholeNumber(click.IntRange):

@@ -53,11 +53,11 @@ def play_command(files: tuple[str, ...], format: str, seed: int | str | None, un
     """
     played = []
     width = min(shutil.get_terminal_size((WIDTH, 24)).columns, 160)
-    colour = coloured(sys.stdout.isatty(), os.environ)
+    colour = uses_colour(sys.stdout.isatty(), os.environ)
     for number, name in enumerate(files):
         result = play(name, seed=seed, until=until)
         played.append(result)
-        text = shown(result, format, width=width, colour=colour)
+        text = format_played(result, format, width=width, colour=colour)
         click.echo(fit(f"\n{text}" if number else text, sys.stdout.encoding or "utf-8"))
     if len(files) > 1 and format == "text":
         click.echo(f"\n{summary(files, played)}")
@@ -74,7 +74,7 @@ def play(name: str, *, seed: int | str | None = None, until: int | None = None) 
         raise Failure(CANNOT, f"{name}: {conflict.message}") from None
 
 
-def shown(played: Played, form: str, *, width: int, colour: bool) -> str:
+def format_played(played: Played, form: str, *, width: int, colour: bool) -> str:
     """The played scenario in a format: text, json, mermaid."""
     if form == "json":
         return orjson.dumps(objects(played), option=orjson.OPT_INDENT_2).decode()
@@ -89,7 +89,7 @@ def summary(names: Sequence[str], played: Sequence[Played]) -> str:
     return text.summary(names, played)
 
 
-def coloured(terminal: bool, environment: Mapping[str, str]) -> bool:
+def uses_colour(terminal: bool, environment: Mapping[str, str]) -> bool:
     """True if output is to be coloured: on a terminal with colours, unless NO_COLOR forbids it."""
     return terminal and not environment.get("NO_COLOR") and environment.get("TERM") != "dumb"
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from sendbox.engine.answer import JsonObject
 
 #: Real seconds an answer may take, and between two questions.
-ANSWER: Final = 5.0
+ANSWER_TIMEOUT: Final = 5.0
 PAUSE: Final = 0.05
 
 
@@ -53,7 +53,7 @@ def wait_ready(url: str, wait_ms: int = 0) -> JsonObject:
     never = threading.Event()
     while True:
         remaining = (deadline - wall.monotonic_ns()) / 1e9
-        health, why = ask(where, min(ANSWER, remaining) if remaining > 0 and wait_ms else ANSWER)
+        health, why = ask(where, min(ANSWER_TIMEOUT, remaining) if remaining > 0 and wait_ms else ANSWER_TIMEOUT)
         if health is not None:
             return health
         if wall.monotonic_ns() >= deadline:

@@ -38,7 +38,7 @@ from sendbox.server.loop import new_loop
 from sendbox.settings import Settings
 
 if TYPE_CHECKING:
-    from sendbox.comparing.comparison import Compared
+    from sendbox.comparing.comparison import ComparedCall
     from sendbox.control.operation import Control, Served
 
 
@@ -185,7 +185,7 @@ def compare_command(
 
 def compare(
     file: Path, scenarios: tuple[str, ...], assume: tuple[str, ...], env: Mapping[str, str], *, values: bool
-) -> list[Compared]:
+) -> list[ComparedCall]:
     """Every call of a file with its differences. Raises `Failure`."""
     blueprint = load(*scenarios, env=env, texts=Settings(assume=assume).assumptions)
     try:

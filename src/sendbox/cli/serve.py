@@ -109,7 +109,7 @@ def serve_options(arguments: JsonMapping) -> Options:
     if arguments["ca_port"] is not None and not arguments["tls"]:
         message = f"{origins['ca_port']} gives out the authority of --tls self: give that too, or leave it out"
         raise Failure(USAGE, message)
-    known = {*VARIABLES, *(row.variable for row in OPTIONS.values())}
+    variables = {*VARIABLES, *(row.variable for row in OPTIONS.values())}
     settings, serve_values = (
         {name: arguments[name] for name in kind.__annotations__ if name in arguments} for kind in (Settings, Options)
     )
@@ -118,12 +118,12 @@ def serve_options(arguments: JsonMapping) -> Options:
         "tls": tls if all(tls) else None,
         "tls_self": arguments["tls"] is not None,
         "quiet": arguments["only_warnings"],
-        "unknown": unknown(os.environ, known),
+        "unknown": unknown(os.environ, variables),
     }
     return Options(settings=Settings(**settings), sources=origins, **serve_values)
 
 
-class _Noted(dict[str, str]):
+class _NotingEnvironment(dict[str, str]):
     """An environment that notes which of its variables are asked for."""
 
     def __init__(self, environment: Mapping[str, str]) -> None:
@@ -137,7 +137,7 @@ class _Noted(dict[str, str]):
 
 
 @dataclass(slots=True)
-class Served:
+class RunningServer:
     """A sandbox that listens: its addresses begin with `origin`; `ca_url` is that of its authority, if it has one."""
 
     runtime: Runtime
@@ -149,7 +149,7 @@ class Served:
 @contextlib.asynccontextmanager
 async def serving(
     options: Options, log: Callable[[LogLine], None] = lambda line: None, dropped: Callable[[], int] = lambda: 0
-) -> AsyncIterator[Served]:
+) -> AsyncIterator[RunningServer]:
     """A sandbox that listens until the context ends. Raises `Failure`.
 
     `log` gets a line for each remark; `dropped` is how many of them could not be written.
@@ -182,7 +182,7 @@ def _read(options: Options, log: Callable[[LogLine], None]) -> tuple[Blueprint, 
             from sendbox.scenario.read import noting
 
             watched = reading.enter_context(noting())
-        blueprint = scenario(options, environment := _Noted(os.environ))
+        blueprint = scenario(options, environment := _NotingEnvironment(os.environ))
     unused = {name: near for name, near in options.unknown.items() if name not in environment.names}
     text = "{} (environment) is not a setting of Sendbox; did you mean {}?"
     wrong = [text.format(name, near) for name, near in unused.items() if near]
@@ -203,7 +203,7 @@ async def _listen(
     tls: tuple[str, str] | None,
     authority: bytes | None,
     closing: contextlib.AsyncExitStack,
-) -> Served:
+) -> RunningServer:
     """Serves an application, and the certificate of an authority, until `closing` ends. Raises `Failure`."""
     settings, listening = options.settings, ("host", "port")
     host = callable_host(settings.host)
@@ -213,7 +213,7 @@ async def _listen(
         port = await server.start()
         app.runtime.senders.serves_at(port)
         origin = f"{'http' if tls is None else 'https'}://{host}:{port}"
-        served = Served(app.runtime, port, settings.public_url.rstrip("/") if settings.public_url else origin)
+        served = RunningServer(app.runtime, port, settings.public_url.rstrip("/") if settings.public_url else origin)
         if authority is not None:
             ca_port = options.ca_port
             if ca_port is None:
@@ -346,22 +346,22 @@ def _authority(pem: bytes) -> Callable[[Mapping[str, object], object, _Send], Aw
     return app
 
 
-def _scenario_name(options: Options, served: Served) -> str:
+def _scenario_name(options: Options, served: RunningServer) -> str:
     blueprint, name = served.runtime.blueprint, " + ".join(options.settings.names)
     return one_line(name if blueprint.name == name else f"{name} ({blueprint.name})")
 
 
-def start_line(options: Options, served: Served) -> str:
+def start_line(options: Options, served: RunningServer) -> str:
     """The start in one line, in the format of the log: version, address, scenario."""
-    known = {"version": __version__, "address": served.origin, "scenario": _scenario_name(options, served)}
-    text = f"Sendbox {__version__} at {served.origin}, scenario {known['scenario']}"
+    fields = {"version": __version__, "address": served.origin, "scenario": _scenario_name(options, served)}
+    text = f"Sendbox {__version__} at {served.origin}, scenario {fields['scenario']}"
     if served.ca_url is not None:
-        known["ca"] = served.ca_url
+        fields["ca"] = served.ca_url
         text += f", authority {served.ca_url}"
-    return text if options.log_format == "text" else as_json(LogLine(text, more=known), wall.now_ms())
+    return text if options.log_format == "text" else as_json(LogLine(text, more=fields), wall.now_ms())
 
 
-def banner(options: Options, served: Served) -> str:
+def banner(options: Options, served: RunningServer) -> str:
     """The text at the start: all addresses, and a first command."""
     from sendbox.control.answers import addresses  # only a terminal has the banner
 

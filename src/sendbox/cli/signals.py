@@ -31,7 +31,7 @@ def on_signals(end: Callable[[], object]) -> Iterator[None]:
     try:
         yield
     finally:
-        with contextlib.suppress(NotImplementedError), _held(ends if came else ()):
+        with contextlib.suppress(NotImplementedError), _block_signals(ends if came else ()):
             for number in ends:
                 loop.remove_signal_handler(number)
                 if came:
@@ -39,7 +39,7 @@ def on_signals(end: Callable[[], object]) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _held(numbers: Collection[signal.Signals]) -> Iterator[None]:
+def _block_signals(numbers: Collection[signal.Signals]) -> Iterator[None]:
     """Holds these signals back meanwhile, where the system can."""
     if sys.platform == "win32" or not numbers:
         yield

@@ -40,7 +40,7 @@ def verdict_command(url: str | None, world: str | None, format: str, output: Pat
       sendbox verdict --url http://sandbox:7357 --world test-demo --format junit --output verdict.xml
     """
     name, judged = verdict(world, url or address.default(), strict=strict)
-    write_output(shown(name, judged, format, strict=strict), output)
+    write_output(format_verdict(name, judged, format, strict=strict), output)
     return code(judged)
 
 
@@ -54,7 +54,7 @@ def verdict(world: str | None, url: str, *, strict: bool = False) -> tuple[str, 
     return world, address.call(origin, "verdict", world, {"ended": True, **({"strict": True} if strict else {})})
 
 
-def shown(world: str, judged: Verdict, form: str, *, strict: bool = False) -> str:
+def format_verdict(world: str, judged: Verdict, form: str, *, strict: bool = False) -> str:
     """A verdict in a format: text, json, junit; with `strict` each warning of it is a failed test case of JUnit."""
     return _as_junit(world, judged, strict=strict) if form == "junit" else _FORMATS[form](judged)
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from sendbox.app import SERVED
 from sendbox.assembly import make_app
-from sendbox.comparing.differences import STATUS, Answered, Difference, compare
+from sendbox.comparing.differences import STATUS, Difference, StatusAndBody, compare
 from sendbox.comparing.running import CallOutcome, Run
 from sendbox.contract.validators import Contract
 from sendbox.control.catalog import catalog
@@ -20,13 +20,13 @@ from sendbox.services.assumptions import registry
 from sendbox.settings import Settings
 
 if TYPE_CHECKING:
-    from sendbox.comparing.recording import Recorded
+    from sendbox.comparing.recording import RecordedCall
     from sendbox.engine.blueprint import Blueprint
 
 Differences = dict[int, dict[tuple[str, str], Difference]]
 
 
-class Named(NamedTuple):
+class NamedDifference(NamedTuple):
     """A difference of a call, the assumptions that it touches, and the values of settings under which it is gone.
 
     `partly`: under these the statuses are equal, and something else of the answers differs.
@@ -38,28 +38,28 @@ class Named(NamedTuple):
     partly: bool = False
 
 
-class Compared(NamedTuple):
+class ComparedCall(NamedTuple):
     """A call, and its differences."""
 
-    call: Recorded
+    call: RecordedCall
     made: CallOutcome
-    named: tuple[Named, ...]
+    named: tuple[NamedDifference, ...]
 
 
-def comparison(calls: Sequence[Recorded], blueprint: Blueprint, *, values: bool = False) -> list[Compared]:
+def comparison(calls: Sequence[RecordedCall], blueprint: Blueprint, *, values: bool = False) -> list[ComparedCall]:
     """Every call with its differences. Raises `Conflict` if the recorded times cannot be reached."""
     with asyncio.Runner(loop_factory=new_loop) as runner:
         return runner.run(_comparison(calls, blueprint, values=values))
 
 
-async def _comparison(calls: Sequence[Recorded], blueprint: Blueprint, *, values: bool) -> list[Compared]:
+async def _comparison(calls: Sequence[RecordedCall], blueprint: Blueprint, *, values: bool) -> list[ComparedCall]:
     contract = Contract(*SERVED.schemas)
     app = make_app(Settings(mode="manual", public_url=ORIGIN), blueprint, contract, SERVED)
     try:
         everything = catalog(SERVED)
 
         async def differences(scenario: Blueprint, number: int) -> tuple[list[CallOutcome], Differences]:
-            outcomes = await Run(app, everything, calls, scenario, number).made()
+            outcomes = await Run(app, everything, calls, scenario, number).make_calls()
             return outcomes, _differences(calls, outcomes, contract, values=values)
 
         outcomes, differing = await differences(blueprint, 0)
@@ -83,14 +83,16 @@ async def _comparison(calls: Sequence[Recorded], blueprint: Blueprint, *, values
     finally:
         await app.runtime.aclose()
     return [
-        Compared(
+        ComparedCall(
             call,
             one,
             tuple(
-                Named(difference, _touched(difference, one, settings), settings, bool(settings) and not whole)
+                NamedDifference(
+                    difference, _touched(difference, one, settings), settings, bool(settings) and not agreed
+                )
                 for sign, difference in differing.get(place, {}).items()
-                for whole in [agreeing.get((place, sign), [])]
-                for settings in [tuple(whole or partly.get(place, []))]
+                for agreed in [agreeing.get((place, sign), [])]
+                for settings in [tuple(agreed or partly.get(place, []))]
             ),
         )
         for place, (call, one) in enumerate(zip(calls, outcomes, strict=True))
@@ -98,7 +100,7 @@ async def _comparison(calls: Sequence[Recorded], blueprint: Blueprint, *, values
 
 
 def _differences(
-    calls: Sequence[Recorded], outcomes: Sequence[CallOutcome], contract: Contract, *, values: bool
+    calls: Sequence[RecordedCall], outcomes: Sequence[CallOutcome], contract: Contract, *, values: bool
 ) -> Differences:
     """The differences, by the place of the call and the sign of the difference."""
     differing: Differences = {}
@@ -107,7 +109,7 @@ def _differences(
             continue
         route = None if one.place is None else one.place.route
         schema = None if route is None else route.responses.get(call.status)
-        listed = compare(Answered(call.status, call.answer), one.answer, contract, schema, values=values)
+        listed = compare(StatusAndBody(call.status, call.answer), one.answer, contract, schema, values=values)
         differing[place] = {difference.sign: difference for difference in listed}
     return differing
 

@@ -55,7 +55,7 @@ def passed_over(name: str | int | None, value: object) -> bool:
 _PERSONAL: Final = re.compile(r"[0-9a-fA-F-]*\d[0-9a-fA-F-]{6,}|ey[\w-]+\.[\w.-]+|test-[\w.~-]+|\d{6,}")
 
 
-def masked(text: str) -> str:
+def mask_text(text: str) -> str:
     """A text without ids, keys and phone numbers."""
     return _PERSONAL.sub("…", text)
 
@@ -91,7 +91,7 @@ class Difference(NamedTuple):
         return self.kind, _INDEX.sub("[]", self.path)
 
 
-class Answered(NamedTuple):
+class StatusAndBody(NamedTuple):
     """An answer: status and body."""
 
     status: int
@@ -99,7 +99,7 @@ class Answered(NamedTuple):
 
 
 def compare(
-    recorded: Answered, here: Answered, contract: Contract, schema: str | None, *, values: bool
+    recorded: StatusAndBody, here: StatusAndBody, contract: Contract, schema: str | None, *, values: bool
 ) -> list[Difference]:
     """The differences, each once for all entries of an array. `schema` is ours for the recorded status."""
     by_sign: dict[tuple[str, str], Difference] = {}
@@ -113,26 +113,26 @@ def compare(
 
 
 def _differences(
-    recorded: Answered, here: Answered, contract: Contract, schema: str | None, *, values: bool
+    recorded: StatusAndBody, here: StatusAndBody, contract: Contract, schema: str | None, *, values: bool
 ) -> Iterator[Difference]:
-    theirs, ours = (_parsed(answer.body) for answer in (recorded, here))
+    recorded_body, local_body = (_parsed(answer.body) for answer in (recorded, here))
     places: set[str] = set()
     if recorded.status != here.status:
         statuses = str(recorded.status), str(here.status)
         yield Difference(*STATUS, *statuses, statuses)
         return
-    if theirs is _NOT_JSON and ours is _NOT_JSON:
+    if recorded_body is _NOT_JSON and local_body is _NOT_JSON:
         yield from _lines(recorded.body, here.body)
-    elif theirs is _NOT_JSON or ours is _NOT_JSON:
-        kinds = tuple("no JSON" if value is _NOT_JSON else "JSON" for value in (theirs, ours))
+    elif recorded_body is _NOT_JSON or local_body is _NOT_JSON:
+        kinds = tuple("no JSON" if value is _NOT_JSON else "JSON" for value in (recorded_body, local_body))
         yield Difference("type", "$", kinds[0], kinds[1], (kinds[0], kinds[1]))
     else:
-        for path, a, b in differing(theirs, ours):
+        for path, a, b in differing(recorded_body, local_body):
             if (difference := _pair(path, a, b, values=values)) is not None:
                 places.add(difference.path)
                 yield difference
-    if schema is not None and theirs is not _NOT_JSON:
-        for finding in contract.checker(schema).findings(theirs):
+    if schema is not None and recorded_body is not _NOT_JSON:
+        for finding in contract.checker(schema).findings(recorded_body):
             named = finding.rule in _OF_FIELDS and any(place.startswith(finding.path) for place in places)
             if not named and finding.path not in places:
                 in_words = finding.message, "legal"
@@ -163,12 +163,12 @@ def _pair(path: Path, a: object, b: object, *, values: bool) -> Difference | Non
 
 def _lines(recorded: bytes, here: bytes) -> Iterator[Difference]:
     """Plain texts, line by line and word by word; ids are passed over (A13)."""
-    theirs, ours = (text.decode("utf-8", "replace").splitlines() for text in (recorded, here))
-    for number, (left, right) in enumerate(zip(theirs, ours, strict=False), 1):
+    recorded_lines, local_lines = (text.decode("utf-8", "replace").splitlines() for text in (recorded, here))
+    for number, (left, right) in enumerate(zip(recorded_lines, local_lines, strict=False), 1):
         if _words(left) != _words(right):
             yield Difference("line", f"line {number}", _form(left), _form(right), (show(left), show(right)))
-    if len(theirs) != len(ours):
-        counts = f"{len(theirs)} lines", f"{len(ours)} lines"
+    if len(recorded_lines) != len(local_lines):
+        counts = f"{len(recorded_lines)} lines", f"{len(local_lines)} lines"
         yield Difference("length", "lines", *counts, counts)
 
 

@@ -23,7 +23,7 @@ class Unreadable(Exception):
     """A file that is not a recording; the text gives the problem, and the legal kinds of files."""
 
 
-class Recorded(NamedTuple):
+class RecordedCall(NamedTuple):
     """One call and its answer. `number` counts from 1; `at` is in milliseconds.
 
     `url` is as it was called, `key` the API key, None if there was none. `headers` are those that affect the answer,
@@ -48,13 +48,13 @@ class Recorded(NamedTuple):
         return urlsplit(self.url).path
 
 
-def read(raw: bytes) -> list[Recorded]:
+def read(raw: bytes) -> list[RecordedCall]:
     """The calls of a file, in the order in which they began. Raises `Unreadable`."""
     try:
         value = orjson.loads(raw)
     except orjson.JSONDecodeError as error:
         raise Unreadable(f"it is not JSON: {error}; {LEGAL}") from None
-    calls: list[Recorded] = []
+    calls: list[RecordedCall] = []
     for place, read_one, entry in _entries(value):
         try:
             calls.append(read_one(entry))
@@ -71,7 +71,7 @@ def read(raw: bytes) -> list[Recorded]:
 _WRONG: Final = (KeyError, TypeError, ValueError, AttributeError)
 
 
-def _entries(value: object) -> Iterator[tuple[str, Callable[[JsonMapping], Recorded], JsonMapping]]:
+def _entries(value: object) -> Iterator[tuple[str, Callable[[JsonMapping], RecordedCall], JsonMapping]]:
     """The entries of calls, each with its place and the function that reads it."""
     form = value if isinstance(value, dict) else {}
     if isinstance(form.get("log"), dict) and isinstance(form["log"].get("entries"), list):
@@ -88,7 +88,7 @@ def _entries(value: object) -> Iterator[tuple[str, Callable[[JsonMapping], Recor
             yield f"entries[{number}]", _from_journal, entry
 
 
-def _from_har(entry: JsonMapping) -> Recorded:
+def _from_har(entry: JsonMapping) -> RecordedCall:
     request, response = entry["request"], entry["response"]
     headers = {str(header["name"]).lower(): str(header["value"]) for header in request.get("headers", ())}
     posted = request.get("postData") or {}
@@ -106,14 +106,14 @@ def _from_har(entry: JsonMapping) -> Recorded:
         why = "the recording does not have the answer's content"
     at = _instant(entry["startedDateTime"])
     sent = {name: value for name, value in headers.items() if name in _HEADERS}
-    return Recorded(0, at, str(request["method"]).upper(), url, sent, key, body, status, answer, why)
+    return RecordedCall(0, at, str(request["method"]).upper(), url, sent, key, body, status, answer, why)
 
 
-def _from_journal(entry: JsonMapping) -> Recorded:
+def _from_journal(entry: JsonMapping) -> RecordedCall:
     """A request of a journal. Its query, which may hold the key, is not there, nor is its content type."""
     status, path, body = int(entry["status"]), str(entry["path"]), entry["body"].encode()
     why = "it has no answer" if status == 0 else "" if "fault" not in entry else "a fault of the scenario answered it"
-    return Recorded(
+    return RecordedCall(
         0, _instant(entry["at"]), entry["method"], path, None, entry["key"], body, status, entry["answer"].encode(), why
     )
 

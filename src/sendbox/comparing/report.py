@@ -6,23 +6,23 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
 from sendbox import __version__
-from sendbox.comparing.differences import Difference, masked
+from sendbox.comparing.differences import Difference, mask_text
 from sendbox.engine.answer import JsonObject
 from sendbox.services.assumptions import registry
 
 if TYPE_CHECKING:
-    from sendbox.comparing.comparison import Compared, Named
+    from sendbox.comparing.comparison import ComparedCall, NamedDifference
 
-#: So many assumptions of an operation are named where nothing says which one it is.
-_NAMED: Final = 4
+#: The greatest number of assumptions of an operation that are named where nothing says which one it is.
+_MAX_ASSUMPTIONS: Final = 4
 
 
-def differing(compared: Sequence[Compared]) -> int:
+def differing(compared: Sequence[ComparedCall]) -> int:
     """The number of calls that differ."""
     return sum(bool(one.named) for one in compared)
 
 
-def lines(compared: Sequence[Compared]) -> Iterator[str]:
+def lines(compared: Sequence[ComparedCall]) -> Iterator[str]:
     """The report for people."""
     for one in compared:
         for named in one.named:
@@ -34,7 +34,7 @@ def lines(compared: Sequence[Compared]) -> Iterator[str]:
         yield f"passed over: call {one.call.number}, {one.call.method} {_path(one)}: {one.made.why}"
 
 
-def as_object(compared: Sequence[Compared]) -> JsonObject:
+def as_object(compared: Sequence[ComparedCall]) -> JsonObject:
     """The report to send."""
     rows = {row.id: row for row in registry()}
     return {
@@ -51,7 +51,7 @@ def as_object(compared: Sequence[Compared]) -> JsonObject:
                 "method": one.call.method,
                 "path": _path(one),
                 "kind": named.difference.kind,
-                "at": masked(named.difference.path),
+                "at": mask_text(named.difference.path),
                 "recorded": named.difference.recorded,
                 "here": named.difference.here,
                 "assumptions": [
@@ -72,10 +72,10 @@ def as_object(compared: Sequence[Compared]) -> JsonObject:
     }
 
 
-def _path(one: Compared) -> str:
+def _path(one: ComparedCall) -> str:
     """The path of the operation; for a call without an operation, the call's own path, without names."""
     place = one.made.place
-    return masked(one.call.path) if place is None or place.route is None else place.route.path
+    return mask_text(one.call.path) if place is None or place.route is None else place.route.path
 
 
 def _describe_difference(difference: Difference) -> str:
@@ -89,12 +89,15 @@ def _describe_difference(difference: Difference) -> str:
             return f"at {difference.path} the recording has {recorded}, the answer here has {here}"
 
 
-def _about(named: Named) -> str:
+def _about(named: NamedDifference) -> str:
     rows = {row.id: row for row in registry()}
     ids = named.assumptions
-    text = ", ".join(f"{id_} ({rows[id_].confidence}) {rows[id_].title}" for id_ in ids[:_NAMED]) or "no assumption"
-    if len(ids) > _NAMED:
-        text += f", and {len(ids) - _NAMED} more"
+    text = (
+        ", ".join(f"{id_} ({rows[id_].confidence}) {rows[id_].title}" for id_ in ids[:_MAX_ASSUMPTIONS])
+        or "no assumption"
+    )
+    if len(ids) > _MAX_ASSUMPTIONS:
+        text += f", and {len(ids) - _MAX_ASSUMPTIONS} more"
     if named.agreeing:
         still = "; the body still differs" if named.partly else ""
         return f"{text}; agrees with {' or '.join(other.text for other in named.agreeing)}{still}"

@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 
 import orjson
 
-from sendbox.comparing.differences import IDS, Answered
+from sendbox.comparing.differences import IDS, StatusAndBody
 from sendbox.contract.findings import MISSING, differing
 from sendbox.engine.coverage import Catalog, Collector
 from sendbox.engine.timeline import Goal
@@ -24,7 +24,7 @@ from sendbox.runtime.policy import HttpCall, Outcome
 from sendbox.services.verify.verify import Verify
 
 if TYPE_CHECKING:
-    from sendbox.comparing.recording import Recorded
+    from sendbox.comparing.recording import RecordedCall
     from sendbox.engine.blueprint import Blueprint
     from sendbox.runtime.worlds import HostedWorld
     from sendbox.server.application import Application
@@ -51,7 +51,7 @@ class CallOutcome(NamedTuple):
     """
 
     place: Place | None
-    answer: Answered | None = None
+    answer: StatusAndBody | None = None
     leaned: tuple[str, ...] = ()
     why: str = ""
 
@@ -60,7 +60,7 @@ class Run:
     """One run of all calls under one scenario; `number` tells its worlds from those of other runs."""
 
     def __init__(
-        self, app: Application, catalog: Catalog, calls: Sequence[Recorded], blueprint: Blueprint, number: int
+        self, app: Application, catalog: Catalog, calls: Sequence[RecordedCall], blueprint: Blueprint, number: int
     ) -> None:
         self._runtime = runtime = app.runtime
         self._app = app
@@ -71,7 +71,7 @@ class Run:
         #: where the journal has each call, by its number
         self._entries: dict[int, str] = {}
         self._worlds: dict[str, HostedWorld] = {}
-        for position, key in enumerate(accepted(calls, app.desk.paths), 1):
+        for position, key in enumerate(accepted_keys(calls, app.desk.paths), 1):
             hosted = runtime.open(
                 f"test-compare-{number}-{position}",
                 blueprint=blueprint,
@@ -83,7 +83,7 @@ class Run:
             self._worlds[key] = hosted
             self._names[key] = hosted.world.id
 
-    async def made(self) -> list[CallOutcome]:
+    async def make_calls(self) -> list[CallOutcome]:
         """Makes all calls, and closes the worlds."""
         try:
             outcomes = [await self._made(call) for call in self._calls]
@@ -92,7 +92,7 @@ class Run:
             for hosted in self._worlds.values():
                 self._runtime.close(hosted)
 
-    async def _made(self, call: Recorded) -> CallOutcome:
+    async def _made(self, call: RecordedCall) -> CallOutcome:
         url = self._replaced(call.url)
         given_out = url != call.url and url.startswith(ORIGIN)
         path = urlsplit(url).path
@@ -115,7 +115,7 @@ class Run:
             return CallOutcome(place, why=f"it has no answer here: {str(error) or type(error).__name__}")
         self._learn(call.answer, answer)
         self._entries[call.number] = headers.get(b"sendbox-journal", b"").decode()
-        return CallOutcome(place, Answered(status, answer))
+        return CallOutcome(place, StatusAndBody(status, answer))
 
     async def _move(self, at: int, key: str | None) -> None:
         """Moves the world of a key to an instant; all worlds where the key is that of none."""
@@ -128,7 +128,7 @@ class Run:
 
     # -- what is sent
 
-    def _headers(self, call: Recorded, place: Place) -> dict[str, str]:
+    def _headers(self, call: RecordedCall, place: Place) -> dict[str, str]:
         """The headers, with our key in place of the recorded one."""
         headers = dict(call.headers or {})
         route = place.route
@@ -140,7 +140,7 @@ class Run:
             headers["x-api-key"] = self._names.get(headers["x-api-key"], UNKNOWN)
         return headers
 
-    def _body(self, call: Recorded, place: Place) -> bytes:
+    def _body(self, call: RecordedCall, place: Place) -> bytes:
         try:
             text = self._replaced(call.body.decode())
         except UnicodeDecodeError:
@@ -217,7 +217,7 @@ async def _taken(_call: HttpCall) -> Outcome:
     return Outcome(200, None)
 
 
-def accepted(calls: Sequence[Recorded], paths: RouteTable) -> list[str]:
+def accepted_keys(calls: Sequence[RecordedCall], paths: RouteTable) -> list[str]:
     """The keys that were not denied, in order; not those that an answer gave out, which their parents make again."""
     keys: dict[str, None] = {}
     given_out: list[bytes] = []
@@ -230,7 +230,7 @@ def accepted(calls: Sequence[Recorded], paths: RouteTable) -> list[str]:
     return list(keys)
 
 
-def _denied(call: Recorded, paths: RouteTable) -> bool:
+def _denied(call: RecordedCall, paths: RouteTable) -> bool:
     """True if a call was refused because of its key.
 
     Another status than 401 can mean something else too, so the answer must have the words of our refusal (A11, A37).

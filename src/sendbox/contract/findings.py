@@ -18,8 +18,8 @@ from sendbox.engine.remarks import Finding
 
 #: Longest value that a message quotes, in characters.
 QUOTED: Final = 60
-#: So many unknown names of one object are looked at.
-NAMED: Final = 10
+#: The greatest number of unknown names of one object that are looked at.
+MAX_UNKNOWN_NAMES: Final = 10
 #: The assumption that null is not a value for a field (A56).
 NULLS: Final = "A56"
 
@@ -268,7 +268,7 @@ def _keys(problem: Problem, node: JsonObject) -> Sentences:
 
 def _required(problem: Problem, node: JsonObject) -> Sentences:
     fields = node.get("properties", {})
-    unknown = [name for name in problem.value if name not in fields][:NAMED]
+    unknown = [name for name in problem.value if name not in fields][:MAX_UNKNOWN_NAMES]
     for name in node["required"]:
         if name not in problem.value:
             close = _close(name, unknown, 0.5)
@@ -279,7 +279,7 @@ def _required(problem: Problem, node: JsonObject) -> Sentences:
 def _additional(problem: Problem, node: JsonObject) -> Sentences:
     fields = node.get("properties", {})
     name = node.get("x-noun") or f"field of {_name(problem, node)}"
-    for key in [key for key in problem.value if key not in fields][:NAMED]:
+    for key in [key for key in problem.value if key not in fields][:MAX_UNKNOWN_NAMES]:
         yield (
             problem.path,
             f"{show(key)} is not a legal {name}; legal: {', '.join(_always(fields))}{_hint(key, fields)}",

@@ -29,7 +29,7 @@ class Warned(Answer):
 class CanonicalEntry(Answer):
     """An entry in canonical form: beside these fields, what counts of its kind; `at` in ms since the world began."""
 
-    FURTHER = Any
+    EXTRA_FIELDS_TYPE = Any
 
     n: int
     at: int
@@ -93,7 +93,7 @@ class Bound(Answer):
 class World(Answer):
     """A world; each service adds how many things it has there. `before` says why the world before it ended."""
 
-    FURTHER = int
+    EXTRA_FIELDS_TYPE = int
 
     id: str
     api_key: str

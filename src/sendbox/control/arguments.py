@@ -204,7 +204,9 @@ class Compiled(JsonObject):
     result: Any
 
 
-async def beside(builder: Builder, raw: JsonMapping, of: K, compile: Callable[[JsonMapping, K], object]) -> Compiled:
+async def compile_on_thread(
+    builder: Builder, raw: JsonMapping, of: K, compile: Callable[[JsonMapping, K], object]
+) -> Compiled:
     """A body, compiled off the loop. Raises what `compile` raises."""
     long = Compiled(raw)
     long.of = of

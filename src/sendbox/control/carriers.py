@@ -1,6 +1,6 @@
-"""Carriers of control: the same operations in this process, or over HTTP against a sandbox elsewhere.
+"""Clients of control, its carriers: the same operations in this process, or over HTTP against a sandbox elsewhere.
 
-Every carrier answers plain objects and raises `ControlError`. The third carrier, HTTP's server side, is
+Every client answers plain objects and raises `ControlError`. The third carrier, HTTP's server side, is
 `control/routes.py`.
 """
 
@@ -34,12 +34,12 @@ if TYPE_CHECKING:
     from sendbox.scenario.language import Language
 
 T = TypeVar("T")
-#: Takes one delivery over, with the world's instant in virtual milliseconds; called on the sandbox's loop.
-Receiving = Callable[[HttpCall, int], Awaitable[Outcome]]
+#: Receives one delivery, with the world's instant in virtual milliseconds; called on the sandbox's loop.
+DeliveryReceiver = Callable[[HttpCall, int], Awaitable[Outcome]]
 
 
 class Thread(Protocol):
-    """The methods that a carrier needs of the thread that owns the sandbox's loop."""
+    """The methods that a client needs of the thread that owns the sandbox's loop."""
 
     def submit(self, coro: Coroutine[object, object, T]) -> Future[T]:
         """Runs a coroutine on the loop."""
@@ -48,8 +48,8 @@ class Thread(Protocol):
         """Calls a function on the loop's thread and blocks until it has returned."""
 
 
-class Carrier(Protocol):
-    """One way to a sandbox. `world` None for operations that have none; arguments by public name."""
+class ControlClient(Protocol):
+    """A client of one sandbox. `world` is None for operations that have none; arguments have their public names."""
 
     origin: str
     served: Served
@@ -65,10 +65,10 @@ class Carrier(Protocol):
         return await asyncio.wrap_future(self.submit(name, world, arguments))
 
     def scenario(self, scenario: object) -> object:
-        """A scenario in the form in which this carrier takes it; files are read here, where the test runs."""
+        """A scenario in the form in which this client takes it; files are read here, where the test runs."""
 
 
-class InProcess(Carrier):
+class InProcess(ControlClient):
     """The sandbox of this process, on its own thread. Plain values go through, nothing is encoded."""
 
     def __init__(self, thread: Thread, control: Control, origin: str) -> None:
@@ -96,16 +96,16 @@ class InProcess(Carrier):
             raise unreadable(error) from None
 
     def after(self, seconds: float, then: Callable[[], None]) -> Callable[[], object]:
-        """Calls `then` on the sandbox's thread, whose clock no freezer of the test reaches."""
+        """Calls `then` on the sandbox's thread, whose clock libraries that freeze time do not affect."""
         return self._thread.submit(_after(seconds, then)).cancel
 
-    def settle(self, world: str, settings: JsonMapping) -> None:
+    def change_settings(self, world: str, settings: JsonMapping) -> None:
         """Changes settings of a world, by their fields. No operation of control does: a client could widen them."""
 
-        def settle() -> None:
+        def change() -> None:
             self._hosted(world).settings = replace(self._control.runtime.settings, **settings)
 
-        self._thread.call(settle)
+        self._thread.call(change)
 
     def _hosted(self, world: str) -> HostedWorld:
         hosted = self._control.runtime.worlds.get(world)
@@ -113,22 +113,22 @@ class InProcess(Carrier):
             raise ControlError(404, "no_such_world", f'"{world}" is not an open world')
         return hosted
 
-    def deliver_to(self, world: str, receiving: Receiving | None) -> None:
+    def deliver_to(self, world: str, receiver: DeliveryReceiver | None) -> None:
         """Deliveries of a world go to a coroutine function of this process; None: to their targets again."""
 
         def install() -> None:
             hosted = self._hosted(world)
 
             async def deliver(call: HttpCall) -> Outcome:
-                assert receiving is not None
-                return await receiving(call, hosted.world.now)
+                assert receiver is not None
+                return await receiver(call, hosted.world.now)
 
-            self._control.runtime.deliver_to(hosted, None if receiving is None else deliver)
+            self._control.runtime.deliver_to(hosted, None if receiver is None else deliver)
 
         self._thread.call(install)
 
 
-class Client(Carrier):
+class Client(ControlClient):
     """A sandbox at an address. Not bound to a loop: asynchronous calls run on threads of their own.
 
     Each call about a world has its id in the header `x-api-key`, by which a proxy finds the server of the world.
@@ -181,7 +181,7 @@ class Client(Carrier):
                 row.method, f"{self.origin}/_sandbox{path}", headers=routing(named), **_payload(row, values)
             )
             if world is not None:
-                self.same(world, response.headers)
+                self.check_same_server(world, response.headers)
             if (
                 "format" in row.takes
                 and response.is_success
@@ -199,11 +199,11 @@ class Client(Carrier):
             detail = {key: item for key, item in value.items() if key not in ("error", "message")}
             raise ControlError(response.status_code, value["error"], value["message"], **detail)
         if name == "open_world":
-            self.same(value["id"], response.headers)
+            self.check_same_server(value["id"], response.headers)
         elif name == "close_world" and world is not None:
             self.instances.forget(world)
         kind = row.answers
-        if not isinstance(kind, type) or not issubclass(kind, Answer) or kind.FURTHER is not None:
+        if not isinstance(kind, type) or not issubclass(kind, Answer) or kind.EXTRA_FIELDS_TYPE is not None:
             return value
         try:
             return read(value, kind)
@@ -211,21 +211,21 @@ class Client(Carrier):
             text = f"{self.origin} is a Sandbox of another version: {name} answers otherwise: {error}"
             raise ControlError(502, "no_sandbox", text) from None
 
-    def same(self, world: str, headers: Mapping[str, str]) -> None:
+    def check_same_server(self, world: str, headers: Mapping[str, str]) -> None:
         """Raises `ControlError` 502 where an answer about a world comes from another server than those before it."""
         if self.instances.changed(world, headers):
             raise ControlError(502, "restarted", self.instances.message(world, self.origin))
 
     def scenario(self, scenario: object) -> object:
-        """A scenario in the form in which this carrier takes it: a file as its text, a list item by item."""
+        """A scenario in the form in which this client takes it: a file as its text, a list item by item."""
         if isinstance(scenario, list | tuple):
             return [self.scenario(item) for item in scenario]
         return Path(scenario).read_text(encoding="utf-8") if is_file(scenario) else scenario
 
     def after(self, seconds: float, then: Callable[[], None]) -> Callable[[], object]:
-        """Calls `then` on its own thread: it waits on a lock, whose timeout no freezer of the test reaches."""
+        """Calls `then` on its own thread, after a wait that libraries that freeze time do not affect."""
         timer = threading.Timer(seconds, then)
-        timer.name, timer.daemon = "sendbox-patience", True
+        timer.name, timer.daemon = "sendbox-timeout", True
         timer.start()
         return timer.cancel
 

@@ -14,7 +14,7 @@ from sendbox.engine.commands.command import Restore
 async def checkpoint(call: Call, name: str) -> Checkpoint:
     """Takes a checkpoint."""
     await call.runtime.steady(call.hosted)
-    await call.hosted.free()
+    await call.hosted.wait_until_idle()
     call.runtime.take_checkpoint(call.hosted, name)
     return Checkpoint(name=name, at=moment(call.hosted.world.now))
 
@@ -27,10 +27,10 @@ async def restore(call: Call, name: str) -> JsonObject:
         raise ControlError(404, "no_such_checkpoint", f'"{name}" was never taken in this world; taken: {have}')
     hosted, runtime = call.hosted, call.runtime
     await runtime.steady(hosted)
-    await hosted.free()
+    await hosted.wait_until_idle()
     runtime.check_not_advancing(hosted)
     restored = Replay(call.control, hosted.checkpoints[name].commands())
-    world = await hosted.whole(restored.work())
+    world = await hosted.run_exclusively(restored.work())
     world.enter(Restore(name, hosted.world.epoch + 1))
     runtime.begin_epoch(hosted, world)
     return world_view(call, call.hosted)

@@ -114,7 +114,7 @@ NamedScope = Annotated[
 ]
 
 
-@operation("GET", "/worlds/{id}/coverage", answers=Covered | _TEXT, whole=True)
+@operation("GET", "/worlds/{id}/coverage", answers=Covered | _TEXT, unmasked=True)
 async def coverage(call: Call, format: Annotated[str, FORM] = "json", scope: NamedScope = None) -> object:
     """The items of the service that the client of this world tried, and those that it did not."""
     hosted = call.hosted
@@ -123,7 +123,7 @@ async def coverage(call: Call, format: Annotated[str, FORM] = "json", scope: Nam
     return await _write_report(catalog, await call.runtime.tried.of_world(hosted, catalog), format, parsed_scope)
 
 
-@operation("GET", "/worlds/{id}/coverage/{dimension}", answers=Dimension, whole=True)
+@operation("GET", "/worlds/{id}/coverage/{dimension}", answers=Dimension, unmasked=True)
 async def coverage_of(call: Call, dimension: str, scope: NamedScope = None) -> Dimension:
     """The items of one dimension that are in the scope, those that were never tried first.
 
@@ -139,7 +139,7 @@ async def coverage_of(call: Call, dimension: str, scope: NamedScope = None) -> D
     return read(report.dimension_json(dimension), Dimension)
 
 
-@operation("GET", "/coverage", answers=Covered | _TEXT, whole=True)
+@operation("GET", "/coverage", answers=Covered | _TEXT, unmasked=True)
 async def all_coverage(call: Call, format: Annotated[str, FORM] = "json", scope: NamedScope = None) -> object:
     """The same for all worlds together, with closed ones where the server collects them (`--coverage`)."""
     catalog = await loaded(call.served)
@@ -167,7 +167,7 @@ async def _write_report(catalog: Catalog, total: Sum, form: str, scope: Scope | 
     return Text(text, _MEDIA[form])
 
 
-@operation("GET", "/worlds/{id}/assumptions", answers=Assumptions, whole=True)
+@operation("GET", "/worlds/{id}/assumptions", answers=Assumptions, unmasked=True)
 async def assumptions(call: Call) -> Assumptions:
     """Every assumption of this version, the settings of the world, and the assumptions that its client relied on.
 

@@ -24,7 +24,7 @@ from sendbox.control.arguments import convert, unknown
 from sendbox.engine import bounds
 from sendbox.engine.answer import JsonMapping, JsonObject
 from sendbox.engine.commands.command import Act
-from sendbox.engine.commands.record import Cut
+from sendbox.engine.commands.record import RecordIncomplete
 from sendbox.engine.digest import finished
 from sendbox.engine.durations import shown
 from sendbox.engine.texts import foreign, nearest
@@ -143,12 +143,12 @@ class Operation:
     whose start is still open. An `act` is something that a tester does to the world, a command: it is done at once,
     without a pause, and put on record with its arguments, so that it can be repeated; `prepare` does beforehand what
     takes time, and answers the arguments to go on with. It is journaled too, unless it `journals` itself. `words` makes
-    lines for people of its answer. What reads a world can be asked for its past (`THEN`), unless `present` says why
-    not. What only `watches` a world is not a use of it. What `makes` a world that it may find there answers `Created`.
-    What is `asked` changes nothing though it is no GET, or is repeated all the time: the log has no line of it. A
-    `deprecated` one ends with the next release. `answers` is the class of its answer (`engine/answer.py`); without it
-    the answer is any object.
-    Over HTTP secrets are masked in answers, unless they are needed `whole`: to be repeated or carried out, or as the
+    lines for people of its answer. One that reads a world can be asked for its past (`THEN`); `present_only` says
+    why one cannot. One that only `watches` a world is not a use of it. One that `makes` a world, or finds it, answers
+    `Created`. An `unlogged` one has no line in the log: it changes nothing though it is no GET, or is repeated
+    all the time. A `deprecated` one ends with the next release. `answers` is the class of its answer
+    (`engine/answer.py`); without it the answer is any object.
+    Over HTTP secrets are masked in answers, except in an `unmasked` one, which is repeated or carried out, or has the
     address of a world. A body may have `longest` bytes; more is refused before it is read.
 
     A row is called with the arguments of its function, `arguments` is the class of them.
@@ -165,13 +165,13 @@ class Operation:
     prepare: Prepare | None = None
     words: Words = _unsaid
     early: bool = False
-    present: str = ""
+    present_only: str = ""
     watches: bool = False
     makes: bool = False
     answers: object = dict
-    whole: bool = False
+    unmasked: bool = False
     deprecated: bool = False
-    asked: bool = False
+    unlogged: bool = False
     longest: int = bounds.SHORT_BODY
 
     def __call__(self, call: Call, *positional: object, **named: object) -> Awaitable[Any]:
@@ -197,7 +197,7 @@ class Operation:
     @property
     def logged(self) -> bool:
         """True if the log has a line for it: it changes a world, or it opens or closes worlds."""
-        return self.method != "GET" and not self.asked
+        return self.method != "GET" and not self.unlogged
 
     @cached_property
     def arguments(self) -> type[msgspec.Struct]:
@@ -217,7 +217,7 @@ class Operation:
     @property
     def legal(self) -> Sequence[str]:
         """The public names of all arguments: its own, and the one that asks for the past."""
-        return [*self.takes, THEN] if self.reads and not self.present else [*self.takes]
+        return [*self.takes, THEN] if self.reads and not self.present_only else [*self.takes]
 
     def convert(self, arguments: JsonMapping) -> JsonObject:
         """The values of its arguments, by parameter. Raises `ControlError`."""
@@ -355,8 +355,8 @@ class Control:
                 hosted.readers -= 1
                 self._used(row, hosted)
                 self.runtime.kick(hosted)
-        except Cut as cut:
-            raise ControlError(409, "record_cut", str(cut), bound=cut.bound) from None
+        except RecordIncomplete as incomplete:
+            raise ControlError(409, "record_cut", str(incomplete), bound=incomplete.bound) from None
         except Conflict as conflict:
             raise refusal(conflict) from None
 
@@ -391,7 +391,7 @@ class Control:
         hosted = call.hosted
         if row.prepare is not None:
             values = await row.prepare(call, values)
-        await hosted.free()
+        await hosted.wait_until_idle()
         not_closed(hosted, reads=False)
         answer = act(call, row, values)
         self.runtime.note_change(hosted)
@@ -445,7 +445,7 @@ def acting(call: Call, row: Operation, values: Mapping[str, object]) -> Generato
     if hosted.world is world:  # else the world began anew, and its record too
         world.record.add(world.now, world.ticks, Act(row.name, arguments))
         if not row.journals:
-            world.control(row.name, arguments)
+            world.journal_act(row.name, arguments)
     return answer
 
 
@@ -454,8 +454,8 @@ def _check(row: Operation, name: str, value: object) -> None:
 
     A scenario, or a part of one, is held to the bounds where it is read, which says the place of each problem.
     """
-    if name == THEN and row.reads and row.present:
-        raise ControlError(400, "bad_argument", f"then: {row.name} answers for the present only: {row.present}")
+    if name == THEN and row.reads and row.present_only:
+        raise ControlError(400, "bad_argument", f"then: {row.name} answers for the present only: {row.present_only}")
     if name not in row.legal:
         legal = [name for name in row.legal if name != "raw" and not row.in_path(name)]
         near = nearest(name, legal)

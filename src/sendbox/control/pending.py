@@ -13,15 +13,15 @@ from sendbox.engine.kinds.own import delivery_view
 from sendbox.engine.kinds.rows import Observer
 from sendbox.engine.kinds.upcoming import next_steps
 
-#: How many of each are shown unless `limit` says otherwise.
-SHOWN = 20
-OPEN = ("waiting", "sending", "held")
+#: The number of items of each kind that are shown unless `limit` says otherwise.
+DEFAULT_LIMIT = 20
+OPEN_STATES = ("waiting", "sending", "held")
 
 
 class Step(Answer):
     """A step that is still to come; services add what it is about."""
 
-    FURTHER = Any
+    EXTRA_FIELDS_TYPE = Any
 
     at: Instant
     what: str
@@ -30,7 +30,7 @@ class Step(Answer):
 class Pending(Answer):
     """The things that are still to come: so many steps are `scheduled`; each service adds a list of its own."""
 
-    FURTHER = list[Annotated[Any, keywords(description="Something to come, as its service shows it.")]]
+    EXTRA_FIELDS_TYPE = list[Annotated[Any, keywords(description="Something to come, as its service shows it.")]]
 
     now: Instant
     steps: list[Annotated[JsonObject, reference("Step", Step)]]
@@ -39,12 +39,12 @@ class Pending(Answer):
 
 
 @operation("GET", "/worlds/{id}/pending", answers=Pending)
-async def pending(call: Call, limit: Count = SHOWN) -> JsonObject:
+async def pending(call: Call, limit: Count = DEFAULT_LIMIT) -> JsonObject:
     """The things that are still to come: the next steps with their instants, webhooks that are not delivered yet, open
     codes, and entries of lists that are not in force."""
     world = call.hosted.world
     on = Observer(world, call.served.kinds)
-    waiting = await select(world.outlets.deliveries[:], lambda delivery: delivery.state in OPEN, limit)
+    waiting = await select(world.outlets.deliveries[:], lambda delivery: delivery.state in OPEN_STATES, limit)
     result = Pending(
         now=moment(world.now),
         steps=next_steps(world, call.served.kinds.steps, limit),

@@ -142,7 +142,7 @@ async def replay_past(call: Call, watch: Callable[[World], Callable[[], bool]]) 
     """
     world = call.hosted.world
     record = world.record
-    if record.cut is not None:
+    if record.cut_by is not None:
         return False
     present = Stamp(world.epoch, world.now, world.ticks)
     again = Replay(call.control, record.head(len(record)).commands(), present)

@@ -341,7 +341,7 @@ async def sent_messages(call: Call) -> list[JsonMapping]:
 
 def bound_of(world: World) -> JsonObject:
     """The `bound` because of which a world has forgotten something; nothing where it has not."""
-    return {} if world.record.cut is None else {"bound": world.record.cut}
+    return {} if world.record.cut_by is None else {"bound": world.record.cut_by}
 
 
 def most_of(limit: int | None, form: str | None = None) -> int:
@@ -425,7 +425,7 @@ async def hook_receive(call: Call, raw: Any = None) -> Received:
     outside = in_value(raw)
     if outside is not None:
         raise out_of_bounds(outside)
-    call.hosted.world.control("hook", {"received": raw})
+    call.hosted.world.journal_act("hook", {"received": raw})
     return Received()
 
 
@@ -435,11 +435,11 @@ Except = Annotated[
 ]
 
 
-@operation("POST", "/worlds/{id}/outbox", answers=Outbox, whole=True, asked=True)
+@operation("POST", "/worlds/{id}/outbox", answers=Outbox, unmasked=True, unlogged=True)
 async def fetch_outbox(call: Call, wait: Wait = None, during: During = None, except_: Except = "") -> Outbox:
     """Deliveries that the caller must send; after the first such call deliveries wait here and are not pushed."""
     hosted = call.hosted
-    await hosted.free()
+    await hosted.wait_until_idle()
     if hosted.gone:
         raise closed(hosted)
     if not hosted.pulling:
@@ -451,10 +451,10 @@ async def fetch_outbox(call: Call, wait: Wait = None, during: During = None, exc
 @operation(
     "GET",
     "/worlds/{id}/outbox",
-    present="what waits there is to be sent now",
+    present_only="what waits there is to be sent now",
     deprecated=True,
     answers=Outbox,
-    whole=True,
+    unmasked=True,
 )
 async def outbox(call: Call, wait: Wait = None, during: During = None, except_: Except = "") -> Outbox:
     """Deprecated: deliveries that wait in a world whose deliveries are pulled. It does not make a world pull them.
@@ -462,7 +462,7 @@ async def outbox(call: Call, wait: Wait = None, during: During = None, except_: 
     `POST` does, with the same arguments.
     """
     hosted = call.hosted
-    await hosted.free()
+    await hosted.wait_until_idle()
     if hosted.gone:
         raise closed(hosted)
     if hosted.pulling:
@@ -518,7 +518,7 @@ async def outbox_end(call: Call) -> Pushed:
 
     A long poll of the outbox ends.
     """
-    await call.hosted.free()
+    await call.hosted.wait_until_idle()
     if call.hosted.gone:
         raise closed(call.hosted)
     call.runtime.push(call.hosted)
@@ -526,7 +526,7 @@ async def outbox_end(call: Call) -> Pushed:
     return Pushed(deliveries="push")
 
 
-@operation("POST", "/worlds/{id}/outbox/{delivery}", answers=Reported, asked=True)
+@operation("POST", "/worlds/{id}/outbox/{delivery}", answers=Reported, unlogged=True)
 async def outbox_done(
     call: Call,
     delivery: str,
@@ -575,7 +575,7 @@ def proof_of(world: World, text: str) -> Proof:
         digest=text,
         engine=ENGINE,
         order_sensitive=journal.ordered,
-        trusted=world.record.cut is None,
+        trusted=world.record.cut_by is None,
         lost=journal.first,
         **bound_of(world),
     )

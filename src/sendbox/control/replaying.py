@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from sendbox.engine.commands.command import Command
 
 #: Ticks between two pauses.
-CHUNK: Final = 32
+TICKS_PER_PAUSE: Final = 32
 
 #: The work of a replay, which the caller drives: it pauses at None, and calls any other value off the event loop.
 Steps = Generator[Callable[[], None] | None, None, None]
@@ -124,7 +124,7 @@ class Replay:
         """Brings the world to a place. Raises `Diverged`."""
         world = self.world
         while world.ticks < stamp.ticks:
-            arrived = world.run(stamp.at, min(CHUNK, stamp.ticks - world.ticks), settle=False)
+            arrived = world.run(stamp.at, min(TICKS_PER_PAUSE, stamp.ticks - world.ticks), settle=False)
             world.outlets.take()
             if not arrived:
                 break

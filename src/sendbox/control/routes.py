@@ -21,7 +21,7 @@ from sendbox.engine.answer import Answer, JsonMapping, JsonObject, encoded
 from sendbox.runtime.slot import Conflict, Slice
 from sendbox.server.origin import ClientLeft, read_body
 from sendbox.server.origin import origin_of as origin_of
-from sendbox.server.wire import WIRE, Inside
+from sendbox.server.wire import WIRE, SocketlessCall
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -33,11 +33,11 @@ PREFIX = "/_sandbox"
 #: The form of a journal that proves that two runs are equal: nothing in it is masked.
 CANONICAL: Final = "canonical"
 #: The bytes of a body that is too long which are received, so that its client sees the answer.
-DROPPED = 16 * 1024 * 1024
+MAX_DROPPED_BYTES = 16 * 1024 * 1024
 #: Real seconds in which the reader of a stream must take what was sent.
-UNREAD = 30.0
-#: How many items of a list are encoded before other tasks of the loop run.
-PIECE = 50
+READ_TIMEOUT = 30.0
+#: The number of items of a list that are encoded before other tasks of the loop run.
+ITEMS_PER_TURN = 50
 
 
 @cache
@@ -63,7 +63,9 @@ async def _openapi(request: Request) -> Response:
 def json_answer(value: object, status: int = 200, encode: Callable[[object], bytes] = encoded) -> Response:
     """A JSON answer; one that holds long lists is encoded and sent piece by piece."""
     fields = value.present() if isinstance(value, Answer) else value
-    if isinstance(fields, dict) and any(isinstance(item, list) and len(item) > PIECE for item in fields.values()):
+    if isinstance(fields, dict) and any(
+        isinstance(item, list) and len(item) > ITEMS_PER_TURN for item in fields.values()
+    ):
         return Streamed(_pieces(fields, encode), status, media_type="application/json")
     return Response(encode(value), status, media_type="application/json")
 
@@ -110,7 +112,7 @@ class Streamed(Response):
         await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
         async for piece in self._pieces:
             # who does not read is dropped, else the connection waits for ever
-            async with asyncio.timeout(None if self._endless is None else UNREAD):
+            async with asyncio.timeout(None if self._endless is None else READ_TIMEOUT):
                 await send({"type": "http.response.body", "body": piece, "more_body": True})
         await send({"type": "http.response.body", "body": b""})
 
@@ -130,13 +132,15 @@ async def _pieces(value: JsonObject, encode: Callable[[object], bytes] = encoded
         if not isinstance(items, list) or not items:
             yield encode({name: items})[len(orjson.dumps(name)) + 2 : -1]  # a name says what is masked
             continue
-        for first in range(0, len(items), PIECE):
+        for first in range(0, len(items), ITEMS_PER_TURN):
             parts = []
-            for item in items[first : first + PIECE]:  # to mask one may take a while
+            for item in items[first : first + ITEMS_PER_TURN]:  # to mask one may take a while
                 parts.append(encode(item))
                 await work.pause()
             piece = b",".join(parts)
-            items[first : first + PIECE] = [None] * len(items[first : first + PIECE])  # all at once takes long
+            items[first : first + ITEMS_PER_TURN] = [None] * len(
+                items[first : first + ITEMS_PER_TURN]
+            )  # all at once takes long
             yield (b"[" if first == 0 else b",") + piece
             await asyncio.sleep(0)
         yield b"]"
@@ -146,7 +150,7 @@ async def _pieces(value: JsonObject, encode: Callable[[object], bytes] = encoded
 async def _perform(row: Operation, request: Request) -> Response:
     control: Control = request.app.state.control
     mask = control.runtime.mask(request.path_params.get("id", ""))  # before it is closed
-    encode: Callable[[object], bytes] = encoded if row.whole else mask.encoded
+    encode: Callable[[object], bytes] = encoded if row.unmasked else mask.encoded
     try:
         arguments = await _arguments(control, request, row)
         if arguments.get("form") == CANONICAL:
@@ -154,9 +158,9 @@ async def _perform(row: Operation, request: Request) -> Response:
         origin = origin_of(control.runtime, request.scope)
         coroutine = control.do(origin, row, request.path_params.get("id"), arguments)
         abandonable = (
-            (row.reads or row.asked)
+            (row.reads or row.unlogged)
             and row not in STREAMED
-            and not isinstance(request.scope.get("extensions", {}).get(WIRE), Inside)
+            and not isinstance(request.scope.get("extensions", {}).get(WIRE), SocketlessCall)
         )
         value = await (_run_while_connected(coroutine, request.receive) if abandonable else coroutine)
         if row.logged:
@@ -169,7 +173,7 @@ async def _perform(row: Operation, request: Request) -> Response:
         log.exception("control failed at %s", row.name)
         return json_answer({"error": "internal", "message": "an error of the sandbox itself, see its log"}, 500)
     if isinstance(value, Text):
-        return Response(str(value) if row.whole else mask.text(value), row.status, media_type=value.media_type)
+        return Response(str(value) if row.unmasked else mask.text(value), row.status, media_type=value.media_type)
     if isinstance(value, Events):
         pieces = value.pieces(request.headers.get("last-event-id"))
         return Streamed(pieces, media_type=value.media_type, endless=value.end)
@@ -216,7 +220,7 @@ async def _arguments(control: Control, request: Request, row: Operation) -> Json
             raise _duplicate_argument(name)
         arguments[name] = value
     if row.method not in ("GET", "DELETE"):
-        raw = await read_body(request.receive, row.longest, DROPPED)
+        raw = await read_body(request.receive, row.longest, MAX_DROPPED_BYTES)
         if raw is None:
             text = f"the body is longer than {row.longest} bytes, the most that is read here"
             raise ControlError(413, "too_long", text)
@@ -242,7 +246,7 @@ def _duplicate_argument(name: str) -> ControlError:
 
 
 async def _read(control: Control, raw: bytes, *, text_allowed: bool) -> object:
-    """A body as a value; a long one is read beside the loop, one at a time."""
+    """A body as a value; a long one is read on a worker thread, one at a time."""
     read = partial(_body, raw, text_allowed=text_allowed)
     if len(raw) <= bounds.SHORT_BODY:
         return read()

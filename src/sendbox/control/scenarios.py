@@ -121,7 +121,7 @@ class ScenarioShown(Answer):
     settings: ScenarioSettings
 
 
-@operation("POST", "/check", answers=Checked, whole=True, asked=True, longest=LONG_BODY)
+@operation("POST", "/check", answers=Checked, unmasked=True, unlogged=True, longest=LONG_BODY)
 async def check(
     call: Call,
     text: Annotated[str, described("a scenario as YAML, which may be unfinished")],
@@ -147,7 +147,7 @@ def _checked(language: Language, text: str, line: int | None, column: int | None
     return read({"ok": not errors(problems), "problems": rows, **legal.as_json()}, Checked)
 
 
-@operation("GET", "/scenarios", answers=Library, whole=True)
+@operation("GET", "/scenarios", answers=Library, unmasked=True)
 async def scenarios(call: Call) -> Library:
     """The scenarios of the library: `{name, title, summary, traffic}` of each.
 
@@ -157,7 +157,7 @@ async def scenarios(call: Call) -> Library:
     return Library(scenarios=[LibraryRow(**row._asdict()) for row in rows])
 
 
-@operation("GET", "/scenarios/{name}", answers=LibraryScenario, whole=True)
+@operation("GET", "/scenarios/{name}", answers=LibraryScenario, unmasked=True)
 async def library_scenario(call: Call, name: str) -> LibraryScenario:
     """The text of a scenario of the library."""
     if name not in library.names():
@@ -166,7 +166,7 @@ async def library_scenario(call: Call, name: str) -> LibraryScenario:
     return LibraryScenario(name=name, text=library.text(name))
 
 
-@operation("GET", "/numbers", answers=MagicNumbers, whole=True)
+@operation("GET", "/numbers", answers=MagicNumbers, unmasked=True)
 async def numbers(call: Call) -> MagicNumbers:
     """The magic numbers of the default scenario: `{ends, example, meaning}` of each, in order of their ends."""
     rows = await asyncio.get_running_loop().run_in_executor(None, library.magic)
@@ -181,7 +181,7 @@ class _Text(NamedTuple):
     file: str | None
 
 
-@operation("GET", "/worlds/{id}/scenario", answers=ScenarioShown, whole=True)
+@operation("GET", "/worlds/{id}/scenario", answers=ScenarioShown, unmasked=True)
 async def scenario(call: Call) -> ScenarioShown:
     """The scenario of a world as text, and its rules in the order in which they are tried.
 
@@ -199,7 +199,7 @@ async def scenario(call: Call) -> ScenarioShown:
     written = await in_executor(None, _lines, language, view.text) if view.file is None else {}
     world = hosted.world
     lines: dict[int, int | None] = {}
-    for name, book in world.lists.items():
+    for name, book in world.all_rulebooks.items():
         if hosted.next_blueprint is not None and name not in world.rulebooks:
             continue  # the rules there are still those of the scenario before
         rules = book.from_scenario
@@ -219,7 +219,7 @@ async def scenario(call: Call) -> ScenarioShown:
             fired=fired.get(rule.id or rule.key, 0),
         )
 
-    standing = [(name, rule, book.fired) for name, book in world.lists.items() for rule in book.rules]
+    standing = [(name, rule, book.fired) for name, book in world.all_rulebooks.items() for rule in book.rules]
     return ScenarioShown(
         name=blueprint.name,
         text=view.text,

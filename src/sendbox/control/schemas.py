@@ -115,16 +115,16 @@ def _component(answer: type[Answer], schema: Schema) -> Schema:
     for name, hint in zip(answer.__struct_encode_fields__, _hints(answer), strict=True):
         if get_origin(hint) is Literal:  # in the order in which they are written
             fields[name]["enum"] = list(get_args(hint))
-    further: object = False
-    if answer.FURTHER is not None:
-        further = Schemas().schema(answer.FURTHER) or True
+    extra: object = False
+    if answer.EXTRA_FIELDS_TYPE is not None:
+        extra = Schemas().schema(answer.EXTRA_FIELDS_TYPE) or True
     description = {"description": cleandoc(answer.__doc__)} if answer.__doc__ else {}
     return {
         "type": "object",
         **description,
         "properties": fields,
         "required": schema.get("required", []),
-        "additionalProperties": further,
+        "additionalProperties": extra,
     }
 
 

@@ -20,7 +20,7 @@ Filter = Callable[[T], object]
 #: Makes a filter from the value of a key. Raises ValueError, with the legal values, for an illegal one.
 SearchKey = Callable[[str], Filter[T]]
 #: The longest search, and how many words it may have.
-LONGEST: Final = 1_000
+MAX_SEARCH: Final = 1_000
 WORDS: Final = 32
 #: The key under which a list keeps what it does with bare words.
 TEXT: Final = ""
@@ -52,9 +52,9 @@ def search_filter(text: str | None, keys: Mapping[str, SearchKey[T]]) -> Callabl
 
 def parse_terms(text: str | None, keys: Collection[str]) -> list[Term]:
     """The words of a search. Raises `ControlError`."""
-    if text is not None and len(text) > LONGEST:
+    if text is not None and len(text) > MAX_SEARCH:
         raise ControlError(
-            400, "bad_argument", f"search: {len(text)} characters are too many; legal: at most {LONGEST}"
+            400, "bad_argument", f"search: {len(text)} characters are too many; legal: at most {MAX_SEARCH}"
         )
     terms = list(_terms(text or "", keys))
     if len(terms) > WORDS:

@@ -33,22 +33,22 @@ if TYPE_CHECKING:
 #: Real seconds between two comments that keep a stream open.
 HEARTBEAT = 15.0
 #: Streams of one world, and streams of several worlds that a server has; a further one ends the oldest.
-STREAMS = 16
-SEVERAL = 256
+MAX_STREAMS = 16
+MAX_PATTERNS = 256
 #: Worlds of one stream.
-WORLDS: Final = 64
+MAX_WORLDS: Final = 64
 #: What is not percent-encoded in names beside letters, digits and `-._~`: as `encodeURIComponent` does it in browsers.
 PLAIN: Final = "!*'()"
 #: Events that a stream sends in one turn of the loop.
 AT_ONCE = 2
 #: Real seconds in which a stream tells at most `most` entries of a world, and its clock once.
 PAUSE = 0.25
-#: How many entries of a world may wait for a reader of several, unless it says otherwise, and the most it may say.
-WAITING: Final = 100
-MOST: Final = 1_000
+#: The number of entries of a world that may wait for a reader of several, unless it says otherwise; and the greatest.
+DEFAULT_WAITING_ENTRIES: Final = 100
+MAX_WAITING_ENTRIES: Final = 1_000
 AtMost = Annotated[
     int,
-    Meta(ge=1, le=MOST, description="the most entries that wait for the reader; more are skipped"),
+    Meta(ge=1, le=MAX_WAITING_ENTRIES, description="the most entries that wait for the reader; more are skipped"),
 ]
 _PLACE: Final = re.compile(r"([0-9]{1,15})\.([0-9]{1,15})(?:\.([0-9a-f]{1,16}))?")
 _ENTRY: Final = re.compile(r"(?:([0-9]{1,15})\.)?([0-9]{1,15})")
@@ -175,7 +175,7 @@ class _Reader:
             self.hosted = hosted
             if hosted is not None:
                 self._opening = tag_of(f"{runtime.instance} {hosted.number}")[2:10]
-                self._events.join(hosted, STREAMS)
+                self._events.join(hosted, MAX_STREAMS)
                 if hosted.starts is None:
                     runtime.present(hosted)
         return hosted
@@ -259,7 +259,7 @@ class Events:
             for reader in self._readers:
                 reader.begin(positions.get(reader.name))
             if not self._alone:
-                self.join(self._order, SEVERAL)
+                self.join(self._order, MAX_PATTERNS)
             yield b": open\nretry: 1000\n\n"
             while True:
                 counts = {source: source.changes for source in self._sources()}
@@ -423,7 +423,7 @@ async def stream_worlds(
     call: Call,
     worlds: Annotated[str, described("ids of worlds, percent-encoded, with commas between them, at most 64")] = "",
     since: Annotated[str, described("positions in these worlds; the header `Last-Event-ID` comes before it")] = "",
-    most: AtMost = WAITING,
+    most: AtMost = DEFAULT_WAITING_ENTRIES,
 ) -> Events:
     """The events of several worlds, as server-sent events: `entry`, `skipped`, `clock`, `reset`, `closed`, `opened`.
 
@@ -435,8 +435,8 @@ async def stream_worlds(
     """
     names = [_decoded(name) for name in worlds.split(",")] if worlds else []
     known = dict.fromkeys(name for name in names if name is not None)
-    if None in names or len(known) > WORLDS:
-        legal = f"at most {WORLDS} ids of worlds, percent-encoded, with commas between"
+    if None in names or len(known) > MAX_WORLDS:
+        legal = f"at most {MAX_WORLDS} ids of worlds, percent-encoded, with commas between"
         raise ControlError(400, "bad_argument", f"worlds: {shown(worlds)} is not legal; legal: {legal}")
     positions = positions_of(since) if since else {}
     if positions is None or not known.keys() >= positions.keys():

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 from msgspec.structs import replace
 
 from sendbox.control.answers import Clock, Warned
-from sendbox.control.arguments import Duration, Moment, beside, compiled, described, object_like
+from sendbox.control.arguments import Duration, Moment, compile_on_thread, compiled, described, object_like
 from sendbox.control.export.rows import Exported
 from sendbox.control.operation import Call, ControlError, json_object, operation, unreadable
 from sendbox.control.reading import map_in_slices
@@ -83,7 +83,7 @@ async def change_clock(call: Call, mode: Annotated[Any, MODE] = None, rate: Anno
     clock_settings(settings)
     hosted = call.hosted
     await call.runtime.steady(hosted)
-    await hosted.free()
+    await hosted.wait_until_idle()
     call.runtime.check_not_advancing(hosted)
     call.runtime.tune(hosted, settings)
     return clock_view(hosted)
@@ -232,20 +232,20 @@ def put_entry(call: Call, raw: JsonMapping, kind: str = "") -> TimelineEntry:
         entry = replace(entry, key=f"{entry.key}+{world.numbered('happening', entry.key.encode())[1]}")
     number = world.numbered("happening", entry.kind.encode())[1] + 1
     entry = replace(entry, id=name or f"{entry.kind}-{number}")
-    world.control(kind or "happening", {"id": entry.id, "put": dict(raw)})
+    world.journal_act(kind or "happening", {"id": entry.id, "put": dict(raw)})
     world.happen(entry)
     if world.clock.switched:
         world.clock.rebase(call.runtime.reading())
     return entry
 
 
-async def compile_beside(call: Call, arguments: JsonMapping, *, kind: str = "") -> JsonMapping:
+async def compile_entry_on_thread(call: Call, arguments: JsonMapping, *, kind: str = "") -> JsonMapping:
     """The arguments; a long entry, and one for which texts must be invented, is compiled off the loop."""
     raw = arguments.get("raw")
     if not isinstance(raw, dict) or not (bounds.large(raw) or invents(raw)):
         return arguments
     of = _surroundings(call.hosted.world)
-    return {**arguments, "raw": await beside(call.runtime.builder, raw, of, partial(_compile, call, kind))}
+    return {**arguments, "raw": await compile_on_thread(call.runtime.builder, raw, of, partial(_compile, call, kind))}
 
 
 @operation(
@@ -255,7 +255,7 @@ async def compile_beside(call: Call, arguments: JsonMapping, *, kind: str = "") 
     raw=True,
     act=True,
     journals=True,
-    prepare=compile_beside,
+    prepare=compile_entry_on_thread,
     answers=Happening,
     longest=bounds.LONG_BODY,
 )

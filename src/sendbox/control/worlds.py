@@ -19,7 +19,7 @@ from sendbox.control.arguments import (
     NextCursor,
     Order,
     ScenarioGiven,
-    beside,
+    compile_on_thread,
     compiled,
     described,
 )
@@ -232,7 +232,7 @@ async def health(call: Call) -> Health:
     return read(health, Health)
 
 
-@operation("GET", "/schema", answers=dict, whole=True)
+@operation("GET", "/schema", answers=dict, unmasked=True)
 async def schema(call: Call) -> JsonObject:
     """The JSON Schema of scenarios, by which editors complete and check them."""
     return dict(call.served.language.shape.schema)
@@ -245,7 +245,7 @@ Carried = Annotated[str, DELIVERIES, described("`pull` leaves webhooks in the ou
 Frozen = Annotated[bool, described("the clock of the caller is frozen at `now`; the start counts as pinned")]
 
 
-@operation("POST", "/worlds", status=201, answers=World, whole=True, longest=bounds.LONG_BODY)
+@operation("POST", "/worlds", status=201, answers=World, unmasked=True, longest=bounds.LONG_BODY)
 async def open_world(
     call: Call,
     id: Annotated[str | None, described("the API key of the world; a new one unless given")] = None,
@@ -280,7 +280,7 @@ async def open_world(
     return world_view(call, _opened(call, id, settings, deliveries))
 
 
-@operation("PUT", "/worlds/{id}", makes=True, answers=World, whole=True, longest=bounds.LONG_BODY)
+@operation("PUT", "/worlds/{id}", makes=True, answers=World, unmasked=True, longest=bounds.LONG_BODY)
 async def ensure_world(
     call: Call,
     id: str,
@@ -390,7 +390,7 @@ def clock_settings(clock: JsonObject) -> JsonObject:
     return settings
 
 
-@operation("GET", "/worlds", answers=Worlds, whole=True)
+@operation("GET", "/worlds", answers=Worlds, unmasked=True)
 async def worlds(
     call: Call,
     last: Last = None,
@@ -437,7 +437,7 @@ async def worlds(
     return Worlds(worlds=await map_in_slices(result.items, view), next_cursor=result.cursor)
 
 
-@operation("GET", "/worlds/{id}", answers=WholeWorld, whole=True)
+@operation("GET", "/worlds/{id}", answers=WholeWorld, unmasked=True)
 async def world(call: Call) -> JsonObject:
     """One world. `checkpoints` are `{name, at}`, in the order in which their names were first taken."""
     taken = [Checkpoint(name=name, at=moment(record.at[-1])) for name, record in call.hosted.checkpoints.items()]
@@ -445,7 +445,7 @@ async def world(call: Call) -> JsonObject:
     return whole.extended(call.hosted.world.counts)
 
 
-@operation("POST", "/worlds/{id}/start", early=True, answers=Started, whole=True)
+@operation("POST", "/worlds/{id}/start", early=True, answers=Started, unmasked=True)
 async def start_world(call: Call, now: Moment, frozen: Frozen = False) -> Started:
     """Begins a world that was opened `late`, at the caller's `now`; one that has begun stays as it is."""
     if call.hosted.starts is not None:
@@ -457,7 +457,7 @@ async def start_world(call: Call, now: Moment, frozen: Frozen = False) -> Starte
 async def close_world(call: Call) -> Closed:
     """Closes a world; its key is denied until it is opened again. A server keeps some closed worlds to be read."""
     world_id = call.hosted.world.id
-    await call.hosted.free()
+    await call.hosted.wait_until_idle()
     call.runtime.close(call.hosted)
     return Closed(closed=world_id)
 
@@ -473,7 +473,7 @@ async def close_worlds(
     matching = await select(call.runtime.open_worlds.after(0), lambda hosted: hosted.world.id.startswith(prefix))
     closed, work = 0, Slice()
     for hosted in matching:
-        await hosted.free()
+        await hosted.wait_until_idle()
         if not hosted.gone:
             call.runtime.close(hosted)
             closed += 1
@@ -481,11 +481,11 @@ async def close_worlds(
     return ClosedMany(closed=closed)
 
 
-@operation("POST", "/worlds/{id}/reset", answers=World, whole=True)
+@operation("POST", "/worlds/{id}/reset", answers=World, unmasked=True)
 async def reset(call: Call) -> JsonObject:
     """Begins a new epoch at the start of the world."""
     await call.runtime.steady(call.hosted)
-    await call.hosted.free()
+    await call.hosted.wait_until_idle()
     call.runtime.reset(call.hosted)
     return world_view(call, call.hosted)
 
@@ -529,7 +529,7 @@ async def load_scenario(
     differs = blueprint_differences(call.served.language, hosted.blueprint, blueprint)
     warnings = _warnings(call, blueprint, differs, reset=reset)
     hosted.next_blueprint = blueprint
-    hosted.world.control("scenario", {"name": blueprint.name, "source": blueprint.source})
+    hosted.world.journal_act("scenario", {"name": blueprint.name, "source": blueprint.source})
     world = hosted.world
     books = world.rulebooks
     engine_lists = ("api", "webhooks")
@@ -614,7 +614,10 @@ async def _compiled_rule(call: Call, arguments: JsonMapping) -> JsonMapping:
     raw = arguments.get("raw")
     if not isinstance(raw, dict) or not (bounds.large(raw) or invents(raw)):
         return arguments
-    return {**arguments, "raw": await beside(call.runtime.builder, raw, _place(call, raw), partial(_rule, call))}
+    return {
+        **arguments,
+        "raw": await compile_on_thread(call.runtime.builder, raw, _place(call, raw), partial(_rule, call)),
+    }
 
 
 @operation(
@@ -637,7 +640,7 @@ async def put_rule(
     world = call.hosted.world
     rule_id = world.rulebooks[name].put_rule(compiled(raw, place, partial(_rule, call)))
     fields = {field: value for field, value in raw.items() if field != "in"}
-    world.control("rule", {"id": rule_id, "rule": fields, "in": name})
+    world.journal_act("rule", {"id": rule_id, "rule": fields, "in": name})
     return PutRule(id=rule_id, in_=name)
 
 

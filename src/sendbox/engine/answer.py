@@ -106,7 +106,7 @@ class Answer(msgspec.Struct, Mapping[str, Any], metaclass=_Class, frozen=True):
 
     __hash__ = None  # type: ignore[assignment] # as a dict
     #: The type of the fields that services add, None where they add none.
-    FURTHER: ClassVar[object] = None
+    EXTRA_FIELDS_TYPE: ClassVar[object] = None
 
     if not TYPE_CHECKING:  # so that type checkers find misspelt names
 

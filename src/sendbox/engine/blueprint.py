@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from sendbox.engine.expect.expectation import Expectation
     from sendbox.engine.faults.calls import ApiRule
     from sendbox.engine.timeline import Handler, Mode, Timeline
-    from sendbox.engine.traffic import Counterexample, Reception, Traffic
+    from sendbox.engine.traffic import Counterexample, ReceiverBehavior, Traffic
 
 
 class TimelineEntry(msgspec.Struct, frozen=True):
@@ -81,7 +81,7 @@ class Blueprint(msgspec.Struct, frozen=True, kw_only=True):
     #: what a sample client sends; only `play` and tests look at it
     traffic: tuple[Traffic, ...] = ()
     #: how a sample receiver answers; only `play` looks at it
-    receiver: tuple[Reception, ...] = ()
+    receiver: tuple[ReceiverBehavior, ...] = ()
     #: clients that must not pass; only `play` looks at them
     counterexamples: tuple[Counterexample, ...] = ()
     api: tuple[ApiRule, ...] = ()

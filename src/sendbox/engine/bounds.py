@@ -25,7 +25,7 @@ HIGHEST: Final = 2**63 - 1
 DEEPEST: Final = 200
 #: The characters of the path of a mapping or list in a scenario: each value in it has its own path.
 PATH: Final = 1_000
-#: More parts, or characters of one text, are worked on beside the event loop.
+#: More parts, or characters of one text, are worked on on a worker thread.
 LARGE: Final = 200
 LONG: Final = 4_000
 #: A scenario, or a part of one, that is sent: its bytes as text, its values, its rules with all other entries of lists

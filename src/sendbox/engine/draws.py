@@ -52,7 +52,7 @@ def tag_of(world_id: str, shard: int = 0) -> str:
 
 
 class Draw:
-    """Numbers drawn for one fate: each purpose has its own draw, so that adding one never shifts another."""
+    """Numbers drawn for one decision: each purpose has its own draw, so that adding one never shifts another."""
 
     __slots__ = ("_key", "_n", "_seed")
 

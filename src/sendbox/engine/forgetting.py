@@ -104,8 +104,8 @@ class Forgetting:
         """Forgets the entries before one, and all else that was there at the last mark before it."""
         journal = self.world.journal
         assert isinstance(journal, Capped)
-        if self.world.record.cut is None:
-            self.world.record.cut_off(bound)
+        if self.world.record.cut_by is None:
+            self.world.record.forget_all(bound)
         while journal.first < entry:
             journal.forget(min(_ENTRIES, entry - journal.first), bound)
             yield
@@ -119,8 +119,8 @@ class Forgetting:
 
     def _oldest(self, part: Part, place: int, count: int, bound: str) -> Iterator[None]:
         """Forgets so many of the oldest messages that have ended, and all else that was there before them."""
-        if self.world.record.cut is None:
-            self.world.record.cut_off(bound)
+        if self.world.record.cut_by is None:
+            self.world.record.forget_all(bound)
         number = yield from part.forget(part.made, bound, count)
         passed = bisect_right(self._marks, number, key=lambda mark: mark.made[place])
         if passed:

@@ -56,8 +56,8 @@ class Kept(list[T]):
         return Forgotten(gone, first + len(stays))
 
 
-#: So many are read between two pauses.
-STEP: Final = 100
+#: The number of items that are read between two pauses.
+ITEMS_PER_PAUSE: Final = 100
 
 
 class Reading(Generic[T]):
@@ -81,9 +81,9 @@ class Reading(Generic[T]):
         items = self._items
         while self._read < items.made:
             first = max(self._read - items.lost, 0)
-            for item in items[first : first + STEP]:
+            for item in items[first : first + ITEMS_PER_PAUSE]:
                 self._take(self._name(item), item)
-            self._read = items.lost + min(first + STEP, len(items))
+            self._read = items.lost + min(first + ITEMS_PER_PAUSE, len(items))
             yield
 
     def read_now(self) -> None:
@@ -184,7 +184,7 @@ class Firsts:
     def read(self) -> Generator[None, None, None]:
         """Reads the items that are new; pauses now and then."""
         while following := self._following():
-            for _ in range(STEP):
+            for _ in range(ITEMS_PER_PAUSE):
                 number, source = min(following, key=lambda pair: pair[1].at(self._next(*pair)))
                 name = source.name(self._next(number, source))
                 self._read[number] = max(self._read[number], source.items.lost) + 1

@@ -22,13 +22,13 @@ class HasParts(Protocol):
 class Part:
     """A service derives its own; a world opens one of each service, in the order in which they are listed.
 
-    `NAME` is the service's, and the key of its part. `EVENTS` are the rows of the events that it makes, `HAPPENINGS`
-    what entries of a scenario's timeline do to it, by their kind, `LAPSES` the kinds of lapses that are its own.
+    `NAME` is the service's, and the key of its part. `EVENTS` are the rows of the events that it makes. The
+    `TIMELINE_HANDLERS` perform entries of a scenario's timeline, by their kind. `LAPSES` are the kinds of its lapses.
     """
 
     NAME: ClassVar[str]
     EVENTS: ClassVar[Events] = {}
-    HAPPENINGS: ClassVar[Mapping[str, Callable[[Any, TimelineEntry], None]]] = {}
+    TIMELINE_HANDLERS: ClassVar[Mapping[str, Callable[[Any, TimelineEntry], None]]] = {}
     LAPSES: ClassVar[frozenset[str]] = frozenset()
     __slots__ = ()
 
@@ -41,11 +41,11 @@ class Part:
         part: Self = world.parts[cls.NAME]
         return part
 
-    def lapses(self, at: int, kind: str, subject: Any) -> bool:
-        """True if the thing that was noted to lapse now really lapses."""
+    def still_lapses(self, at: int, kind: str, subject: Any) -> bool:
+        """True if a thing whose lapse was planned for this instant lapses now; it may have been prolonged, or ended."""
         return True
 
-    def lapsed(self, kind: str, subject: Any) -> bool:
+    def on_lapse(self, kind: str, subject: Any) -> bool:
         """Carries out a lapse at its instant; True if an event reports it."""
         return False
 
@@ -55,8 +55,8 @@ class Part:
         return {}
 
     @property
-    def lists(self) -> Mapping[str, Rulebook[Any]]:
-        """The same with those whose rules stay as the scenario has them, by their places in the language."""
+    def all_rulebooks(self) -> Mapping[str, Rulebook[Any]]:
+        """The same and those that cannot be changed at run time, by their places in the language."""
         return self.rulebooks
 
     @property

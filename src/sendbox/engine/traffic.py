@@ -31,8 +31,8 @@ class Traffic(msgspec.Struct, frozen=True):
     of `CALLS`, a method and a path as they stand, or an operation of control. `value` is what it carries
     (`CALLS[operation].part` says how; control has its arguments), `content` a body as it stands, with its `type`.
     `key` None = the account's own, else a suffix, or a reference to a whole key.
-    `statuses` are those of which one is expected, 0 = no answer at all, empty = any; `wanted` are values at paths of
-    the answer's body. It is sent so many `times`, with `every` milliseconds between.
+    `statuses` are those of which one is expected, 0 = no answer at all, empty = any; `expected_values` are values at
+    paths of the answer's body. It is sent so many `times`, with `every` milliseconds between.
     """
 
     at: int
@@ -47,7 +47,7 @@ class Traffic(msgspec.Struct, frozen=True):
     form: Literal["operation", "call", "control"] = "operation"
     content: bytes | None = None
     type: str | None = None
-    wanted: tuple[tuple[tuple[str, ...], object], ...] = ()
+    expected_values: tuple[tuple[tuple[str, ...], object], ...] = ()
     every: int = 0
     times: int = 1
 
@@ -64,7 +64,7 @@ class Traffic(msgspec.Struct, frozen=True):
     def differences(self, answer: object) -> list[str]:
         """Each value of an answer's body that is not as expected."""
         differing = []
-        for path, expected in self.wanted:
+        for path, expected in self.expected_values:
             legal = " or ".join(map(quoted, choices(expected)))
             try:
                 value = field(answer, path)
@@ -76,11 +76,11 @@ class Traffic(msgspec.Struct, frozen=True):
         return differing
 
 
-class Reception(Struct, frozen=True):
-    """The outcomes of the tries of a webhook, given by its number; None = every webhook without an entry of its own."""
+class ReceiverBehavior(Struct, frozen=True):
+    """The outcomes of the tries of a webhook by its number; None = of every webhook without an entry of its own."""
 
     webhook: int | None
-    ends: tuple[int | str, ...]
+    outcomes: tuple[int | str, ...]
 
 
 class Counterexample(Struct, frozen=True):
@@ -90,7 +90,7 @@ class Counterexample(Struct, frozen=True):
     name: str
     fails: tuple[str, ...]
     traffic: tuple[Traffic, ...]
-    receiver: tuple[Reception, ...]
+    receiver: tuple[ReceiverBehavior, ...]
 
 
 def parse_reference(value: object) -> tuple[str, tuple[str, ...]] | None:

@@ -192,8 +192,8 @@ class World:
         if entry.kind == "clock":
             self.clock.switch(entry.what.get("mode"), entry.what.get("rate"))
         for part in self.parts.values():
-            if entry.kind in part.HAPPENINGS:
-                part.HAPPENINGS[entry.kind](part, entry)
+            if entry.kind in part.TIMELINE_HANDLERS:
+                part.TIMELINE_HANDLERS[entry.kind](part, entry)
         entry.again(self.timeline, self.entry_due, self.clock.now, self.start)
 
     # -- time
@@ -282,9 +282,9 @@ class World:
         passed = self.timeline.lapsed(at, LAPSES)
         for _, kind, subject in passed:
             owner = next((part for part in self.parts.values() if kind in part.LAPSES), None)  # None: the engine's own
-            if owner is None or owner.lapses(at, kind, subject):
+            if owner is None or owner.still_lapses(at, kind, subject):
                 self.journal.add(at, CODE["lapse"], (kind, subject))
-            observed = (owner is not None and owner.lapsed(kind, subject)) or observed
+            observed = (owner is not None and owner.on_lapse(kind, subject)) or observed
         if moves and (observed or at == goal):  # an event says so here, or the clock was to go here
             self.instants += 1
         return len(passed) == LAPSES
@@ -296,9 +296,11 @@ class World:
         return {**books, "api": self.api, "webhooks": self.outlets.faults}
 
     @property
-    def lists(self) -> dict[str, Rulebook[Any]]:
-        """The same with those whose rules stay as the scenario has them, by their places in the language."""
-        return {name: book for part in self.parts.values() for name, book in part.lists.items()} | self.rulebooks
+    def all_rulebooks(self) -> dict[str, Rulebook[Any]]:
+        """The same and those that cannot be changed at run time, by their places in the language."""
+        return {
+            name: book for part in self.parts.values() for name, book in part.all_rulebooks.items()
+        } | self.rulebooks
 
     @property
     def counts(self) -> dict[str, int]:
@@ -387,7 +389,7 @@ class World:
         """Journals advice that belongs to no request."""
         return self.journal.add(self.clock.now, CODE["advice"], (advice, about))
 
-    def control(self, what: str, detail: JsonObject) -> int:
+    def journal_act(self, what: str, detail: JsonObject) -> int:
         """Journals what a tester did through control."""
         return self.journal.add(self.clock.now, CODE["control"], {"what": what, **detail})
 

@@ -33,11 +33,11 @@ if TYPE_CHECKING:
 #: So long after the last event of its world a webhook may come where the clock jumps by itself, in milliseconds.
 UNMOVED: Final = 10_000
 #: The longest time after its event at which a webhook comes all the same (A93), in milliseconds.
-LONGEST: Final = 450_000
+MAX_WEBHOOK_DELAY: Final = 450_000
 
 
 @dataclass(frozen=True, slots=True)
-class Moved:
+class ObservedMove:
     """An advance by a tester, the `ordinal`-th of its world."""
 
     ordinal: int
@@ -46,7 +46,7 @@ class Moved:
 
 
 @dataclass(frozen=True, slots=True)
-class Posted:
+class ObservedEvent:
     """An event that was sent to a target, the `ordinal`-th of its phone, kind, channel and result.
 
     `until` ends the advance within which it was sent; `own`: its receiver is the client's, not the built-in one.
@@ -72,7 +72,7 @@ class Posted:
 
 
 @dataclass(frozen=True, slots=True)
-class Called:
+class ObservedCall:
     """A call of the client, the `ordinal`-th of its operation; `struck` by a rule of the test itself.
 
     `attended`: the receiver of the test was there already.
@@ -93,7 +93,7 @@ class Called:
 
 
 @dataclass(frozen=True, slots=True)
-class Tried:
+class ObservedAttempt:
     """An attempt of a message: its channel and the results that it reached, with their instants.
 
     It began `at`, as the `nth` attempt of its number to its phone about which rules were asked, codes included; 0 where
@@ -118,7 +118,7 @@ class Tried:
 
 
 @dataclass(frozen=True, slots=True)
-class Sent:
+class ObservedMessage:
     """A message, the `ordinal`-th to its phone. `until` ends the advance in which it was last heard of."""
 
     phone: str
@@ -127,7 +127,7 @@ class Sent:
     at: int
     until: int
     channels: tuple[str, ...]
-    attempts: tuple[Tried, ...]
+    attempts: tuple[ObservedAttempt, ...]
     senders: tuple[str, ...]
     templates: tuple[str, ...]
     links: int
@@ -161,10 +161,10 @@ class Census:
     """
 
     ordinal: int
-    moves: tuple[Moved, ...]
-    calls: tuple[Called, ...]
-    messages: tuple[Sent, ...]
-    events: tuple[Posted, ...]
+    moves: tuple[ObservedMove, ...]
+    calls: tuple[ObservedCall, ...]
+    messages: tuple[ObservedMessage, ...]
+    events: tuple[ObservedEvent, ...]
     sessions: tuple[Session, ...]
     happened: tuple[int, ...]
     charged: tuple[tuple[int, int], ...] = ()
@@ -179,7 +179,7 @@ class Census:
         return max((move.ended for move in self.moves), default=0)
 
     @property
-    def received(self) -> tuple[Posted, ...]:
+    def received(self) -> tuple[ObservedEvent, ...]:
         """The events that the client's own receiver got, as no rule of the test itself decided about them."""
         return tuple(event for event in self.events if event.own and not event.struck)
 
@@ -192,7 +192,7 @@ def census(
     `leaned` are the assumptions on which the run rests.
     """
     start = world.start
-    moved = [Moved(number, began - start, ended - start) for number, (began, ended) in enumerate(moves, 1)]
+    moved = [ObservedMove(number, began - start, ended - start) for number, (began, ended) in enumerate(moves, 1)]
     mode = world.clock.mode
     last = max((delivery.made_at for delivery in world.outlets.deliveries), default=start) - start
 
@@ -202,7 +202,7 @@ def census(
             return at if end is None else end
         if mode == "real":  # the client waits in real time, and did not wait longer than until now
             return max(at, world.now - start)
-        return min(max(at, last) + UNMOVED, at + LONGEST)
+        return min(max(at, last) + UNMOVED, at + MAX_WEBHOOK_DELAY)
 
     journal = world.journal
     begun = _begun(world)
@@ -222,7 +222,7 @@ def census(
     )
 
 
-def _calls(world: World) -> Iterator[Called]:
+def _calls(world: World) -> Iterator[ObservedCall]:
     counts: Counter[str] = Counter()
     unattended = _unattended(world)
     for place, number in enumerate(world.journal.find(CODE["request"], world.journal.first)):
@@ -231,14 +231,14 @@ def _calls(world: World) -> Iterator[Called]:
             continue
         counts[record.operation] += 1
         phone = next(iter(phones_of(world, record)), "")
-        struck = record.fault is not None
-        yield Called(
+        is_struck = record.fault is not None
+        yield ObservedCall(
             record.operation,
             counts[record.operation],
             phone,
             at - world.start,
             record.status,
-            struck,
+            is_struck,
             place >= unattended,
         )
 
@@ -274,19 +274,21 @@ def _paid(world: World, attempt: Attempt) -> int:
     return attempt.price[account_of(world).currency != "EUR"]
 
 
-def _messages(world: World, until: Callable[[int], int], begun: Sequence[tuple[Attempt, int]]) -> Iterator[Sent]:
+def _messages(
+    world: World, until: Callable[[int], int], begun: Sequence[tuple[Attempt, int]]
+) -> Iterator[ObservedMessage]:
     counts: Counter[str] = Counter()
     start = world.start
-    tried = _tried(world, begun)
+    tried = _observed_attempts(world, begun)
     for message in Messaging.of(world).messages:
         submission = message.submission
-        if submission.carrier is not None:  # the SMS of a validation session: its session stands for it
+        if submission.service_sending is not None:  # the SMS of a validation session: its session stands for it
             continue
         counts[message.phone] += 1
         attempts = tuple(tried[id(attempt)] for attempt in message.attempts)
         last = max((at for attempt in attempts for _, at in attempt.results), default=message.accepted_at - start)
         steps = submission.send.steps
-        yield Sent(
+        yield ObservedMessage(
             message.phone,
             counts[message.phone],
             submission.operation,
@@ -300,7 +302,7 @@ def _messages(world: World, until: Callable[[int], int], begun: Sequence[tuple[A
         )
 
 
-def _tried(world: World, begun: Sequence[tuple[Attempt, int]]) -> dict[int, Tried]:
+def _observed_attempts(world: World, begun: Sequence[tuple[Attempt, int]]) -> dict[int, ObservedAttempt]:
     """Each attempt as the census has it."""
     counts: Counter[tuple[str, int]] = Counter()
     tried = {}
@@ -311,7 +313,7 @@ def _tried(world: World, begun: Sequence[tuple[Attempt, int]]) -> dict[int, Trie
         counts[place] += attempt.refused in (None, CREDIT.word)  # the price is known after rules were asked
         number = numbers.get(step.sender or "") if ROWS[step.channel].numeric else None
         needed = step.sender if number is None and (ROWS[step.channel].needs_sender or strict) else None
-        tried[id(attempt)] = Tried(
+        tried[id(attempt)] = ObservedAttempt(
             step.channel,
             tuple((STATES[code], reached - world.start) for code, reached in attempt.transitions()),
             at,
@@ -346,22 +348,22 @@ def _links(message: Message) -> int:
     return sum(map(len, (message.links or {}).values()))
 
 
-def _events(world: World, until: Callable[[int], int], *, taken: bool) -> Iterator[Posted]:
+def _events(world: World, until: Callable[[int], int], *, taken: bool) -> Iterator[ObservedEvent]:
     counts: Counter[tuple[str, str, str, str | None]] = Counter()
     threads: dict[int, int] = {}
-    known: set[object] = set()
+    seen_events: set[object] = set()
     journal = world.journal
     faults = (journal.entry(number)[2] for number in journal.find(CODE["webhook_fault"], journal.first))
-    struck = {event for fault in faults for event in fault.events}
+    faulty_events = {event for fault in faults for event in fault.events}
     #: the last call of each instant, and the deliveries, by their entries
     calls = {journal.entry(number)[0]: number for number in journal.find(CODE["request"], journal.first)}
     entries = {id(journal.entry(number)[2]): number for number in journal.find(CODE["delivery"], journal.first)}
     for delivery in world.outlets.deliveries:
         events = delivery.events
         for event in events:
-            if event in known:
+            if event in seen_events:
                 continue
-            known.add(event)
+            seen_events.add(event)
             row = world.events[type(event)]
             value = row.case(event).value
             place = (value("phone") or "", value("event"), value("gateway") or "", value("result"))
@@ -374,7 +376,7 @@ def _events(world: World, until: Callable[[int], int], *, taken: bool) -> Iterat
                 for this_try in delivery.tries
                 if this_try.status or this_try.error
             )
-            yield Posted(
+            yield ObservedEvent(
                 *place,
                 counts[place],
                 at,
@@ -383,7 +385,7 @@ def _events(world: World, until: Callable[[int], int], *, taken: bool) -> Iterat
                 thread=threads.setdefault(id(row.thread(event)), len(threads)),
                 batch=delivery.number,
                 size=len(events),
-                struck=event in struck,
+                struck=event in faulty_events,
                 refused=refused,
                 called=calls.get(delivery.made_at, -1) > entries[id(delivery)],
             )
@@ -391,7 +393,7 @@ def _events(world: World, until: Callable[[int], int], *, taken: bool) -> Iterat
 
 def _sessions(world: World) -> Iterator[Session]:
     counts: Counter[str] = Counter()
-    asked: Counter[str] = Counter()
+    calls: Counter[str] = Counter()
     journal = world.journal
     numbers = sorted([*journal.find(CODE["validation"], journal.first), *journal.find(CODE["limited"], journal.first)])
     for _, kind, subject in map(journal.entry, numbers):
@@ -404,10 +406,10 @@ def _sessions(world: World) -> Iterator[Session]:
         counts[session.phone] += 1
         begun, ends = session.created_at - world.start, session.expires_at - world.start
         attempt = session.message.last
-        asked[session.phone] += attempt is not None and attempt.refused in (None, CREDIT.word)
+        calls[session.phone] += attempt is not None and attempt.refused in (None, CREDIT.word)
         sms = "" if attempt is None or attempt.refused else session.message.result
         verified = None if session.verified_at is None else session.verified_at - world.start
-        yield Session(session.phone, counts[session.phone], begun, ends, verified, sms, asked[session.phone])
+        yield Session(session.phone, counts[session.phone], begun, ends, verified, sms, calls[session.phone])
 
 
 def _parts(left: object, right: object) -> str:
@@ -424,15 +426,15 @@ def difference(first: Sequence[Census], second: Sequence[Census]) -> str | None:
         return f"the number of worlds that the run opened: {len(first)}, then {len(second)}"
     for one, other in zip(first, second, strict=True):
         first_of, second_of = _lasting(one), _lasting(other)
-        for name, mine in first_of.items():
-            theirs = second_of.get(name, ())
-            if mine == theirs:
+        for name, values in first_of.items():
+            other_values = second_of.get(name, ())
+            if values == other_values:
                 continue
             list_name = f"{name} of world {one.ordinal}"
-            for number, (left, right) in enumerate(zip(mine, theirs, strict=False), 1):
+            for number, (left, right) in enumerate(zip(values, other_values, strict=False), 1):
                 if left != right:
                     return f"number {number} of the {list_name}: {_parts(left, right)}"
-            return f"the {list_name}: {len(mine)} of them, then {len(theirs)}"
+            return f"the {list_name}: {len(values)} of them, then {len(other_values)}"
     return None
 
 

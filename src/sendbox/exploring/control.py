@@ -63,7 +63,7 @@ async def exploration(call: Call, id: str) -> Exploration:
     return _explorations(call).get(id).view()
 
 
-@operation("POST", "/explorations/{id}/next", answers=NextRun, whole=True, asked=True)
+@operation("POST", "/explorations/{id}/next", answers=NextRun, unmasked=True, unlogged=True)
 async def next_run(call: Call, id: str) -> NextRun:
     """The next run that is to be made, or `done`. The first two have no misfortune.
 
@@ -73,7 +73,7 @@ async def next_run(call: Call, id: str) -> NextRun:
     return _explorations(call).get(id).next()
 
 
-@operation("POST", "/explorations/{id}/result", answers=Exploration, asked=True)
+@operation("POST", "/explorations/{id}/result", answers=Exploration, unlogged=True)
 async def end_run(
     call: Call,
     id: str,

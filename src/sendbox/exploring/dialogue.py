@@ -11,7 +11,7 @@ from sendbox.control.operation import Call, ControlError, unreadable
 from sendbox.exploring import find_files
 from sendbox.exploring.answers import Exploration, ExplorationFind, ExploredWorld, FindFile, NextRun, State
 from sendbox.exploring.exploration import NOTHING_FOUND, Result, Run, RunRequest, Steps, deadline, explore_by_steps
-from sendbox.exploring.families.table import USUAL, kept, parse_families
+from sendbox.exploring.families.table import USUAL, parse_families, read_kept_kinds
 from sendbox.exploring.misfortune import Plan, scenarios
 from sendbox.exploring.watcher import Watcher
 from sendbox.runtime import wall
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from sendbox.runtime.worlds import HostedWorld, Runtime
 
 #: The most explorations of a server.
-MOST: Final = 32
+MAX_EXPLORATIONS: Final = 32
 #: What the ids of the worlds of explorations begin with.
 PREFIX: Final = "test-explore-"
 
@@ -174,13 +174,14 @@ class Explorations(WorldHooks):
     ) -> _Exploring:
         """One more exploration; the oldest that is over gives way. Raises `ControlError`, also at the bound."""
         try:
-            explore = partial(explore_by_steps, families=parse_families(families or USUAL), keep=kept(keep))
+            explore = partial(explore_by_steps, families=parse_families(families or USUAL), keep=read_kept_kinds(keep))
         except ValueError as error:
             raise ControlError(400, "bad_argument", str(error)) from None
-        if len(self.by_id) >= MOST:
+        if len(self.by_id) >= MAX_EXPLORATIONS:
             over = next((item.id for item in self.by_id.values() if item.state == "over"), None)
             if over is None:
-                text = f"{MOST} explorations are open, the most of a server; DELETE /_sandbox/explorations/ID ends one"
+                count = f"{MAX_EXPLORATIONS} explorations are open, the most of a server"
+                text = f"{count}; DELETE /_sandbox/explorations/ID ends one"
                 raise ControlError(409, "too_many_explorations", text)
             del self.by_id[over]
         self._count += 1
@@ -189,7 +190,7 @@ class Explorations(WorldHooks):
             str(self._count), test, Watcher(call.served), wall.present()[0] if start is None else start
         )
         explore = partial(explore, name=test, seed=seed, runs=runs, over=deadline(time), progress=exploring.count)
-        exploring.begin(_explored(exploring, explore))
+        exploring.begin(_explore_test(exploring, explore))
         self.by_id[exploring.id] = exploring
         return exploring
 
@@ -242,7 +243,7 @@ class Explorations(WorldHooks):
         self._hooks(hosted.world.id).before_close(hosted)
 
 
-def _explored(exploring: _Exploring, explore: Callable[[Run], Steps[Result]]) -> Steps[Result]:
+def _explore_test(exploring: _Exploring, explore: Callable[[Run], Steps[Result]]) -> Steps[Result]:
     """Explores a test from its first run on."""
     answer = yield RunRequest((), True)
     assert answer is not None

@@ -20,7 +20,7 @@ from sendbox.engine.durations import show
 from sendbox.exploring import census
 from sendbox.exploring.families import table
 from sendbox.exploring.misfortune import Misfortune, Plan, kinds_of
-from sendbox.exploring.search import RUNS, Search, Tried
+from sendbox.exploring.search import RUNS, PlanCounts, Search
 from sendbox.runtime import wall
 
 if TYPE_CHECKING:
@@ -107,15 +107,15 @@ class Result:
 
     words: list[str]
     finds: list[Find] = field(default_factory=list)
-    tried: Tried | None = None
+    tried: PlanCounts | None = None
     runs_left: int = 0
     unproved_plan: Plan = ()
     untried: Sequence[str] = ()
 
 
-def time_limit(took: float) -> float:
-    """The real seconds that a run may take, if the first run took `took` seconds."""
-    return max(MIN_SECONDS, TIME_FACTOR * took)
+def time_limit(seconds: float) -> float:
+    """The real seconds that a run may take, if the first run took this long."""
+    return max(MIN_SECONDS, TIME_FACTOR * seconds)
 
 
 def deadline(milliseconds: int | None) -> Callable[[], bool]:
@@ -209,7 +209,7 @@ def explore_by_steps(
     if differs is not None:
         return Result([f"not repeatable, so not explored: {differs}{_other_ids(passed.worlds, repeated.worlds)}"])
     censuses = [item.census for item in passed.worlds]
-    untried = table.untried(censuses, families, keep)
+    untried = table.families_without_place(censuses, families, keep)
     search = Search(table.spots(censuses, families, keep), seed=seed, name=name, runs=runs)
     exploration = _Exploration(search, passed, over, progress)
     plans = search.plans()
@@ -396,7 +396,7 @@ class _Exploration:
     def _keep_find(self, find: Find) -> None:
         """Adds a find; if there are too many, a bug takes the place of the last question."""
         if len(self._finds) >= MAX_FINDS:
-            questions = [place for place, kept in enumerate(self._finds) if kept.kind == "question"]
+            questions = [place for place, other in enumerate(self._finds) if other.kind == "question"]
             if find.kind == "question" or not questions:
                 return
             del self._finds[questions[-1]]

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from sendbox.control.export.scenario import source_of
 from sendbox.engine.answer import JsonMapping, JsonObject
 from sendbox.exploring.misfortune import LISTS
-from sendbox.scenario.environment import escaped
+from sendbox.scenario.environment import escape_texts
 from sendbox.scenario.model import ScenarioError, errors
 from sendbox.scenario.read import Scenarios, read
 from sendbox.scenario.write import standalone
@@ -57,7 +57,7 @@ def front(language: Language, scenario: Scenarios, env: Mapping[str, str]) -> Js
 def in_front(language: Language, blueprint: Blueprint, fronts: Sequence[JsonMapping]) -> Blueprint:
     """A blueprint with these scenarios in front of it, the first of them foremost."""
     parts = [part for scenario in fronts for part in (scenario, *scenario.get("include", ()))]
-    halves = [_halved(part) for part in parts]
+    halves = [_split_scenario(part) for part in parts]
     rules = [{"sendbox": 1, **first} for first, _ in halves if first]
     settings = [{"sendbox": 1, **second} for _, second in halves if second]
     if not rules and not settings:
@@ -65,7 +65,7 @@ def in_front(language: Language, blueprint: Blueprint, fronts: Sequence[JsonMapp
     source = {"sendbox": 1, "name": blueprint.name, "include": [*rules, source_of(blueprint), *settings]}
     if not settings and all(rule.keys() <= _ALONE for rule in rules):
         return _quickly(language, blueprint, rules, source)
-    return language.load(escaped(source))
+    return language.load(escape_texts(source))
 
 
 def _quickly(language: Language, blueprint: Blueprint, rules: Sequence[JsonMapping], source: JsonObject) -> Blueprint:
@@ -83,7 +83,7 @@ def _quickly(language: Language, blueprint: Blueprint, rules: Sequence[JsonMappi
     return replace(blueprint, compiled=compiled, api=rules_of("api"), webhooks=rules_of("webhooks"), source=source)
 
 
-def _halved(part: JsonMapping) -> tuple[JsonObject, JsonObject]:
+def _split_scenario(part: JsonMapping) -> tuple[JsonObject, JsonObject]:
     """The two parts of a scenario: the part that stands in front, and the part that stands behind."""
     first: JsonObject = {}
     second: JsonObject = {}

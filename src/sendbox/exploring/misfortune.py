@@ -15,11 +15,11 @@ from sendbox.engine.answer import JsonMapping, JsonObject
 from sendbox.engine.durations import show
 
 if TYPE_CHECKING:
-    from sendbox.exploring.census import Called, Census, Posted, Sent, Session
+    from sendbox.exploring.census import Census, ObservedCall, ObservedEvent, ObservedMessage, Session
 
 T = TypeVar("T")
 #: The most misfortunes of a plan.
-MOST: Final = 8
+MAX_MISFORTUNES: Final = 8
 #: The lists of rules that a misfortune may have, and whose rules have its name.
 LISTS: Final = ("attempts", "api", "webhooks")
 #: The most calls of an operation that fail in a row.
@@ -31,7 +31,7 @@ _CHANGING: Final = frozenset({"late", "codes", "results", "people", "account", "
 #: Families that move nothing but webhooks.
 _WEBHOOKS: Final = {"delivery", "late"}
 #: A rule may have a name of 100 characters; some are kept for a number.
-_LONGEST: Final = 94
+_MAX_NAME: Final = 94
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -142,7 +142,7 @@ def legal(plan: Plan) -> bool:
     A world begins at one instant. A misfortune that moves the instants of a phone is not joined with one of another
     family that was placed by these instants: the second would come beyond its advance.
     """
-    if len(plan) > MOST or len({(item.spot.world, item.spot.place) for item in plan}) < len(plan):
+    if len(plan) > MAX_MISFORTUNES or len({(item.spot.world, item.spot.place) for item in plan}) < len(plan):
         return False
     starts = Counter(item.spot.world for item in plan if "clock" in item.value.parts)
     if any(count > 1 for count in starts.values()):
@@ -175,15 +175,15 @@ def scenarios(plan: Iterable[Misfortune]) -> dict[int, JsonObject]:
     worlds: dict[int, JsonObject] = {}
     for item in plan:
         name = f"{item.spot.place}: {item.spot.kind.name}"
-        merged(worlds.setdefault(item.spot.world, {"sendbox": 1}), _named(name, item.value.parts))
+        merge_parts(worlds.setdefault(item.spot.world, {"sendbox": 1}), _named(name, item.value.parts))
     return worlds
 
 
-def merged(into: JsonObject, parts: JsonMapping) -> None:
+def merge_parts(into: JsonObject, parts: JsonMapping) -> None:
     """Adds parts of a scenario: lists are joined, mappings merged."""
     for key, value in parts.items():
         if isinstance(value, Mapping):
-            merged(into.setdefault(key, {}), value)
+            merge_parts(into.setdefault(key, {}), value)
         elif isinstance(value, Sequence) and not isinstance(value, str):
             into[key] = [*into.get(key, ()), *value]
         else:
@@ -192,7 +192,7 @@ def merged(into: JsonObject, parts: JsonMapping) -> None:
 
 def _named(name: str, parts: JsonMapping) -> JsonObject:
     """The same, its rules named after the misfortune."""
-    name = name if len(name) <= _LONGEST else f"{name[:_LONGEST]}…"
+    name = name if len(name) <= _MAX_NAME else f"{name[:_MAX_NAME]}…"
     rules = {key: value for key, value in parts.items() if key in LISTS}
     numbered = {
         key: [{"name": name if number == 1 else f"{name}, {number}", **rule} for number, rule in enumerate(value, 1)]
@@ -210,7 +210,7 @@ def ordinal(number: int) -> str:
     return f"{number}{ending}"
 
 
-def event_words(event: Posted) -> str:
+def event_words(event: ObservedEvent) -> str:
     """An event by its place."""
     name = event.result or {"incomingReplyMessage": "reply", "incomingMessage": "inbound message"}.get(
         event.event, event.event
@@ -220,41 +220,41 @@ def event_words(event: Posted) -> str:
     return f"the {ordinal(event.ordinal)} webhook {name}{by}{whom}"
 
 
-def event_when(event: Posted) -> JsonObject:
+def event_when(event: ObservedEvent) -> JsonObject:
     """The conditions of a rule of `webhooks` that find it."""
     conditions = {"event": event.event, "gateway": event.gateway, "phone": event.phone, "result": event.result}
     return {**{name: value for name, value in conditions.items() if value}, "nth": event.ordinal}
 
 
-def call_words(call: Called) -> str:
+def call_words(call: ObservedCall) -> str:
     """A call by its place."""
     return f"the {ordinal(call.ordinal)} call of {call.operation}"
 
 
-def call_when(call: Called) -> JsonObject:
+def call_when(call: ObservedCall) -> JsonObject:
     """The conditions of a rule of `api` that find it."""
     return {"operation": call.operation, "nth": call.ordinal}
 
 
-def message_words(message: Sent) -> str:
+def message_words(message: ObservedMessage) -> str:
     """A message by its place."""
     return f"the {ordinal(message.ordinal)} message to {message.phone}"
 
 
-def attempt_words(message: Sent, attempt: int) -> str:
+def attempt_words(message: ObservedMessage, attempt: int) -> str:
     """An attempt of a message, from 1, by its place."""
     if len(message.channels) == 1:
         return message_words(message)
     return f"the {ordinal(attempt)} attempt ({message.attempts[attempt - 1].channel}) of {message_words(message)}"
 
 
-def message_when(message: Sent, attempt: int) -> JsonObject:
+def message_when(message: ObservedMessage, attempt: int) -> JsonObject:
     """The conditions of a rule of `attempts` that find one attempt of a message, from 1."""
     tried = {} if len(message.channels) == 1 else {"attempt": attempt}
     return {"phone": message.phone, **tried, "nth": message.attempts[attempt - 1].nth}
 
 
-def about_message(message: Sent) -> str:
+def about_message(message: ObservedMessage) -> str:
     """The subject of misfortunes of one message."""
     return f"message {message.phone} {message.ordinal}"
 
@@ -271,6 +271,6 @@ def spread_out(items: Sequence[T], most: int) -> Sequence[T]:
     return [items[place * (len(items) - 1) // (most - 1)] for place in range(most)]
 
 
-def later(milliseconds: int) -> str:
+def duration_text(milliseconds: int) -> str:
     """A duration as a scenario has it."""
     return show(milliseconds)

@@ -15,7 +15,7 @@ from typing import Final
 
 from sendbox.engine.draws import Chooser, Draw, seed_bytes
 from sendbox.exploring.families.table import rank
-from sendbox.exploring.misfortune import MOST, Misfortune, Plan, Spot, kinds_of, legal
+from sendbox.exploring.misfortune import MAX_MISFORTUNES, Misfortune, Plan, Spot, kinds_of, legal
 
 #: So many runs a test gets at most, and at least, unless a number is said.
 RUNS: Final = 100
@@ -25,7 +25,7 @@ PLACES: Final = 4
 #: So many runs making a plan small may take.
 SHRINKING: Final = 300
 #: So many misfortunes are looked through for a plan of those that fit together.
-WINDOW: Final = 8 * MOST
+WINDOW: Final = 8 * MAX_MISFORTUNES
 #: So many pairs are counted in a report.
 COUNTED: Final = 100_000
 
@@ -34,7 +34,7 @@ Shrinking = Generator[Plan, bool | None, Plan]
 
 
 @dataclass(slots=True)
-class Tried:
+class PlanCounts:
     """The numbers of tried plans: singles and pairs of all that exist, larger plans, runs that said nothing."""
 
     runs: int = 0
@@ -66,8 +66,10 @@ class Tried:
         if self.mute:
             silent += f", the first when {', '.join(map(str, self.mute))}"
         idle = f"; {self.idle:,} of them had no effect" if self.idle else ""
-        known = f"; {self.known:,} not tried, because a part of them was known to break the test" if self.known else ""
-        return f"{line}{larger} tried{known}{idle}{silent}"
+        left_out = (
+            f"; {self.known:,} not tried, because a part of them was known to break the test" if self.known else ""
+        )
+        return f"{line}{larger} tried{left_out}{idle}{silent}"
 
 
 def _many(number: int, noun: str) -> str:
@@ -84,7 +86,7 @@ class Search:
         self.singles = self._varied([Misfortune(spot, number) for spot in spots for number in range(len(spot.values))])
         #: how many plans are drawn; unless said, as many others as there are single misfortunes
         self.runs = runs or max(FEWEST, min(RUNS, 2 * len(self.singles)))
-        self.tried = Tried(all_singles=len(self.singles))
+        self.tried = PlanCounts(all_singles=len(self.singles))
         #: True if so many finds are kept that only bugs are looked for
         self.bugs_only = False
         self._alone: set[Misfortune] = set()
@@ -96,9 +98,9 @@ class Search:
 
     def plans(self) -> Iterator[Plan]:
         """Plans to try, at most so many as there are runs, none of them twice, without those that are known."""
-        ways = self._ways()
+        generators = self._ways()
         while len(self._drawn) < self.runs:
-            plan = next(ways, None)
+            plan = next(generators, None)
             if plan is None:
                 return
             key = tuple(sorted(plan, key=str))
@@ -119,9 +121,9 @@ class Search:
             and not (self.bugs_only and item.changing)
             for item in plan
         )
-        known = left < min(2, len(plan))
-        self.tried.known += known
-        return known
+        is_known = left < min(2, len(plan))
+        self.tried.known += is_known
+        return is_known
 
     def record_failure(self, plan: Plan, *, new: bool) -> None:
         """A plan broke the test; `new` where the assertion was not known to be broken by its kinds."""
@@ -186,8 +188,8 @@ class Search:
                 if len(pairs) >= COUNTED:
                     return pairs
         draw = self._draw(1)
-        drawn = {id(pair): draw.between(0, 2**32, f"pair {number}") for number, pair in enumerate(pairs)}
-        return sorted(pairs, key=lambda pair: drawn[id(pair)])
+        order = {id(pair): draw.between(0, 2**32, f"pair {number}") for number, pair in enumerate(pairs)}
+        return sorted(pairs, key=lambda pair: order[id(pair)])
 
     def _packed(self) -> Iterator[Plan]:
         """Each single misfortune once, in plans of as many as fit together."""
@@ -201,14 +203,14 @@ class Search:
         """As many of them as a plan may have."""
         plan: Plan = ()
         for single in singles:
-            if len(plan) < MOST and legal((*plan, single)):
+            if len(plan) < MAX_MISFORTUNES and legal((*plan, single)):
                 plan = (*plan, single)
         return plan
 
     def _larger(self, number: int) -> Plan:
         """A plan of three to eight misfortunes, drawn."""
         draw = self._draw(number + 2)
-        size = draw.between(min(3, len(self._spots)), min(MOST, len(self._spots)), "size")
+        size = draw.between(min(3, len(self._spots)), min(MAX_MISFORTUNES, len(self._spots)), "size")
         chosen = []
         for place in range(size):
             spot = self._spots[draw.between(0, len(self._spots) - 1, f"spot {place}")]
@@ -252,8 +254,8 @@ class Search:
     def _untried(self, plan: Plan) -> Iterator[Plan]:
         """Single misfortunes about the same as a plan that were not tried alone."""
         about = {item.spot.about for item in plan}
-        alone = ((single,) for single in self.singles if single.spot.about in about)
-        return (single for single in alone if single not in self._done)
+        plans = ((single,) for single in self.singles if single.spot.about in about)
+        return (single for single in plans if single not in self._done)
 
 
 def _without(plan: Plan, item: Misfortune) -> Plan:

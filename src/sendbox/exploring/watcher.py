@@ -111,11 +111,11 @@ class Watcher(WorldHooks):
             raise refused
         worlds = [self._observed[ordinal] for ordinal in sorted(self._observed)]
         if self._observing and not self._plan:
-            self.remember(worlds)
+            self.set_baseline(worlds)
         return worlds
 
-    def remember(self, worlds: Sequence[ObservedWorld]) -> None:
-        """These are the worlds of the run without misfortune."""
+    def set_baseline(self, worlds: Sequence[ObservedWorld]) -> None:
+        """Takes the worlds of the run without misfortune, with which those of other runs are compared."""
         self._usual = {
             (world.census.ordinal, move.ordinal): move.ended for world in worlds for move in world.census.moves
         }
@@ -196,8 +196,10 @@ class Watcher(WorldHooks):
         name = world_id.removeprefix(self._prefix)
         key = name, 1 + sum(opened == name for opened, _ in self._opened)
         taken = set(self._opened.values())
-        known = self._known.get(key)
-        return key, known if known is not None and known not in taken else next(n for n in count(1) if n not in taken)
+        ordinal = self._known.get(key)
+        if ordinal is None or ordinal in taken:
+            ordinal = next(n for n in count(1) if n not in taken)
+        return key, ordinal
 
     def _laid(self, ordinal: int, blueprint: Blueprint) -> Blueprint:
         """A blueprint with the plan of its world in front."""

@@ -58,7 +58,7 @@ def assets() -> Assets:
 # --- templates
 
 #: The longest text that is shown whole.
-TEXT: Final = 400
+MAX_TEXT: Final = 400
 
 
 @functools.cache
@@ -83,7 +83,7 @@ def html(template: str, data: Mapping[str, object]) -> str:
     return environment().get_template(template).render(data)
 
 
-def cut(text: object, length: int = TEXT) -> str:
+def cut(text: object, length: int = MAX_TEXT) -> str:
     """A text of bounded length."""
     complete = str(text)
     return complete if len(complete) <= length else f"{complete[: length - 1]}…"

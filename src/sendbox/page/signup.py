@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from starlette.requests import Request
 
 #: The longest form that is accepted.
-LONGEST: Final = 64 * 1024
+MAX_FORM_BYTES: Final = 64 * 1024
 #: The steps of the forms, and the operation of each.
 STEPS: Final = {
     "number": "give_number",
@@ -84,7 +84,7 @@ async def _fields(request: Request) -> dict[str, str]:
     body = b""
     async for chunk in request.stream():
         body += chunk
-        if len(body) > LONGEST:
+        if len(body) > MAX_FORM_BYTES:
             return {}
     parsed = parse_qs(body.decode("utf-8", "replace"), keep_blank_values=True)
     return {name: values[-1].strip() for name, values in parsed.items()}

@@ -14,7 +14,7 @@ from sendbox.playing.steps import Player, Step
 from sendbox.runtime.worlds import Conflict, HostedWorld, Runtime
 
 if TYPE_CHECKING:
-    from sendbox.runtime.slot import Playing
+    from sendbox.runtime.slot import ScenarioPlayer
 
 #: The most steps of one call.
 STEPS: Final = 1_000
@@ -48,7 +48,7 @@ class _Play:
         self.player.end()
 
 
-def _leave(play: Playing, hosted: HostedWorld, runtime: Runtime) -> None:
+def _leave(play: ScenarioPlayer, hosted: HostedWorld, runtime: Runtime) -> None:
     """Ends the playing of a world; webhooks go to their own targets again."""
     play.end()
     runtime.deliver_to(hosted, hosted.deliverer)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from sendbox.engine.durations import iso, show
 from sendbox.engine.expect.verdict import proves
-from sendbox.engine.kinds.narration import CLIENT, RECEIVER, WORLD, cut
+from sendbox.engine.kinds.narration import CLIENT, RECEIVER, WORLD, short_line
 from sendbox.playing.rows import Row, rows
 
 if TYPE_CHECKING:
@@ -31,9 +31,9 @@ def mermaid(played: Played) -> str:
     return "\n".join(_lines(played))
 
 
-def escaped(text: str) -> str:
+def escape(text: str) -> str:
     """A text that a diagram shows unchanged: `#`, `;`, quotes and brackets as references, on one line."""
-    line = cut(text, LENGTH)
+    line = short_line(text, LENGTH)
     line = _PLAIN.sub(lambda character: f"#{ord(character[0])};", line) or "-"
     if "style" in line or "classDef" in line:  # with a colon after them they would be statements
         line = line.replace(":", "#58;")
@@ -51,10 +51,10 @@ def _lines(played: Played) -> Iterator[str]:
     ids |= {phone: f"phone{number}" for number, phone in enumerate(phones[:PHONES], 1)}
     ids |= dict.fromkeys(phones[PHONES:], _OTHERS)
     yield "sequenceDiagram"
-    yield f"    title {escaped(played.blueprint.name)}"
+    yield f"    title {escape(played.blueprint.name)}"
     yield f"    participant {CLIENT}"
     yield f"    participant {WORLD}"
-    yield from (f"    participant {ids[phone]} as {escaped(phone)}" for phone in phones[:PHONES])
+    yield from (f"    participant {ids[phone]} as {escape(phone)}" for phone in phones[:PHONES])
     if len(phones) > PHONES:
         yield f"    participant {_OTHERS} as {len(phones) - PHONES} other phones"
     yield f"    participant {RECEIVER}"
@@ -63,7 +63,7 @@ def _lines(played: Played) -> Iterator[str]:
         if row.at != last:
             last = row.at
             clock = iso(row.at).replace("T", " ")[:-5]
-            yield f"    Note over {CLIENT},{RECEIVER}: {escaped(f'+{show(row.at - played.world.start)}, {clock}')}"
+            yield f"    Note over {CLIENT},{RECEIVER}: {escape(f'+{show(row.at - played.world.start)}, {clock}')}"
         yield from (f"    {line}" for line in _row(row, ids))
     if len(all_rows) > ROWS:
         yield f"    Note over {CLIENT},{RECEIVER}: and {len(all_rows) - ROWS} more"
@@ -76,13 +76,13 @@ def _row(row: Row, ids: dict[str, str]) -> Iterator[str]:
     """A row: an arrow between two, and one back for an answer; a note for an act without a partner."""
     who, action, tone, reached, answer = row.narration
     sender, to = ids[who], ids[reached or who]
-    text = escaped(f"{action} [order-sensitive]" if row.marked else action)
+    text = escape(f"{action} [order-sensitive]" if row.marked else action)
     if reached is not None and who in (reached, RECEIVER):
         sender = WORLD  # a result comes to a phone, a webhook to its receiver: from the sandbox
     if sender == to:
-        yield f"Note over {to}: {escaped(row.text)}"
+        yield f"Note over {to}: {escape(row.text)}"
         return
     yield f"{sender}->>{to}: {text}"
     if answer is not None:
         arrow = "--x" if tone == "bad" else "-->>"
-        yield f"{to}{arrow}{sender}: {escaped(answer)}"
+        yield f"{to}{arrow}{sender}: {escape(answer)}"

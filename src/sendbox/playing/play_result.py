@@ -107,9 +107,9 @@ class Played(msgspec.Struct):
     def passed(self) -> bool:
         """True if every request had the result that its entry expects, the scenario's expectations were met, and each
         counterexample failed those that it names."""
-        met = self.verdict is None or proves(self.verdict)
+        is_met = self.verdict is None or proves(self.verdict)
         answered = all(request.ok for request in self.asked)
-        return met and answered and all(refutes(*counterexample) for counterexample in self.counterexamples)
+        return is_met and answered and all(refutes(*counterexample) for counterexample in self.counterexamples)
 
 
 def refutes(counterexample: Counterexample, played: Played) -> bool:

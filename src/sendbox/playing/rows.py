@@ -13,7 +13,7 @@ import msgspec
 
 from sendbox.engine.answer import JsonMapping
 from sendbox.engine.durations import instant
-from sendbox.engine.kinds.narration import CLIENT, EVENTS, SHOWN, WORLD, Names, Narration, Narrator, cut
+from sendbox.engine.kinds.narration import CLIENT, EVENTS, SHOWN, WORLD, Names, Narration, Narrator, short_line
 from sendbox.services import limits
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ class _Caller:
         """A request of the traffic. The journal may not have it: no key, no connection, or not sent."""
         entry = {} if request.number is None else entries[request.number]
         traffic = request.traffic
-        title = f' "{cut(traffic.name)}"' if traffic.name else ""
+        title = f' "{short_line(traffic.name)}"' if traffic.name else ""
         action = f"{traffic.operation}{title}{_recipients(traffic.value)}"
         outcome = [request.error or ""] if request.status is None else [str(request.status)]
         outcome.append(self._named(_accepted(request.answer)))
@@ -79,7 +79,7 @@ class _Caller:
         outcome += [f"{len(rejected)} rejected"] if isinstance(rejected, list) and rejected else []
         if request.status is not None and request.status >= 400:
             findings = entry.get("findings") or ()
-            outcome.append(cut(findings[0]["message"], 2 * SHOWN) if findings else "")
+            outcome.append(short_line(findings[0]["message"], 2 * SHOWN) if findings else "")
         if request.garbled:
             outcome.append("with a body that is not JSON")
         if not request.ok:
@@ -125,7 +125,7 @@ def _recipients(value: object) -> str:
     flow = value.get("flow")
     steps = [next(iter(step), "") for step in flow if isinstance(step, Mapping)] if isinstance(flow, list) else []
     by = f" by {', '.join(map(str, steps))}" if steps else ""
-    return f" to {cut(', '.join(recipients[:2]))}{more}{by}"
+    return f" to {short_line(', '.join(recipients[:2]))}{more}{by}"
 
 
 def _accepted(answer: object) -> list[str]:

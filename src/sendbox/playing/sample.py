@@ -31,8 +31,8 @@ R = TypeVar("R", "Rule", VerifyRule)
 
 #: Milliseconds between two samples.
 GAP: Final = 10_000
-#: How many samples at most, and how many for one rule that counts messages.
-MOST: Final = 40
+#: The greatest number of samples, and of those for one rule that counts messages.
+MAX_SAMPLES: Final = 40
 REPEATED: Final = 5
 #: Digits of a phone number.
 DIGITS: Final = 12
@@ -50,18 +50,18 @@ def sample(blueprint: Blueprint) -> tuple[Traffic, ...]:
     if "attempts" not in blueprint.compiled:
         return ()
     samples = _Samples(blueprint)
-    for rule in _own(blueprint.compiled["attempts"]):
+    for rule in _own_rules(blueprint.compiled["attempts"]):
         samples.rule(rule)
-    for verify in _own(blueprint.compiled["verify"], or_all=False):
+    for verify in _own_rules(blueprint.compiled["verify"], or_all=False):
         samples.verify(verify)
     for subkey in blueprint.compiled["account"].subkeys:
         samples.message(f"key {subkey.name}", "Sent with a sub-key", key=subkey.name)
     if not samples.made:
         samples.message(None, "Hello")
-    return tuple(samples.made[:MOST])
+    return tuple(samples.made[:MAX_SAMPLES])
 
 
-def _own(rules: tuple[R, ...], *, or_all: bool = True) -> list[R]:
+def _own_rules(rules: tuple[R, ...], *, or_all: bool = True) -> list[R]:
     """The rules that are not from the default scenario; with `or_all` those, where there are no others."""
     default = data.folder("scenarios") / "default.yaml"
     kept_rules = [rule for rule in rules if not _stands_in(rule.place, default)]
@@ -83,7 +83,7 @@ class _Samples:
     def rule(self, rule: Rule) -> None:
         """A message that the rule decides about, or as many as it counts."""
         when = rule.when
-        key_pattern = _first(when, "key")
+        key_pattern = _first_pattern(when, "key")
         key = None if key_pattern is None else self._key(key_pattern)
         if key_pattern is not None and key is None and not key_pattern.matches(WORLD):
             return
@@ -95,21 +95,23 @@ class _Samples:
         phone = None
         for _ in range(min(times, REPEATED)):
             if phone is None or when.per != "phone":
-                phone = self._phone(_first(when, "phone"))
-            self._add(rule.name, operation, _carried(operation, {**send, "to": [{"phone_number": phone}]}, phone), key)
+                phone = self._phone(_first_pattern(when, "phone"))
+            self._add(
+                rule.name, operation, _request_value(operation, {**send, "to": [{"phone_number": phone}]}, phone), key
+            )
 
     def _send(self, rule: Rule) -> JsonObject:
         """A message that matches a rule, without its recipient."""
         when = rule.when
-        text = _first(when, "body")
-        body = "Sample" if text is None else filled(text, "Sample")
+        text = _first_pattern(when, "body")
+        body = "Sample" if text is None else fill_pattern(text, "Sample")
         send: JsonObject = {"body": body}
         if "click" in rule.decides:
             send["body"] = body = body.replace("Sample", _LINKED) if text else _LINKED
             send["params"] = {"_url": {"type": "full"}}
         for name, word in _WORDS.items():
-            if (pattern := _first(when, name)) is not None:
-                send[name] = filled(pattern, word)
+            if (pattern := _first_pattern(when, name)) is not None:
+                send[name] = fill_pattern(pattern, word)
         if isinstance(payload := when.asked.get("payload"), Payload):
             send["payload"] = _payload(payload.wanted)
         channel = (when.words("channel") or (USUAL,))[0]
@@ -128,7 +130,7 @@ class _Samples:
 
     def verify(self, rule: VerifyRule) -> None:
         """A session, and its right code where the rule sets it."""
-        phone = self._phone(_first(rule.when, "phone"))
+        phone = self._phone(_first_pattern(rule.when, "phone"))
         name = f"session{len(self.made)}"
         self._add(name, "createValidation", {"phoneNumber": phone}, None)
         if rule.code is not None and rule.code != RANDOM:
@@ -196,12 +198,12 @@ class _Samples:
         return min(choices, default=row.least["sender"])
 
 
-def _first(when: When, name: str) -> Pattern | None:
+def _first_pattern(when: When, name: str) -> Pattern | None:
     """The first pattern of which a rule wants one, None if it wants none."""
     return next(iter(when.patterns(name)), None)
 
 
-def filled(pattern: Pattern, word: str) -> str:
+def fill_pattern(pattern: Pattern, word: str) -> str:
     """A text that matches a pattern: its first wildcard is `word`, the others are empty."""
     return pattern.text.replace("*", word, 1).replace("*", "")
 
@@ -213,11 +215,11 @@ def _payload(conditions: tuple[tuple[tuple[str, ...], object], ...]) -> JsonObje
         inner = payload
         for name in path[:-1]:
             inner = inner.setdefault(name, {})
-        inner[path[-1]] = filled(expected, "x") if isinstance(expected, Pattern) else expected
+        inner[path[-1]] = fill_pattern(expected, "x") if isinstance(expected, Pattern) else expected
     return payload
 
 
-def _carried(operation: str, send: JsonObject, phone: str) -> object:
+def _request_value(operation: str, send: JsonObject, phone: str) -> object:
     """A message in the form that an operation takes."""
     if operation in _JSON:
         return send

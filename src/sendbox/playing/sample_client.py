@@ -14,7 +14,7 @@ from sendbox.control.operation import Control, ControlError
 from sendbox.engine.answer import plain
 from sendbox.engine.journal import CODE
 from sendbox.engine.traffic import Traffic, parse_reference, resolve
-from sendbox.server.wire import AsgiCall, Inside
+from sendbox.server.wire import AsgiCall, SocketlessCall
 from sendbox.services.messaging.bulk import FILETYPES
 from sendbox.services.messaging.messaging import Messaging
 
@@ -153,7 +153,7 @@ async def call_app(
     path, _, query = target.partition("?")
     raw_headers = [(name.encode(), value.encode()) for name, value in {"host": address.netloc, **headers}.items()]
     server = (address.hostname or "", address.port)
-    call = AsgiCall(method, address.scheme, server, path, query, raw_headers, body, Inside(READ_TIMEOUT))
+    call = AsgiCall(method, address.scheme, server, path, query, raw_headers, body, SocketlessCall(READ_TIMEOUT))
     await call.run(app)
     if call.status is None:
         raise ConnectionError("the connection was closed without an answer")

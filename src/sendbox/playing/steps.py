@@ -20,7 +20,7 @@ from sendbox.runtime.policy import Failure, HttpCall, Outcome
 if TYPE_CHECKING:
     from sendbox.control.operation import Control
     from sendbox.engine.blueprint import Blueprint
-    from sendbox.engine.traffic import Reception, Traffic
+    from sendbox.engine.traffic import ReceiverBehavior, Traffic
     from sendbox.engine.world import World
     from sendbox.runtime.worlds import HostedWorld
 
@@ -175,9 +175,9 @@ def _ordered_requests(traffic: tuple[Traffic, ...], start: int) -> list[tuple[in
 class _Receiver:
     """Answers the webhooks of a world as its scenario says, and 200 without it."""
 
-    def __init__(self, receptions: tuple[Reception, ...], world: World) -> None:
+    def __init__(self, behaviors: tuple[ReceiverBehavior, ...], world: World) -> None:
         self._outlets = world.outlets
-        self._ends = {reception.webhook: reception.ends for reception in receptions}
+        self._outcomes = {behavior.webhook: behavior.outcomes for behavior in behaviors}
         #: by the id of a webhook, which its copies share: the outcomes of its further tries
         self._remaining: dict[str, list[int | str]] = {}
 
@@ -187,7 +187,7 @@ class _Receiver:
         if name not in self._remaining:
             delivery = self._outlets.find(name)
             number = None if delivery is None else delivery.number
-            self._remaining[name] = list(self._ends.get(number, self._ends.get(None, ())))
+            self._remaining[name] = list(self._outcomes.get(number, self._outcomes.get(None, ())))
         remaining = self._remaining[name]
         end = remaining.pop(0) if remaining else 200
         if isinstance(end, str):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from sendbox.engine.answer import JsonObject
 from sendbox.engine.durations import DAY, iso, show
 from sendbox.engine.expect.verdict import lines, proves, warning_lines
-from sendbox.engine.kinds.narration import Names, cut
+from sendbox.engine.kinds.narration import Names, short_line
 from sendbox.engine.texts import shorten
 from sendbox.playing.play_result import Asked, Played, refutes
 from sendbox.playing.rows import Row, rows
@@ -69,7 +69,7 @@ class _Page:
     def head(self, played: Played) -> Iterator[str]:
         """The title, and what is played."""
         world = played.world
-        yield self._in("head", cut(played.blueprint.name, self._width))
+        yield self._in("head", short_line(played.blueprint.name, self._width))
         traffic = "sample traffic" if played.sampled else "the scenario's traffic"
         requests = _counted(played.asked, "request")
         yield f"{traffic}, {requests}, seed {world.seed_given}, from {_instant(world.start)}"
@@ -99,8 +99,8 @@ class _Page:
         messages = [played.by_id[name] for name in names.ids if name in played.by_id]
         table = []
         for message in messages[:MESSAGES]:
-            way = ", ".join(f"{attempt.step.channel} {STATES[attempt.state]}" for attempt in message.attempts)
-            table.append((names.of(message.id), message.phone, message.result, way or "nothing was tried"))
+            steps = ", ".join(f"{attempt.step.channel} {STATES[attempt.state]}" for attempt in message.attempts)
+            table.append((names.of(message.id), message.phone, message.result, steps or "nothing was tried"))
         if table:
             heads = ("message", "phone", "result")
             widths = [max(len(head), *(len(row[column]) for row in table)) for column, head in enumerate(heads)]

@@ -1,7 +1,7 @@
 """The bounds of a server: of what each world keeps, and of the memory of the process.
 
-At a bound either what would add to it is refused (`when_full` refuse), or the oldest of what has ended goes (forget);
-entries of a journal always go. Memory is the process' own: it is read now and then, and no call waits for that.
+At a bound new calls are refused (`when_full` refuse), or the oldest of what has ended is forgotten (forget); entries of
+a journal are always forgotten. Memory is that of the process: it is read now and then, and no call waits for it.
 """
 
 from __future__ import annotations
@@ -26,19 +26,19 @@ if TYPE_CHECKING:
 
 #: Real seconds between two readings of the memory.
 PERIOD: Final = 0.25
-#: Memory is no longer full once so much of it is used, as a share of the bound.
-RELEASED: Final = 0.95
-#: A world of fewer entries does not forget because of memory: what they take is too little.
-LEAST: Final = 100
+#: Calls are accepted again once memory is below this share of the bound.
+RELEASE_SHARE: Final = 0.95
+#: A world of fewer entries does not forget because of memory: they take too little.
+MIN_ENTRIES: Final = 100
 _STATM: Final = "/proc/self/statm"
 
 
-#: A block of Python's memory has at least so many bytes, taken together: most have more.
-BLOCK: Final = 64
+#: The least average number of bytes in a block of Python's memory.
+BLOCK_SIZE: Final = 64
 
 
-#: So many callers wait at most for what is long to be built.
-WAITING: Final = 16
+#: The greatest number of callers that wait for a long scenario or body to be read.
+MAX_WAITING_BUILDS: Final = 16
 T = TypeVar("T")
 
 
@@ -50,7 +50,7 @@ class Full(NamedTuple):
 
 
 def resident() -> int:
-    """The bytes of memory that the process has. Raises OSError if the system does not say it in `/proc`."""
+    """The bytes of memory that the process has. Raises OSError where the system has no `/proc`."""
     with open(_STATM, "rb") as statm:
         return int(statm.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
@@ -65,8 +65,8 @@ def give_back(*, collecting: bool = False) -> None:
         ctypes.CDLL(None).malloc_trim(0)
 
 
-class Free:
-    """The free part of the process's memory, in bytes, by the blocks that were freed since the greatest number in use.
+class FreeMemory:
+    """The free part of the process's memory, in bytes, estimated from the drop in the number of blocks since its peak.
 
     Python keeps memory of which only parts are free, and uses these parts again; the system still counts them.
     `blocks` returns the number of blocks in use.
@@ -74,27 +74,28 @@ class Free:
 
     def __init__(self, blocks: Callable[[], int]) -> None:
         self._blocks = blocks
-        self._most = self._then = 0
+        self._peak_blocks = self._memory_at_peak = 0
 
     def of(self, memory: int) -> int:
         """The free part of this much memory, without the memory that went back to the system."""
         blocks = self._blocks()
-        if blocks >= self._most:
-            self._most, self._then = blocks, memory
-        return max((self._most - blocks) * BLOCK - max(self._then - memory, 0), 0)
+        if blocks >= self._peak_blocks:
+            self._peak_blocks, self._memory_at_peak = blocks, memory
+        return max((self._peak_blocks - blocks) * BLOCK_SIZE - max(self._memory_at_peak - memory, 0), 0)
 
 
 class Builder:
-    """Builds long things outside the event loop, one at a time, so that many callers need only the memory of one."""
+    """Reads long scenarios and bodies on a thread, one at a time, so that many callers need only the memory of one."""
 
     def __init__(self) -> None:
         self._turn = asyncio.Lock()
         self.waiting = 0
 
     async def build(self, work: Callable[[], T]) -> T:
-        """The result of `work`, done on a thread once all before it is done. Raises `Capped` if too many wait."""
-        if self.waiting > WAITING:
-            text = f"{self.waiting} scenarios and long bodies wait to be read; legal: {WAITING}. Send it again later"
+        """The result of `work`, run on a thread after all earlier work has ended. Raises `Capped` if too many wait."""
+        if self.waiting > MAX_WAITING_BUILDS:
+            most = MAX_WAITING_BUILDS
+            text = f"{self.waiting} scenarios and long bodies wait to be read; legal: {most}. Send it again later"
             raise Capped("busy", text)
         self.waiting += 1
         try:
@@ -110,7 +111,7 @@ def _built(work: Callable[[], T]) -> T:
 
 
 class Bounds:
-    """The bounds of one runtime. `reading` tells the memory of the process, in bytes, `blocks` is as for `Free`."""
+    """The bounds of one runtime. `reading` returns the bytes of memory in use, `blocks` is as for `FreeMemory`."""
 
     def __init__(
         self,
@@ -122,18 +123,18 @@ class Bounds:
         self._runtime = runtime
         self._loop = asyncio.get_running_loop()
         self._reading = reading
-        self._free = Free(blocks)
+        self._free = FreeMemory(blocks)
         self._entries, self._messages, self._memory = settings.max_journal, settings.max_messages, settings.max_memory
-        #: whether a world ever forgets
+        #: True if worlds forget
         self.forgets = self._entries is not None or settings.when_full == "forget"
         self._drops = settings.when_full == "forget"
-        #: the memory that was in use at the last look, and why nothing more is taken in; None while there is room
+        #: the memory that was in use at the last look, and why calls are refused; None while there is room
         self.used = 0
         self.full: Full | None = None
         self._timer: asyncio.TimerHandle | None = None
-        #: free memory on its way back to the system; and whether worlds were taken apart since the last time
+        #: free memory on its way back to the system; and whether worlds were disposed since the last time
         self._giving: asyncio.Future[None] | None = None
-        self._swept = False
+        self._worlds_disposed = False
         if self._memory is not None:
             try:
                 self.look()
@@ -150,7 +151,7 @@ class Bounds:
     # -- one world
 
     def changed(self, hosted: HostedWorld) -> None:
-        """Something happened in a world: it is marked, and forgets what it must."""
+        """Notes a change of a world, which forgets what is over its bounds."""
         if not self.forgets or hosted.gone:
             return
         forgetting = self._of(hosted)
@@ -175,8 +176,8 @@ class Bounds:
     def _step(self, hosted: HostedWorld, forgetting: Forgetting) -> None:
         """Forgets a part, and the next one at the loop's next turn; never while the world is read or at work."""
         forgetting.waits = False
-        reads = hosted.readers or hosted.working is not None or hosted.advancing
-        if reads or hosted.gone or hosted.forgetting is not forgetting or hosted.world is not forgetting.world:
+        is_busy = hosted.readers or hosted.working is not None or hosted.advancing
+        if is_busy or hosted.gone or hosted.forgetting is not forgetting or hosted.world is not forgetting.world:
             return
         if forgetting.step():
             self._begin(forgetting)  # more may have come meanwhile
@@ -185,7 +186,7 @@ class Bounds:
             self._loop.call_soon(self._step, hosted, forgetting)
 
     def refusal(self, key: str, *, sends: bool) -> Full | None:
-        """The reason to refuse a call with a key; None for one that is let in. `sends` says that it makes messages."""
+        """The reason to refuse a call with a key; None if it is accepted. `sends` says that it makes messages."""
         if self.full is not None or self._messages is None or not sends:
             return self.full
         hosted = self._runtime.worlds.get(key.partition("~")[0])
@@ -205,32 +206,32 @@ class Bounds:
         self._timer = self._loop.call_later(PERIOD, self._tick)
         self.look()
 
-    def swept(self) -> None:
-        """Worlds were taken apart: the next look gives their memory back."""
-        self._swept = True
+    def note_disposed_worlds(self) -> None:
+        """Worlds were disposed: the next look gives their memory back."""
+        self._worlds_disposed = True
 
     def look(self) -> None:
-        """Reads the memory: above its bound worlds forget, or nothing more is taken in until it is well below.
+        """Reads the memory: above its bound worlds forget, or calls are refused until it is well below.
 
-        What is free goes back to the system, beside the loop, while the bound is reached and after worlds have ended:
-        the process has it else for as long as it runs. What of it cannot go back does not count as used. Cycles that
-        nothing uses are looked for when the bound is reached, and after worlds have ended while it is. It is not done
-        at each look, because it holds the loop.
+        Free memory goes back to the system, on a worker thread, while the bound is reached and after worlds have ended:
+        otherwise the process keeps it until it ends. Free memory that cannot be returned is not counted as used. Cycles
+        that nothing uses are looked for when the bound is reached, and after worlds have ended while it is. That is not
+        done at each look, because it blocks the loop.
         """
         assert self._memory is not None
         memory = self._reading()
         self.used = memory - self._free.of(memory)
-        if self._swept or self.full is not None or self.used >= self._memory:
-            self._give_back(collecting=self.used >= self._memory and (self._swept or self.full is None))
+        if self._worlds_disposed or self.full is not None or self.used >= self._memory:
+            self._give_back(collecting=self.used >= self._memory and (self._worlds_disposed or self.full is None))
         if self.used < self._memory:
-            if self.used < self._memory * RELEASED:
+            if self.used < self._memory * RELEASE_SHARE:
                 self.full = None
             return
         self._runtime.replicas.forget()  # they can be made again
         self._runtime.closed_worlds.forget()
         if self._drops:
             largest = max(self._runtime.worlds.values(), key=_size, default=None)
-            if largest is not None and _size(largest) > LEAST:
+            if largest is not None and _size(largest) > MIN_ENTRIES:
                 forgetting = self._of(largest)
                 forgetting.note()
                 forgetting.of_entries(_size(largest) * 9 // 10, f"--max-memory={self._memory}")
@@ -242,7 +243,7 @@ class Bounds:
 
     def _give_back(self, *, collecting: bool) -> None:
         if self._giving is None or self._giving.done():
-            self._swept = False
+            self._worlds_disposed = False
             self._giving = self._loop.run_in_executor(None, partial(give_back, collecting=collecting))
 
     # -- what is shown

@@ -63,7 +63,7 @@ def collecting() -> Iterator[None]:
 
 
 def collect() -> None:
-    """Frees all cycles of the process, frozen ones too. It holds the loop: for a process without memory only."""
+    """Frees all cycles of the process, frozen ones too. It blocks the loop: only when memory is almost used up."""
     if _own is not None and not _collecting:
         gc.unfreeze()
         gc.collect()

@@ -32,8 +32,8 @@ class Counts:
         #: messages of all worlds, as far as they were looked at (`look`)
         self.messages = 0
 
-    def tried(self, state: str, outcome: Outcome) -> None:
-        """A try has ended, and this is the state of its webhook now."""
+    def count_try(self, state: str, outcome: Outcome) -> None:
+        """Counts a try that has ended, by the state of its webhook now."""
         reason = "" if outcome.ok else outcome.error or f"{(outcome.status or 0) // 100}xx"
         self.tries["retried" if state == "waiting" else state, reason] += 1
 
@@ -57,7 +57,7 @@ ASKED: Final = 600.0
 BOUNDS: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0)
 
 
-class Holds:
+class LoopHolds:
     """The times for which one loop was held, from the first time that they are asked for.
 
     They are measured by a timer that notes its own delay. A hold during which no timer was due is not noticed, so this

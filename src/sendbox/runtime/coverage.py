@@ -28,7 +28,7 @@ def _no_sum() -> Sum:
     return Sum()
 
 
-def _collected(world: World, catalog: Catalog, *, present: bool) -> Generator[None, None, Collected]:
+def _collect_coverage(world: World, catalog: Catalog, *, present: bool) -> Generator[None, None, Collected]:
     """The coverage of a world, in slices; with `present`, only since it was last restored."""
     from sendbox.engine.coverage import collect_in_slices, last_restore
 
@@ -64,7 +64,7 @@ class Tried:
         if item is not None:
             self.denied[item] += 1
 
-    def ended(self, hosted: HostedWorld, world: World) -> None:
+    def note_end(self, hosted: HostedWorld, world: World) -> None:
         """A world was reset or closed; it will be read before it is taken apart."""
         if self.keeping:
             if self._catalog is None and self._loading is None:
@@ -83,7 +83,7 @@ class Tried:
         if self._catalog is None:
             self._catalog = self.load()
         self._reading.add(world)
-        collected = yield from _collected(world, self._catalog, present=True)
+        collected = yield from _collect_coverage(world, self._catalog, present=True)
         self._reading.discard(world)
         if self._all is None:
             self._all = _no_sum()
@@ -103,7 +103,7 @@ class Tried:
     async def present(self, hosted: HostedWorld, catalog: Catalog) -> Collected:
         """The coverage of the present epoch of a world."""
         self._catalog = catalog
-        return await Slice().through(_collected(hosted.world, catalog, present=self.keeping))
+        return await Slice().through(_collect_coverage(hosted.world, catalog, present=self.keeping))
 
     async def of_world(self, hosted: HostedWorld, catalog: Catalog) -> Sum:
         """The coverage of a world, including those of its earlier epochs that were read."""

@@ -1,4 +1,4 @@
-"""Carrying deliveries out: one try at a time, to their receivers, and their outcome back into the world."""
+"""Sends deliveries: one try at a time, to their receivers, and their outcome back into the world."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
     from sendbox.engine.world import World
     from sendbox.runtime.interface import Level, RuntimeInterface
 
-#: So many tries are begun before the loop gets its turn.
-LAUNCH: Final = 16
-#: So many steps are fired at once before a request is answered whose events overtake the answer.
-BUDGET: Final = 32
+#: The number of tries that are begun before the loop gets its turn.
+TRIES_PER_TURN: Final = 16
+#: The number of steps that are fired at once before a request is answered whose events overtake the answer.
+STEPS_PER_RUN: Final = 32
 #: The reason that a receiver has to deny a webhook without a signature (A21).
 UNSIGNED: Final = f", it has no {policy.SIGNATURE}: no default_callback_secret is set"
 #: Real seconds that an advance gives a client to ask for its outbox, where none has asked.
-GRACE: Final = 2.0
+CLIENT_GRACE_SECONDS: Final = 2.0
 #: The same in words, for the log and the answer of an advance.
 UNATTENDED: Final = (
     "no client fetches the outbox, where its webhooks wait: run `sendbox forward`, "
@@ -38,8 +38,8 @@ UNATTENDED: Final = (
 )
 
 
-class Carrier:
-    """Carries out what the worlds of one runtime have to deliver."""
+class Dispatcher:
+    """Sends the deliveries of the worlds of one runtime."""
 
     def __init__(self, runtime: RuntimeInterface) -> None:
         self._runtime = runtime
@@ -49,9 +49,9 @@ class Carrier:
         world = hosted.world
         work = Slice()
         for number, delivery in enumerate(batches, 1):
-            call = encoded(world, delivery, urgent=hosted.answering > 0)
+            call = encode_delivery(world, delivery, urgent=hosted.answering > 0)
             self._runtime.keep_task(hosted, asyncio.create_task(self._deliver(hosted, world, delivery, call)))
-            if number % LAUNCH == 0 or work.over:
+            if number % TRIES_PER_TURN == 0 or work.over:
                 await asyncio.sleep(0)
                 work.begin()
                 if hosted.gone or hosted.world is not world:
@@ -73,9 +73,9 @@ class Carrier:
                 due = timeline.next_due()
                 if not world.outlets.dirty and (due is None or due > world.now):
                     break
-                world.run(world.now, BUDGET)
+                world.run(world.now, STEPS_PER_RUN)
                 await work.pause()
-            await hosted.free()
+            await hosted.wait_until_idle()
         finally:
             if hosted.world is world and not hosted.gone:
                 # those of another request that is answered just now may share a batch with these
@@ -86,54 +86,54 @@ class Carrier:
             return
         await self.launch(hosted, world.outlets.take())
 
-        def landed() -> bool:
+        def have_ended() -> bool:
             return hosted.gone or hosted.world is not world or not any(batch.under_way for batch in own)
 
         # tries end by themselves, except for those of a test's app that is not being run just now
         timeout = None if hosted.deliverer is None else (hosted.settings or runtime.settings).patience
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(timeout):
-                while not landed():
+                while not have_ended():
                     await hosted.change()
 
     async def _deliver(self, hosted: HostedWorld, world: World, delivery: Delivery, call: HttpCall) -> None:
         """One try of one delivery; its outcome is fed back unless the world began a new epoch meanwhile."""
         try:
             with hosted.calls.delivered(world.outlets.requests_of(delivery), world.clock):
-                outcome = await self._carry(hosted, delivery, call)
+                outcome = await self._send(hosted, delivery, call)
         except Exception as error:  # a receiver in this process that broke: to the world it is one that hung up
             outcome = Outcome(None, "closed", repr(error))
-        await hosted.free()
+        await hosted.wait_until_idle()
         if hosted.world is world and not hosted.gone:
-            self._landed(hosted, delivery, call, outcome)
+            self._note_outcome(hosted, delivery, call, outcome)
 
-    def _landed(self, hosted: HostedWorld, delivery: Delivery, call: HttpCall, outcome: Outcome) -> None:
+    def _note_outcome(self, hosted: HostedWorld, delivery: Delivery, call: HttpCall, outcome: Outcome) -> None:
         """A try has ended.
 
         Where time does not pass meanwhile the outcomes of a round come into the world in the order in which its tries
         began, once all of them are there; but what a call waits for comes in at once.
         """
-        world, landed = hosted.world, hosted.landed
+        world, outcomes = hosted.world, hosted.round_outcomes
         under_way = world.outlets.under_way
-        landed[delivery] = (call, outcome)
+        outcomes[delivery] = (call, outcome)
         settles = world.clock.mode != "real" or hosted.advancing
         ended = [delivery]
         if not _ahead(delivery):
-            if settles and len(landed) < len(under_way):
-                alone = not world.outlets.faults.overtakes
-                if alone or not all(other in landed or _ahead(other) for other in under_way):
+            if settles and len(outcomes) < len(under_way):
+                in_order = not world.outlets.faults.overtakes
+                if in_order or not all(other in outcomes or _ahead(other) for other in under_way):
                     return
-            if len(landed) > 1:
-                ended = [other for other in under_way if other in landed]
+            if len(outcomes) > 1:
+                ended = [other for other in under_way if other in outcomes]
         for other in ended:
-            self._ended(hosted, other, *landed.pop(other))
+            self._enter_outcome(hosted, other, *outcomes.pop(other))
         hosted.stir()
         self._runtime.note_change(hosted)
 
-    def _ended(self, hosted: HostedWorld, delivery: Delivery, call: HttpCall, outcome: Outcome) -> None:
+    def _enter_outcome(self, hosted: HostedWorld, delivery: Delivery, call: HttpCall, outcome: Outcome) -> None:
         world, log, tries = hosted.world, self._runtime.log, len(delivery.tries)
         world.outcome(delivery, outcome.status, outcome.error)
-        self._runtime.counts.tried(delivery.state, outcome)
+        self._runtime.counts.count_try(delivery.state, outcome)
         denied_unsigned = outcome.status in (401, 403) and all(name != policy.SIGNATURE for name, _ in call.headers)
         why = f"{outcome.error or outcome.status}{UNSIGNED if denied_unsigned else ''}"
         if not (outcome.ok or outcome.error == NOT_FETCHED or _is_spoilt(delivery)):
@@ -147,10 +147,10 @@ class Carrier:
             detail = f" ({outcome.detail})" if outcome.detail else ""
             message = f"webhook to {call.url or 'the hook'} {why}{detail}, try {tries}"
             level: Level = "info" if isinstance(delivery.tries[-1], FakedTry) else "warning"
-            known = {"url": call.url or None, "status": outcome.status, "error": outcome.error, "try": tries}
-            log(world.id, message, level, "webhook", **known)
+            fields = {"url": call.url or None, "status": outcome.status, "error": outcome.error, "try": tries}
+            log(world.id, message, level, "webhook", **fields)
 
-    async def _carry(self, hosted: HostedWorld, delivery: Delivery, call: HttpCall) -> Outcome:
+    async def _send(self, hosted: HostedWorld, delivery: Delivery, call: HttpCall) -> Outcome:
         last = delivery.tries[-1]
         if isinstance(last, FakedTry):
             status, error = last.ending
@@ -161,19 +161,21 @@ class Carrier:
         if timeout_ms is not None:
             patience = min(patience, timeout_ms / 1000)
         if hosted.pulling:
-            return await self._pulled(hosted, delivery, call, patience)
+            return await self._wait_for_client(hosted, delivery, call, patience)
         if hosted.deliverer is not None:  # the test's own code: it takes the time it takes, at a breakpoint too
             return await hosted.deliverer(call)
         return await self._runtime.senders.of(settings.callbacks).send(call, patience)
 
-    async def _pulled(self, hosted: HostedWorld, delivery: Delivery, call: HttpCall, patience: float) -> Outcome:
+    async def _wait_for_client(
+        self, hosted: HostedWorld, delivery: Delivery, call: HttpCall, patience: float
+    ) -> Outcome:
         """Puts a call into the outbox and waits until a client carries it out."""
         future: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
         delivery_id = hosted.world.outlets.id_of(delivery)
         hosted.outbox[delivery_id] = (call, delivery, future, patience)
         hosted.touch()
         try:
-            left = await self._unattended(hosted, future, patience)
+            left = await self._seconds_left(hosted, future, patience)
             async with asyncio.timeout(left):
                 return await future
         except TimeoutError:
@@ -186,21 +188,21 @@ class Carrier:
             if hosted.outbox.get(delivery_id, (None, None, None))[2] is future:
                 del hosted.outbox[delivery_id]
 
-    async def _unattended(self, hosted: HostedWorld, future: asyncio.Future[Outcome], patience: float) -> float:
-        """Waits for a client where none asks for the outbox; answers how many real seconds are left for the call.
+    async def _seconds_left(self, hosted: HostedWorld, future: asyncio.Future[Outcome], patience: float) -> float:
+        """The real seconds that are left for a call, after a wait for a client where none asks for the outbox.
 
-        It is said in the log at once. An advance waits for a client only once, and not for as long as for a receiver:
+        The log says so at once. An advance waits for a client only once, and not for as long as for a receiver:
         with every further try it would take longer and end no better.
         """
         attendance, reading = hosted.attendance, self._runtime.reading
         if hosted.fetched or attendance.present(reading(), patience):
             return patience
-        if not attendance.told:
-            attendance.told = True
+        if not attendance.warned:
+            attendance.warned = True
             self._runtime.log(hosted.world.id, UNATTENDED.format(id=hosted.world.id), "warning")
         if not hosted.advancing or hosted.auto is not None:
             return patience
-        grace = 0.0 if attendance.missed else min(GRACE, patience)
+        grace = 0.0 if attendance.missed else min(CLIENT_GRACE_SECONDS, patience)
         await asyncio.wait({future}, timeout=grace)
         if future.done() or hosted.fetched or attendance.present(reading(), patience):
             return patience - grace
@@ -233,7 +235,7 @@ def _ahead(delivery: Delivery) -> bool:
     return isinstance(delivery, FaultyDelivery) and delivery.ahead
 
 
-def encoded(world: World, delivery: Delivery, *, urgent: bool = False) -> HttpCall:
+def encode_delivery(world: World, delivery: Delivery, *, urgent: bool = False) -> HttpCall:
     """A delivery as a request, with what a rule of `webhooks:` makes of it; `urgent` if an answer waits for it."""
     target, outlets = delivery.outlet.target, world.outlets
     batch, name = body_of(world, delivery), outlets.id_of(delivery)

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from sendbox.runtime.interface import RuntimeInterface
     from sendbox.runtime.slot import HostedWorld
 
-#: So many worlds that are gone are remembered; the oldest are forgotten.
-REMEMBERED: Final = 10_000
+#: The greatest number of worlds that are gone that are remembered; the oldest are forgotten.
+MAX_CLOSED_WORLDS: Final = 10_000
 #: Real seconds between two looks at all worlds: this share of the time that a world may be idle, in these bounds.
 SHARE: Final = 0.1
 SHORTEST: Final = 0.05
@@ -26,10 +26,10 @@ _NS: Final = 1_000_000_000
 CLOSED: Final = CloseReason("it was closed", denied=True)
 
 
-class Closed:
-    """The record of worlds that are gone, by their ids. An id is `in` it if its key is denied."""
+class CloseReasons:
+    """The reasons why worlds are gone, by their ids. An id is `in` it if its key is denied."""
 
-    def __init__(self, most: int = REMEMBERED) -> None:
+    def __init__(self, most: int = MAX_CLOSED_WORLDS) -> None:
         self._most = most
         self._gone: dict[str, CloseReason] = {}
 
@@ -62,7 +62,7 @@ class Closed:
         self._gone.clear()
 
 
-class Idle:
+class IdleWorlds:
     """Ends the worlds of one runtime that were not used for `world_ttl` of real time, now and then, in slices."""
 
     def __init__(self, runtime: RuntimeInterface, ttl: float) -> None:

@@ -11,10 +11,10 @@ if TYPE_CHECKING:
     from sendbox.engine.timeline import Clock
     from sendbox.settings import Settings
 
-#: So many recipients of an operation are told apart.
-_NAMED: Final = 100_000
-#: So many requests of receivers are remembered; an older one counts as one that no receiver made.
-_REMEMBERED: Final = 10_000
+#: The greatest number of recipients of an operation that are counted one by one.
+_MAX_RECIPIENTS: Final = 100_000
+#: The greatest number of requests of receivers that are remembered; an older one counts as one that no receiver made.
+_MAX_REQUESTS: Final = 10_000
 
 
 class Calls:
@@ -70,17 +70,19 @@ class Calls:
         """The chain behind a call that comes now."""
         return 1 + min(self._under_way) if self._under_way else 0
 
-    def made(self, chain: int, operation: str, sent: tuple[str, str] | None, clock: Clock, settings: Settings) -> None:
+    def note_call(
+        self, chain: int, operation: str, sent: tuple[str, str] | None, clock: Clock, settings: Settings
+    ) -> None:
         """A call of a receiver was answered; `sent` is the id of its request, and its first phone."""
         self._present(clock)
         recipient = ""
         if sent is not None:
             recipient = sent[1]
             self._chains[sent[0]] = chain
-            if len(self._chains) > _REMEMBERED:
+            if len(self._chains) > _MAX_REQUESTS:
                 del self._chains[next(iter(self._chains))]
         recipients = self._named[operation]
-        recipients[recipient if recipient in recipients or len(recipients) < _NAMED else ""] += 1
+        recipients[recipient if recipient in recipients or len(recipients) < _MAX_RECIPIENTS else ""] += 1
         self._count += 1
         why = None
         if clock.mode == "manual" and self._count > settings.max_calls:
@@ -103,7 +105,7 @@ class Calls:
         operation, recipients = max(self._named.items(), key=lambda named: named[1].total())
         numbers = [number for number in recipients if number]
         to = f"{len(numbers):,} recipients"
-        if len(recipients) > len(numbers) >= _NAMED:
+        if len(recipients) > len(numbers) >= _MAX_RECIPIENTS:
             to += " at least"
         elif len(numbers) == 1:
             to = numbers[0]

@@ -126,8 +126,8 @@ class Replicas(Generic[S]):
         if replica in self._replicas:
             self._replicas.remove(replica)
         self._replicas.append(replica)
-        for kept, most in ((self.of(replica.of), MOST_OF_ONE_WORLD), (self._replicas[:], MOST_OF_ALL_WORLDS)):
-            for oldest in kept[: max(0, len(kept) - most)]:
+        for replicas, most in ((self.of(replica.of), MOST_OF_ONE_WORLD), (self._replicas[:], MOST_OF_ALL_WORLDS)):
+            for oldest in replicas[: max(0, len(replicas) - most)]:
                 self.drop(oldest)
 
     def drop(self, replica: S) -> None:

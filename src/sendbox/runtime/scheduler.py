@@ -18,7 +18,7 @@ from sendbox.engine.timeline import Goal
 from sendbox.runtime.slot import Conflict, FailedTries, HostedWorld, Slice
 
 if TYPE_CHECKING:
-    from sendbox.runtime.dispatcher import Carrier
+    from sendbox.runtime.dispatcher import Dispatcher
     from sendbox.runtime.interface import RuntimeInterface
 
 #: Ticks between two looks at the machine's clock.
@@ -32,9 +32,9 @@ HOLD: Final = 5.0
 class Mover:
     """Moves the worlds of one runtime, each by its own clock."""
 
-    def __init__(self, runtime: RuntimeInterface, carrier: Carrier) -> None:
+    def __init__(self, runtime: RuntimeInterface, dispatcher: Dispatcher) -> None:
         self._runtime = runtime
-        self._carrier = carrier
+        self._dispatcher = dispatcher
         self._loop = asyncio.get_running_loop()
 
     # -- clocks that run by themselves
@@ -80,10 +80,10 @@ class Mover:
             while True:
                 ticks = world.run(until, MAX_TICKS, settle=False)
                 until = world.clock.read(reading)  # the scenario may have changed the clock
-                self._carrier.check(hosted)
+                self._dispatcher.check(hosted)
                 batches = world.outlets.take()
                 if batches:
-                    runtime.keep_task(hosted, self._loop.create_task(self._carrier.launch(hosted, batches)))
+                    runtime.keep_task(hosted, self._loop.create_task(self._dispatcher.launch(hosted, batches)))
                 if not ticks or world.settled(until) or work.over:
                     break
         finally:
@@ -194,7 +194,7 @@ class Mover:
         recorded = len(world.record)
         began, first, fired, failed = world.now, len(world.journal), world.fired, world.outlets.failed
         deliveries = len(world.outlets.deliveries)
-        advance = _Advance(self._runtime, self._carrier, hosted)
+        advance = _Advance(self._runtime, self._dispatcher, hosted)
         if by_hand:
             hosted.calls.begin()
         hosted.attendance.begin()
@@ -230,11 +230,11 @@ class Mover:
 class _Advance:
     """One call of `advance`: how a world is moved, and how far it may go."""
 
-    __slots__ = ("_began", "_carrier", "_hosted", "_instants", "_runtime", "_settings", "_work", "_world")
+    __slots__ = ("_began", "_dispatcher", "_hosted", "_instants", "_runtime", "_settings", "_work", "_world")
 
-    def __init__(self, runtime: RuntimeInterface, carrier: Carrier, hosted: HostedWorld) -> None:
+    def __init__(self, runtime: RuntimeInterface, dispatcher: Dispatcher, hosted: HostedWorld) -> None:
         self._runtime = runtime
-        self._carrier = carrier
+        self._dispatcher = dispatcher
         self._settings = runtime.settings
         self._hosted = hosted
         self._world = hosted.world
@@ -304,19 +304,19 @@ class _Advance:
                 await self._wait_for_answers()
                 await self._wait_for_deliveries()
                 self._check_loop()
-                await hosted.free()
+                await hosted.wait_until_idle()
                 work.begin()
             if hosted.gone:
                 raise Conflict("closed", f"{world.id} was closed while it advanced")
             fired, deliveries = world.fired, len(outlets.deliveries)
             remaining = self._settings.max_instants - (world.instants - self._instants)
             world.run(until, min(MAX_TICKS, remaining + 1), rest=rest)
-            self._carrier.check(hosted)
+            self._dispatcher.check(hosted)
             if world.now != at:
                 at, rounds, tried = world.now, 0, 0
             if batches := outlets.take():
                 while batches:  # all of a round set out before any of it is waited for
-                    await self._carrier.launch(hosted, batches)
+                    await self._dispatcher.launch(hosted, batches)
                     tried += 1
                     self._check_rounds(rounds, tried)
                     if outlets.waiting:

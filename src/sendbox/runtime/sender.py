@@ -38,9 +38,9 @@ CONCURRENT: Final = 256
 #: meets one just being closed, and soon enough for receivers that serve one connection at a time.
 IDLE: Final = 1.0
 #: Bodies from this size are handed over as a stream: aiohttp warns of longer ones in one piece.
-LARGE: Final = 2**20
-#: Places that are allowed are remembered, so many of them.
-REMEMBERED: Final = 1_024
+STREAM_BYTES: Final = 2**20
+#: The greatest number of allowed places that are remembered.
+MAX_ALLOWED_PLACES: Final = 1_024
 
 
 class Sender:
@@ -102,7 +102,7 @@ class Sender:
 
     async def _exchange(self, session: aiohttp.ClientSession, call: HttpCall, verify: bool | ssl.SSLContext) -> int:
         """Makes the call, reads the answer to its end or to the cap, and returns its status."""
-        data = io.BytesIO(call.body) if len(call.body) >= LARGE else call.body or None
+        data = io.BytesIO(call.body) if len(call.body) >= STREAM_BYTES else call.body or None
         async with session.request(
             call.method,
             call.url,
@@ -155,7 +155,7 @@ class Sender:
         address = literal(host)
         if address is not None:
             self._callbacks.check(host, port, [address], own=self._is_own(host, port, [address]))
-        if len(self._allowed) < REMEMBERED:
+        if len(self._allowed) < MAX_ALLOWED_PLACES:
             self._allowed.add(place)
 
     def _is_own(self, host: str, port: int, addresses: Iterable[str]) -> bool:
@@ -198,7 +198,7 @@ class _Resolver:
         """Nothing is open."""
 
 
-@functools.lru_cache(maxsize=REMEMBERED)
+@functools.lru_cache(maxsize=MAX_ALLOWED_PLACES)
 def _place(url: str) -> tuple[str, int]:
     """Host and port of an address, as aiohttp reads them; ("", 0) where it cannot."""
     try:
@@ -238,7 +238,7 @@ def failure(error: Exception) -> Failure:
         case aiohttp.ClientSSLError() | ssl.SSLError():
             return "tls"
         case aiohttp.ClientConnectorError():
-            return "refused" if _refused(error.os_error) else "unreachable"
+            return "refused" if _is_refused(error.os_error) else "unreachable"
         case aiohttp.ClientResponseError():
             return "invalid-answer"
         case aiohttp.ClientPayloadError():
@@ -251,7 +251,7 @@ def failure(error: Exception) -> Failure:
             return "unreachable"
 
 
-def _refused(error: OSError) -> bool:
+def _is_refused(error: OSError) -> bool:
     # A name with several addresses (localhost) may fail with one error for all of them, which has no number.
     return error.errno == errno.ECONNREFUSED or (error.errno is None and f"[Errno {errno.ECONNREFUSED}]" in str(error))
 

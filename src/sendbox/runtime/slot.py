@@ -175,7 +175,7 @@ async def change_of(sources: Collection[Changing]) -> None:
             source.changed.discard(future)
 
 
-class Playing(Protocol):
+class ScenarioPlayer(Protocol):
     """The player of a world's scenario, with its progress in this epoch."""
 
     def end(self) -> object:
@@ -193,8 +193,8 @@ class Attendance(msgspec.Struct, eq=False):
     missed: bool = False
     #: tries of this advance that no client fetched
     unfetched: int = 0
-    #: the log has said that no client fetches, and none did since
-    told: bool = False
+    #: the log has a warning that no client fetches, and none did since
+    warned: bool = False
 
     def begin(self) -> None:
         """An advance begins."""
@@ -202,14 +202,14 @@ class Attendance(msgspec.Struct, eq=False):
 
     def note(self, now: int) -> None:
         """A client asked for calls, or reported one."""
-        self.seen, self.missed, self.told = now, False, False
+        self.seen, self.missed, self.warned = now, False, False
 
     def present(self, now: int, patience: float) -> bool:
         """True if a client waits for calls, or asked within the last `patience` real seconds."""
         return bool(self.polls) or (self.seen is not None and now - self.seen <= patience * 1e9)
 
 
-class Advised:
+class AdviceCounts:
     """The number of times that each advice was given in a world, by its code, the operation and the place.
 
     Beyond a bound new advice is only counted, so that a client that always causes more fills neither memory nor log.
@@ -281,7 +281,7 @@ class HostedWorld(Changing, eq=False):
     #: where long bodies lie
     spool: Spool = msgspec.field(default_factory=Spool)
     #: outcomes of a round of which some tries have not ended
-    landed: dict[Delivery, tuple[HttpCall, Outcome]] = msgspec.field(default_factory=dict)
+    round_outcomes: dict[Delivery, tuple[HttpCall, Outcome]] = msgspec.field(default_factory=dict)
     #: the start, in virtual milliseconds, and whether it counts as pinned, of a world that begins with its first
     #: command or reading of time; None once it has begun
     starts: Callable[[], tuple[int, bool]] | None = None
@@ -302,7 +302,7 @@ class HostedWorld(Changing, eq=False):
     #: messages of it that are counted (`Counts`)
     counted: int = 0
     #: advice that was given, and how far the journal was read for the log
-    advised: Advised = msgspec.field(default_factory=Advised)
+    advised: AdviceCounts = msgspec.field(default_factory=AdviceCounts)
     logged: int = 0
     #: what was tried in earlier epochs, where it is kept (`Tried`)
     tried: Sum | None = None
@@ -329,7 +329,7 @@ class HostedWorld(Changing, eq=False):
     busy: bool = False
     tasks: set[asyncio.Task[None]] = msgspec.field(default_factory=set)
     deliverer: Deliverer | None = None
-    playing: Playing | None = None
+    playing: ScenarioPlayer | None = None
     #: the targets to which webhooks may not go, and which the log has named
     not_allowed: set[str] = msgspec.field(default_factory=set)
     #: the settings of this world, None: those of the server
@@ -368,13 +368,13 @@ class HostedWorld(Changing, eq=False):
         """True if a call may come in at once: the world has begun, does not advance, and no command is at work."""
         return not (self.advancing or self.starts or self.gone) and self.working is None
 
-    async def free(self) -> None:
-        """Waits until no command is at work: what comes into a world comes one after another."""
+    async def wait_until_idle(self) -> None:
+        """Waits until no command is at work: a world performs one command after another."""
         while self.working is not None:
             await asyncio.shield(self.working)
 
-    async def whole(self, work: Generator[Callable[[], None] | None, None, T]) -> T:
-        """Does a command that takes time (`Slice.through`), and holds everything else back meanwhile."""
+    async def run_exclusively(self, work: Generator[Callable[[], None] | None, None, T]) -> T:
+        """Performs a command that takes time (`Slice.through`); no other command is performed meanwhile."""
         self.working = asyncio.get_running_loop().create_future()
         try:
             return await Slice().through(work)

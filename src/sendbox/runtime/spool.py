@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from typing import Final
 
 #: The longest body that stays in memory.
-LONGEST: Final = 64 * 1024
+MAX_BYTES_IN_MEMORY: Final = 64 * 1024
 
 
 class Spool:
@@ -81,7 +81,7 @@ class Writer:
         """The next piece."""
         self.size += len(piece)
         self._waiting += piece
-        if len(self._waiting) > LONGEST:
+        if len(self._waiting) > MAX_BYTES_IN_MEMORY:
             self._flush()
 
     def end(self) -> bytes | Spooled:

@@ -22,10 +22,10 @@ def now_ms() -> int:
 
 def present() -> tuple[int, bool]:
     """The present second in milliseconds, and whether a test has frozen its clock."""
-    return now_ms() // 1000 * 1000, _frozen()
+    return now_ms() // 1000 * 1000, _is_frozen()
 
 
-def _frozen() -> bool:
+def _is_frozen() -> bool:
     """By freezegun or time-machine; neither is imported for it."""
     freezegun, machine = sys.modules.get("freezegun.api"), sys.modules.get("time_machine")
     if freezegun is not None and freezegun.freeze_factories:

@@ -25,9 +25,9 @@ from sendbox.engine.regex import regex
 from sendbox.engine.world import World
 from sendbox.runtime import wall
 from sendbox.runtime.bounds import Bounds, Builder, resident
-from sendbox.runtime.counts import Counts, Holds, messages_made
-from sendbox.runtime.dispatcher import Carrier
-from sendbox.runtime.ending import CLOSED, Closed, Idle
+from sendbox.runtime.counts import Counts, LoopHolds, messages_made
+from sendbox.runtime.dispatcher import Dispatcher
+from sendbox.runtime.ending import CLOSED, CloseReasons, IdleWorlds
 from sendbox.runtime.interface import Level, LogLine, WorldHooks
 from sendbox.runtime.registry import ClosedWorlds, OpenWorlds, Replicas
 from sendbox.runtime.scheduler import Mover
@@ -93,7 +93,7 @@ class Runtime:
         self.blueprint = blueprint
         #: replicas of the open ones
         self.replicas: Replicas[Any] = Replicas(self._discard)
-        #: builds what is long beside the loop
+        #: reads long scenarios and bodies on a worker thread
         self.builder = Builder()
         self.senders = Senders(
             settings.callbacks,
@@ -103,7 +103,7 @@ class Runtime:
         )
         self.worlds: dict[str, HostedWorld] = {}
         self.open_worlds = OpenWorlds()
-        self.closed = Closed()
+        self.closed = CloseReasons()
         #: closed worlds that can still be read
         self.closed_worlds = ClosedWorlds(settings.keep_closed, self._forget)
         self.refused: deque[Refusal] = deque(maxlen=200)
@@ -123,15 +123,15 @@ class Runtime:
         #: what went out against the contract (tests only)
         self.violations: list[str] = []
         self.hooks = WorldHooks()
-        self.carrier = Carrier(self)
-        self.mover = Mover(self, self.carrier)
+        self.dispatcher = Dispatcher(self)
+        self.mover = Mover(self, self.dispatcher)
         self.present, self.steady, self.advance = self.mover.present, self.mover.steady, self.mover.advance
         self._loop = asyncio.get_running_loop()
-        self.holds = Holds(self._loop)
+        self.holds = LoopHolds(self._loop)
         #: the bounds of what is kept, None if there are none
         limits = (settings.max_journal, settings.max_messages, settings.max_memory)
         self.bounds = None if limits == (None, None, None) else Bounds(self, resident)
-        self.idle = None if settings.world_ttl is None else Idle(self, settings.world_ttl)
+        self.idle = None if settings.world_ttl is None else IdleWorlds(self, settings.world_ttl)
         self._gone: list[tuple[HostedWorld, World]] = []
         self._sweeper: asyncio.TimerHandle | None = None
 
@@ -140,8 +140,8 @@ class Runtime:
     ) -> None:
         """A line for the log, in which secrets are masked."""
         mask = self.mask(world)
-        known = {name: mask.line(value) if isinstance(value, str) else value for name, value in more.items()}
-        self.tells(LogLine(mask.line(message), key_shown(world), level, operation, known))
+        fields = {name: mask.line(value) if isinstance(value, str) else value for name, value in more.items()}
+        self.tells(LogLine(mask.line(message), key_shown(world), level, operation, fields))
 
     def _log_advice(self, hosted: HostedWorld) -> None:
         """A line for a world that ends: how often each advice was given."""
@@ -364,9 +364,9 @@ class Runtime:
     def _draw_id(self) -> str:
         """An unused id: derived from the process's own count and age, so that two servers differ."""
         while True:
-            drawn = fresh_id(f"{self.instance} {next(self._drawn)}")
-            if drawn not in self.worlds and drawn not in self.closed:
-                return drawn
+            world_id = fresh_id(f"{self.instance} {next(self._drawn)}")
+            if world_id not in self.worlds and world_id not in self.closed:
+                return world_id
 
     def by_tag(self, tagged: str) -> HostedWorld | None:
         """The world of a name that carries its tag (links, tokens)."""
@@ -403,7 +403,7 @@ class Runtime:
 
     def _forget(self, hosted: HostedWorld) -> None:
         """Nothing of a world that has ended is needed any more."""
-        self.tried.ended(hosted, hosted.world)
+        self.tried.note_end(hosted, hosted.world)
         self._discard(hosted, hosted.world)
 
     def reset(self, hosted: HostedWorld) -> None:
@@ -430,12 +430,12 @@ class Runtime:
         self.note_change(hosted)
 
     def take_checkpoint(self, hosted: HostedWorld, name: str) -> None:
-        """Keeps the way to the world as it stands, under a name. Raises `Cut`, and `Conflict` at the cap."""
+        """Keeps the way to the world as it is, under a name. Raises `RecordIncomplete`, and `Conflict` at the cap."""
         self.check_not_advancing(hosted)
         if name not in hosted.checkpoints and len(hosted.checkpoints) >= CHECKPOINTS:
             raise Conflict("too_many_checkpoints", f"{hosted.world.id} has {CHECKPOINTS} checkpoints; reuse a name")
         world = hosted.world
-        _ = world.record.opening
+        world.record.check_complete()
         world.enter(Checkpoint(name))
         hosted.checkpoints[name] = world.record.head(len(world.record))
 
@@ -452,7 +452,7 @@ class Runtime:
         hosted.checked = world.outlets.deliveries.made
         hosted.logged = len(world.journal)
         self.note_change(hosted)
-        self.tried.ended(hosted, old)
+        self.tried.note_end(hosted, old)
         self._discard(hosted, old)
 
     def _drop(self, hosted: HostedWorld) -> None:
@@ -469,7 +469,7 @@ class Runtime:
             hosted.playing.end()
             hosted.playing = None
         hosted.outbox.clear()
-        hosted.landed.clear()
+        hosted.round_outcomes.clear()
         hosted.calls.begin()
         hosted.stir()
 
@@ -494,7 +494,7 @@ class Runtime:
             else:
                 self._discard(hosted, world)
         if self.bounds is not None:
-            self.bounds.swept()
+            self.bounds.note_disposed_worlds()
 
     @property
     def full(self) -> str | None:

@@ -28,7 +28,7 @@ _START: Final = re.compile(r"\s*(?:-\s+)*")
 _KEY: Final = re.compile(r"(\s*(?:-\s+)*(?:[\w.-]+|\"[^\"]*\"|'[^']*')\s*:)(?:\s|$)")
 
 
-class Legal(NamedTuple):
+class LegalInput(NamedTuple):
     """The legal input at a cursor: keys in the form of `Shape.keys`, without those already there, words, and examples.
 
     `place` is the path of the mapping or the value, empty for the scenario itself, None if it is not known.
@@ -45,17 +45,17 @@ class Legal(NamedTuple):
 
 
 #: At no place.
-NOWHERE: Final = Legal(None, [], [], [])
+NOWHERE: Final = LegalInput(None, [], [], [])
 
 
-class _Found(NamedTuple):
+class _NodeAtCursor(NamedTuple):
     """The node at the mark, and the steps to it. A mapping has the mark as a key."""
 
     node: Node
     steps: tuple[str | int, ...]
 
 
-def legal(text: str, line: int, column: int | None, shape: Shape) -> Legal:
+def legal(text: str, line: int, column: int | None, shape: Shape) -> LegalInput:
     """The legal input at the cursor, which is before a column of a line; both count from 1, and None is the line's end.
 
     A line number after the last line means the next line. A column after the end of a line is filled with blanks, up to
@@ -81,7 +81,7 @@ def legal(text: str, line: int, column: int | None, shape: Shape) -> Legal:
     return NOWHERE
 
 
-def _legal(root: Node, marked: _Found, shape: Shape, *, begun: bool, whole: bool) -> Legal:
+def _legal(root: Node, marked: _NodeAtCursor, shape: Shape, *, begun: bool, whole: bool) -> LegalInput:
     """The legal input at the mark. `begun`: a word is there already; `whole`: it can be the whole value."""
     present = marked.node.entries()
     keys = [] if begun and not present else shape.keys(root, marked.steps)
@@ -91,7 +91,7 @@ def _legal(root: Node, marked: _Found, shape: Shape, *, begun: bool, whole: bool
             values += branch.get("enum", [True, False] if branch.get("type") == "boolean" else ())
             examples += branch.get("examples", ())
     place = marked.node.path.removeprefix("$").removeprefix(".")
-    return Legal(
+    return LegalInput(
         place,
         [row for row in keys if row["key"] not in present],
         list(dict.fromkeys(values)),
@@ -99,9 +99,9 @@ def _legal(root: Node, marked: _Found, shape: Shape, *, begun: bool, whole: bool
     )
 
 
-def _marked(node: Node, steps: tuple[str | int, ...]) -> Iterator[_Found]:
+def _marked(node: Node, steps: tuple[str | int, ...]) -> Iterator[_NodeAtCursor]:
     if MARK in node.entries() or (isinstance(node.value, str) and MARK in node.value):
-        yield _Found(node, steps)
+        yield _NodeAtCursor(node, steps)
     for key, inner in node.entries().items():
         yield from _marked(inner, (*steps, key))
     for at, inner in enumerate(node.items()):

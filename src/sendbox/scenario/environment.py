@@ -46,7 +46,7 @@ def fill(root: Node, shape: Shape, environment: Mapping[str, str], refused: str 
                 values.append(_value(use, environment, refused))
             except _Refused as error:
                 problems.append(problem(node, "environment", str(error), nearest=error.near, value=use[0]))
-                node.cut = True  # the stand-in is legal nearly everywhere
+                node.incomplete = True  # the stand-in is legal nearly everywhere
                 return "1"
             return values[-1]
 
@@ -60,18 +60,18 @@ def fill(root: Node, shape: Shape, environment: Mapping[str, str], refused: str 
             kinds = {kind for branch in takes for kind in _types(branch)}
             if kinds.intersection(_NUMBERS) and (wrong := number_problem(looked, values[0])) is not None:
                 problems.append(problem(node, *wrong, value=text))
-                node.value, node.cut = 1, True
+                node.value, node.incomplete = 1, True
             elif kinds.intersection(_KINDS.get(type(looked), ())):
                 node.value = looked
     return problems
 
 
-def escaped(value: object) -> Any:
+def escape_texts(value: object) -> Any:
     """A value with its texts escaped, so that `fill` gives the same value again."""
     if isinstance(value, dict):
-        return {key: escaped(item) for key, item in value.items()}
+        return {key: escape_texts(item) for key, item in value.items()}
     if isinstance(value, list):
-        return [escaped(item) for item in value]
+        return [escape_texts(item) for item in value]
     return value.replace(MARK, f"${MARK}") if isinstance(value, str) else value
 
 

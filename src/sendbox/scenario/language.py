@@ -21,7 +21,7 @@ from sendbox.scenario.keys.faults import API_RULES, webhook_rules
 from sendbox.scenario.keys.plan import compile_plan
 from sendbox.scenario.keys.texts import LOCALE
 from sendbox.scenario.keys.timeline import Happening, compile_timeline
-from sendbox.scenario.keys.traffic import Called, compile_counterexamples, compile_receiver, compile_traffic
+from sendbox.scenario.keys.traffic import CallSpec, compile_counterexamples, compile_receiver, compile_traffic
 from sendbox.scenario.lint import reach, shadows
 from sendbox.scenario.lint.linter import Linter, lint_durations, lint_spelling
 from sendbox.scenario.model import (
@@ -72,7 +72,7 @@ class Language:
         assume: Callable[[Node | None, Reader], object],
         country: Callable[[Node], Node | None],
         subjects: Mapping[str, Subject],
-        calls: Mapping[str, Called],
+        calls: Mapping[str, CallSpec],
         emulated: tuple[str, ...],
         compiled: Mapping[str, Callable[[], Blueprint]] = MappingProxyType({}),
     ) -> None:

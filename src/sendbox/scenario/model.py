@@ -41,9 +41,9 @@ class Source(msgspec.Struct, frozen=True):
 class Node(msgspec.Struct, eq=False):
     """A value with its place.
 
-    `line` and `column` count from 1 and are None in an object; `keys` are the places of a mapping's keys. `cut` says
-    that something was removed because its shape was not legal, so that a missing key means nothing. `bare` says that a
-    text was written without quotes.
+    `line` and `column` count from 1 and are None in an object; `keys` are the places of a mapping's keys. It is
+    `incomplete` if something was removed because its shape was not legal: then a missing key means nothing. `bare` says
+    that a text was written without quotes.
     """
 
     value: dict[str, Node] | list[Node] | Scalar
@@ -52,7 +52,7 @@ class Node(msgspec.Struct, eq=False):
     line: int | None = None
     column: int | None = None
     keys: dict[str, tuple[int, int]] | None = None
-    cut: bool = False
+    incomplete: bool = False
     bare: bool = False
 
     def get(self, key: str) -> Node | None:
@@ -138,16 +138,16 @@ class Problem(msgspec.Struct, frozen=True):
 SIZE: Final = "size"
 #: So many problems of one kind are looked for; a text with more of them is no attempt at a scenario.
 PROBLEMS: Final = 500
-#: So many problems have a line each.
-TOLD: Final = 100
+#: The greatest number of problems that have a line each.
+MAX_PROBLEM_LINES: Final = 100
 
 
 class ScenarioError(Exception):
     """A scenario that cannot be used, with every problem found in it; the text has a line for each of the first."""
 
     def __init__(self, problems: list[Problem]) -> None:
-        further = [f"{len(problems) - TOLD:,} more problems"] if len(problems) > TOLD else []
-        super().__init__("\n".join([*map(str, problems[:TOLD]), *further]))
+        further = [f"{len(problems) - MAX_PROBLEM_LINES:,} more problems"] if len(problems) > MAX_PROBLEM_LINES else []
+        super().__init__("\n".join([*map(str, problems[:MAX_PROBLEM_LINES]), *further]))
         self.problems = problems
 
 

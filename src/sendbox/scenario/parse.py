@@ -156,7 +156,7 @@ def _wrap(value: object, source: Source, path: str, depth: int, problems: list[P
 
 def _stand_in(node: Node) -> None:
     """Gives a node with a problem a value that is legal nearly everywhere, and marks it."""
-    node.value, node.cut = 1, True
+    node.value, node.incomplete = 1, True
 
 
 def _broken(node: Node, problems: list[Problem]) -> bool:
@@ -242,7 +242,7 @@ class _Reader:
 
     def _scalar(self, event: yaml.ScalarEvent) -> None:
         node = self._node(event, event.value)
-        tagged = node.cut = self._tagged(event)
+        tagged = node.incomplete = self._tagged(event)
         if self._wants_key():
             self._key(node)
             return
@@ -331,7 +331,7 @@ class _Reader:
                 problem(node, "key", f"{show_kind(node)} stands where a key is expected; a key is text")
             )
             frame.key, frame.lost = "", True
-            frame.node.cut = True
+            frame.node.incomplete = True
             return
         frame.size += size
         parent = frame.node

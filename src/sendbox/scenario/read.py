@@ -28,14 +28,14 @@ if TYPE_CHECKING:
     from sendbox.scenario.shape import Shape
 
 #: Longest scenario in characters, longest chain of scenarios that build on each other, most files of one scenario.
-LONGEST: Final = 4_000_000
+MAX_SCENARIO: Final = 4_000_000
 CHAIN: Final = 20
 FILES: Final = 100
 
 _SUFFIXES: Final = (".yaml", ".yml", ".json")
 _KEY_AT_START: Final = re.compile(r"\s*(?:[{#]|%YAML|---|[\"']?\w+[\"']?\s*:(?:\s|\Z))")
-#: What a scenario says about itself, which is not passed on to those that build on it.
-_OWN: Final = ("name", "extends", "include")
+#: The keys by which a scenario describes itself, which are not passed on to those that build on it.
+_NOT_INHERITED: Final = ("name", "extends", "include")
 #: Settings in which a list is one value; every other list may have items from several scenarios.
 WHOLE: Final = ("assume", "traffic", "receiver", "counterexamples")
 #: Keys of a library scenario for its own demonstration; they count only where the scenario itself is loaded.
@@ -89,12 +89,14 @@ def merge(node: Node, parents: Node, *, lists: bool = True) -> Node:
     """
     if isinstance(node.value, dict) and isinstance(parents.value, dict):
         value = dict(node.value)
-        for key, theirs in parents.value.items():
-            if node.path == "$" and key in _OWN:
+        for key, parent in parents.value.items():
+            if node.path == "$" and key in _NOT_INHERITED:
                 continue
             existing = value.get(key)
-            value[key] = theirs if existing is None else merge(existing, theirs, lists=lists and key not in WHOLE)
-        return Node(value, node.source, node.path, node.line, node.column, node.keys, node.cut or parents.cut)
+            value[key] = parent if existing is None else merge(existing, parent, lists=lists and key not in WHOLE)
+        return Node(
+            value, node.source, node.path, node.line, node.column, node.keys, node.incomplete or parents.incomplete
+        )
     if lists and isinstance(node.value, list) and isinstance(parents.value, list):
         return Node([*node.value, *parents.value], node.source, node.path, node.line, node.column)
     return node
@@ -242,7 +244,7 @@ class _Reading:
         """The file that `extends` or an item of `include` names; None, and a problem, where there is none."""
         text = str(node.value)
         folder = node.source.folder
-        if node.cut:
+        if node.incomplete:
             return None
         if text in library.names():
             file = library.path(text)
@@ -342,14 +344,14 @@ def _text(
     text: str, source: Source, shape: Shape, env: Mapping[str, str], refused: str | None, *, sent: bool = False
 ) -> _Read:
     top = Node(None, source, "$", 1, 1)
-    if len(text) > LONGEST:
-        return None, [problem(top, SIZE, f"{len(text)} characters are too many; at most {LONGEST} are legal")]
+    if len(text) > MAX_SCENARIO:
+        return None, [problem(top, SIZE, f"{len(text)} characters are too many; at most {MAX_SCENARIO} are legal")]
     size = len(text.encode(errors="surrogatepass")) if sent else 0
     if size > bounds.TEXT:
         return None, [problem(top, SIZE, f"{size} bytes are too many to be sent; legal: up to {bounds.TEXT}")]
     node, problems = parse.parse(text, replace(source, text=text), bounds.VALUES if sent else None)
     node, problems = _checked(node, problems, shape, env, refused, fills=environment.MARK in text)
-    return node, repair.commented(problems, text)
+    return node, repair.explain_comment_values(problems, text)
 
 
 def _checked(

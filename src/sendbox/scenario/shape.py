@@ -9,7 +9,7 @@ stands, editors have words that a table of the code has too: there the definitio
 
 Long because each way to deviate has a sentence of its own.
 
-After the problems are noted, the deviating parts are cut off, and missing keys get a small legal value, so that the
+After the problems are noted, the wrong parts are removed, and missing keys get a small legal value, so that the
 rules of meaning can check everything else and no problem hides another.
 """
 
@@ -100,12 +100,12 @@ class Shape:
             for leaf in leaves:
                 if leaf.validator == "required" or _decides_nothing(leaf):
                     self._fill(node, leaf)
-            doomed = sorted({tuple(path) for leaf in leaves for path in _cuts(leaf)}, key=_order, reverse=True)
+            doomed = sorted({tuple(path) for leaf in leaves for path in _removals(leaf)}, key=_order, reverse=True)
             if () in doomed:
                 node.value = {}
                 break
             for path in doomed:
-                _cut(node, path)
+                _remove(node, path)
             value = plain(node)
         if first:
             return [problem(node, "schema", f"{show(value)} is refused by the schema of the language")]
@@ -186,7 +186,7 @@ class Shape:
                 return first[words][0]
         match first["type"]:
             case "object":
-                return {key: self.least(first["properties"][key]) for key in needed(first)}
+                return {key: self.least(first["properties"][key]) for key in required_keys(first)}
             case "array":
                 return [self.least(first["items"])] * first.get("minItems", 0)
             case "boolean":
@@ -198,19 +198,19 @@ class Shape:
     def _fill(self, node: Node, error: Error) -> None:
         """Gives a mapping the keys that it must have, or of which it must have one, as the error says."""
         for step in error.absolute_path:
-            node.cut = True
+            node.incomplete = True
             node = _step(node, step)
-        node.cut = True
+        node.incomplete = True
         entries = node.entries()
-        for key in error.validator_value if error.validator == "required" else needed(error.schema):
+        for key in error.validator_value if error.validator == "required" else required_keys(error.schema):
             if key not in entries:
                 entries[key] = _stand_in(self.least(error.schema["properties"][key]), node)
 
     def _part(self, definition: str) -> JsonObject:
-        whole = self._checked
+        nodes = self._checked
         if definition == SCENARIO:
-            return whole
-        return {"$schema": whole["$schema"], "$defs": whole["$defs"], "$ref": f"#/$defs/{definition}"}
+            return nodes
+        return {"$schema": nodes["$schema"], "$defs": nodes["$defs"], "$ref": f"#/$defs/{definition}"}
 
     def _validator(self, definition: str) -> jsonschema_rs.Validator:
         if definition not in self._validators:
@@ -237,7 +237,7 @@ def _without_patterns(node: object) -> Any:
     return list(map(_without_patterns, node)) if isinstance(node, list) else node
 
 
-def needed(schema_node: JsonObject) -> list[str]:
+def required_keys(schema_node: JsonObject) -> list[str]:
     """The keys that a mapping must have, and the first of those of which it must have one."""
     choices = [branch["required"] for branch in schema_node.get("anyOf", ()) if branch.keys() == {"required"}]
     needed = [*schema_node.get("required", ()), *(choices[0] if choices else ())]
@@ -277,7 +277,7 @@ def _decides_nothing(error: Error) -> bool:
     return error.validator == "anyOf" and all(inner.validator == "required" for inner in error.context)
 
 
-def _cuts(error: Error) -> Iterator[list[str | int]]:
+def _removals(error: Error) -> Iterator[list[str | int]]:
     """The paths that must be removed so that an error disappears."""
     path = list(error.absolute_path)
     if error.validator == "additionalProperties":
@@ -291,20 +291,20 @@ def _stand_in(value: Any, parent: Node) -> Node:
         value = {key: _stand_in(item, parent) for key, item in value.items()}
     elif isinstance(value, list):
         value = [_stand_in(item, parent) for item in value]
-    return Node(value, parent.source, parent.path, parent.line, parent.column, {}, cut=True)
+    return Node(value, parent.source, parent.path, parent.line, parent.column, {}, incomplete=True)
 
 
 def _order(path: tuple[str | int, ...]) -> tuple[tuple[int, str], ...]:
     return tuple((step, "") if isinstance(step, int) else (-1, step) for step in path)
 
 
-def _cut(node: Node, path: tuple[Any, ...]) -> None:
-    """Removes the value at `path` from the tree, and marks all nodes around it as cut. The deepest are cut first."""
+def _remove(node: Node, path: tuple[Any, ...]) -> None:
+    """Removes the value at `path` from the tree, and marks all nodes around it as incomplete. The deepest go first."""
     *parents, last = path
-    node.cut = True
+    node.incomplete = True
     for step in parents:
         node = _step(node, step)
-        node.cut = True
+        node.incomplete = True
     node.value.pop(last)  # type: ignore[union-attr] # a mapping's key or a list's index
 
 
@@ -332,7 +332,7 @@ def _surplus(error: Error) -> list[str]:
 
 def _is_covered(error: Error, root: Node, errors: list[Error]) -> bool:
     """True if another problem covers the same place: it cannot be read, or the legal words are listed."""
-    return _at(root, error).cut or (
+    return _at(root, error).incomplete or (
         error.validator == "type"
         and any(other.validator == "enum" and other.absolute_path == error.absolute_path for other in errors)
     )

@@ -13,8 +13,8 @@ from typing import Final, NamedTuple
 import orjson
 
 #: Longer lines are not shown, longer texts not tried.
-LINE: Final = 200
-TEXT: Final = 50_000
+MAX_LINE: Final = 200
+MAX_TEXT: Final = 50_000
 
 #: Makes a line of what was recognized; the lines before it are given, last one first. None: it cannot.
 Repair = Callable[[re.Match[str], Sequence[str]], str | None]
@@ -329,21 +329,21 @@ def hint(path: str, message: str) -> tuple[str, str | None]:
 
 def breaks_lost(text: str) -> bool:
     """True if an unreadable text looks like a scenario without its line breaks."""
-    return "\n" not in text.strip() and bool(_ONE_LINE.match(text[:TEXT]))
+    return "\n" not in text.strip() and bool(_ONE_LINE.match(text[:MAX_TEXT]))
 
 
-def repaired(text: str, places: Sequence[int], readable: Callable[[str, int], bool]) -> Repaired | None:
+def repair_text(text: str, places: Sequence[int], readable: Callable[[str, int], bool]) -> Repaired | None:
     """The first repair with which a text can be read, None if there is none.
 
     `places` are lines where something may be wrong, the likeliest first. `readable` says whether a text can be read as
     far as a line, and its old problem is gone.
     """
-    if len(text) > TEXT:
+    if len(text) > MAX_TEXT:
         return None
     lines = text.splitlines()
     for number in dict.fromkeys((*places, *_odd(lines, places[0]))):
         line = lines[number - 1] if 0 < number <= len(lines) else ""
-        for row in SLIPS if 0 < len(line) <= LINE else ():
+        for row in SLIPS if 0 < len(line) <= MAX_LINE else ():
             match = row.sign.fullmatch(line)
             better = None if match is None else row.repair(match, lines[number - 2 :: -1] if number > 1 else ())
             if match is None or better is None or better == line:
@@ -356,10 +356,10 @@ def repaired(text: str, places: Sequence[int], readable: Callable[[str, int], bo
     return None
 
 
-def named(text: str, number: int, column: int) -> Repaired | None:
+def find_slip(text: str, number: int, column: int) -> Repaired | None:
     """The text without quotes that stands at a place whose line has more slips than this one."""
-    line = next(iter(text.splitlines()[number - 1 : number]), "") if len(text) <= TEXT else ""
-    for row in SLIPS if len(line) <= LINE else ():
+    line = next(iter(text.splitlines()[number - 1 : number]), "") if len(text) <= MAX_TEXT else ""
+    for row in SLIPS if len(line) <= MAX_LINE else ():
         match = row.sign.fullmatch(line) if row.repair is _quote else None
         if match is not None and match.start("at") < column <= match.end("at") + 1:
             return Repaired(number, match.start("at") + 1, match.expand(row.says), "")

@@ -22,7 +22,7 @@ from sendbox.engine.texts import Pattern
 from sendbox.scenario.model import PROBLEMS, Node, Problem, listed, nearest, plain, problem, show
 from sendbox.scenario.shape import UNIT
 from sendbox.services.numbers import countries, notation
-from sendbox.services.numbers.countries import Located, codes
+from sendbox.services.numbers.countries import PhoneInCountry, codes
 
 if TYPE_CHECKING:
     from sendbox.services.numbers.countries import Country
@@ -74,7 +74,7 @@ class Reader(msgspec.Struct, eq=False, kw_only=True):
         self, node: Node, rule: str, message: str, *, key: str | None = None, near: str | None = None
     ) -> None:
         """Adds a problem; a value that stands in for one that has a problem already gets no other."""
-        if (node.cut and not isinstance(node.value, dict | list)) or len(self.problems) > PROBLEMS:
+        if (node.incomplete and not isinstance(node.value, dict | list)) or len(self.problems) > PROBLEMS:
             return
         self.problems.append(problem(node, rule, message, key=key, nearest=near))
 
@@ -149,10 +149,10 @@ class Reader(msgspec.Struct, eq=False, kw_only=True):
             self.add_problem(node, "pattern", f"{show(text)} {wrong}", near=near if likely else None)
         return Pattern(text, digits=True)
 
-    def located(self, node: Node) -> Located:
+    def located(self, node: Node) -> PhoneInCountry:
         """A country or a list of them, as a condition about the phone of a case."""
         meant = [place.iso for item in node.items() or [node] for place in self.countries(item)]
-        return Located(tuple(dict.fromkeys(meant)))
+        return PhoneInCountry(tuple(dict.fromkeys(meant)))
 
     def countries(self, node: Node) -> list[Country]:
         """The countries that an MCC or an ISO code means."""

@@ -10,7 +10,7 @@ import yaml
 
 from sendbox.engine.answer import JsonObject
 from sendbox.scenario import parse
-from sendbox.scenario.environment import escaped
+from sendbox.scenario.environment import escape_texts
 from sendbox.scenario.model import Node, Source, plain
 from sendbox.scenario.read import WHOLE
 
@@ -70,7 +70,7 @@ def items(root: Node, path: tuple[str, ...]) -> list[Node]:
 
 def dump(value: JsonObject) -> str:
     """A scenario as YAML, keys in their order; as JSON, which is YAML too, where plain YAML would change a value."""
-    value = escaped(value)
+    value = escape_texts(value)
     text = str(yaml.safe_dump(value, sort_keys=False, allow_unicode=True, width=110))
     node, problems = parse.parse(text, Source("scenario"))
     if problems or node is None or plain(node) != value:

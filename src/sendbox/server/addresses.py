@@ -37,7 +37,7 @@ def link_route(runtime: Runtime, desk: Desk, link: Link, page: Callable[[int, st
         code = request.path_params["code"]
         hosted = runtime.by_tag(code)
         if hosted is not None:
-            await hosted.free()
+            await hosted.wait_until_idle()
         if hosted is None or hosted.gone or not link.known(hosted.world, code):
             return await answered(request, link.lost)
         runtime.present(hosted)
@@ -82,15 +82,15 @@ def upload_route(runtime: Runtime, emulated: Emulated, upload: Upload) -> Route:
             return response(error(400, "Upload was broken off"))
         token = hosted.request_began()  # an advance does not wait for a body that is on its way
         try:
-            await hosted.free()
+            await hosted.wait_until_idle()
             if hosted.gone or hosted.world is not world:
                 return lost()
             call = call_of(runtime, request.scope, world.id, body)
             runtime.present(hosted)
-            outcome = await hosted.whole(desk.upload(world, call, upload))
+            outcome = await hosted.run_exclusively(desk.upload(world, call, upload))
             emulated.note(hosted, outcome)
             answer = emulated.hinted(outcome, hosted, call.origin)
-            return response(answer) if answer.fault is None else _Spoilt(runtime, answer.fault, answer, hosted)
+            return response(answer) if answer.fault is None else _SpoiltResponse(runtime, answer.fault, answer, hosted)
         finally:
             hosted.request_ended(token)
             runtime.note_change(hosted)
@@ -114,7 +114,7 @@ async def _read(request: Request, hosted: HostedWorld, longest: int) -> Body:
     return body.end()
 
 
-class _Spoilt(Response):
+class _SpoiltResponse(Response):
     """An answer of which a rule of `api:` leaves something else."""
 
     def __init__(self, runtime: Runtime, fault: Applied, answer: Answer, hosted: HostedWorld) -> None:

@@ -16,7 +16,7 @@ from starlette.routing import Match, Route
 from sendbox.engine.texts import nearest
 from sendbox.runtime.worlds import MEMORY_FULL
 from sendbox.server.instance import HEADER
-from sendbox.server.origin import foreign, misaddressed
+from sendbox.server.origin import foreign, has_wrong_host
 from sendbox.server.wire import reply
 from sendbox.services.http.exchange import Answer
 
@@ -64,13 +64,13 @@ class Application(Starlette):
 
     def answer_at_once(self, scope: Scope, body: bytes) -> Answer | None:
         """The answer to a request that came whole; None if it must be served as every other one."""
-        answer = self.emulated.answer_at_once(scope, body) if misaddressed(scope) is None else None
+        answer = self.emulated.answer_at_once(scope, body) if has_wrong_host(scope) is None else None
         if answer is not None:
             answer.headers = (*answer.headers, self.mark)
         return answer
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serves one request, unless it is `misaddressed`, or `foreign` to what is not emulated."""
+        """Serves one request, unless it `has_wrong_host`, or is `foreign` to what is not emulated."""
 
         async def marked(message: Message) -> None:
             if message["type"] == "http.response.start":
@@ -78,7 +78,7 @@ class Application(Starlette):
             await send(message)
 
         if scope["type"] == "http":
-            refusal = misaddressed(scope)
+            refusal = has_wrong_host(scope)
             if refusal is None and not self.desk.takes(scope["path"]):
                 refusal = foreign(scope, self.runtime.settings)
             if refusal is not None:
@@ -88,8 +88,8 @@ class Application(Starlette):
         await super().__call__(scope, receive, marked)
 
 
-class Later:
-    """An application that is imported and made beside the event loop, when it is first asked for.
+class LazyApplication:
+    """An application that is imported and made on a worker thread, when it is first asked for.
 
     `loaded` says that nothing must be imported for it.
     """
@@ -100,22 +100,22 @@ class Later:
         self._making: asyncio.Future[Starlette] | None = None
 
     @cached_property
-    def made(self) -> Starlette:
+    def application(self) -> Starlette:
         """The application, made where it is asked for."""
         return self._make()
 
     @property
     def routes(self) -> list[BaseRoute]:
         """The routes of the application."""
-        return self.made.routes
+        return self.application.routes
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serves one request."""
         if not self._loaded:
             if self._making is None:
-                self._making = asyncio.get_running_loop().run_in_executor(None, lambda: self.made)
+                self._making = asyncio.get_running_loop().run_in_executor(None, lambda: self.application)
             await asyncio.shield(self._making)
-        await self.made(scope, receive, send)
+        await self.application(scope, receive, send)
 
 
 class HealthRoute(Route):

@@ -22,10 +22,10 @@ from sendbox.contract.validators import NotLoaded
 from sendbox.engine.answer import JsonObject
 from sendbox.engine.world import World
 from sendbox.runtime.slot import Capped, HostedWorld
-from sendbox.runtime.spool import LONGEST
+from sendbox.runtime.spool import MAX_BYTES_IN_MEMORY
 from sendbox.server.origin import ClientLeft, call_of, headers_of, heading_of, key_field, origin_of, read_body
 from sendbox.server.wire import carry_out, reply
-from sendbox.services.http.desk import UNKNOWN, Desk, Handled, handled
+from sendbox.services.http.desk import UNKNOWN, Desk, Handled, call_handler
 from sendbox.services.operations import SENDING
 
 if TYPE_CHECKING:
@@ -213,7 +213,7 @@ class Emulated(BaseRoute):
     ) -> Answer:
         """The answer to a call that was admitted to a world, if that is still there once the body has come."""
         if hosted.working is not None:
-            await hosted.free()
+            await hosted.wait_until_idle()
         if hosted.gone or hosted.world is not world:
             if route.world_lookup is not None and body is not None:
                 return await self._homeless(scope, route, route.world_lookup, body)
@@ -226,14 +226,16 @@ class Emulated(BaseRoute):
         chain = hosted.calls.chain if hosted.advancing else 0
         outcome = self.desk.serve(world, call, route, params)
         if not isinstance(outcome, Handled):
-            outcome = await hosted.whole(outcome)
+            outcome = await hosted.run_exclusively(outcome)
         self.note(hosted, outcome)
         if chain:
-            hosted.calls.made(chain, route.operation, outcome.sent, world.clock, hosted.settings or runtime.settings)
+            hosted.calls.note_call(
+                chain, route.operation, outcome.sent, world.clock, hosted.settings or runtime.settings
+            )
             if hosted.calls.loop is not None:
                 hosted.stir()
         if outcome.overtaking_requests and hosted.world is world:
-            await runtime.carrier.overtake(hosted, tuple(outcome.overtaking_requests))
+            await runtime.dispatcher.overtake(hosted, tuple(outcome.overtaking_requests))
         return self.hinted(outcome, hosted, call.origin)
 
     def denied(self, operation: str, status: int) -> None:
@@ -248,7 +250,7 @@ class Emulated(BaseRoute):
             refused = record.status >= 400 or outcome.answer.refuses
             became = "fault" if record.fault is not None else "refused" if refused else "accepted"
             self._calls[record.operation, record.status, became] += 1
-            record.put_away(hosted.spool.keep, LONGEST)
+            record.put_away(hosted.spool.keep, MAX_BYTES_IN_MEMORY)
             if record.fault is not None:
                 self._runtime.log(hosted.world.id, record.fault.line, operation=record.operation, status=record.status)
             if record.findings or record.advice:
@@ -275,7 +277,7 @@ class Emulated(BaseRoute):
         exchange = self.desk.exchange(self._keyless, call_of(self._runtime, scope, "", body), route, {})
         while True:
             try:
-                answer = handled(exchange)[0]
+                answer = call_handler(exchange)[0]
             except NotLoaded as missing:
                 await asyncio.get_running_loop().run_in_executor(None, missing.load)
             else:
@@ -303,7 +305,7 @@ class Emulated(BaseRoute):
                 hosted = self._runtime.find(key, path)
         if key is None or hosted is None:
             return self._refused(scope, UNKNOWN, self.desk.lost(scope["method"], path)[0])
-        await hosted.free()
+        await hosted.wait_until_idle()
         call = call_of(self._runtime, scope, key, b"")
         self._runtime.present(hosted)
         outcome = self.desk.unserved(hosted.world, call)
@@ -330,11 +332,11 @@ def _log_remarks(runtime: Runtime, hosted: HostedWorld, record: RequestRecord) -
     for finding in record.findings:
         word = "refused" if record.status >= 400 else "rejected"
         message = f"{word} {record.operation}: {finding.message} at {finding.path}"
-        known: JsonObject = {"status": record.status, "rule": finding.rule, "at": finding.path}
-        runtime.log(world_id, message, operation=record.operation, **known)
+        fields: JsonObject = {"status": record.status, "rule": finding.rule, "at": finding.path}
+        runtime.log(world_id, message, operation=record.operation, **fields)
     for advice in record.advice:
         if not hosted.advised.is_new(advice, record.operation):
             continue
         message = f"advice {advice.code} on {record.operation}: {advice.message} at {advice.path}"
-        known = {"status": record.status, "code": advice.code, "at": advice.path}
-        runtime.log(world_id, message, operation=record.operation, **known)
+        fields = {"status": record.status, "code": advice.code, "at": advice.path}
+        runtime.log(world_id, message, operation=record.operation, **fields)

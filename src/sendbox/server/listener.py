@@ -23,7 +23,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResp
 
 from sendbox.engine.answer import JsonObject
 from sendbox.server.application import Application
-from sendbox.server.wire import WIRE, Joined, Line, gone, written
+from sendbox.server.wire import WIRE, JoiningTransport, Line, encode_answer, wait_for_disconnect
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp as App
@@ -103,7 +103,7 @@ class Protocol(HttpToolsProtocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn has it
         """Begins a connection whose answers leave in one piece."""
-        self._joined = joined = Joined(transport, self.loop)
+        self._joined = joined = JoiningTransport(transport, self.loop)
         super().connection_made(joined)
         self._line = Line(joined)
         self._extensions = {WIRE: self._line}
@@ -228,7 +228,7 @@ class Protocol(HttpToolsProtocol):
             super()._start_asgi_task(cycle, app)
             return
         cycle.response_started = cycle.response_complete = True
-        self._joined.whole(written(answer, close=not cycle.keep_alive))
+        self._joined.whole(encode_answer(answer, close=not cycle.keep_alive))
         if not cycle.keep_alive:
             self.transport.close()
         cycle.on_response()
@@ -375,7 +375,7 @@ class HttpServer:
     async def _guarded(self, scope: Scope, receive: Receive, send: Send) -> None:
         line: Line | None = scope.get("extensions", {}).get(WIRE)
         if line is not None and line.closing:  # it waited behind another request: nobody would get the answer
-            await gone(receive)
+            await wait_for_disconnect(receive)
             return
         try:
             await self._app(scope, receive, send)

@@ -1,7 +1,7 @@
 """`/metrics`: what the server counts of itself, in the text format of Prometheus.
 
 The hot path knows plain numbers only. A scrape gets them as families of the library, which is imported then,
-and written beside the event loop. No label names a world, a key or a phone.
+and written on a worker thread. No label names a world, a key or a phone.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from sendbox.runtime.worlds import Runtime
 
 
-class Seen(Struct, frozen=True):
+class ServerCounts(Struct, frozen=True):
     """The counts of the server at one instant."""
 
     calls: dict[tuple[str, int, str], int]
@@ -55,35 +55,35 @@ def metrics_route(runtime: Runtime) -> Route:
 
     async def show(request: Request) -> Response:
         """The metrics, in the form that the client asks for."""
-        counts = await _seen(runtime)
+        counts = await _collect_counts(runtime)
         accept = request.headers.get("accept", "")
-        text, content_type = await asyncio.get_running_loop().run_in_executor(None, _written, counts, accept)
+        text, content_type = await asyncio.get_running_loop().run_in_executor(None, _encode_counts, counts, accept)
         return Response(text, headers={"content-type": content_type})
 
     return Route("/metrics", show, methods=["GET"])
 
 
-async def _seen(runtime: Runtime) -> Seen:
+async def _collect_counts(runtime: Runtime) -> ServerCounts:
     """Looks at all worlds in slices, then at everything else at once."""
     runtime.holds.watch()
-    kept = entries = 0
+    messages = entries = 0
     work = Slice()
     for hosted in runtime.open_worlds.after(0):
         runtime.counts.look(hosted)
-        kept += hosted.world.counts.get(MESSAGES, 0)
+        messages += hosted.world.counts.get(MESSAGES, 0)
         entries += len(hosted.world.journal) - hosted.world.journal.first
         await work.pause()
     memory = None
     with suppress(OSError):
         memory = runtime.resident()
     counts, holds, bounds = runtime.counts, runtime.holds, runtime.bounds
-    return Seen(
+    return ServerCounts(
         dict(counts.calls),
         dict(counts.tries),
         worlds=len(runtime.worlds),
         opened=runtime.open_worlds.opened,
         messages=counts.messages,
-        kept=kept,
+        kept=messages,
         entries=entries,
         dropped=runtime.dropped(),
         memory=memory,
@@ -95,7 +95,7 @@ async def _seen(runtime: Runtime) -> Seen:
     )
 
 
-def _written(counts: Seen, accept: str) -> tuple[bytes, str]:
+def _encode_counts(counts: ServerCounts, accept: str) -> tuple[bytes, str]:
     """The counts as text, and its content type."""
     from prometheus_client import CollectorRegistry, exposition, registry
 
@@ -109,7 +109,7 @@ def _written(counts: Seen, accept: str) -> tuple[bytes, str]:
     return encode(counted), content_type
 
 
-def _families(counts: Seen) -> Iterator[Metric]:
+def _families(counts: ServerCounts) -> Iterator[Metric]:
     from prometheus_client import core
 
     def counter(name: str, text: str, value: float) -> core.CounterMetricFamily:

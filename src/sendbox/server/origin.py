@@ -39,7 +39,7 @@ class ClientLeft(Exception):
     """The client closed its connection before its request was whole."""
 
 
-class Heading(Struct, frozen=True):
+class CallHeaders(Struct, frozen=True):
     """The relevant headers of a call, and the API key among them, None if there is none.
 
     Relevant are the headers that influence the answer, and the trace context of the call.
@@ -49,13 +49,13 @@ class Heading(Struct, frozen=True):
     key: str | None
 
 
-#: A body of more bytes is put together beside the event loop.
+#: A body of more bytes is put together on a worker thread.
 _JOINED: Final = 1024 * 1024
 #: A form or query up to so many bytes is read whole for its key.
 _SHORT: Final = 8 * 1024
 #: Nearly all calls have the same origin, and the same headers: to read them each time takes 4 to 10 % of a call.
 _ORIGINS: Final[BoundedCache[tuple[str, bytes], str]] = BoundedCache()
-_HEADINGS: Final[BoundedCache[Headers, Heading]] = BoundedCache()
+_HEADINGS: Final[BoundedCache[Headers, CallHeaders]] = BoundedCache()
 _READ: Final = HEADERS | TRACING
 #: What a `Host` is written with (RFC 9110 7.2): nothing that ends it, and nothing that a page could take for markup.
 _HOST: Final = regex(rb"[^\x00-\x20\x7f\"'<>\\^`{|}/?#@]+")
@@ -83,15 +83,15 @@ def _socket_origin(runtime: Runtime, scope: Scope) -> str:
     return f"{scope['scheme']}://{server[0]}:{server[1]}"
 
 
-def heading_of(scope: Scope) -> Heading:
+def heading_of(scope: Scope) -> CallHeaders:
     """The relevant headers of a call: one object for all calls with the same headers."""
     headers = tuple([pair for pair in scope["headers"] if pair[0] in _READ])
     heading = _HEADINGS.get(headers)
     if heading is None:
         plain = tuple(pair for pair in headers if pair[0] in HEADERS)
         if len(plain) < len(headers):  # a tracer gives each call another context: it is not remembered
-            return Heading(plain + context_of(headers), _key_of(plain))
-        heading = _HEADINGS.store(headers, Heading(headers, _key_of(headers)))
+            return CallHeaders(plain + context_of(headers), _key_of(plain))
+        heading = _HEADINGS.store(headers, CallHeaders(headers, _key_of(headers)))
     return heading
 
 
@@ -168,7 +168,7 @@ class Refusal(Struct, frozen=True):
     message: str
 
 
-def misaddressed(scope: Scope) -> Refusal | None:
+def has_wrong_host(scope: Scope) -> Refusal | None:
     """A request that HTTP/1.1 does not allow: none or several `Host` (RFC 9112 3.2)."""
     count = 0
     for name, _ in scope["headers"]:  # on the way of every call

@@ -1,7 +1,7 @@
 """Wires: what brought a call, and answers on them, also those that a fault of the scenario spoils.
 
 A server puts its wire into `scope["extensions"]` under `WIRE`. A caller of the application without a socket puts none
-there, or an `Inside`: on it a fault raises what a client of httpx would have seen, and no real time passes.
+there, or a `SocketlessCall`: on it a fault raises what a client of httpx would have seen, and no real time passes.
 
 A fault is carried out after the call has been journaled: an answer that takes its time holds up no advance. That time
 is real, since a client's timeout is; it ends with the client, with the world's epoch, and with the server. No fault has
@@ -56,7 +56,7 @@ class Wire(Protocol):
 def wire_of(scope: Scope) -> Wire:
     """The wire of a call."""
     wire: Wire | None = (scope.get("extensions") or {}).get(WIRE)
-    return Inside() if wire is None else wire
+    return SocketlessCall() if wire is None else wire
 
 
 class Line:
@@ -87,14 +87,14 @@ class Line:
             self._transport.abort()
         else:
             self._transport.close()
-        await gone(receive)
+        await wait_for_disconnect(receive)
 
     async def wait(self, milliseconds: int | None, ended: asyncio.Future[None], receive: Receive) -> bool:
         """Waits on the loop's clock, which no frozen test stops."""
         loop = asyncio.get_running_loop()
         over: asyncio.Future[None] = loop.create_future()
         timer = None if milliseconds is None else loop.call_later(milliseconds / _MS, over.set_result, None)
-        leaving = loop.create_task(gone(receive))
+        leaving = loop.create_task(wait_for_disconnect(receive))
         self.hangs = True
         try:
             await asyncio.wait({over, ended, leaving}, return_when=asyncio.FIRST_COMPLETED)
@@ -106,13 +106,13 @@ class Line:
                 timer.cancel()
 
 
-async def gone(receive: Receive) -> None:
+async def wait_for_disconnect(receive: Receive) -> None:
     """Waits until the client has left."""
     while (await receive())["type"] != "http.disconnect":
         pass
 
 
-class Inside:
+class SocketlessCall:
     """A call without a socket: raises what a client of httpx would have seen over one.
 
     `read` is the client's read timeout in seconds, None = it has none. A wait takes no time; one that is longer than
@@ -163,7 +163,7 @@ class Inside:
 _HEAD: Final = b"HTTP/1.1 "
 
 
-class Joined(asyncio.Transport):
+class JoiningTransport(asyncio.Transport):
     """A transport that sends the head of an answer together with its body; all but writing goes straight through.
 
     uvicorn writes the two apart, and on a fresh buffer each write is a system call of its own: a fifth of the time that
@@ -292,7 +292,7 @@ async def reply(send: Send, answer: Answer) -> None:
     await send({"type": "http.response.body", "body": answer.body})
 
 
-def written(answer: Answer, *, close: bool) -> bytes:
+def encode_answer(answer: Answer, *, close: bool) -> bytes:
     """An answer whole, as it goes out over HTTP/1.1; with `close` the connection ends after it."""
     head = [
         b"%bcontent-type: %b\r\ncontent-length: %d\r\n"
@@ -325,7 +325,7 @@ class AsgiCall:
         query: str,
         headers: Iterable[tuple[bytes, bytes]],
         body: bytes = b"",
-        wire: Inside | None = None,
+        wire: SocketlessCall | None = None,
     ) -> None:
         self.scope: Scope = {
             "type": "http",

@@ -57,7 +57,7 @@ def template_makes_sense(node: Node, reader: Reader) -> None:
     """A template has one body, and variables that a step can fill (§2.2)."""
     components = node.entries()["components"]
     kinds = [item.entries()["type"].value for item in components.items()]
-    if not components.cut:
+    if not components.incomplete:
         for kind in dict.fromkeys(kinds):
             if kinds.count(kind) > 1:
                 times = kinds.count(kind)

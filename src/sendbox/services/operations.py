@@ -12,24 +12,24 @@ import msgspec
 
 from sendbox.engine.regex import regex
 
-#: What a call carries: a JSON body, a form, a query, or a file as it stands.
-Part = Literal["body", "form", "query", "content"]
-PARTS: Final[tuple[Part, ...]] = ("body", "form", "query", "content")
+#: The part of a request with its values: a JSON body, a form, a query, or a file as it is.
+RequestPart = Literal["body", "form", "query", "content"]
+REQUEST_PARTS: Final[tuple[RequestPart, ...]] = ("body", "form", "query", "content")
 _PARAMETER: Final = regex(r"\{(\w+)\}")
 
 
 class Operation(msgspec.Struct, frozen=True):
-    """An operation: its method, its path with parameters in braces, and the thing that it carries (None = nothing).
+    """An operation: its method, its path with parameters in braces, and the part with its values (None = it has none).
 
-    `interface` is "" if none has a row for it; `sends` says whether it hands messages to the world, `phones` whether
-    a call can name a phone, or what belongs to one.
+    `interface` is empty for an operation that belongs to none. `sends` says that it sends messages, `phones` that a
+    call can name a phone, or something that belongs to one.
     """
 
     interface: str
     name: str
     method: str
     path: str
-    part: Part | None
+    part: RequestPart | None
     sends: bool
     phones: bool = True
 
@@ -39,7 +39,7 @@ class Operation(msgspec.Struct, frozen=True):
         return tuple(_PARAMETER.findall(self.path))
 
 
-#: Interface, name, method, path, what is carried, and `sends` of those that send to phones, `phone` of the others that
+#: Interface, name, method, path, part, and `sends` of those that send to phones, `phone` of the others that
 #: name one. A file goes to the address in the answer of requestUpload; its lines are sent as `sendMessage` (§4.2). A
 #: short link is that of a message.
 _TABLE: Final = """
@@ -91,22 +91,22 @@ _TABLE: Final = """
 
 
 def _operation(interface: str, name: str, method: str, path: str, part: str, about: str = "") -> Operation:
-    carried = None if part == "-" else cast("Part", part)
-    return Operation(interface, name, method, path, carried, about == "sends", bool(about))
+    request_part = None if part == "-" else cast("RequestPart", part)
+    return Operation(interface, name, method, path, request_part, about == "sends", bool(about))
 
 
 _ROWS: Final = tuple(_operation(*line.split()) for line in _TABLE.strip().splitlines())
-_LAST: Final = "links"
-_PLACES: Final = ("body", "form", "query", None, "content")
-#: By name, grouped by what they carry: what traffic may call.
+_LINKS: Final = "links"
+_PART_ORDER: Final = ("body", "form", "query", None, "content")
+#: The operations that traffic may call, by name, in the order of their parts.
 CALLS: Final = {
-    row.name: row for row in sorted(_ROWS, key=lambda row: (row.interface == _LAST, _PLACES.index(row.part)))
+    row.name: row for row in sorted(_ROWS, key=lambda row: (row.interface == _LINKS, _PART_ORDER.index(row.part)))
 }
-#: Those that send, for rules of `attempts`.
+#: The operations that send messages, for rules of `attempts`.
 SENDING: Final = tuple(row.name for row in _ROWS if row.sends)
-#: Those by which a client asks what became of its messages, or of its sessions.
-ASKING: Final = tuple(
+#: The operations by which a client asks for the status of its messages or sessions.
+STATUS_QUERIES: Final = tuple(
     row.name for row in _ROWS if row.method in ("GET", "PATCH") and row.part is not None and not row.sends
 )
-#: Every one that is emulated, for rules of `api`; the last is the upload of a bulk file.
-EMULATED: Final = tuple(row.name for row in _ROWS if row.interface != _LAST)
+#: All emulated operations, for rules of `api`; the last is the upload of a bulk file.
+EMULATED: Final = tuple(row.name for row in _ROWS if row.interface != _LINKS)

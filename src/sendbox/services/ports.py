@@ -135,7 +135,7 @@ def account_of(world: World) -> Account:
 # -- sending messages
 
 
-class Sent(Protocol):
+class SentMessage(Protocol):
     """A message that was sent, as other services see it."""
 
     id: str
@@ -149,11 +149,11 @@ class Sent(Protocol):
     def cause(self) -> RequestRecord | None: ...
 
 
-class Tried(Protocol):
+class SentAttempt(Protocol):
     """One try of a message on one channel. An instant is None if the try did not get that far."""
 
     @property
-    def message(self) -> Sent: ...
+    def message(self) -> SentMessage: ...
 
     number: int
     price: tuple[int, int] | None
@@ -170,20 +170,20 @@ class Tried(Protocol):
     def seen_at(self) -> int | None: ...
 
 
-class Written(Protocol):
+class WrittenText(Protocol):
     """A text that a phone wrote."""
 
     at: int
     body: str
 
     @property
-    def message(self) -> Sent | None: ...
+    def message(self) -> SentMessage | None: ...
 
 
-class Carrier(Protocol):
-    """A sending of the service itself: its message is not the client's. `goal` is its result, if that is decided.
+class ServiceSending(Protocol):
+    """The reason why a service sends a message itself, such as a session: the message is not one of the client.
 
-    `rule` names the rule that decided.
+    `goal` is the result of the message, if that is decided already; `rule` names the rule that decided.
     """
 
     goal: str | None
@@ -227,7 +227,7 @@ class PhoneContent(Struct, frozen=True):
 
 
 @runtime_checkable
-class Phoning(Protocol):
+class HasPhoneContent(Protocol):
     """A service that shows something on phones."""
 
     def phone_content(self, number: str) -> PhoneContent:
@@ -237,7 +237,7 @@ class Phoning(Protocol):
         """The numbers of the phones that it shows something on, whether a message reached them or not."""
 
 
-class Taken(Protocol):
+class AcceptedMessages(Protocol):
     """The answer to messages that were taken: the id of the request, ids by message and recipient, refusals."""
 
     @property
@@ -253,7 +253,7 @@ class Sending(Protocol):
 
     def send_own(
         self,
-        carrier: Carrier,
+        service_sending: ServiceSending,
         operation: str,
         phone: str,
         text: str,
@@ -265,17 +265,17 @@ class Sending(Protocol):
         content: bytes,
         origin: str,
         record: RequestRecord | None,
-    ) -> tuple[Sent, str]:
+    ) -> tuple[SentMessage, str]:
         """Sends a text by sms for the service itself, because of a call unless `record` is None; answers the message
         and the id of its request."""
 
     def is_test(self, phone: str) -> bool:
         """True if it is the test number, to which nothing is handed over (A89)."""
 
-    def tried(self, family: str, senders: Container[str]) -> Iterator[Tried]:
+    def tried(self, family: str, senders: Container[str]) -> Iterator[SentAttempt]:
         """Every try that was handed over on `sms`, `richmsg` or `chatapp` under one of the senders, oldest first."""
 
-    def written(self) -> Iterable[Written]:
+    def written(self) -> Iterable[WrittenText]:
         """The texts that phones wrote, oldest first."""
 
 

@@ -6,38 +6,42 @@ import pytest
 
 from sendbox.engine.world import World
 from sendbox.services.account.account import Account
-from sendbox.services.account.http.lists import NAMED, Listed, ListName, enter
+from sendbox.services.account.http.lists import MAX_WRONG_LINES, ListChange, ListName, enter
 from tests.core.worlds import START, advance, journaled, make_world, send_one
 
 
-def listed(world: World, text: str, name: ListName = "blacklist") -> Listed:
+def listed(world: World, text: str, name: ListName = "blacklist") -> ListChange:
     """Enters a text to its end."""
     work = enter(world, name, Account.of(world), text)
     while True:
         try:
             next(work)
         except StopIteration as done:
-            result: Listed = done.value
+            result: ListChange = done.value
             return result
 
 
 @pytest.mark.parametrize(
     ("text", "expected", "numbers"),
     [
-        pytest.param("420777000101", Listed(1, []), ["420777000101"], id="international"),
-        pytest.param("777000101", Listed(1, []), ["420777000101"], id="czech-mobile-gets-420"),
-        pytest.param("+420 777 000 101", Listed(1, []), ["420777000101"], id="plus-and-spaces"),
-        pytest.param("00420777000101", Listed(1, []), ["420777000101"], id="two-zeros"),
-        pytest.param("420777000101\n420777000102", Listed(2, []), ["420777000101", "420777000102"], id="line-feeds"),
-        pytest.param("420777000101\r\n420777000102\r", Listed(2, []), ["420777000101", "420777000102"], id="crlf"),
-        pytest.param("\n \n420777000101\n\n", Listed(1, []), ["420777000101"], id="blank-lines-count-for-nothing"),
-        pytest.param("777000101\n420777000101", Listed(2, []), ["420777000101"], id="one-number-twice"),
-        pytest.param("abc\n420777000101\n 12 ", Listed(1, ["abc", "12"]), ["420777000101"], id="lines-that-are-none"),
-        pytest.param("420777000101,420777000102", Listed(0, ["420777000101,420777000102"]), [], id="no-commas"),
-        pytest.param("", Listed(0, []), [], id="nothing"),
+        pytest.param("420777000101", ListChange(1, []), ["420777000101"], id="international"),
+        pytest.param("777000101", ListChange(1, []), ["420777000101"], id="czech-mobile-gets-420"),
+        pytest.param("+420 777 000 101", ListChange(1, []), ["420777000101"], id="plus-and-spaces"),
+        pytest.param("00420777000101", ListChange(1, []), ["420777000101"], id="two-zeros"),
+        pytest.param(
+            "420777000101\n420777000102", ListChange(2, []), ["420777000101", "420777000102"], id="line-feeds"
+        ),
+        pytest.param("420777000101\r\n420777000102\r", ListChange(2, []), ["420777000101", "420777000102"], id="crlf"),
+        pytest.param("\n \n420777000101\n\n", ListChange(1, []), ["420777000101"], id="blank-lines-count-for-nothing"),
+        pytest.param("777000101\n420777000101", ListChange(2, []), ["420777000101"], id="one-number-twice"),
+        pytest.param(
+            "abc\n420777000101\n 12 ", ListChange(1, ["abc", "12"]), ["420777000101"], id="lines-that-are-none"
+        ),
+        pytest.param("420777000101,420777000102", ListChange(0, ["420777000101,420777000102"]), [], id="no-commas"),
+        pytest.param("", ListChange(0, []), [], id="nothing"),
     ],
 )
-def test_s2_5_numbers_are_normalized_on_entry(text: str, expected: Listed, numbers: list[str]) -> None:
+def test_s2_5_numbers_are_normalized_on_entry(text: str, expected: ListChange, numbers: list[str]) -> None:
     """§2.5: normalized; `accepted` counts the lines that are numbers, `invalid` holds the others as they came."""
     world = make_world()
     assert listed(world, text)[:2] == expected[:2]
@@ -89,7 +93,11 @@ def test_long_lists_are_read_in_slices() -> None:
 
 def test_lines_in_another_form_are_named() -> None:
     """Each of the first ten with the number that it became, so that a misread one is seen."""
-    lines = ["420777000101", "+420 777 123 xyz", *(f"00420 777 000 2{number:02}" for number in range(NAMED + 1))]
+    lines = [
+        "420777000101",
+        "+420 777 123 xyz",
+        *(f"00420 777 000 2{number:02}" for number in range(MAX_WRONG_LINES + 1)),
+    ]
     converted = listed(make_world(), "\n".join(lines)).converted
     assert converted[:2] == (("+420 777 123 xyz", "420777123"), ("00420 777 000 200", "420777000200"))
-    assert len(converted) == NAMED
+    assert len(converted) == MAX_WRONG_LINES

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sendbox.engine.world import World
 from sendbox.services.account.account import Account
-from sendbox.services.account.keys import MOST, Key
+from sendbox.services.account.keys import MAX_SUBKEYS, Key
 from sendbox.services.account.spec import AccountSpec, SubKeySpec
 from tests.core.worlds import journaled, make_world
 
@@ -45,7 +45,7 @@ def test_a32_at_most_nineteen() -> None:
     """With eighteen there is room for one more, with nineteen there is not; disabled ones count."""
     world = make_world()
     full = []
-    for number in range(MOST):
+    for number in range(MAX_SUBKEYS):
         full.append(Account.of(world).subkeys.full)
         add(world, note=str(number)).disabled = True
     assert full == [False] * 19

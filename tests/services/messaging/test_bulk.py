@@ -15,7 +15,7 @@ from sendbox.engine.world import World
 from sendbox.services import limits
 from sendbox.services.account.account import Account
 from sendbox.services.assume import Assume, BulkLimits
-from sendbox.services.messaging.bulk import LONGEST_LINE, PART, Bulk, Decoded, Intake, Unfit
+from sendbox.services.messaging.bulk import LONGEST_LINE, PART, Bulk, DecodedLine, IllegalFile, Intake
 from sendbox.services.messaging.messaging import Messaging
 from tests.core.worlds import HOUR, START, advance, command, go_back, journaled, make_world
 
@@ -23,10 +23,10 @@ WHY = Finding("$", "json", "no is not JSON", "§4.2")
 PLAIN = BulkLimits()
 
 
-def decode(_world: World, _bulk: Bulk, raw: bytes) -> Decoded:
+def decode(_world: World, _bulk: Bulk, raw: bytes) -> DecodedLine:
     """A line is a number to write to, or `no`."""
     text = raw.decode()
-    return Decoded(None, b"", [WHY], ()) if text == "no" else Decoded(command(text.strip()), raw, (), ())
+    return DecodedLine(None, b"", [WHY], ()) if text == "no" else DecodedLine(command(text.strip()), raw, (), ())
 
 
 def taken(data: bytes, filetype: str = "jsonl", limits: BulkLimits = PLAIN, piece: int = 1 << 16) -> Intake:
@@ -77,7 +77,7 @@ def test_s8_an_upload_address_is_valid_for_60_seconds(seconds: float, works: boo
     if works:
         assert Messaging.of(world).bulks.begin(bulk.address) is bulk
     else:
-        with pytest.raises(Unfit, match=r"^Upload address has expired$"):
+        with pytest.raises(IllegalFile, match=r"^Upload address has expired$"):
             Messaging.of(world).bulks.begin(bulk.address)
 
 
@@ -89,11 +89,11 @@ def test_a35_an_address_cannot_be_forged_nor_used_twice() -> None:
     assert bulk.address != other.address
     assert bulk.address.startswith(world.tag)
     for forged in ("", world.tag, bulk.address[:-1] + ("0" if bulk.address[-1] != "0" else "1")):
-        with pytest.raises(Unfit, match=r"^Upload address is not valid$") as caught:
+        with pytest.raises(IllegalFile, match=r"^Upload address is not valid$") as caught:
             Messaging.of(world).bulks.begin(forged)
         assert caught.value.status == 403
     Messaging.of(world).bulks.begin(bulk.address)
-    with pytest.raises(Unfit, match=r"^Upload address was used already$"):
+    with pytest.raises(IllegalFile, match=r"^Upload address was used already$"):
         Messaging.of(world).bulks.begin(bulk.address)
     Messaging.of(world).bulks.give_up(bulk)
     assert Messaging.of(world).bulks.begin(bulk.address) is bulk
@@ -104,7 +104,7 @@ def test_a_disabled_key_uploads_nothing() -> None:
     world = make_world()
     bulk = issued(world)
     Account.of(world).keys[world.id].disabled = True
-    with pytest.raises(Unfit, match="disabled apikey"):
+    with pytest.raises(IllegalFile, match="disabled apikey"):
         Messaging.of(world).bulks.begin(bulk.address)
 
 
@@ -166,7 +166,7 @@ def test_a_gzip_of_several_members() -> None:
 )
 def test_what_is_no_gzip_is_refused(data: bytes, text: str) -> None:
     """An unreadable file is a 400 that says why."""
-    with pytest.raises(Unfit, match=text) as caught:
+    with pytest.raises(IllegalFile, match=text) as caught:
         taken(data, "gz")
     assert caught.value.status == 400
 
@@ -177,10 +177,10 @@ def test_a35_limits_of_a_file(filetype: str) -> None:
     pack: Any = gzip.compress if filetype == "gz" else bytes
     limits = BulkLimits(lines=3, bytes=6)
     assert taken(pack(b"a\nb\nc\n"), filetype, limits).lines == 3
-    with pytest.raises(Unfit, match=r"^Upload has more than 3 lines$") as caught:
+    with pytest.raises(IllegalFile, match=r"^Upload has more than 3 lines$") as caught:
         taken(pack(b"a\nb\n\nd"), filetype, limits)
     assert caught.value.status == 413
-    with pytest.raises(Unfit, match=r"^Upload is longer than 6 bytes unpacked$"):
+    with pytest.raises(IllegalFile, match=r"^Upload is longer than 6 bytes unpacked$"):
         taken(pack(b"a\nb\nccc"), filetype, limits)
 
 
@@ -195,7 +195,7 @@ def test_a35_a_gzip_bomb_is_refused_before_it_unpacks() -> None:
     for _ in range(PLAIN.bytes // PART):
         next(parts)
         assert sum(map(len, intake._open)) <= LONGEST_LINE + 1
-    with pytest.raises(Unfit, match="67108864 bytes unpacked"):
+    with pytest.raises(IllegalFile, match="67108864 bytes unpacked"):
         next(parts)
     assert intake.size <= PLAIN.bytes + PART
 
@@ -203,7 +203,7 @@ def test_a35_a_gzip_bomb_is_refused_before_it_unpacks() -> None:
 def test_a35_members_that_hold_nothing_do_not_go_on_for_ever() -> None:
     """What is packed counts too."""
     empty = gzip.compress(b"")
-    with pytest.raises(Unfit, match="100 bytes unpacked"):
+    with pytest.raises(IllegalFile, match="100 bytes unpacked"):
         taken(empty * (70_000 // len(empty) + 100), "gz", BulkLimits(bytes=100))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sendbox.engine.kept import STEP
+from sendbox.engine.kept import ITEMS_PER_PAUSE
 from sendbox.services.messaging.messaging import Messaging
 from tests.box import KEY, WORLD, boxed
 from tests.core.worlds import make_world, send
@@ -38,7 +38,7 @@ def test_what_was_forgotten_is_not_found() -> None:
 def test_it_is_read_in_slices() -> None:
     """Between two pauses so many are read."""
     world = make_world()
-    fill(world, 2 * STEP + 1)
+    fill(world, 2 * ITEMS_PER_PAUSE + 1)
     assert sum(1 for _ in Messaging.of(world).by_id.read()) == 3
 
 
@@ -48,7 +48,7 @@ async def test_s4_4_a_message_of_many_is_found() -> None:
     async with boxed() as box:
         await box.open()
         world = box.runtime.worlds[KEY].world
-        fill(world, STEP + 1)
+        fill(world, ITEMS_PER_PAUSE + 1)
         wanted = Messaging.of(world).messages[-1]
         row = await box.call("GET", f"/v1/message?id={wanted.id}", b"", {"x-api-key": KEY})
         assert row.json["message"]["request_id"] == wanted.submission.request_id

@@ -10,7 +10,7 @@ import pytest
 
 from sendbox.engine.world import World
 from sendbox.services.account.account import Account
-from sendbox.services.messaging.home import Cutting, Handsets, Home, Movements
+from sendbox.services.messaging.home import BegunOutages, Handsets, Home, Movements
 from sendbox.services.messaging.messaging import Messaging
 from sendbox.services.verify.verify import Verify
 from tests.core.asked import asked
@@ -105,6 +105,11 @@ def test_a_closed_world_is_freed_by_its_counts() -> None:
 def test_messaging_is_what_its_modules_see() -> None:
     """Every attribute that the modules of messaging ask of each other is there."""
     part = Messaging.of(managed())
-    for port, thing in ((Home, part), (Movements, part.simulator), (Handsets, part.phones), (Cutting, part.outages)):
+    for port, thing in (
+        (Home, part),
+        (Movements, part.simulator),
+        (Handsets, part.phones),
+        (BegunOutages, part.outages),
+    ):
         asked = {name for name in dir(port) if not name.startswith("_")} | set(port.__annotations__)
         assert {name for name in asked if not hasattr(thing, name)} == set()

@@ -21,7 +21,7 @@ from sendbox.services.messaging.model import Step
 from sendbox.services.messaging.outages import Outage, named
 from sendbox.services.messaging.records import Message
 from sendbox.services.messaging.rules.explain import explain
-from sendbox.services.messaging.rules.explained import explained
+from sendbox.services.messaging.rules.explained import explanation_lines
 from sendbox.services.numbers.countries import operator
 from tests.core.observed import digest, entry_view
 from tests.core.worlds import (
@@ -300,7 +300,7 @@ def test_a_share_of_the_phones() -> None:
 
 
 def test_rules_are_asked_as_if_nothing_were_out() -> None:
-    """What counts messages counts those of an outage: nobody else's fate depends on it."""
+    """What counts messages counts those of an outage: nobody else's decision depends on it."""
     third = (rule("failed", when=When(phone=Pattern(PHONE), nth=2)),)
     world = world_with(out(new="undelivered"), attempts=third)
     first = sent_at(world, BEGINS)
@@ -420,7 +420,7 @@ def test_an_explanation_names_the_outage(fields: dict[str, Any], before: str | N
         advance(world, START + at - world.now)
         (attempt,) = explain(world, message)["attempts"]
         assert attempt["outage"] == says
-        assert (f"    {says}" in explained(explain(world, message))) is (says is not None)
+        assert (f"    {says}" in explanation_lines(explain(world, message))) is (says is not None)
 
 
 def test_an_explanation_names_the_outage_of_what_was_new() -> None:

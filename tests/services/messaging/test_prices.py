@@ -6,7 +6,7 @@ import pytest
 
 from sendbox.services.assume import Prices
 from sendbox.services.messaging.channels import FAMILIES
-from sendbox.services.messaging.prices import combined, prices
+from sendbox.services.messaging.prices import combine_prices, prices
 from sendbox.services.numbers.countries import codes
 
 COUNTRY = Prices({("sms", "420"): (1, 2)})
@@ -41,15 +41,15 @@ def test_the_scenario_wins_entry_by_entry(
 ) -> None:
     """The scenario's entries come first, more specific before less; the merged table answers the same."""
     assert price(channel, code, table) == expected
-    merged = combined(table)
+    merged = combine_prices(table)
     assert merged.get((channel, code), merged[channel, ""]) == expected
 
 
 def test_merging_changes_no_table() -> None:
     """The merged table is the caller's own."""
     before = dict(prices())
-    combined(None).clear()
-    combined(BOTH).clear()
+    combine_prices(None).clear()
+    combine_prices(BOTH).clear()
     assert before == prices()
     assert len(BOTH.table) == 2
 

@@ -121,14 +121,14 @@ def test_replies_invent_as_fates_are_drawn() -> None:
 
 
 def test_a_rule_that_invents_nothing_counts_nobody() -> None:
-    """A text without invention draws nothing, and one fate serves all."""
+    """A text without invention draws nothing, and one decision serves all."""
     world = told(TEN, answering("Hello, ", Gap("sender")))
     assert answered(world) == ["Hello, InfoSMS"] * 10
     attempts = Messaging.of(world).attempts
     (key,) = (rule.key for rule in attempts.rules)
     assert [attempts.memory.known(DRAWN, key, phone) for phone in TEN] == [None] * len(TEN)
-    fates = {id(message.last.fate) for message in Messaging.of(world).messages if message.last is not None}
-    assert len(fates) == 1
+    decisions = {id(message.last.decision) for message in Messaging.of(world).messages if message.last is not None}
+    assert len(decisions) == 1
 
 
 def test_the_digest_knows_no_version_of_the_library() -> None:

@@ -1,4 +1,4 @@
-"""From hand-over to end: charge, fate, transitions, moves by hand (§1, §3.1)."""
+"""From hand-over to end: charge, decision, transitions, moves by hand (§1, §3.1)."""
 
 from __future__ import annotations
 
@@ -244,7 +244,7 @@ def test_recipients_of_a_request_go_in_their_order() -> None:
 
 
 def test_the_journal_marks_what_depended_on_arrival() -> None:
-    """Every transition of a fate that went by arrival is marked order-sensitive, and no other."""
+    """Every transition of a decision that went by arrival is marked order-sensitive, and no other."""
     world = make_world(attempts=(rule("sent", times=1), rule("sending", key="rest")))
     first = send_one(world)
     second = send_one(world, steps=[step("richmsg")])

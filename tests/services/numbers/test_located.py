@@ -10,7 +10,7 @@ from sendbox.engine.rules.conditions import Case
 from sendbox.engine.rules.rule import When, differences
 from sendbox.scenario.model import ScenarioError
 from sendbox.services.messaging.messaging import Messaging
-from sendbox.services.numbers.countries import Located
+from sendbox.services.numbers.countries import PhoneInCountry
 from tests.core.asking import rule
 from tests.core.worlds import advance, make_world, send_one
 from tests.scenarios import compile_rule
@@ -34,7 +34,7 @@ CZ, SK, US, CA = "420777000101", "421905000101", "12125550101", "16135550101"
 def test_the_country_is_told_by_the_number(phone: Any, countries: tuple[str, ...], expected: list[str]) -> None:
     """A number is of the country with the longest prefix that it begins with; of several numbers one is enough."""
     case = Case("attempt", "", fields={"phone": phone})
-    assert differences(rule(when=When(country=Located(countries))), case) == expected
+    assert differences(rule(when=When(country=PhoneInCountry(countries))), case) == expected
 
 
 @pytest.mark.parametrize("key", ["attempts", "verify", "api", "webhooks"])
@@ -51,7 +51,7 @@ def test_rules_of_every_list_ask_for_it(key: str, condition: Any, codes: tuple[s
     decides |= {"then": "failed"} if key == "attempts" else {}
     decides |= {"then": {"code": "123456"}} if key == "verify" else {}
     compiled = compile_rule(key, {"when": {"country": condition}, **decides})
-    assert compiled.when == When(country=Located(codes))
+    assert compiled.when == When(country=PhoneInCountry(codes))
     assert f'"country":{{"countries":["{codes[0]}"' in compiled.key
 
 

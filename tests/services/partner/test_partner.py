@@ -218,9 +218,9 @@ def test_the_pool_gives_no_number_twice() -> None:
     del Partner.of(world).signups[signup.id]
     key = signup.name
     Partner.of(world).signups["other"] = signup  # promised to somebody else
-    from sendbox.services.partner.pool import pooled
+    from sendbox.services.partner.pool import pick_from_pool
 
-    assert pooled(Partner.of(world)._promised, world.chooser, "420", key) != signup.phone_number
+    assert pick_from_pool(Partner.of(world)._promised, world.chooser, "420", key) != signup.phone_number
 
 
 def test_s4_3_assigned() -> None:

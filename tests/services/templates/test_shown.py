@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from sendbox.services.templates.templates import shown
+from sendbox.services.templates.templates import visible_parts
 from tests.core.template_parts import body, buttons, header, template, use
 
 IMAGE = "https://cdn.example/a.jpg"
@@ -14,7 +14,7 @@ IMAGE = "https://cdn.example/a.jpg"
 
 def test_a_template_of_a_body_shows_nothing_else() -> None:
     """Parts that there are not are left out."""
-    assert shown(template(body("Hello")), use()) == {}
+    assert visible_parts(template(body("Hello")), use()) == {}
 
 
 @pytest.mark.parametrize(
@@ -42,7 +42,7 @@ def test_a_template_of_a_body_shows_nothing_else() -> None:
 )
 def test_a_header(component: dict[str, Any], values: list[Any] | None, expected: dict[str, Any]) -> None:
     """A text with its variable filled, or what is there in its place."""
-    assert shown(template(component, body("x")), use(header=values)) == {"header": expected}
+    assert visible_parts(template(component, body("x")), use(header=values)) == {"header": expected}
 
 
 def test_buttons_with_what_they_lead_to() -> None:
@@ -61,7 +61,7 @@ def test_buttons_with_what_they_lead_to() -> None:
         ),
     )
     values = [{"payload": "y"}, "jana", None, None, {"code": "SALE"}, "1234", {"catalog": "sku-1"}]
-    assert shown(compiled, use(buttons=values)) == {
+    assert visible_parts(compiled, use(buttons=values)) == {
         "buttons": [
             {"type": "QUICK_REPLY", "text": "Yes", "press": 0},
             {"type": "URL", "text": "Open", "url": "https://a.example/jana"},
@@ -84,7 +84,7 @@ def test_footer_cards_and_the_end_of_an_offer() -> None:
         {"type": "LIMITED_TIME_OFFER"},
     )
     product = {"product_retailer_id": "sku-1", "catalog_id": "7"}
-    assert shown(compiled, use(carousel=[{"product": product}], lto=[1_772_355_600_000])) == {
+    assert visible_parts(compiled, use(carousel=[{"product": product}], lto=[1_772_355_600_000])) == {
         "footer": "Bye",
         "cards": [{"header": {"kind": "product", **product}}],
         "offer": 1_772_355_600_000,

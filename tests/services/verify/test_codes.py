@@ -9,7 +9,7 @@ import pytest
 from sendbox.engine.draws import Chooser
 from sendbox.engine.rules.rule import When
 from sendbox.engine.texts import Pattern
-from sendbox.services.verify.rules import RANDOM, Codes, Decided, VerifyRule
+from sendbox.services.verify.rules import RANDOM, Codes, SessionDecisions, VerifyRule
 
 PHONE = "420777000101"
 OTHER = "420777000102"
@@ -21,7 +21,7 @@ def to(phone: str) -> Pattern:
     return Pattern(phone, digits=True)
 
 
-def asked(*rules: VerifyRule, phone: str = PHONE) -> Decided:
+def asked(*rules: VerifyRule, phone: str = PHONE) -> SessionDecisions:
     """The decisions of rules about a session."""
     return Codes(rules, CHOOSER).begin(phone, "key", 0)
 

@@ -15,8 +15,8 @@ from typing import IO, Final
 
 from sendbox.cli.outcome import CANNOT, Failure, one_line
 
-#: So many of the last lines of what a command wrote are kept.
-LINES: Final = 20
+#: The greatest number of lines of the output of a command that are kept, the last ones.
+MAX_OUTPUT_LINES: Final = 20
 #: The most that is read for them, in bytes.
 _LAST_BYTES: Final = 64 * 1024
 #: Real seconds in which a command that is told to end may do so.
@@ -25,12 +25,12 @@ _TERMINATION_TIMEOUT: Final = 1.0
 _COLOUR_CODE: Final = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]")
 
 
-class Stopped(Exception):
+class CommandsStopped(Exception):
     """No more commands are run."""
 
 
 @dataclass(frozen=True, slots=True)
-class Ended:
+class EndedCommand:
     """A command has ended: its exit code, None where it took too long, and the last lines that it wrote."""
 
     code: int | None
@@ -45,7 +45,7 @@ class Children:
         self._running: set[subprocess.Popen[bytes]] = set()
         self._ended = False
 
-    def run(self, command: Sequence[str], environment: Mapping[str, str], limit: float | None) -> Ended:
+    def run(self, command: Sequence[str], environment: Mapping[str, str], limit: float | None) -> EndedCommand:
         """Runs a command to its end, at most `limit` real seconds. Raises `Failure` where it cannot be started."""
         with tempfile.TemporaryFile() as output:
             child = self._start_process(command, environment, output)
@@ -64,14 +64,14 @@ class Children:
             _send_signal(child, "SIGKILL")  # what it left behind
             with self._lock:
                 self._running.discard(child)
-            return Ended(None if timed_out.is_set() else code, _last_lines(output))
+            return EndedCommand(None if timed_out.is_set() else code, _last_lines(output))
 
     def _start_process(
         self, command: Sequence[str], environment: Mapping[str, str], output: IO[bytes]
     ) -> subprocess.Popen[bytes]:
         with self._lock:
             if self._ended:
-                raise Stopped
+                raise CommandsStopped
             try:
                 child = subprocess.Popen(
                     command,
@@ -118,4 +118,4 @@ def _last_lines(output: IO[bytes]) -> tuple[str, ...]:
     output.seek(max(0, size - _LAST_BYTES))
     text = _COLOUR_CODE.sub("", output.read().decode("utf-8", "replace"))
     lines = [one_line(line.expandtabs().rstrip()) for line in text.rstrip().splitlines()]
-    return tuple(lines[-LINES:])
+    return tuple(lines[-MAX_OUTPUT_LINES:])

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, TextIO
 
 import click
 
-from sendbox.cli.explore.runs import Runs, Shown
+from sendbox.cli.explore.runs import CommandResult, Runs
 from sendbox.cli.files import load
 from sendbox.cli.options import DURATION, SEED, WholeNumber, converter, scenario_option
 from sendbox.cli.outcome import CANNOT, INTERRUPTED, NO, OK, USAGE, Failure, one_line
@@ -32,7 +32,7 @@ from sendbox.exploring.exploration import (
     explore,
     story,
 )
-from sendbox.exploring.families.table import USUAL, kept, parse_families, untried_lines
+from sendbox.exploring.families.table import USUAL, parse_families, read_kept_kinds, untried_lines
 
 if TYPE_CHECKING:
     from sendbox.exploring.exploration import FindKind
@@ -46,7 +46,7 @@ Echo = Callable[[str], object]
 
 def parse_kinds(text: str) -> tuple[str, ...]:
     """The kinds of misfortune in a list with commas."""
-    return kept([word.strip() for word in text.split(",")])
+    return read_kept_kinds([word.strip() for word in text.split(",")])
 
 
 @click.command(context_settings={"allow_interspersed_args": False})
@@ -161,7 +161,7 @@ def rerun_finds(settings: ExploreOptions, echo: Echo, progress: TextIO) -> int:
             _passes(command, runs.first(), line)
             for number, find in enumerate(of_it, 1):
                 line.show(f"{shlex.join(command)}: find {number} of {len(of_it)}")
-                outcome = runs.under(find.plan)
+                outcome = runs.run_scenarios(find.plan)
                 line.clear()
                 of_kind = ", a question" if find.kind == "question" else ""
                 echo(one_line(f"{_AGAIN[outcome.failed]}{of_kind}: {find.file.stem} ({find.test}; {find.file})"))
@@ -199,7 +199,7 @@ class _Exploration:
         #: the smallest plan that broke the client since one was found, its last run, and how often it was broken by it
         self._broken: tuple[Plan, Run] | None = None
         self._times = 0
-        runs.ran = self._ran
+        runs.on_run = self._count_run
 
     def explored(self) -> int:
         """The exit code."""
@@ -219,7 +219,7 @@ class _Exploration:
                 seed=USUAL_SEED if settings.seed is None else settings.seed,
                 runs=settings.runs,
                 over=self._over,
-                run_all=self._runs.all,
+                run_all=self._runs.run_plans,
                 progress=self._count,
             )
         except Interrupted as interrupted:
@@ -238,9 +238,9 @@ class _Exploration:
         self._most = f", the search has {runs}"
 
     def _run(self, plan: Plan, _observing: bool) -> Run:
-        return self._runs.one(plan)
+        return self._runs.run_plan(plan)
 
-    def _ran(self, plan: Plan, run: Run, searching: bool) -> None:
+    def _count_run(self, plan: Plan, run: Run, searching: bool) -> None:
         """A run has ended: of the search, or of making a plan small and proving it."""
         self._done += bool(plan)
         if searching:
@@ -264,7 +264,7 @@ class _Exploration:
 
     def _told(self, find: Find) -> None:
         """A find: its story, the output of the client, and its files."""
-        result: Shown = find.run.output
+        result: CommandResult = find.run.output
         test = result.failed or self._name
         for line in [f"{_BREAKS[find.kind]}: {test}", *find.story, *_output(result)]:
             self._echo(one_line(line))
@@ -301,13 +301,13 @@ def _passes(command: Sequence[str], run: Run, progress: _Progress) -> None:
     if run.failed is False:
         return
     progress.clear()
-    result: Shown = run.output
+    result: CommandResult = run.output
     raise Failure(
         CANNOT, f"{shlex.join(command)} fails without misfortune: {result.ended}", (*result.assertion, *result.output)
     )
 
 
-def _output(result: Shown) -> list[str]:
+def _output(result: CommandResult) -> list[str]:
     """The assertion of a run by its report, its last lines, and how it ended."""
     assertion = ["the assertion:", *(f"  {line}" for line in result.assertion)] if result.assertion else []
     return [

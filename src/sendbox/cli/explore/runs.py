@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final
 from xml.etree import ElementTree as ET
 
 from sendbox.app import SERVED
-from sendbox.cli.explore.children import LINES, Children
+from sendbox.cli.explore.children import MAX_OUTPUT_LINES, Children
 from sendbox.cli.outcome import CANNOT, Failure, one_line
 from sendbox.engine.answer import JsonMapping
 from sendbox.exploring.exploration import Run, time_limit
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class JUnitResult:
     """The result in JUnit files: the first test that failed, None if all passed, and its assertion, line by line."""
 
     failed: str | None
@@ -56,7 +56,7 @@ class Reports:
         self._named = re.compile(rf"(?<![\w./\\-]){re.escape(path)}(?![\w/\\-]|\.\w)")
         self.shared = not any(map(self._named.search, command))
 
-    def prepared(self, command: Sequence[str]) -> tuple[list[str], Path]:
+    def prepare(self, command: Sequence[str]) -> tuple[list[str], Path]:
         """The command of one run, and the path that it writes, where no JUnit file is yet. Raises `Failure`."""
         if self.shared:
             file = Path(self._path)
@@ -71,13 +71,13 @@ class Reports:
         return [self._named.sub(lambda _: str(file), word) for word in command], file
 
 
-def judged(path: Path) -> Judged | None:
+def read_junit_result(path: Path) -> JUnitResult | None:
     """The result in a JUnit file, or in those of a folder; None if there is none."""
     results = [cases for file in _files(path) if (cases := _cases(file)) is not None]
     if not results:
         return None
     failed = next((case for cases in results for case in cases if _failed(case)), None)
-    return Judged(None) if failed is None else Judged(_name(failed), _assertion(failed))
+    return JUnitResult(None) if failed is None else JUnitResult(_name(failed), _assertion(failed))
 
 
 def _files(path: Path) -> list[Path]:
@@ -100,8 +100,8 @@ def _assertion(case: ET.Element) -> tuple[str, ...]:
     node = case.find("failure") if case.find("failure") is not None else case.find("error")
     assert node is not None
     message, text = node.get("message", "").strip(), (node.text or "").strip()
-    whole = text if message in text else f"{message}\n{text}"
-    return tuple(one_line(line.rstrip()) for line in whole.splitlines()[:LINES])
+    assertion = text if message in text else f"{message}\n{text}"
+    return tuple(one_line(line.rstrip()) for line in assertion.splitlines()[:MAX_OUTPUT_LINES])
 
 
 def _failed(case: ET.Element) -> bool:
@@ -115,13 +115,13 @@ def _name(case: ET.Element) -> str:
 #: Where webhooks may go.
 _CALLBACKS: Final = "loopback"
 
-#: What a plan says, as a scenario for each world by its ordinal.
+#: A plan as data: a scenario for each world, by the ordinal of the world.
 Scenarios = Mapping[int, JsonMapping]
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
-    """The result of a run: its exit code (None if it took too long), last lines, and by a report its failed test."""
+class CommandResult:
+    """A run: its exit code (None if it took too long), last lines of output and, by a JUnit file, its failed test."""
 
     code: int | None
     output: tuple[str, ...]
@@ -154,9 +154,9 @@ class Runs:
         self._start = wall.present()[0]
         self._mode: Mode = "auto"
         #: the worlds of the run without misfortune
-        self._passed: list[ObservedWorld] = []
-        #: called after each run of a plan, with True for one of `all`
-        self.ran: Callable[[Plan, Run, bool], None] = lambda plan, run, searching: None
+        self._baseline_worlds: list[ObservedWorld] = []
+        #: called after each run of a plan, with True for one of `run_plans`
+        self.on_run: Callable[[Plan, Run, bool], None] = lambda plan, run, searching: None
 
     def __enter__(self) -> Runs:
         return self
@@ -174,36 +174,36 @@ class Runs:
 
     def first(self) -> Run:
         """The run without misfortune. Where the command moves clocks it is made again with clocks that stand still."""
-        run, took = self._timed()
+        run, seconds = self._timed()
         if any(world.census.runs and world.census.moves for world in run.worlds):
-            self._mode, self._limit = "manual", self._limit or time_limit(took)
-            still, took_still = self._timed()
+            self._mode, self._limit = "manual", self._limit or time_limit(seconds)
+            still, seconds_of_still = self._timed()
             if still.failed is False or run.failed is not False:
-                run, took = still, took_still
+                run, seconds = still, seconds_of_still
             else:  # it waits for a clock that runs by itself, too
                 self._mode = "auto"
-        self._limit = time_limit(took)
-        self._passed = run.worlds
+        self._limit = time_limit(seconds)
+        self._baseline_worlds = run.worlds
         return run
 
     def _timed(self) -> tuple[Run, float]:
         began = wall.monotonic_ns()
-        run = self.under({})
+        run = self.run_scenarios({})
         return run, (wall.monotonic_ns() - began) / 1e9
 
-    def under(self, plan: Scenarios) -> Run:
-        """One run."""
+    def run_scenarios(self, plan: Scenarios) -> Run:
+        """One run, with a scenario for each world."""
         # on a thread of the pool: an interrupt comes to this one, and would leave behind what a run has begun
         return self._pool.submit(self._run, plan).result()
 
-    def one(self, plan: Plan) -> Run:
+    def run_plan(self, plan: Plan) -> Run:
         """One run under a plan."""
-        run = self.under(scenarios(plan))
-        self.ran(plan, run, False)
+        run = self.run_scenarios(scenarios(plan))
+        self.on_run(plan, run, False)
         return run
 
-    def all(self, plans: Iterable[Plan]) -> Iterator[tuple[Plan, Run]]:
-        """Runs under plans, in their order, some of them begun ahead."""
+    def run_plans(self, plans: Iterable[Plan]) -> Iterator[tuple[Plan, Run]]:
+        """Runs under plans, in their order; as many as there are jobs run at once."""
         left = iter(plans)
         begun: deque[tuple[Plan, Future[Run]]] = deque()
         while True:
@@ -213,7 +213,7 @@ class Runs:
                 return
             plan, future = begun.popleft()
             run = future.result()
-            self.ran(plan, run, True)
+            self.on_run(plan, run, True)
             yield plan, run
 
     # -- one run
@@ -230,21 +230,23 @@ class Runs:
         server = SandboxServer(settings).start()
         try:
             watcher = server.runtime.hooks = Watcher(SERVED)
-            watcher.remember(self._passed)
+            watcher.set_baseline(self._baseline_worlds)
             watcher.begin(plan, observing=True)
-            broke, result = self._judged(server.origin)
+            failed, result = self._run_command(server.origin)
             worlds = server.thread.call(lambda: watcher.end(server.runtime))
         except ScenarioError as error:
-            raise Failure(CANNOT, f"a plan cannot be laid in front of what the command opens: {error}") from None
+            raise Failure(
+                CANNOT, f"the plan cannot be combined with the scenario that the command opens: {error}"
+            ) from None
         finally:
             server.stop()
-        return Run(broke, worlds, result, watcher.idle, result.ended)
+        return Run(failed, worlds, result, watcher.idle, result.ended)
 
-    def _judged(self, origin: str) -> tuple[bool | None, Shown]:
-        """Runs the command, and whether it broke."""
-        command, file = (self._command, None) if self._reports is None else self._reports.prepared(self._command)
+    def _run_command(self, origin: str) -> tuple[bool | None, CommandResult]:
+        """Runs the command; returns True if it failed, None if it took too long, and its result."""
+        command, file = (self._command, None) if self._reports is None else self._reports.prepare(self._command)
         ended = self._children.run(command, {**os.environ, "SENDBOX_URL": origin}, self._limit)
-        report = None if file is None else judged(file)
-        failed = None if report is None else report.failed
-        result = Shown(ended.code, ended.output, failed, () if report is None else report.assertion)
-        return (None if ended.code is None else ended.code != 0 or failed is not None), result
+        report = None if file is None else read_junit_result(file)
+        test = None if report is None else report.failed
+        result = CommandResult(ended.code, ended.output, test, () if report is None else report.assertion)
+        return (None if ended.code is None else ended.code != 0 or test is not None), result

@@ -18,11 +18,11 @@ from sendbox.engine.delivery.targets import ACTS, Outlets
 from sendbox.engine.durations import show
 from sendbox.engine.expect.own import DELIVERY_STATES
 from sendbox.engine.kinds.answers import Cursor, Event, Header, ShortWebhook, Webhook, WebhookHead, WebhookTry
-from sendbox.engine.kinds.narration import EVENTS, cut
+from sendbox.engine.kinds.narration import EVENTS, short_line
 from sendbox.engine.kinds.own import delivery_view, head_of, tries_of
 from sendbox.engine.kinds.rows import Observer
 from sendbox.runtime import policy
-from sendbox.runtime.dispatcher import encoded
+from sendbox.runtime.dispatcher import encode_delivery
 from sendbox.runtime.slot import Slice
 from sendbox.services.numbers import notation
 from sendbox.services.ports import account_of
@@ -95,7 +95,7 @@ async def deliveries(
     """
     world = call.hosted.world
     on = Observer(world, call.served.kinds)
-    finds = search_filter(search, found_by(on))
+    finds = search_filter(search, search_keys(on))
 
     def fits(delivery: Delivery) -> bool:
         if state is not None and delivery.state != state:
@@ -117,14 +117,14 @@ async def deliveries(
 def _short(on: Observer, delivery: Delivery) -> ShortWebhook:
     """The short form of a webhook, as lists show it."""
     events = [
-        {name: cut(value) if isinstance(value, str) else value for name, value in on.event(event).items()}
+        {name: short_line(value) if isinstance(value, str) else value for name, value in on.event(event).items()}
         for event in delivery.events[:EVENTS]
     ]
     carries, tries = len(delivery.events), len(delivery.tries)
     return ShortWebhook(**head_of(on, delivery), events=events, carries=carries, tries=tries)
 
 
-def found_by(on: Observer) -> dict[str, SearchKey[Delivery]]:
+def search_keys(on: Observer) -> dict[str, SearchKey[Delivery]]:
     """The keys of a search for deliveries, by name."""
     country = account_of(on.world).country
     return {
@@ -183,7 +183,7 @@ async def delivery(call: Call, delivery: str) -> WholeWebhook:
     world = call.hosted.world
     await Slice().through(world.outlets.by_id.read())
     webhook = _find(world, delivery)
-    http, on, took = encoded(world, webhook), Observer(world, call.served.kinds), world.outlets.took
+    http, on, took = encode_delivery(world, webhook), Observer(world, call.served.kinds), world.outlets.took
     return WholeWebhook(
         **head_of(on, webhook),
         events=[on.event(event) for event in webhook.events],

@@ -18,7 +18,7 @@ from sendbox.control.searching import TEXT, Filter, SearchKey, match_texts, patt
 from sendbox.engine.answer import Answer, Instant, enum, moment, reference
 from sendbox.engine.journal import CODE
 from sendbox.engine.kinds.answers import Fault, RequestEntry
-from sendbox.engine.kinds.narration import SHOWN, cut
+from sendbox.engine.kinds.narration import SHOWN, short_line
 from sendbox.engine.kinds.rows import Observer
 from sendbox.engine.texts import Pattern
 from sendbox.services.http.numbers import phones_of, tags_of
@@ -90,7 +90,7 @@ async def requests(
     async def look() -> tuple[World, list[int]] | None:
         nonlocal looked
         world = hosted.world
-        journal, finds = world.journal, search_filter(search, found_by(world))
+        journal, finds = world.journal, search_filter(search, search_keys(world))
 
         def fits(number: int) -> bool:
             instant, _, record = journal.entry(number)
@@ -125,7 +125,7 @@ def _short(world: World, number: int) -> ShortRequest:
         at=moment(at),
         operation=record.operation,
         method=record.method,
-        path=cut(record.path, 2 * SHOWN),
+        path=short_line(record.path, 2 * SHOWN),
         status=record.status,
         findings=len(record.findings),
         advice=len(record.advice),
@@ -133,7 +133,7 @@ def _short(world: World, number: int) -> ShortRequest:
     )
 
 
-@operation("GET", "/worlds/{id}/requests/{n}/export", answers=RequestText, whole=True)
+@operation("GET", "/worlds/{id}/requests/{n}/export", answers=RequestText, unmasked=True)
 async def export_request(call: Call, n: int, as_: Annotated[str, AS] = "curl") -> RequestText:
     """One call as text that makes it again: `as` curl, python (httpx), node (fetch), pytest, or scenario (`traffic`).
 
@@ -158,22 +158,22 @@ async def export_request(call: Call, n: int, as_: Annotated[str, AS] = "curl") -
     return RequestText(as_=as_, text=text)
 
 
-def found_by(world: World) -> dict[str, SearchKey[Timed]]:
+def search_keys(world: World) -> dict[str, SearchKey[Timed]]:
     """The keys of a search for calls, by name."""
     country = account_of(world).country
     return {
         "to": lambda value: match_texts(
-            notation.pattern(value, country).matches, lambda called: phones_of(world, called[1])
+            notation.pattern(value, country).matches, lambda timed_request: phones_of(world, timed_request[1])
         ),
-        "tag": patterns(lambda called: tags_of(called[1])),
-        "operation": patterns(lambda called: called[1].operation),
+        "tag": patterns(lambda timed_request: tags_of(timed_request[1])),
+        "operation": patterns(lambda timed_request: timed_request[1].operation),
         "status": _status,
-        "method": patterns(lambda called: called[1].method),
-        "path": patterns(lambda called: called[1].path),
-        "key": patterns(lambda called: called[1].key),
-        "remark": patterns(lambda called: _remarks(called[1])),
-        **times(world.now, lambda called: called[0]),
-        TEXT: texts(lambda called: called[1].body.decode("utf-8", "replace")),
+        "method": patterns(lambda timed_request: timed_request[1].method),
+        "path": patterns(lambda timed_request: timed_request[1].path),
+        "key": patterns(lambda timed_request: timed_request[1].key),
+        "remark": patterns(lambda timed_request: _remarks(timed_request[1])),
+        **times(world.now, lambda timed_request: timed_request[0]),
+        TEXT: texts(lambda timed_request: timed_request[1].body.decode("utf-8", "replace")),
     }
 
 
@@ -187,4 +187,4 @@ def _status(value: str) -> Filter[Timed]:
     if not _STATUS.fullmatch(value):
         raise ValueError(f'"{value}" is not a status; legal: 200, 4?? or 4* (a call without an answer has 0)')
     matches = Pattern(value, digits=True).matches
-    return lambda called: matches(str(called[1].status))
+    return lambda timed_request: matches(str(timed_request[1].status))

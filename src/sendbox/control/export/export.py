@@ -10,13 +10,13 @@ from msgspec.structs import asdict
 from sendbox import __version__
 from sendbox.control.answers import Proof
 from sendbox.control.export.pytest import About, pytest_file
-from sendbox.control.export.record import written
+from sendbox.control.export.record import build_record
 from sendbox.control.export.scenario import name_or_text, of_the_library, scenario_of, source_of
 from sendbox.control.export.script import build_script, file_stem
 from sendbox.control.operation import Call, operation
 from sendbox.control.records import proof_of
 from sendbox.engine.answer import Answer, Instant, JsonObject, enum, reference
-from sendbox.engine.commands.record import Cut
+from sendbox.engine.commands.record import RecordIncomplete
 from sendbox.engine.digest import digest_in_slices
 from sendbox.engine.durations import show
 from sendbox.scenario.write import dump
@@ -44,7 +44,7 @@ class Place(Answer):
 class RecordedCommand(Answer):
     """A command and its place; each command has fields of its own."""
 
-    FURTHER = Any
+    EXTRA_FIELDS_TYPE = Any
 
     command: str
     epoch: int
@@ -74,50 +74,50 @@ class Exported(Proof):
     left_out: list[str]
 
 
-@operation("GET", "/worlds/{id}/record", present="it has all that was done", answers=Record, whole=True)
+@operation("GET", "/worlds/{id}/record", present_only="it has all that was done", answers=Record, unmasked=True)
 async def record(call: Call) -> JsonObject:
     """All commands of the world in order, each with its place: `sendbox replay` makes the world again from them.
 
     409 `record_cut` if a bound of the server removed a part of the record.
     """
     hosted = call.hosted
-    await hosted.free()
+    await hosted.wait_until_idle()
     call.runtime.check_not_advancing(hosted)
-    return await hosted.whole(_record(hosted.world, call.served.kinds))
+    return await hosted.run_exclusively(_record(hosted.world, call.served.kinds))
 
 
 def _record(world: World, kinds: KindTable) -> Generator[None, None, JsonObject]:
-    """All of it is of one moment: the caller holds everything else back meanwhile. Raises `Cut`."""
-    _ = world.record.opening
+    """The record at one moment: the caller lets nothing else happen meanwhile. Raises `RecordIncomplete`."""
+    world.record.check_complete()
     proof = yield from digest_in_slices(world, kinds)
-    return (yield from written(world, kinds, proof))
+    return (yield from build_record(world, kinds, proof))
 
 
-@operation("GET", "/worlds/{id}/export", present="it has all that was done", answers=Exported, whole=True)
+@operation("GET", "/worlds/{id}/export", present_only="it has all that was done", answers=Exported, unmasked=True)
 async def export(call: Call, as_: Annotated[str, FORM] = "pytest") -> Exported:
     """The world as a file that repeats what was done to it: `as` pytest, scenario, or record (`sendbox replay`).
 
     409 `record_cut` as for the record.
     """
     hosted = call.hosted
-    await hosted.free()
+    await hosted.wait_until_idle()
     call.runtime.check_not_advancing(hosted)
-    return await hosted.whole(_export(call, as_))
+    return await hosted.run_exclusively(_export(call, as_))
 
 
 def _export(call: Call, as_: str) -> Generator[Callable[[], None] | None, None, Exported]:
-    """The file, written beside the loop, while everything else is held back from the world. Raises `Cut`."""
+    """The file, written on a worker thread while the world performs nothing else. Raises `RecordIncomplete`."""
     world, kinds = call.hosted.world, call.served.kinds
     proof = proof_of(world, (yield from digest_in_slices(world, kinds)))
-    recorded = (yield from written(world, kinds, proof.digest)) if as_ == "record" else None
+    record_json = (yield from build_record(world, kinds, proof.digest)) if as_ == "record" else None
     files: list[Exported] = []
-    failed: list[Cut] = []
+    failed: list[RecordIncomplete] = []
 
     def write() -> None:
         try:
-            files.append(_file(call, as_, proof, recorded))
-        except Cut as cut:
-            failed.append(cut)
+            files.append(_file(call, as_, proof, record_json))
+        except RecordIncomplete as incomplete:
+            failed.append(incomplete)
 
     yield write
     if failed:
@@ -125,10 +125,10 @@ def _export(call: Call, as_: str) -> Generator[Callable[[], None] | None, None, 
     return files[0]
 
 
-def _file(call: Call, as_: Any, proof: Proof, recorded: JsonObject | None) -> Exported:
+def _file(call: Call, as_: Any, proof: Proof, record_json: JsonObject | None) -> Exported:
     world, language = call.hosted.world, call.served.language
-    if recorded is not None:
-        text = json.dumps(recorded, indent=1)
+    if record_json is not None:
+        text = json.dumps(record_json, indent=1)
         file = f"{file_stem(world.id)}.record.json"
         return Exported(**asdict(proof), as_=as_, file=file, text=text, left_out=[])
     actions = build_script(world)

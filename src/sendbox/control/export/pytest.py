@@ -43,7 +43,7 @@ def pytest_file(world: World, script: Script, about: About, exported: Mapping[st
 def pytest_call(world: World, step: CallStep) -> str:
     """One call as a test of its own."""
     file = _File(world, Script([step]), About("", "", 0, ""), {})
-    return file.alone(step)
+    return file.write_call(step)
 
 
 class _File:
@@ -131,7 +131,7 @@ class _File:
             lines.append('    key = {"x-api-key": sendbox.api_key}')
         return lines
 
-    def alone(self, step: CallStep) -> str:
+    def write_call(self, step: CallStep) -> str:
         """One call without the others."""
         self._call(step)
         body = "\n".join(f"    {line}" for line in self._lines)

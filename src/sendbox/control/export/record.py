@@ -50,7 +50,7 @@ class Entry(NamedTuple):
 
 
 class Recorded(NamedTuple):
-    """A record that was read: its commands, where the world stood when it was written, and how it looked."""
+    """A record that was read: its commands, where the world stood when it was build_record, and how it looked."""
 
     version: str
     engine: int
@@ -61,11 +61,11 @@ class Recorded(NamedTuple):
     digest: str
 
 
-# -- written
+# -- build_record
 
 
-def written(world: World, kinds: KindTable, proof: str) -> Generator[None, None, JsonObject]:
-    """Makes the record of a world as data, with pauses. Raises `Cut`."""
+def build_record(world: World, kinds: KindTable, proof: str) -> Generator[None, None, JsonObject]:
+    """Makes the record of a world as data, with pauses. Raises `RecordIncomplete`."""
     commands: list[JsonObject] = []
     for stamp, command in world.record.commands():
         commands.append({"command": _WORD[type(command)], **_place(stamp), **_fields(command)})
@@ -152,7 +152,7 @@ def read(text: str | bytes, language: Language) -> Recorded:
 
 #: What a record has.
 _PARTS: Final = ("version", "engine", "world", "commands", "ends", "journal", "digest")
-#: What comes of reading fields that are not as they were written.
+#: What comes of reading fields that are not as they were build_record.
 _DAMAGED: Final = (KeyError, TypeError, ValueError, AttributeError)
 
 

@@ -14,7 +14,7 @@ import msgspec
 
 from sendbox.engine.answer import JsonMapping, JsonObject
 from sendbox.engine.journal import CODE
-from sendbox.scenario.environment import escaped
+from sendbox.scenario.environment import escape_texts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -80,7 +80,7 @@ def made_entry(world: World, step: ActStep, kind: str) -> Any:
     for _, code, about in entries_before(world, step):
         if code == CODE[kind]:
             return about
-    raise NoEntry(f"the journal forgot what it did ({world.record.cut})")
+    raise NoEntry(f"the journal forgot what it did ({world.record.cut_by})")
 
 
 def select_arguments(detail: JsonObject, *names: str) -> JsonObject:
@@ -104,7 +104,7 @@ OWN: Final[Mapping[str, Exported]] = {
     "drop_rule": Exported(line=lambda literals, detail: literals.call("sendbox.drop_rule", [detail["rule"]], {})),
     "scenario": Exported(
         line=lambda literals, detail: literals.call(
-            "sendbox.perform", ["load_scenario"], {"raw": escaped(detail["source"])}
+            "sendbox.perform", ["load_scenario"], {"raw": escape_texts(detail["source"])}
         )
     ),
 }

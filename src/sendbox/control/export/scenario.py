@@ -21,7 +21,7 @@ from sendbox.engine.durations import iso, show
 from sendbox.engine.journal import CODE
 from sendbox.engine.traffic import NONE, WORLD, parse_reference
 from sendbox.scenario import library
-from sendbox.scenario.environment import escaped
+from sendbox.scenario.environment import escape_texts
 from sendbox.scenario.write import dump
 from sendbox.services.numbers.normal import normalize
 from sendbox.services.ports import account_of
@@ -324,7 +324,7 @@ class _Writer:
             return {"name": step.detail["name"]}
         if step.what == "scenario":
             source = {key: value for key, value in step.detail["source"].items() if key not in ("traffic", "receiver")}
-            return {"raw": escaped(source)}
+            return {"raw": escape_texts(source)}
         assert step.act is not None
         arguments: JsonObject = {}
         for name, value in step.act.arguments.items():

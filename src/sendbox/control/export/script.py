@@ -87,9 +87,9 @@ class Script(msgspec.Struct):
 
 
 def build_script(world: World) -> Script:
-    """The steps that were done to a world since its epoch began. Raises `Cut`."""
+    """The steps that were done to a world since its epoch began. Raises `RecordIncomplete`."""
     result = Script()
-    _ = world.record.opening
+    world.record.check_complete()
     journal, record = world.journal, world.record
     numbers = journal.numbers(frozenset({"request", "control"}))
     during_move = _during_moves(record)

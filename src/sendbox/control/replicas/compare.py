@@ -78,7 +78,7 @@ class Compared(Answer):
     there: list[AroundIt]
 
 
-@operation("GET", "/worlds/{id}/compare", present="it compares two worlds as they are", answers=Compared)
+@operation("GET", "/worlds/{id}/compare", present_only="it compares two worlds as they are", answers=Compared)
 async def compare(
     call: Call,
     with_: Annotated[str, described("the id of the other world")],
@@ -127,7 +127,7 @@ async def compare(
 
 async def _read_journal(world: World, kinds: KindTable) -> Journal:
     entries = await Slice().through(canonical_in_slices(world, kinds))
-    return Journal(world.id, entries, lost=world.journal.first, bound=world.record.cut or "")
+    return Journal(world.id, entries, lost=world.journal.first, bound=world.record.cut_by or "")
 
 
 def _difference(a: Journal, b: Journal) -> Difference | None:

@@ -20,7 +20,7 @@ from sendbox.control.arguments import Count, Size, described
 from sendbox.control.catalog import loaded
 from sendbox.control.export.scenario import source_of
 from sendbox.control.operation import Call, operation
-from sendbox.control.replaying import CHUNK, Diverged, Replay
+from sendbox.control.replaying import TICKS_PER_PAUSE, Diverged, Replay
 from sendbox.engine.answer import Answer, Instant, JsonMapping, JsonObject, moment
 from sendbox.engine.blueprint import Blueprint
 from sendbox.engine.commands.command import Act, Open, Outcome, Stamp
@@ -251,7 +251,7 @@ def replay_with(
 def _run_past_record(world: World, goal: Stamp) -> Generator[None, None, None]:
     """Brings a world that left the way of its record to the instant of the next command, as far as it goes alone."""
     left = _BEYOND
-    while left > 0 and (done := world.run(goal.at, CHUNK, settle=False)):
+    while left > 0 and (done := world.run(goal.at, TICKS_PER_PAUSE, settle=False)):
         world.outlets.take()
         left -= done
         yield
@@ -337,7 +337,7 @@ class Leaning(Answer):
     why: str | None
 
 
-@operation("GET", "/worlds/{id}/leaning", words=lines, present="it makes all that was done again", answers=Leaning)
+@operation("GET", "/worlds/{id}/leaning", words=lines, present_only="it makes all that was done again", answers=Leaning)
 async def leaning(
     call: Call,
     longest: Annotated[Size | None, described("a world with more entries in its journal is not replayed")] = None,
@@ -346,16 +346,16 @@ async def leaning(
     """The assumptions that the client of this world relied on, and what it would see under other values."""
     hosted = call.hosted
     collected = await call.runtime.tried.present(hosted, await loaded(call.served))
-    await hosted.free()
+    await hosted.wait_until_idle()
     call.runtime.check_not_advancing(hosted)
     world = hosted.world
-    _ = world.record.opening  # `Cut` where it does not reach back
+    world.record.check_complete()
     rows = {row.id: row for row in registry() if row.id in collected.leaned}
     too_long = longest is not None and len(world.journal) > longest
     why = f"the journal has {len(world.journal)} entries, more than {longest}" if too_long else None
     outcomes: dict[str, list[OtherValue]] = {id_: [] for id_ in rows}
     if why is None:
-        before, commands, ends = await hosted.whole(_present(world))
+        before, commands, ends = await hosted.run_exclusively(_present(world))
         differences = 0
         for other in alternatives(world.assume, rows):
             outcome = await _replay_alternative(call, other, commands, ends, before)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from sendbox.control.operation import Call, ControlError, converted, not_closed
 from sendbox.control.reading import entry_of
-from sendbox.control.replaying import CHUNK, Diverged, Replay, Steps
+from sendbox.control.replaying import TICKS_PER_PAUSE, Diverged, Replay, Steps
 from sendbox.engine import bounds
 from sendbox.engine.answer import JsonMapping
 from sendbox.engine.commands.command import Stamp
@@ -32,7 +32,7 @@ class Place(NamedTuple):
 
 
 class PastReplica(Replica):
-    """A replica in the past of its world. It moves from place to place, forward only. Raises `Cut`."""
+    """A replica in the past of its world. It moves from place to place, forward only. Raises `RecordIncomplete`."""
 
     def __init__(self, control: Control, of: World) -> None:
         self._replay = Replay(control, [next(of.record.commands())])
@@ -93,7 +93,7 @@ class PastReplica(Replica):
             if command is None:
                 return
             yield from self._carry_out(stamp, command)
-        while world.run(at, CHUNK, settle=False):
+        while world.run(at, TICKS_PER_PAUSE, settle=False):
             world.outlets.take()
             yield None
 
@@ -123,7 +123,7 @@ class PastReplica(Replica):
 
 
 async def read(call: Call, row: Operation, values: JsonMapping, then: object) -> object:
-    """The answer of an operation for a place in the past of its world. Raises `ControlError`, and `Cut`."""
+    """The answer of an operation for a place in the past of its world. Raises `ControlError` and `RecordIncomplete`."""
     if values.get("wait") is not None:
         raise ControlError(400, "bad_argument", 'wait: nothing more comes in the past; leave out "wait" or "then"')
     replica = await _replica_at(call, then)
@@ -138,10 +138,10 @@ async def _replica_at(call: Call, then: object) -> PastReplica:
     hosted, replicas = call.hosted, call.runtime.replicas
     hosted.controls -= 1
     try:
-        await hosted.free()
+        await hosted.wait_until_idle()
         not_closed(hosted)
         world = hosted.world
-        _ = world.record.opening  # `Cut` where it does not reach back
+        world.record.check_complete()
         place = place_of(world, then)
         async with hosted.replaying:
             kept: list[PastReplica] = replicas.of(world)

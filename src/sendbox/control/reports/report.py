@@ -17,7 +17,7 @@ from sendbox.control.answers import Proof
 from sendbox.control.arguments import described
 from sendbox.control.coverage import Assumptions, Covered, DimensionShare, Settings, Share, assumptions, coverage
 from sendbox.control.operation import Call, ControlError, Text, one_of, operation
-from sendbox.control.pending import OPEN, pending
+from sendbox.control.pending import OPEN_STATES, pending
 from sendbox.control.reading import map_in_slices, newest, select
 from sendbox.control.records import Journal, Remark, Verdict, advice, digest, journal, sent_messages, verdict
 from sendbox.control.scenarios import ScenarioShown, scenario
@@ -323,7 +323,7 @@ def of_failed(delivery: Item) -> str:
     """A webhook that failed, or that is to be tried again, with the error of its last try."""
     last = delivery["tries"][-1]
     rule = f', by the rule "{last["rule"]}" of webhooks' if "rule" in last else ""
-    failed = "failed so far" if delivery["state"] in OPEN else "failed"
+    failed = "failed so far" if delivery["state"] in OPEN_STATES else "failed"
     return f"webhook to {delivery['target']} {failed}: {last['error'] or last['status']}{rule}"
 
 

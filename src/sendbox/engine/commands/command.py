@@ -30,7 +30,7 @@ class World(Protocol):
     @property
     def outlets(self) -> Outlets: ...
 
-    def control(self, what: str, detail: JsonObject) -> int:
+    def journal_act(self, what: str, detail: JsonObject) -> int:
         """Journals what a tester did."""
 
     def restored(self, name: str) -> None:
@@ -148,7 +148,7 @@ class Tune(NamedTuple):
     def apply(self, world: World) -> None:
         """From the present instant on."""
         world.clock.change(self.now, self.given.get("mode"), self.given.get("rate"))
-        world.control("clock", dict(self.given))
+        world.journal_act("clock", dict(self.given))
 
 
 class Move(NamedTuple):

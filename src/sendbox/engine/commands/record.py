@@ -28,8 +28,8 @@ _CALL: Final = _CODE[Call]
 _MOVE: Final = _CODE[Move]
 
 
-class Cut(Exception):
-    """A record that does not reach back to the opening of its world: a bound cut it, which the text names."""
+class RecordIncomplete(Exception):
+    """A record that does not reach back to the opening of its world: a bound removed it, which the text names."""
 
     def __init__(self, bound: str) -> None:
         super().__init__(
@@ -39,16 +39,16 @@ class Cut(Exception):
 
 
 class Record:
-    """The commands of one world. `cut` names the bound that cut it, None while it is whole."""
+    """The commands of one world. `cut_by` names the bound that removed them, None while it is complete."""
 
-    __slots__ = ("at", "cut", "entries", "kind", "ticks")
+    __slots__ = ("at", "cut_by", "entries", "kind", "ticks")
 
     def __init__(self) -> None:
         self.at = array("q")
         self.ticks = array("q")
         self.kind = bytearray()
         self.entries: list[Any] = []
-        self.cut: str | None = None
+        self.cut_by: str | None = None
 
     def __len__(self) -> int:
         return len(self.kind)
@@ -59,7 +59,7 @@ class Record:
 
     def call(self, at: int, ticks: int, record: RequestRecord) -> None:
         """A call came, which the journal keeps."""
-        if self.cut is None:  # on the way of every call: not a function more
+        if self.cut_by is None:  # on the way of every call: not a function more
             self.at.append(at)
             self.ticks.append(ticks)
             self.kind.append(_CALL)
@@ -78,36 +78,40 @@ class Record:
             self._add(at, ticks, _MOVE, Move(by_hand, first))
 
     def _add(self, at: int, ticks: int, kind: int, entry: object) -> None:
-        if self.cut is None:
+        if self.cut_by is None:
             self.at.append(at)
             self.ticks.append(ticks)
             self.kind.append(kind)
             self.entries.append(entry)
 
-    def cut_off(self, bound: str) -> None:
-        """Forgets all: a bound does not allow it to be kept."""
-        self.cut = bound
+    def forget_all(self, bound: str) -> None:
+        """Forgets all commands because of a bound."""
+        self.cut_by = bound
         del self.at[:], self.ticks[:], self.kind[:]
         self.entries.clear()
 
     def head(self, length: int) -> Record:
         """The first commands, as a record that can go on in another way."""
         copy = Record()
-        copy.cut = self.cut
+        copy.cut_by = self.cut_by
         copy.at, copy.ticks, copy.kind = self.at[:length], self.ticks[:length], self.kind[:length]
         copy.entries = self.entries[:length]
         return copy
 
+    def check_complete(self) -> None:
+        """Raises `RecordIncomplete` if a bound removed the record."""
+        if self.cut_by is not None:
+            raise RecordIncomplete(self.cut_by)
+
     @property
     def opening(self) -> Open:
-        """The first command. Raises `Cut`."""
-        if self.cut is not None:
-            raise Cut(self.cut)
+        """The first command. Raises `RecordIncomplete`."""
+        self.check_complete()
         opened: Open = self.entries[0]
         return opened
 
     def commands(self) -> Iterator[tuple[Stamp, Command]]:
-        """All of them. Raises `Cut`."""
+        """All of them. Raises `RecordIncomplete`."""
         epoch = self.opening.epoch
         for number, kind in enumerate(self.kind):
             command = self.command(number)
@@ -243,8 +247,8 @@ class RequestRecord:
 
 #: So many equal answers to one question, at one instant, are worth a remark.
 MANY: Final = 20
-#: So many questions are remembered at a time.
-REMEMBERED: Final = 16
+#: The greatest number of questions that are remembered at a time.
+MAX_QUESTIONS: Final = 16
 
 
 class Polling:
@@ -269,7 +273,7 @@ class Polling:
         answered = blake2b(answer, digest_size=8).digest()
         last, count = self._questions.pop(hashed, (answered, 0))
         count = count + 1 if last == answered else 1
-        if len(self._questions) >= REMEMBERED:
+        if len(self._questions) >= MAX_QUESTIONS:
             del self._questions[next(iter(self._questions))]
         self._questions[hashed] = (answered, count)
         self.remarked = count >= MANY

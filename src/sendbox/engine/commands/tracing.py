@@ -25,7 +25,7 @@ _FLAGS: Final = 0b11
 _LONGEST_STATE: Final = 512
 _STATE: Final = regex(rb"[\t -~]{1,%d}" % _LONGEST_STATE)
 #: A world remembers the contexts of so many requests, the newest.
-_REMEMBERED: Final = 10_000
+_MAX_REQUESTS: Final = 10_000
 
 Headers = tuple[tuple[bytes, bytes], ...]
 
@@ -54,7 +54,7 @@ class Traces:
         context = context_of(headers)
         if context:
             self._contexts[request] = context
-            if len(self._contexts) > _REMEMBERED:
+            if len(self._contexts) > _MAX_REQUESTS:
                 del self._contexts[next(iter(self._contexts))]
 
     def onward(self, requests: Iterable[str], delivery: str, number: int) -> list[tuple[str, str]]:

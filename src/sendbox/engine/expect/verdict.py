@@ -40,7 +40,7 @@ def _unused(world: World, usual: Iterable[Rule]) -> Generator[None, None, list[J
     unused = []
     # in an export or a record the rules of other files have other places
     known = {rule.key: replace(rule, place=None) for rule in usual}
-    for path, book in world.lists.items():
+    for path, book in world.all_rulebooks.items():
         for number, rule in enumerate(book.unused, 1):
             if rule.place is not None and known.get(rule.key) != replace(rule, place=None):
                 unused.append({"rule": rule.title, "in": path, "place": rule.place})
@@ -68,7 +68,7 @@ def _unknown_names(
     """A warning for each name in a condition that the world does not have, so that nothing could meet it."""
     names: dict[Callable[[World], Iterable[str]], list[str]] = {}
     warnings: dict[tuple[str, str | None], None] = {}
-    if world.record.cut is not None:  # the names of what was forgotten are not known
+    if world.record.cut_by is not None:  # the names of what was forgotten are not known
         return []
     for expectation in expectations:
         if expectation.never:
@@ -139,9 +139,9 @@ def verdict_in_slices(
     return {
         "passed": states <= {PASSED},
         "state": FAILED if FAILED in states else OPEN if OPEN in states else PASSED,
-        "trusted": world.record.cut is None,
+        "trusted": world.record.cut_by is None,
         "lost": world.journal.first,
-        **({} if world.record.cut is None else {"bound": world.record.cut}),
+        **({} if world.record.cut_by is None else {"bound": world.record.cut_by}),
         "next_due": None if due is None else iso(due),
         "expectations": judged,
         "unused": unused,

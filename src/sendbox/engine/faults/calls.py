@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from sendbox.engine.faults.fault import ApiFault
     from sendbox.engine.texts import Pattern
 
-#: So many calls whose answer was lost are remembered.
-REMEMBERED: Final = 100
+#: The greatest number of calls whose answer was lost that are remembered.
+MAX_LOST_CALLS: Final = 100
 
 
 class ApiRule(AnyRule, frozen=True, kw_only=True):
@@ -172,7 +172,7 @@ class ApiFaults(Rulebook[ApiRule]):
 
     def note_unanswered(self, content: bytes, now: int) -> None:
         """Remembers a call whose answer was lost; of many only the newest."""
-        if len(self.unanswered) >= REMEMBERED:
+        if len(self.unanswered) >= MAX_LOST_CALLS:
             del self.unanswered[next(iter(self.unanswered))]
         self.unanswered[content] = now
 

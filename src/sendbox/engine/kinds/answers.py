@@ -61,7 +61,7 @@ class Advice(Answer):
 class ShortEvent(Answer):
     """An event of a webhook in short: the kind of the event, and what it is about. A service may add fields."""
 
-    FURTHER = Any
+    EXTRA_FIELDS_TYPE = Any
 
     event: str
     message_id: str | UnsetType | None = UNSET

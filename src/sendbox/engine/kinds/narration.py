@@ -121,7 +121,7 @@ class Narrator:
     def decided(self, entry: Entry) -> str:
         """The rules that decided a result; of one without a name its text."""
         rules = entry.get("rules") if self._sent is not None else None
-        return f", by {', '.join(f'{chr(34)}{cut(rule)}{chr(34)}' for rule in rules)}" if rules else ""
+        return f", by {', '.join(f'{chr(34)}{short_line(rule)}{chr(34)}' for rule in rules)}" if rules else ""
 
     def attempt(self, entry: Entry) -> str:
         """The attempt that an entry is about."""
@@ -140,10 +140,10 @@ class Narrator:
         if "result" in event:
             return f"{self.message(event)} {event['result']}"
         if "body" in event:
-            return f'{event["event"]} "{cut(event["body"], SHOWN // 2)}"'
+            return f'{event["event"]} "{short_line(event["body"], SHOWN // 2)}"'
         if "partner_client_id" not in event:
             return f"{event['event']} {flat({name: value for name, value in event.items() if name != 'event'})}"
-        client = f" of {cut(event['partner_client_id'], SHOWN // 2)}" if event["partner_client_id"] else ""
+        client = f" of {short_line(event['partner_client_id'], SHOWN // 2)}" if event["partner_client_id"] else ""
         return f"signup{client} {event['status']}"
 
 
@@ -151,7 +151,7 @@ class Narrator:
 Narrate = Callable[[Narrator, Entry], Narration]
 
 
-def cut(text: object, most: int = SHOWN) -> str:
+def short_line(text: object, most: int = SHOWN) -> str:
     """A text on one line, of bounded length."""
     return shorten(" ".join(str(text).split()), most)
 
@@ -164,10 +164,10 @@ def fields_of(entry: Entry) -> JsonObject:
 def flat(value: object) -> str:
     """A value without much punctuation."""
     if isinstance(value, Mapping):
-        return cut(", ".join(f"{name} {flat(item)}" for name, item in value.items()), 2 * SHOWN)
+        return short_line(", ".join(f"{name} {flat(item)}" for name, item in value.items()), 2 * SHOWN)
     if isinstance(value, list | tuple):
-        return cut(", ".join(map(flat, value)))
-    return cut(_word(value))
+        return short_line(", ".join(map(flat, value)))
+    return short_line(_word(value))
 
 
 def yaml(value: object) -> str:
@@ -187,7 +187,7 @@ def _word(value: object) -> str:
 def by(entry: Entry) -> str:
     """The rule that made a fault; a rule without a name has only its whole text, which says nothing new."""
     rule = str(entry.get("rule") or "{")
-    return "" if rule.startswith("{") else f', by "{cut(rule)}"'
+    return "" if rule.startswith("{") else f', by "{short_line(rule)}"'
 
 
 def time(iso: str) -> str:

@@ -29,13 +29,13 @@ from sendbox.engine.kinds.narration import (
     Narration,
     Narrator,
     by,
-    cut,
     fields_of,
     flat,
+    short_line,
     yaml,
 )
 from sendbox.engine.kinds.rows import Kind, Line, ObservationRows, Observer, View, no_lines
-from sendbox.engine.kinds.upcoming import STEPS
+from sendbox.engine.kinds.upcoming import STEP_DESCRIPTIONS
 
 if TYPE_CHECKING:
     from sendbox.engine.commands.record import RequestRecord
@@ -397,7 +397,9 @@ OBSERVED: Final = ObservationRows(
             _advice,
             lambda _canon, remark: ({"code": remark[0].code},),
             lambda collector, remark: collector.lean(remark[0].assumed),
-            lambda _narrator, entry: Narration(WORLD, f"advice: {cut(entry['advice']['message'], 2 * SHOWN)}", "dim"),
+            lambda _narrator, entry: Narration(
+                WORLD, f"advice: {short_line(entry['advice']['message'], 2 * SHOWN)}", "dim"
+            ),
             advice=lambda remark: remark[:1],
             view_type=answers.AdviceShown,
         ),
@@ -421,5 +423,5 @@ OBSERVED: Final = ObservationRows(
             view_type=answers.WebhookFaultShown,
         ),
     ),
-    steps=STEPS,
+    steps=STEP_DESCRIPTIONS,
 )

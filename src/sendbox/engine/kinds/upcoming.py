@@ -85,7 +85,7 @@ def _free(outlet: Outlet) -> About:
 
 
 #: The steps of the engine itself, by the names of their handlers.
-STEPS: Final[Mapping[str, Callable[[Any], About]]] = {
+STEP_DESCRIPTIONS: Final[Mapping[str, Callable[[Any], About]]] = {
     "retry_due": _retry,
     "free_due": _free,
     "webhook_due": _faulty,

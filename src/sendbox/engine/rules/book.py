@@ -19,8 +19,8 @@ from sendbox.engine.durations import iso
 from sendbox.engine.rules.conditions import Case, several
 from sendbox.engine.rules.rule import Rule, difference, differences
 
-#: So many places of a series are always kept.
-_FEW: Final = 16
+#: The number of places of a series that are always kept.
+_MIN_PLACES: Final = 16
 
 
 class Place(Struct, frozen=True):
@@ -41,7 +41,7 @@ class Series:
     def __init__(self, *, returning: bool) -> None:
         self._known: dict[int, Place] | None = {} if returning else None
         #: how many places are kept before those of forgotten cases are looked for
-        self._full = _FEW
+        self._full = _MIN_PLACES
         self.latest: Place | None = None
 
     def forget(self, before: int) -> None:
@@ -49,7 +49,7 @@ class Series:
         known = self._known
         if known is not None and len(known) > self._full:
             self._known = known = {ordinal: place for ordinal, place in known.items() if ordinal >= before}
-            self._full = 2 * len(known) + _FEW
+            self._full = 2 * len(known) + _MIN_PLACES
 
     def __len__(self) -> int:
         return 0 if self.latest is None else self.latest.number + 1

@@ -1,7 +1,7 @@
 """The form of every rule: which cases it is about, which of them it takes, and by what it is known.
 
 Within a rule its conditions, its window and its hours come first, then `share`, then `nth` and `every`, then `times`.
-`share` is a fate of the subject. Counters look at the cases for which all before them holds, in order of arrival,
+`share` is drawn for the subject. Counters look at the cases for which all before them holds, in order of arrival,
 whether another rule took them or not. There is one counter for all of them, or with `per` one for each owner.
 """
 

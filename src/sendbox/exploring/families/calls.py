@@ -12,17 +12,17 @@ from itertools import dropwhile, takewhile
 from typing import TYPE_CHECKING, Final
 
 from sendbox.engine.answer import JsonObject
-from sendbox.exploring.misfortune import Kind, Misfortune, Spot, Value, call_when, call_words, later
-from sendbox.services.operations import ASKING
+from sendbox.exploring.misfortune import Kind, Misfortune, Spot, Value, call_when, call_words, duration_text
+from sendbox.services.operations import STATUS_QUERIES
 
 if TYPE_CHECKING:
-    from sendbox.exploring.census import Called, Census
+    from sendbox.exploring.census import Census, ObservedCall
 
 #: The `Retry-After` of a refusal for too many calls, in seconds.
 _AFTER: Final = 1
 
 
-def free_calls(world: Census) -> Iterator[Called]:
+def free_calls(world: Census) -> Iterator[ObservedCall]:
     """The calls of operations of which no call failed without misfortune."""
     failed = {call.operation for call in world.calls if call.struck or call.failed}
     return (call for call in world.calls if call.operation not in failed)
@@ -38,7 +38,7 @@ def _spots(kind: Kind, world: Census, values: Sequence[tuple[str, JsonObject]], 
         yield from _spot(kind, world, call, parts, calls)
 
 
-def _spot(kind: Kind, world: Census, call: Called, values: list[Value], calls: int = 1) -> Iterator[Spot]:
+def _spot(kind: Kind, world: Census, call: ObservedCall, values: list[Value], calls: int = 1) -> Iterator[Spot]:
     place = f"{call_words(call)}{' and the next' if calls > 1 else ''}"
     row = (call.operation, tuple(range(call.ordinal, call.ordinal + calls)))
     return kind.at(world, place, call.operation, values, like=call.operation, phone=call.phone, row=row)
@@ -52,7 +52,7 @@ def _limited(kind: Kind, world: Census) -> Iterator[Spot]:
         values = [Value(f"is refused with 429 for {_AFTER} s, and the next is taken", once)]
         end = call.at + _AFTER * 1000
         if world.runs or any(call.at <= move.began and end <= move.ended for move in world.moves):
-            window = {"operation": call.operation, "from": later(call.at), "until": later(end)}
+            window = {"operation": call.operation, "from": duration_text(call.at), "until": duration_text(end)}
             says = f"is refused with 429, as all of its operation, until {_AFTER} s have passed"
             values.append(Value(says, {"api": [{"when": window, "fault": fault}]}, changing=True))
         yield from _spot(kind, world, call, values)
@@ -83,7 +83,7 @@ def _looked(misfortune: Misfortune, passed: Census, broken: Census) -> bool:
     operation, (ordinal,) = misfortune.spot.row
     lost, *following = dropwhile(lambda call: (call.operation, call.ordinal) != (operation, ordinal), broken.calls)
     before = takewhile(lambda call: (call.operation, call.phone) != (operation, lost.phone), following)
-    return any(call.operation in ASKING for call in before)
+    return any(call.operation in STATUS_QUERIES for call in before)
 
 
 def _made(world: Census) -> Counter[tuple[str, ...]]:

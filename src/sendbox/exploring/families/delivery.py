@@ -22,38 +22,38 @@ from sendbox.exploring.misfortune import (
     Value,
     call_when,
     call_words,
+    duration_text,
     event_when,
     event_words,
-    later,
     message_words,
     ordinal,
 )
 
 if TYPE_CHECKING:
-    from sendbox.exploring.census import Called, Census, Posted
+    from sendbox.exploring.census import Census, ObservedCall, ObservedEvent
 
 #: The first retry comes so long after the try before (A20).
 _RETRY: Final = 30_000
 
 
-def rule(event: Posted, fault: object) -> JsonObject:
+def rule(event: ObservedEvent, fault: object) -> JsonObject:
     """A scenario with a rule about one event."""
     return {"webhooks": [{"when": event_when(event), "fault": fault}]}
 
 
-def _spot(kind: Kind, world: Census, event: Posted, values: Iterable[Value]) -> Iterator[Spot]:
+def _spot(kind: Kind, world: Census, event: ObservedEvent, values: Iterable[Value]) -> Iterator[Spot]:
     """A spot at an event, if anything may go wrong there."""
     about = f"webhook {event.thread}"
     return kind.at(world, event_words(event), about, values, like=_like(event), phone=event.phone)
 
 
-def _like(event: Posted) -> str:
+def _like(event: ObservedEvent) -> str:
     return f"{event.event} {event.gateway} {event.result}"
 
 
-def _first_alike(events: Iterable[Posted]) -> Iterable[Posted]:
+def _first_alike(events: Iterable[ObservedEvent]) -> Iterable[ObservedEvent]:
     """Of events that are alike the first."""
-    first: dict[str, Posted] = {}
+    first: dict[str, ObservedEvent] = {}
     for event in events:
         first.setdefault(_like(event), event)
     return first.values()
@@ -64,7 +64,7 @@ def deciding(world: Census) -> bool:
     return any(event.own and (event.struck or event.refused) for event in world.events)
 
 
-def pauses(world: Census, event: Posted) -> list[tuple[int, str]]:
+def pauses(world: Census, event: ObservedEvent) -> list[tuple[int, str]]:
     """The delays that are possible for an event within its advance: behind each later event there, and at the end."""
     room = event.until - event.at
     following = [
@@ -98,8 +98,8 @@ def _repeated(kind: Kind, world: Census) -> Iterator[Spot]:
         if room >= _RETRY:
             times.setdefault(_RETRY, "as a retry after a lost answer")
         for after, when in times.items():
-            fault = {"duplicate": {"after": later(after)}}
-            values.append(Value(f"comes again after {later(after)}, {when}", rule(event, fault), counted))
+            fault = {"duplicate": {"after": duration_text(after)}}
+            values.append(Value(f"comes again after {duration_text(after)}, {when}", rule(event, fault), counted))
         yield from _spot(kind, world, event, values)
 
 
@@ -108,7 +108,7 @@ def _moved(kind: Kind, world: Census) -> Iterator[Spot]:
     for event in world.received:
         changing = counted or event.called  # it would call later, too
         values = [
-            Value(f"comes {later(after)} later, {when}", rule(event, {"delay": later(after)}), changing)
+            Value(f"comes {duration_text(after)} later, {when}", rule(event, {"delay": duration_text(after)}), changing)
             for after, when in pauses(world, event)
         ]
         yield from _spot(kind, world, event, values)
@@ -132,7 +132,7 @@ def _bundled(kind: Kind, world: Census) -> Iterator[Spot]:
         after = second.at - first.at + 1
         if second.at + 1 > first.until:
             continue
-        window = {"from": later(first.at), "until": later(second.at + 1)}
+        window = {"from": duration_text(first.at), "until": duration_text(second.at + 1)}
         gathered = [event for event in world.events if first.at <= event.at <= second.at]
         changing = counted or any(event.struck or event.called for event in gathered)
         values = []
@@ -144,13 +144,17 @@ def _bundled(kind: Kind, world: Census) -> Iterator[Spot]:
             world,
             first,
             [
-                Value(says, {"webhooks": [{"when": {**window, **whom}, "fault": {"bundle": later(after)}}]}, changing)
+                Value(
+                    says,
+                    {"webhooks": [{"when": {**window, **whom}, "fault": {"bundle": duration_text(after)}}]},
+                    changing,
+                )
                 for says, whom in values
             ],
         )
 
 
-def _coming(world: Census, call: Called) -> tuple[list[Posted], int]:
+def _coming(world: Census, call: ObservedCall) -> tuple[list[ObservedEvent], int]:
     """The webhooks of the messages that a call made within the next advance, in their order, and its end.
 
     What is posted at the end may belong to a call that came then.
@@ -173,20 +177,20 @@ def _early(kind: Kind, world: Census) -> Iterator[Spot]:
     What later calls cause before that advance comes as much later, and must still be within it.
     """
     counted = deciding(world)
-    heard = [event.at for event in world.events]
-    heard += [at for message in world.messages for attempt in message.attempts for _, at in attempt.results]
+    instants = [event.at for event in world.events]
+    instants += [at for message in world.messages for attempt in message.attempts for _, at in attempt.results]
     calls = {call for call in free_calls(world) if call.attended}
     for call, following in zip_longest(world.calls, world.calls[1:]):
         events, end = _coming(world, call) if call in calls else ([], 0)
         if not events:
             continue
         first, last = events[0], events[-1]
-        alone = following is None or following.at > (last if world.runs else call).at
-        room = end - (call.at if alone else max(at for at in heard if at <= end))
+        is_last = following is None or following.at > (last if world.runs else call).at
+        room = end - (call.at if is_last else max(at for at in instants if at <= end))
         values = [
             Value(
                 f"{says} {event_words(event)}",
-                {"api": [{"when": call_when(call), "fault": {fault: later(event.at - call.at)}}]},
+                {"api": [{"when": call_when(call), "fault": {fault: duration_text(event.at - call.at)}}]},
                 counted,
             )
             for fault, says, event in (
@@ -204,8 +208,8 @@ def _written(kind: Kind, world: Census) -> Iterator[Spot]:
     counted = deciding(world)
     for event in _first_alike(world.received):
         values = [
-            Value(f"comes as the same JSON {writing.says}", rule(event, {"reformat": way}), counted)
-            for way, writing in WAYS.items()
+            Value(f"comes as the same JSON {writing.says}", rule(event, {"reformat": name}), counted)
+            for name, writing in WAYS.items()
         ]
         yield from _spot(kind, world, event, values)
 
@@ -233,7 +237,9 @@ def _late(kind: Kind, world: Census) -> Iterator[Spot]:
     for event in world.received:
         room = event.until - event.at
         times = [time for time in (LATEST, room + 1_000) if room < time <= LATEST]
-        values = [Value(f"comes {later(time)} late", rule(event, {"delay": later(time)})) for time in times]
+        values = [
+            Value(f"comes {duration_text(time)} late", rule(event, {"delay": duration_text(time)})) for time in times
+        ]
         yield from _spot(kind, world, event, values)
 
 
@@ -243,18 +249,19 @@ def _repeated_late(kind: Kind, world: Census) -> Iterator[Spot]:
         times = {LATEST: ""} if room < LATEST else {}
         times |= {after: f", {when}" for after, when in _later(world, event) if room < after < LATEST}
         values = [
-            Value(f"comes again {later(after)} later{when}", _again(event, after)) for after, when in times.items()
+            Value(f"comes again {duration_text(after)} later{when}", _again(event, after))
+            for after, when in times.items()
         ]
         if room + _BEYOND <= min(LATEST, world.last - event.at):
             values += [_across(event, room + _BEYOND, *start) for start in MIDNIGHTS]
         yield from _spot(kind, world, event, values)
 
 
-def _again(event: Posted, after: int) -> JsonObject:
-    return rule(event, {"duplicate": {"after": later(after)}})
+def _again(event: ObservedEvent, after: int) -> JsonObject:
+    return rule(event, {"duplicate": {"after": duration_text(after)}})
 
 
-def _later(world: Census, event: Posted) -> Iterator[tuple[int, str]]:
+def _later(world: Census, event: ObservedEvent) -> Iterator[tuple[int, str]]:
     """Times in later advances: at the end of the next one, and behind the next message to the same phone."""
     move = next((move for move in world.moves if move.began >= event.until and move.ended > event.until), None)
     if move is not None:
@@ -265,10 +272,10 @@ def _later(world: Census, event: Posted) -> Iterator[tuple[int, str]]:
         yield message.at - event.at + 1, f"behind {message_words(message)}"
 
 
-def _across(event: Posted, after: int, before: str, moment: str) -> Value:
+def _across(event: ObservedEvent, after: int, before: str, moment: str) -> Value:
     """The event comes a second before midnight at the latest, and again a second after it."""
     start = iso(instant(before) - event.until)
-    says = f"comes again {later(after)} later, behind {moment}, as the world begins at {start}"
+    says = f"comes again {duration_text(after)} later, behind {moment}, as the world begins at {start}"
     return Value(says, {**_again(event, after), "clock": {"start": start}})
 
 

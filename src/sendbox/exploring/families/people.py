@@ -7,13 +7,13 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from sendbox.engine.answer import JsonObject
-from sendbox.exploring.misfortune import Kind, Spot, Value, about_message, later, message_words
+from sendbox.exploring.misfortune import Kind, Spot, Value, about_message, duration_text, message_words
 from sendbox.services import limits
 from sendbox.services.messaging.channels import FAMILY
 from sendbox.services.messaging.results import CODES, REACH
 
 if TYPE_CHECKING:
-    from sendbox.exploring.census import Census, Sent
+    from sendbox.exploring.census import Census, ObservedMessage
 
 #: What a phone answers, and what it answers then.
 _PLAIN: Final = "Yes"
@@ -28,7 +28,7 @@ _AWKWARD: Final = (
 )
 
 
-def _newest(message: Sent, same: Iterable[Sent], at: int) -> bool:
+def _newest(message: ObservedMessage, same: Iterable[ObservedMessage], at: int) -> bool:
     """True if the last attempt of a message is the newest that its phone has at an instant."""
     had = [
         (attempt.results[0][1], other.ordinal, number)
@@ -40,13 +40,13 @@ def _newest(message: Sent, same: Iterable[Sent], at: int) -> bool:
     return max(had)[1:] == (message.ordinal, len(message.attempts)) if had else False
 
 
-def _receipt(message: Sent) -> int | None:
+def _receipt(message: ObservedMessage) -> int | None:
     """The instant from which the newest attempt of a message is known to be on its phone."""
     reached = map(message.attempts[-1].reached, ("delivered", "seen")) if message.attempts else iter(())
     return next((at for at in reached if at is not None), None)
 
 
-def _moments(message: Sent, same: Iterable[Sent]) -> list[tuple[int, str]]:
+def _moments(message: ObservedMessage, same: Iterable[ObservedMessage]) -> list[tuple[int, str]]:
     """Instants at which the phone may do something with a message, in words.
 
     They are in the advance in which it was last heard of: after the receipt, or after `sent` where none comes; and
@@ -64,24 +64,24 @@ def _moments(message: Sent, same: Iterable[Sent]) -> list[tuple[int, str]]:
     return [(at, when) for at, when in moments if at <= message.until and _newest(message, same, at)]
 
 
-def _answerable(world: Census) -> Iterator[tuple[Sent, list[tuple[int, str]]]]:
+def _answerable(world: Census) -> Iterator[tuple[ObservedMessage, list[tuple[int, str]]]]:
     """Each message with the moments at which its phone may do something with it."""
-    phones: dict[str, list[Sent]] = {}
+    phones: dict[str, list[ObservedMessage]] = {}
     for message in world.messages:
         phones.setdefault(message.phone, []).append(message)
     for message in world.messages:
         yield message, _moments(message, phones[message.phone])
 
 
-def _answer(message: Sent, at: int, body: str) -> JsonObject:
+def _answer(message: ObservedMessage, at: int, body: str) -> JsonObject:
     """The phone answers; an empty answer is a message like any other that it writes."""
     if body:
-        return {"at": later(at), "reply": {"phone": message.phone, "body": body}}
+        return {"at": duration_text(at), "reply": {"phone": message.phone, "body": body}}
     family = FAMILY[message.attempts[-1].channel]
-    return {"at": later(at), "inbound": {"channel": family, "from": message.phone, "body": body}}
+    return {"at": duration_text(at), "inbound": {"channel": family, "from": message.phone, "body": body}}
 
 
-def _spot(kind: Kind, world: Census, message: Sent, values: Iterable[Value]) -> Iterator[Spot]:
+def _spot(kind: Kind, world: Census, message: ObservedMessage, values: Iterable[Value]) -> Iterator[Spot]:
     """A spot at a message, if anything may happen there."""
     return kind.at(world, message_words(message), about_message(message), values, phone=message.phone)
 
@@ -130,7 +130,7 @@ def _click(kind: Kind, world: Census) -> Iterator[Spot]:
             continue
         values = []
         for at, when in moments:
-            opened = {"at": later(at), "phone": {"number": message.phone, "act": "click"}}
+            opened = {"at": duration_text(at), "phone": {"number": message.phone, "act": "click"}}
             values.append(Value(f"has its link opened {when}", _says(opened)))
             values.append(Value(f"has its link opened twice {when}", _says(opened, opened)))
         yield from _spot(kind, world, message, values)
@@ -141,13 +141,13 @@ def _off(kind: Kind, world: Census) -> Iterator[Spot]:
         receipt = _receipt(message)
         if receipt is None or receipt >= message.until:
             continue
-        off = {"at": later(message.attempts[0].at), "phone": {"number": message.phone, "act": "offline"}}
+        off = {"at": duration_text(message.attempts[0].at), "phone": {"number": message.phone, "act": "offline"}}
         values: dict[int, Value] = {}
         for at, when in (
             (receipt + 1, "right after its receipt was due"),
             (message.until, "at the end of the advance"),
         ):
-            on = {"at": later(at), "phone": {"number": message.phone, "act": "online"}}
+            on = {"at": duration_text(at), "phone": {"number": message.phone, "act": "online"}}
             values.setdefault(at, Value(f"finds its phone switched off, which comes back {when}", _says(off, on)))
         yield from _spot(kind, world, message, values.values())
 

@@ -15,7 +15,7 @@ from sendbox.exploring.misfortune import (
     about_message,
     about_session,
     attempt_words,
-    later,
+    duration_text,
     message_when,
     ordinal,
     spread_out,
@@ -24,7 +24,7 @@ from sendbox.services.messaging.channels import LEGAL, USUAL, legal_next
 from sendbox.services.messaging.results import ACCEPTED, CODES, REACH, STATES, WAYS
 
 if TYPE_CHECKING:
-    from sendbox.exploring.census import Census, Sent, Session, Tried
+    from sendbox.exploring.census import Census, ObservedAttempt, ObservedMessage, Session
 
 #: How long a result takes that the run did not have, where there is so much time.
 _STEP: Final = 1_000
@@ -60,11 +60,11 @@ def _words(end: str) -> str:
     return "fails" if end == "failed" else f"is {end}"
 
 
-def _timed(attempt: Tried, way: Sequence[str], until: int) -> list[tuple[str, int]] | None:
+def _timed(attempt: ObservedAttempt, results: Sequence[str], until: int) -> list[tuple[str, int]] | None:
     """A way with instants: those of the run as far as it goes, then up to `until`. None where there is no time."""
     path = []
     at = attempt.at
-    for place, result in enumerate(way):
+    for place, result in enumerate(results):
         if place < len(attempt.results):
             at = attempt.results[place][1]
         elif at < until:
@@ -75,18 +75,20 @@ def _timed(attempt: Tried, way: Sequence[str], until: int) -> list[tuple[str, in
     return path
 
 
-def _part(message: Sent, number: int, path: Path) -> JsonObject:
+def _part(message: ObservedMessage, number: int, path: Path) -> JsonObject:
     """A rule that sends an attempt this way."""
     before = message.attempts[number - 1].at
     then: list[object] = []
     for result, at in path:
-        then.append(result if at == before and not then and result in _AT_ONCE else {result: later(at - before)})
+        then.append(
+            result if at == before and not then and result in _AT_ONCE else {result: duration_text(at - before)}
+        )
         before = at
     goal = then[0] if len(then) == 1 and isinstance(then[0], str) else then
     return {"attempts": [{"when": message_when(message, number), "then": goal}]}
 
 
-def _attempts(world: Census) -> Iterator[tuple[Sent, int, Tried]]:
+def _attempts(world: Census) -> Iterator[tuple[ObservedMessage, int, ObservedAttempt]]:
     """The attempts about which rules were asked, with their numbers, from 1."""
     for message in world.messages:
         for number, attempt in enumerate(message.attempts, 1):
@@ -94,7 +96,7 @@ def _attempts(world: Census) -> Iterator[tuple[Sent, int, Tried]]:
                 yield message, number, attempt
 
 
-def _spot(kind: Kind, world: Census, message: Sent, number: int, values: Iterable[Value]) -> Iterator[Spot]:
+def _spot(kind: Kind, world: Census, message: ObservedMessage, number: int, values: Iterable[Value]) -> Iterator[Spot]:
     """A spot at an attempt, if anything may go wrong there."""
     like = f"{message.attempts[number - 1].channel} {number}"
     place = attempt_words(message, number)
@@ -116,9 +118,9 @@ def _other_ends(kind: Kind, world: Census, *, moves_on: bool) -> Iterator[Spot]:
         yield from _spot(kind, world, message, number, values)
 
 
-def _leaves(attempt: Tried, way: Sequence[str]) -> bool:
+def _leaves(attempt: ObservedAttempt, results: Sequence[str]) -> bool:
     """True if a way ends badly before the condition of its step is met."""
-    return not _reach(way[-1]) and not any(_reach(result) >= _reach(attempt.condition) for result in way)
+    return not _reach(results[-1]) and not any(_reach(result) >= _reach(attempt.condition) for result in results)
 
 
 def _unconfirmed(kind: Kind, world: Census) -> Iterator[Spot]:
@@ -151,17 +153,19 @@ def _late(kind: Kind, world: Census) -> Iterator[Spot]:
         for after, when in _LATE:
             at = min(left + after, last)
             if at > left:
-                says = f"is confirmed {later(at - left)} after the flow has gone on, {when}"
+                says = f"is confirmed {duration_text(at - left)} after the flow has gone on, {when}"
                 values.setdefault(at, Value(says, _part(message, number, _missing(attempt, at))))
         yield from _spot(kind, world, message, number, values.values())
 
 
-def _missing(attempt: Tried, at: int) -> Path:
+def _missing(attempt: ObservedAttempt, at: int) -> Path:
     """A way whose condition is first met at an instant after the ttl."""
     until_seen = attempt.condition == "seen" and _legal(attempt.channel, WAYS["seen"])
-    way = WAYS["seen" if until_seen else "delivered"]
-    first = next((place for place, state in enumerate(way) if _reach(state) >= _reach(attempt.condition)), len(way) - 1)
-    return [(result, at if place >= first else attempt.at + place * _STEP) for place, result in enumerate(way)]
+    results = WAYS["seen" if until_seen else "delivered"]
+    first = next(
+        (place for place, state in enumerate(results) if _reach(state) >= _reach(attempt.condition)), len(results) - 1
+    )
+    return [(result, at if place >= first else attempt.at + place * _STEP) for place, result in enumerate(results)]
 
 
 def _codes(kind: Kind, world: Census) -> Iterator[Spot]:
@@ -183,7 +187,7 @@ def _late_codes(kind: Kind, world: Census) -> Iterator[Spot]:
         life = session.expires - session.at
         minutes = spread_out(range(_MINUTE, life, _MINUTE), _MINUTES)
         values = [
-            Value(f"comes {later(late)} late", _arrives(session, late))
+            Value(f"comes {duration_text(late)} late", _arrives(session, late))
             for late in (*minutes, life + 1_000)
             if session.sms and (world.runs or session.at + late <= world.last)
         ]
@@ -193,7 +197,7 @@ def _late_codes(kind: Kind, world: Census) -> Iterator[Spot]:
 def _arrives(session: Session, late: int) -> JsonObject:
     """A rule that delivers the SMS of a code so late."""
     when = {"phone": session.phone, "operation": "createValidation", "nth": session.nth}
-    then = ["sending", {"sent": later(_STEP)}, {"delivered": later(late - _STEP)}]
+    then = ["sending", {"sent": duration_text(_STEP)}, {"delivered": duration_text(late - _STEP)}]
     return {"attempts": [{"when": when, "then": then}]}
 
 

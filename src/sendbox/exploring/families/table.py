@@ -62,7 +62,7 @@ def parse_families(names: str | Sequence[str]) -> tuple[str, ...]:
     return chosen
 
 
-def kept(names: object) -> tuple[str, ...]:
+def read_kept_kinds(names: object) -> tuple[str, ...]:
     """Names of kinds that stay as they are. Raises ValueError with the legal ones."""
     legal = [kind.name for kinds in FAMILIES.values() for kind in kinds]
     words = [names] if isinstance(names, str) else list(names) if isinstance(names, list | tuple) else [names]
@@ -86,7 +86,7 @@ def spots(census: Collection[Census], families: Sequence[str], keep: Sequence[st
     ]
 
 
-def untried(census: Collection[Census], families: Sequence[str], keep: Sequence[str] = ()) -> list[str]:
+def families_without_place(census: Collection[Census], families: Sequence[str], keep: Sequence[str] = ()) -> list[str]:
     """Families for which the run has no place."""
     return [family for family in families if not spots(census, (family,), keep)]
 

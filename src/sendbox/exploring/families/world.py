@@ -22,7 +22,7 @@ from sendbox.exploring.misfortune import (
     Value,
     about_message,
     about_session,
-    later,
+    duration_text,
     ordinal,
     spread_out,
 )
@@ -31,12 +31,12 @@ from sendbox.services.messaging.channels import FAMILY
 
 if TYPE_CHECKING:
     from sendbox.control.replicas.leaning import Alternative
-    from sendbox.exploring.census import Census, Moved, Sent, Session, Tried
+    from sendbox.exploring.census import Census, ObservedAttempt, ObservedMessage, ObservedMove, Session
 
 #: Millionths of a unit of money.
 _MILLION: Final = 1_000_000
-#: At so many places the credit may end within the messages of one instant.
-_ENDS: Final = 20
+#: The greatest number of places at which the credit may end within the messages of one instant.
+_MAX_CREDIT_ENDS: Final = 20
 #: States of a template in which it cannot be used, and of a business number in which it cannot send.
 _TEMPLATE: Final = ("PAUSED", "DISABLED")
 _NUMBER: Final = "RESTRICTED"
@@ -44,10 +44,10 @@ _NUMBER: Final = "RESTRICTED"
 
 def _happens(at: int, **fields: object) -> JsonObject:
     """An entry of the timeline comes before what else happens at its instant."""
-    return {"timeline": [{"at": later(at), **fields}]}
+    return {"timeline": [{"at": duration_text(at), **fields}]}
 
 
-def _attempts(world: Census) -> Iterator[tuple[Sent, Tried]]:
+def _attempts(world: Census) -> Iterator[tuple[ObservedMessage, ObservedAttempt]]:
     return ((message, attempt) for message in world.messages for attempt in message.attempts)
 
 
@@ -55,8 +55,8 @@ def _credit(kind: Kind, world: Census) -> Iterator[Spot]:
     """The credit has ended before anything of an instant is paid, or ends behind one of the messages."""
     for at, payments in groupby(world.charged, itemgetter(0)):
         paid = [amount for _, amount in payments]
-        values = [_suffices(at, paid, count) for count in spread_out(range(len(paid)), _ENDS)]
-        place = f"the credit of the account at {later(at)}"
+        values = [_suffices(at, paid, count) for count in spread_out(range(len(paid)), _MAX_CREDIT_ENDS)]
+        place = f"the credit of the account at {duration_text(at)}"
         yield from kind.at(world, place, "account", values)
 
 
@@ -67,9 +67,11 @@ def _suffices(at: int, paid: Sequence[int], count: int) -> Value:
     return Value(says, _happens(at, account={"credit": {"eur": left, "czk": left}}))
 
 
-def _used(kind: Kind, world: Census, subject: str, message: Sent, attempt: Tried, *values: Value) -> Iterator[Spot]:
+def _used(
+    kind: Kind, world: Census, subject: str, message: ObservedMessage, attempt: ObservedAttempt, *values: Value
+) -> Iterator[Spot]:
     """A spot at something that an attempt uses."""
-    return kind.at(world, f"{subject} at {later(attempt.at)}", about_message(message), values)
+    return kind.at(world, f"{subject} at {duration_text(attempt.at)}", about_message(message), values)
 
 
 def _once(spots: Iterator[Spot]) -> Iterator[Spot]:
@@ -156,7 +158,7 @@ def _expiry(kind: Kind, world: Census) -> Iterator[Spot]:
             yield from kind.at(world, f"the {ordinal(move.ordinal)} advance", about_session(session), values)
 
 
-def _ends(world: Census, session: Session, move: Moved) -> Iterator[Value]:
+def _ends(world: Census, session: Session, move: ObservedMove) -> Iterator[Value]:
     """Other ends of an advance: nothing else may happen between that end and its own."""
     expires = session.expires
     whose = f"the {ordinal(session.ordinal)} code of {session.phone}"
@@ -175,8 +177,8 @@ def _quiet(world: Census, first: int, last: int) -> bool:
     return not any(first < at < last for at in world.happened)
 
 
-def _moved(move: Moved, end: int, says: str) -> Value:
-    part: JsonObject = {"advances": [{"advance": move.ordinal, "to": later(end)}]}
+def _moved(move: ObservedMove, end: int, says: str) -> Value:
+    part: JsonObject = {"advances": [{"advance": move.ordinal, "to": duration_text(end)}]}
     return Value(says, {"found": part})
 
 

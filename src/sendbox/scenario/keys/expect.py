@@ -123,7 +123,7 @@ def _entry(
     least = None if pauses is None else pauses.entries()["at_least"]
     return Expectation(
         that=that,
-        where=() if entries["that"].cut else _where(node.get("where"), that, subjects[that], reader),
+        where=() if entries["that"].incomplete else _where(node.get("where"), that, subjects[that], reader),
         low=low,
         high=high,
         within=length,
@@ -134,7 +134,7 @@ def _entry(
         place=node.place,
         rate=rate,
         in_order=()
-        if node.get("in_order") is None or entries["that"].cut
+        if node.get("in_order") is None or entries["that"].incomplete
         else tuple(_where(item, that, subjects[that], reader) for item in items(node.get("in_order"))),
         ignoring=_ignoring(node, reader),
         pauses=() if least is None else tuple(reader.duration(item) for item in least.items() or [least]),
@@ -204,12 +204,12 @@ def _names(node: Node, key: str, subjects: Mapping[str, Subject], reader: Reader
 def _known(name: str, that: Node, node: Node, subjects: Mapping[str, Subject], reader: Reader) -> None:
     """Complains where things of a kind do not know a name."""
     key = "each" if node.get("each") is not None else "same"
-    known = subjects[str(that.value)].names
-    if name not in known and not that.cut:
-        message = f"{show(name)} is not a field of {that.value}, nor what they belong to; legal: {listed(known)}"
+    names = subjects[str(that.value)].names
+    if name not in names and not that.incomplete:
+        message = f"{show(name)} is not a field of {that.value}, nor what they belong to; legal: {listed(names)}"
         if key == "each" and node.get("that") is not that:
             message = f"{message}; say by same what it must agree in, or {NONE}"
-        reader.add_problem(node, "each", message, key=key, near=nearest(name, known))
+        reader.add_problem(node, "each", message, key=key, near=nearest(name, names))
 
 
 def _population(
@@ -250,9 +250,9 @@ def _where(node: Node | None, that: str, subject: Subject, reader: Reader) -> tu
         elif key in subject.words:
             conditions.append(OfPart(key, _of_part(item, key, that, subject, reader)))
         elif field is None:
-            known = (*fields, *subject.words)
-            message = f"{show(key)} is not a field of {that}; legal: {listed(known)}"
-            reader.add_problem(node, "field", message, key=key, near=nearest(key, known))
+            names = (*fields, *subject.words)
+            message = f"{show(key)} is not a field of {that}; legal: {listed(names)}"
+            reader.add_problem(node, "field", message, key=key, near=nearest(key, names))
         elif field.kind == "payload":
             conditions += _payload(key, item, reader)
         else:
@@ -272,7 +272,7 @@ def _of_part(node: Node, word: str, that: str, subject: Subject, reader: Reader)
     for name in strange:
         message = f"{show(name)} is not a field that {word} of {that} asks; legal: {listed((*fields, NOT))}"
         reader.add_problem(node, "field", message, key=name, near=nearest(name, fields))
-    if not node.entries() and not node.cut:
+    if not node.entries() and not node.incomplete:
         reader.add_problem(
             node, "field", f"{show(plain(node))} asks nothing of {word}; legal: {listed((*fields, NOT))}"
         )

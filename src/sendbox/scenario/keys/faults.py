@@ -133,7 +133,7 @@ def _fault(node: Node, reader: Reader) -> WebhookFault:
     if not node.items():
         return read(DELIVERIES, node, reader)
     faults = tuple(read(DELIVERIES, item, reader) for item in node.items())
-    if (why := misfit(faults)) is not None and not node.cut:
+    if (why := misfit(faults)) is not None and not node.incomplete:
         reader.add_problem(node, "fault", f"{show(plain(node))} do not go together: {why}")
         return faults[0]
     return Several(faults) if len(faults) > 1 else faults[0]

@@ -19,7 +19,7 @@ def compile_plan(node: Node | None, reader: Reader) -> Plan:
     items_by_source: dict[tuple[int, Place], Node] = {}
     for item in items(node):
         place, value = _read_place(item), item.entries()["value"]
-        earlier = item if item.cut else items_by_source.setdefault((id(item.source), place), item)
+        earlier = item if item.incomplete else items_by_source.setdefault((id(item.source), place), item)
         if earlier is not item:
             name = f'"{place.purpose}" of "{place.rule}" for "{place.subject}", number {place.ordinal}'
             reader.add_problem(item, "place", f"{name}, has a value already, at {earlier.where}")

@@ -76,7 +76,7 @@ def _again(node: Node, entries: Mapping[str, Node], first: Moment, reader: Reade
     """The interval at which an entry happens again (0: never), and the moment before which it does."""
     if "every" not in entries or "until" not in entries:
         for word, other in (("every", "until"), ("until", "every")):
-            if word in entries and not node.cut:
+            if word in entries and not node.incomplete:
                 message = f"{show(word)} stands without {show(other)}; an entry that happens again has both"
                 reader.add_problem(node, "again", message, key=word)
         return 0, None

@@ -11,18 +11,18 @@ from typing import Final, Protocol
 from msgspec.structs import replace
 
 from sendbox.engine.texts import PARENT
-from sendbox.engine.traffic import NONE, Counterexample, Reception, Traffic, parse_reference
+from sendbox.engine.traffic import NONE, Counterexample, ReceiverBehavior, Traffic, parse_reference
 from sendbox.scenario.keys.when import values_at
 from sendbox.scenario.model import Node, listed, nearest, plain, show
 from sendbox.scenario.values import Reader, items, whole_number, words
 
-#: What stands behind the words for an argument that must be given.
+#: Suffix that marks a required argument.
 REQUIRED: Final = "*"
 _SUFFIX: Final = re.compile(r"[A-Za-z0-9._-]{1,64}")
 
 
-class Called(Protocol):
-    """The form of an operation's call: the part that it carries (None = nothing), and the parameters in its path."""
+class CallSpec(Protocol):
+    """The signature of an operation: the part that a call carries (None = nothing), and the parameters in its path."""
 
     @property
     def method(self) -> str: ...
@@ -35,19 +35,19 @@ class Called(Protocol):
 
 
 def compile_traffic(
-    nodes: list[Node], reader: Reader, calls: Mapping[str, Called], acts: Mapping[str, Mapping[str, str]]
+    nodes: list[Node], reader: Reader, calls: Mapping[str, CallSpec], acts: Mapping[str, Mapping[str, str]]
 ) -> tuple[Traffic, ...]:
     """The entries of a list, which may use `calls`, and operations of control with the arguments of `acts`.
 
-    `acts` has what each argument may be, in words. Where the scenario sets the start, all moments are compared.
+    `acts` has the legal values of each argument, in words. Where the scenario sets the start, all moments are compared.
     """
     compiled: list[Traffic] = []
     names: dict[str, Node] = {}
-    later = {str(name.value) for node in nodes if (name := node.get("name")) is not None}
+    all_names = {str(name.value) for node in nodes if (name := node.get("name")) is not None}
     last: dict[bool, tuple[int, Node]] = {}
     for node in nodes:
-        entry = _entry(node, reader, calls, acts, names, later)
-        _in_time(node, entry, last, reader)
+        entry = _entry(node, reader, calls, acts, names, all_names)
+        _check_order(node, entry, last, reader)
         name = node.get("name")
         if name is not None and entry.name in names:
             where = names[entry.name].where
@@ -61,10 +61,10 @@ def compile_traffic(
 def _entry(
     node: Node,
     reader: Reader,
-    calls: Mapping[str, Called],
+    calls: Mapping[str, CallSpec],
     acts: Mapping[str, Mapping[str, str]],
     names: dict[str, Node],
-    later: set[str],
+    all_names: set[str],
 ) -> Traffic:
     entries = node.entries()
     at, relative = reader.moment(entries["at"])
@@ -82,22 +82,22 @@ def _entry(
         name=None if name is None else str(name.value),
         statuses=tuple(0 if word == NONE else int(word) for word in words(status) or ()),
         place=node.place,
-        wanted=() if body is None else values_at(body, reader, "body"),
+        expected_values=() if body is None else values_at(body, reader, "body"),
         every=reader.duration(repeat["every"]) if repeat else 0,
         times=whole_number(repeat["times"]) if repeat else 1,
     )
     request = entries["request"] if "request" in entries else entries["control"]
-    _references(request, reader, names, later)
+    _check_references(request, reader, names, all_names)
     if "request" not in entries:
         arguments = request.get("arguments")
         operation = str(request.entries()["operation"].value)
-        if operation in acts and not request.cut and all(status < 400 for status in entry.statuses):
-            _arguments(request, operation, acts[operation], reader)
+        if operation in acts and not request.incomplete and all(status < 400 for status in entry.statuses):
+            _check_arguments(request, operation, acts[operation], reader)
         return replace(entry, form="control", operation=operation, value={} if arguments is None else plain(arguments))
     return _request(entry, request, reader, calls)
 
 
-def _arguments(request: Node, operation: str, legal: Mapping[str, str], reader: Reader) -> None:
+def _check_arguments(request: Node, operation: str, legal: Mapping[str, str], reader: Reader) -> None:
     """Checks the arguments of an operation of control, as far as its row says what they are."""
     arguments = request.get("arguments")
     entries = {} if arguments is None else arguments.entries()
@@ -126,17 +126,17 @@ def _kind(node: Node) -> str:
     return show(plain(node))
 
 
-def _request(entry: Traffic, request: Node, reader: Reader, calls: Mapping[str, Called]) -> Traffic:
+def _request(entry: Traffic, request: Node, reader: Reader, calls: Mapping[str, CallSpec]) -> Traffic:
     """An entry that is a call, with everything that the call carries."""
     entries = request.entries()
     if "call" in entries and "operation" in entries:
         reader.add_problem(
             request, "traffic", '"call" stands beside "operation"; a request has one of them', key="call"
         )
-    free = "call" in entries
-    operation = str(entries["call" if free else "operation"].value)
+    is_raw_call = "call" in entries
+    operation = str(entries["call" if is_raw_call else "operation"].value)
     call = calls.get(operation)
-    if free:
+    if is_raw_call:
         for word in (*_parts(calls), "params"):
             if word in entries and word != "content":
                 message = f'{show(word)} does not go with "call", which has its query, and "content"'
@@ -147,16 +147,14 @@ def _request(entry: Traffic, request: Node, reader: Reader, calls: Mapping[str, 
         reader.add_problem(
             entries["operation"], "operation", f"{show(operation)} is not an operation{legal}", near=near
         )
-    carried = [carrier for carrier in _parts(calls) if carrier in entries]
+    present_parts = [part for part in _parts(calls) if part in entries]
     if call is not None:
-        for carrier in carried:
-            if carrier != call.part and (carrier != "content" or call.part in entries or call.part in (None, "query")):
+        for part in present_parts:
+            if part != call.part and (part != "content" or call.part in entries or call.part in (None, "query")):
                 takes = "nothing" if call.part is None else f'"{call.part}"'
-                message = (
-                    f"{show(carrier)} does not go with {operation}, which takes {takes} ({call.method} {call.path})"
-                )
-                reader.add_problem(request, "traffic", message, key=carrier)
-        _params(request, operation, call.params, reader)
+                message = f"{show(part)} does not go with {operation}, which takes {takes} ({call.method} {call.path})"
+                reader.add_problem(request, "traffic", message, key=part)
+        _check_params(request, operation, call.params, reader)
     key, kind = request.get("key"), entries.get("type")
     if kind is not None and "content" not in entries:
         reader.add_problem(request, "traffic", '"type" is that of "content", which is not given', key="type")
@@ -164,7 +162,7 @@ def _request(entry: Traffic, request: Node, reader: Reader, calls: Mapping[str, 
     params = request.get("params")
     return replace(
         entry,
-        form="call" if free else "operation",
+        form="call" if is_raw_call else "operation",
         operation=operation,
         value=None if value is None else plain(value),
         params=() if params is None else tuple((word, plain(item)) for word, item in params.entries().items()),
@@ -174,7 +172,7 @@ def _request(entry: Traffic, request: Node, reader: Reader, calls: Mapping[str, 
     )
 
 
-def _content(node: Node | None, call: Called | None, kind: Node | None) -> bytes | None:
+def _content(node: Node | None, call: CallSpec | None, kind: Node | None) -> bytes | None:
     """A body as it is written; None for an upload with the type that was announced."""
     if node is None or (call is not None and call.part == "content" and kind is None and not node.entries()):
         return None
@@ -182,20 +180,20 @@ def _content(node: Node | None, call: Called | None, kind: Node | None) -> bytes
     return b64decode(body["base64"]) if isinstance(body, dict) else str(body).encode()
 
 
-def compile_receiver(nodes: list[Node]) -> tuple[Reception, ...]:
+def compile_receiver(nodes: list[Node]) -> tuple[ReceiverBehavior, ...]:
     """The entries, as they are written."""
-    return tuple(Reception(entry.get("webhook"), tuple(entry["ends"])) for entry in map(plain, nodes))
+    return tuple(ReceiverBehavior(entry.get("webhook"), tuple(entry["ends"])) for entry in map(plain, nodes))
 
 
 def compile_counterexamples(
-    nodes: list[Node], reader: Reader, calls: Mapping[str, Called], acts: Mapping[str, Mapping[str, str]]
+    nodes: list[Node], reader: Reader, calls: Mapping[str, CallSpec], acts: Mapping[str, Mapping[str, str]]
 ) -> tuple[Counterexample, ...]:
-    """The clients of a list; each fails expectations that the scenario has, by their names."""
+    """Wrong clients, each of which must fail the expectations of the scenario that it names."""
     return tuple(_counterexample(node, reader, calls, acts) for node in nodes)
 
 
 def _counterexample(
-    node: Node, reader: Reader, calls: Mapping[str, Called], acts: Mapping[str, Mapping[str, str]]
+    node: Node, reader: Reader, calls: Mapping[str, CallSpec], acts: Mapping[str, Mapping[str, str]]
 ) -> Counterexample:
     entries = node.entries()
     fails = words(entries["fails"]) or ()
@@ -214,12 +212,12 @@ def _counterexample(
     )
 
 
-def _parts(calls: Mapping[str, Called]) -> list[str]:
+def _parts(calls: Mapping[str, CallSpec]) -> list[str]:
     """The parts that calls carry, in one fixed order."""
     return list(dict.fromkeys(call.part for call in calls.values() if call.part is not None))
 
 
-def _params(request: Node, operation: str, legal_names: tuple[str, ...], reader: Reader) -> None:
+def _check_params(request: Node, operation: str, legal_names: tuple[str, ...], reader: Reader) -> None:
     """Checks that the parameters are those of the path."""
     params = request.get("params")
     entries = {} if params is None else params.entries()
@@ -229,12 +227,12 @@ def _params(request: Node, operation: str, legal_names: tuple[str, ...], reader:
             message = f"{show(word)} is not in the path of {operation}; legal: {legal}"
             reader.add_problem(params or request, "params", message, key=word, near=nearest(word, legal_names))
     missing = [word for word in legal_names if word not in entries]
-    if missing and not request.cut and not any(word not in legal_names for word in entries):
+    if missing and not request.incomplete and not any(word not in legal_names for word in entries):
         message = f"{show(operation)} has no {listed(missing)} in params, which stands in its path"
         reader.add_problem(request, "params", message)
 
 
-def _references(node: Node, reader: Reader, names: dict[str, Node], later: set[str]) -> None:
+def _check_references(node: Node, reader: Reader, names: dict[str, Node], all_names: set[str]) -> None:
     """Checks that every reference names an earlier entry; a call may have one as its path."""
     call = node.get("call")
     for inner in leaves(node):
@@ -242,10 +240,10 @@ def _references(node: Node, reader: Reader, names: dict[str, Node], later: set[s
         if target is None or target[0] in names:
             continue
         name = target[0]
-        why = "is sent later, or is this one" if name in later else "is not the name of an entry"
+        why = "is sent later, or is this one" if name in all_names else "is not the name of an entry"
         legal = listed(names) or "none, because no entry before this one has a name"
         message = f'{show(inner.value)} refers to an answer, and "{name}" {why}; legal: {legal}'
-        near = None if name in later else nearest(name, names)
+        near = None if name in all_names else nearest(name, names)
         reader.add_problem(inner, "reference", message, near=near)
 
 
@@ -269,11 +267,11 @@ def _key(node: Node, reader: Reader) -> str | None:
     return None if text == PARENT else text
 
 
-def _in_time(node: Node, entry: Traffic, last: dict[bool, tuple[int, Node]], reader: Reader) -> None:
+def _check_order(node: Node, entry: Traffic, last: dict[bool, tuple[int, Node]], reader: Reader) -> None:
     """Checks the order of time; moments that cannot be compared without the start are not checked."""
     at, relative, start = entry.at, entry.relative, reader.start
     place = node.entries()["at"]
-    if place.cut:  # it is missing, which is reported already
+    if place.incomplete:  # it is missing, which is reported already
         return
     if start is not None:
         if not relative and at < start:

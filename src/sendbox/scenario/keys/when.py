@@ -65,13 +65,13 @@ def recipient(whose: str, *, operator: bool = False) -> dict[str, Value]:
 
 def values_at(node: Node, reader: Reader, rule: str) -> tuple[tuple[tuple[str, ...], object], ...]:
     """Dotted paths, and the values of which one must stand there: texts are patterns."""
-    wanted = []
+    values = []
     for key, item in node.entries().items():
         path = tuple(key.split("."))
         if not all(path):
             reader.add_problem(node, rule, f"{show(key)} is not a dotted path such as order.id", key=key)
-        wanted.append((path, one_or_more(item, lambda value: _expected(value, reader))))
-    return tuple(wanted)
+        values.append((path, one_or_more(item, lambda value: _expected(value, reader))))
+    return tuple(values)
 
 
 def _expected(node: Node, reader: Reader) -> object:
@@ -158,13 +158,13 @@ class Conditions(NamedTuple):
 
     def _asked(self, node: Node, reader: Reader) -> JsonObject:
         entries = node.entries()
-        asked = {key: form.read(entries[key], reader) for key, form in self.asks.items() if key in entries}
-        if "operator" in asked:
+        conditions = {key: form.read(entries[key], reader) for key, form in self.asks.items() if key in entries}
+        if "operator" in conditions:
             reader.networks(entries["operator"], entries.get("country"))
-        self.join(asked, node, reader)
+        self.join(conditions, node, reader)
         if (never := entries.get("not")) is not None:
-            asked["not"] = Not(*(self._group(item, reader) for item in never.items() or [never]))
-        return asked
+            conditions["not"] = Not(*(self._group(item, reader) for item in never.items() or [never]))
+        return conditions
 
     def _group(self, node: Node, reader: Reader) -> JsonObject:
         """Conditions of which one must not hold."""
@@ -172,7 +172,7 @@ class Conditions(NamedTuple):
             if key in self.limits:
                 message = f'{show(key)} stands in "not", which has conditions of a case only; put it beside "not"'
                 reader.add_problem(node, "not", message, key=key)
-        if not node.entries() and not node.cut:
+        if not node.entries() and not node.incomplete:
             reader.add_problem(node, "not", f"{show(plain(node))} turns no condition round; give it one")
         return self._asked(node, reader)
 
@@ -197,7 +197,7 @@ def _counts_once(rule: Node, node: Node, entries: Mapping[str, Node], reader: Re
     if others:
         message = f"{show(others[0])} stands beside {show(first)}; a rule counts in one way"
         reader.add_problem(node, others[0], message, key=others[0])
-    if "per" in entries and not first and rule.get("times") is None and not rule.cut:
+    if "per" in entries and not first and rule.get("times") is None and not rule.incomplete:
         message = '"per" says whose counter it is, and nothing is counted; it belongs to nth, every or times'
         reader.add_problem(node, "per", message, key="per")
 

@@ -58,7 +58,7 @@ class Linter:
 
     def sound(self, node: Node) -> bool:
         """True if a part has no problem, so that its meaning is known."""
-        return not node.cut and (node.source.file, node.path) not in self._wrong
+        return not node.incomplete and (node.source.file, node.path) not in self._wrong
 
     def part(self, *keys: str) -> Node | None:
         """The part at these keys, None if there is none."""
@@ -84,12 +84,12 @@ class Linter:
 
     def numbers(self, rule: Node, when: When) -> None:
         """Warns about each pattern of a rule that no number can match."""
-        for item, pattern in asked(rule, when, "phone"):
+        for item, pattern in patterns_of(rule, when, "phone"):
             self.number(item, pattern)
 
     def tags(self, rule: Node, when: When) -> None:
         """Warns about each pattern of a rule that no tag can match."""
-        for item, _ in asked(rule, when, "tag"):
+        for item, _ in patterns_of(rule, when, "tag"):
             self.tag(item)
 
     def tag(self, node: Node) -> None:
@@ -102,7 +102,7 @@ class Linter:
             self.warn(node, "tag", message, near=near)
 
 
-def asked(rule: Node, when: When, name: str) -> list[tuple[Node, Pattern]]:
+def patterns_of(rule: Node, when: When, name: str) -> list[tuple[Node, Pattern]]:
     """The patterns that a rule has for a field, each with its node."""
     patterns = when.patterns(name)
     if not patterns:
@@ -111,9 +111,9 @@ def asked(rule: Node, when: When, name: str) -> list[tuple[Node, Pattern]]:
     return list(zip(node.items() or [node], patterns, strict=True))
 
 
-def nothing_like_it(pattern: Pattern, known: list[str]) -> bool:
+def nothing_like_it(pattern: Pattern, texts: list[str]) -> bool:
     """True if a pattern matches none of the known names; if no name is known, only for a literal pattern."""
-    return (pattern.literal or bool(known)) and pattern.text != "*" and not any(map(pattern.matches, known))
+    return (pattern.literal or bool(texts)) and pattern.text != "*" and not any(map(pattern.matches, texts))
 
 
 #: How far one advance reaches (`Settings.max_reach_ms`).

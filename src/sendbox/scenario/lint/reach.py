@@ -163,7 +163,7 @@ def expectations(
     rules = _rules(linter, keys)
     expected = list(linter.blueprint.expect)
     for at, item in linter.entries("expect"):
-        known, then = len(linter.warnings), item.get("then")
+        count, then = len(linter.warnings), item.get("then")
         for node, step in zip((item, *items(then)), (expected[at], *expected[at].then), strict=True):
             _conditions(node.get("where"), _own(step), subjects[step.that], rules, linter)
             for where, conditions in zip(items(node.get("in_order")), step.in_order, strict=True):
@@ -173,9 +173,9 @@ def expectations(
             _bounds(node, step, linter)
         _unfailing(item, expected[at], subjects, linter)
         _unfollowed(item, expected[at], subjects, linter)
-        if never := linter.warnings[known:]:
+        if never := linter.warnings[count:]:
             expected[at] = replace(expected[at], never=tuple(Never(problem.rule, problem.message) for problem in never))
-        linter.warnings[known:] = [
+        linter.warnings[count:] = [
             problem if problem.rule == RULE_UNKNOWN else replace(problem, severity="error") for problem in never
         ]
     return tuple(expected)

@@ -175,4 +175,4 @@ class Account(Billing, Part):
             self.senders = {**self.senders, family: self.senders.get(family, frozenset()) - {sender}}
 
 
-Account.HAPPENINGS = {"account": Account.changed_by}
+Account.TIMELINE_HANDLERS = {"account": Account.changed_by}

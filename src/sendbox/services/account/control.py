@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Final
 
-from sendbox.control.arguments import Body, Compiled, beside, compiled, described
+from sendbox.control.arguments import Body, Compiled, compile_on_thread, compiled, described
 from sendbox.control.export.rows import Exported
 from sendbox.control.operation import Call, json_object, operation, unreadable
 from sendbox.control.reading import select
@@ -64,7 +64,10 @@ async def _compiled(call: Call, arguments: JsonMapping) -> JsonMapping:
     if not isinstance(raw, dict) or not bounds.large(raw):
         return arguments
     of = _kind(call)
-    return {**arguments, "raw": await beside(call.runtime.builder, _written(raw, of), of, partial(_compile, call))}
+    return {
+        **arguments,
+        "raw": await compile_on_thread(call.runtime.builder, _written(raw, of), of, partial(_compile, call)),
+    }
 
 
 @operation(
@@ -85,7 +88,7 @@ async def change_account(call: Call, raw: Annotated[Body, described("keys of `ac
     if not isinstance(raw, Compiled):
         raw = _written(raw, of)
     changes = compiled(raw, of, partial(_compile, call))
-    world.control("account", {"changes": raw})
+    world.journal_act("account", {"changes": raw})
     Account.of(world).change(changes)
     return account_view(world)
 

@@ -89,8 +89,8 @@ class Billing:
         return since is not None and since <= now
 
 
-#: How many sub-keys a top key may have, disabled ones included (A32).
-MOST: Final = 19
+#: The greatest number of sub-keys that a top key may have, disabled ones included (A32).
+MAX_SUBKEYS: Final = 19
 _SUFFIX: Final = 20
 
 
@@ -112,7 +112,7 @@ class SubKeys:
     @property
     def full(self) -> bool:
         """True if the greatest number of sub-keys is reached (A32)."""
-        return len(self._keys) > MOST
+        return len(self._keys) > MAX_SUBKEYS
 
     def settle(self, specs: Iterable[SubKeySpec], currency: str) -> None:
         """Makes the sub-keys that a scenario or control names, or changes the named fields of existing ones.

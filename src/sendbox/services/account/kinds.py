@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
-from sendbox.engine.kinds.narration import WORLD, Entry, Narration, Narrator, cut
+from sendbox.engine.kinds.narration import WORLD, Entry, Narration, Narrator, short_line
 from sendbox.engine.kinds.rows import Kind, Line, ObservationRows, Observer, View
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ OBSERVED: Final = ObservationRows(
             _listed,
             _listed_lines,
             lambda collector, _what: collector.lean("A81"),
-            lambda _narrator, entry: Narration(WORLD, f"{entry['list']}: {cut(', '.join(entry['phones']))}"),
+            lambda _narrator, entry: Narration(WORLD, f"{entry['list']}: {short_line(', '.join(entry['phones']))}"),
         ),
         Kind("order", _order, _order_lines, _count_order, _narrate_order),
     ),

@@ -108,7 +108,7 @@ def _subkeys(node: Node, reader: Reader) -> tuple[SubKeySpec, ...]:
         record = item.entries()
         name = str(record["name"].value)
         earlier = subkeys.get(name)
-        if earlier is not None and earlier[0].source is item.source and not record["name"].cut:
+        if earlier is not None and earlier[0].source is item.source and not record["name"].incomplete:
             message = f"{show(name)} is a sub-key of this account already"
             reader.add_problem(record["name"], "subkey", message)
         shared = record.get("shared")
@@ -132,7 +132,7 @@ def _templates(node: Node, reader: Reader) -> tuple[JsonObject, ...]:
         key = (record["name"].value, record["language"].value)
         first = templates.setdefault(key, item)
         if first is not item:
-            if first.source is item.source and not item.cut:
+            if first.source is item.source and not item.incomplete:
                 message = f"{show(key[0])} ({key[1]}) is a template of this account already"
                 reader.add_problem(record["name"], "template", message)
             continue

@@ -14,8 +14,8 @@ from sendbox.engine.durations import instant
 from sendbox.services import limits
 
 #: Operations whose body is a Message, and those whose body is an array of them.
-ONE: Final = frozenset({"sendMessage", "sendPriorityMessage"})
-SEVERAL: Final = "sendMessages"
+SINGLE_OPERATIONS: Final = frozenset({"sendMessage", "sendPriorityMessage"})
+LIST_OPERATION: Final = "sendMessages"
 
 _PHONE: Final = '{"phone_number": "420777000101"}'
 _ONE: Final = f'{{"body": "Hello", "to": [{_PHONE}]}}'
@@ -136,9 +136,9 @@ ITEMS: Final = tuple(Item("limits", row.name, row.section, row.form, row.snippet
 
 def limits_of(operation: str, request: object, now: int) -> Iterator[str]:
     """The names of the limits that a request parsed at `now` touches, each once for each place that does."""
-    if operation in ONE:
+    if operation in SINGLE_OPERATIONS:
         yield from _message(request, now)
-    elif operation == SEVERAL and isinstance(request, list):
+    elif operation == LIST_OPERATION and isinstance(request, list):
         yield from _touched(OF_CALLS, request, now)
         for message in request:
             yield from _message(message, now)

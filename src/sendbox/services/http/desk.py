@@ -22,8 +22,8 @@ from sendbox.engine.journal import CODE
 from sendbox.engine.remarks import Finding
 from sendbox.services.advice import POLLING_STOPPED_CLOCK, SENT_AGAIN, advise
 from sendbox.services.http.exchange import Answer, Exchange, Refused, Route, RouteTable, header
-from sendbox.services.http.faulting import NO_FAULT, Decision, decide, note_fault, retry_at, spoilt
-from sendbox.services.http.requests import valued
+from sendbox.services.http.faulting import NO_FAULT, Decision, decide, note_fault, retry_at, spoil_answer
+from sendbox.services.http.requests import add_values
 from sendbox.services.operations import SENDING
 from sendbox.services.ports import account_of
 
@@ -133,9 +133,9 @@ class Desk:
         decision = NO_FAULT
         if world.api.rules:
             about = "" if route.about is None else route.about(world, params)
-            decision = decide(world, route.operation, call, whole(call.body), about)
+            decision = decide(world, route.operation, call, body_bytes(call.body), about)
             if decision[0] is not None and not decision[0].rule.has_effect:
-                answer = spoilt(decision[0], route.error, None)
+                answer = spoil_answer(decision[0], route.error, None)
                 record = RequestRecord(route.operation, call, answer.status, answer.body)
                 return _journaled(world, record, answer, decision)
         return self._served(call, self.exchange(world, call, route, params), decision)
@@ -154,7 +154,7 @@ class Desk:
         if overtakes:
             world.outlets.injection.overtaking_requests.clear()
         try:
-            answer, findings = handled(exchange)
+            answer, findings = call_handler(exchange)
         except NotLoaded as missing:
             return self._again(call, exchange, decision, missing)
         if answer.work is not None:
@@ -171,7 +171,7 @@ class Desk:
     def _worked(self, call: Call, exchange: Exchange, decision: Decision, work: Generator[None, None, Answer]) -> Work:
         """The outcome of a call whose handler works in slices."""
         try:
-            answer, findings = yield from worked(exchange, work)
+            answer, findings = yield from run_in_slices(exchange, work)
         except NotLoaded as missing:
             return (yield from self._again(call, exchange, decision, missing))
         return self._ended(call, exchange, answer, findings, decision, ())
@@ -189,9 +189,9 @@ class Desk:
     def _carried_out(self, call: Call, exchange: Exchange) -> Carried:
         """The call with the answer of its handler and the findings, once that was loaded and has done all its work."""
         try:
-            answer, findings = handled(exchange)
+            answer, findings = call_handler(exchange)
             if answer.work is not None:
-                answer, findings = yield from worked(exchange, answer.work)
+                answer, findings = yield from run_in_slices(exchange, answer.work)
         except NotLoaded as missing:
             yield missing.load
             return (yield from self._carried_out(call, self._fresh(call, exchange)))
@@ -199,9 +199,9 @@ class Desk:
 
     def _fresh(self, call: Call, exchange: Exchange) -> Exchange:
         """The same call, not handled yet."""
-        fresh = self.exchange(exchange.world, call, exchange.route, exchange.params)
-        fresh.bearer = exchange.bearer
-        return fresh
+        new_exchange = self.exchange(exchange.world, call, exchange.route, exchange.params)
+        new_exchange.bearer = exchange.bearer
+        return new_exchange
 
     def _ended(
         self,
@@ -221,15 +221,15 @@ class Desk:
         if world.api.unanswered and answer.status < 400:
             _remark_again(exchange)
         if decision[0] is not None:
-            good, answer = answer, spoilt(decision[0], route.error, answer)
-            lost = answer is not good or decision[0].rule.fault.broken
-            if lost and good.status < 400 and route.operation in SENDING:
+            original, answer = answer, spoil_answer(decision[0], route.error, answer)
+            lost = answer is not original or decision[0].rule.fault.broken
+            if lost and original.status < 400 and route.operation in SENDING:
                 world.api.note_unanswered(_content(exchange), world.now)
         record = exchange.record
         assert record is not None
         record.effects = len(world.journal) - exchange.entries
         record.answered(answer.status, None if answer is exchange.remade else answer.body)
-        record.findings = valued(findings, exchange) if findings else ()
+        record.findings = add_values(findings, exchange) if findings else ()
         record.advice = tuple(exchange.advice)
         if record.content is None:
             record.content = exchange.content
@@ -245,7 +245,7 @@ class Desk:
     def exchange(self, world: World, call: Call, route: Route, params: Mapping[str, str]) -> Exchange:
         """A call as its handler sees it."""
         key = account_of(world).keys[call.key]
-        body = whole(call.body)
+        body = body_bytes(call.body)
         exchange = Exchange(route, world, key, call.headers, call.query, body, call.origin, self.contract, params)
         exchange.record = RequestRecord(route.operation, call)
         exchange.entries = len(world.journal)
@@ -267,16 +267,16 @@ class Desk:
             applied = decision[0]
             if applied is not None and not applied.rule.has_effect:
                 incoming.give_up()
-                answer = spoilt(applied, upload.error, None)
+                answer = spoil_answer(applied, upload.error, None)
             else:
                 yield preload  # it is read where nothing can wait for it
                 yield from _taken_in(incoming, call)
-                answer = upload.success() if applied is None else spoilt(applied, upload.error, upload.success())
+                answer = upload.success() if applied is None else spoil_answer(applied, upload.error, upload.success())
         except Refused as refused:
             findings = refused.findings
             answer = upload.error(refused.status, refused.text)
             if decision[0] is not None:
-                answer = spoilt(decision[0], upload.error, answer)
+                answer = spoil_answer(decision[0], upload.error, answer)
         record = RequestRecord(upload.operation, call._replace(key=key, body=b""), answer.status, answer.body)
         record.findings = findings
         return _journaled(world, record, answer, decision, call=call)
@@ -290,7 +290,7 @@ class Desk:
         return answer
 
 
-def whole(body: Body) -> bytes:
+def body_bytes(body: Body) -> bytes:
     """A body in one piece."""
     return body if isinstance(body, bytes) else bytes(body or b"")
 
@@ -306,7 +306,7 @@ def _taken_in(incoming: Incoming, call: Call) -> Generator[None, None, None]:
 
 def _pieces(body: Body) -> Iterator[bytes]:
     if body is None or isinstance(body, bytes):
-        return (whole(body)[at : at + _PIECE] for at in range(0, len(body or b""), _PIECE))
+        return (body_bytes(body)[at : at + _PIECE] for at in range(0, len(body or b""), _PIECE))
     return body.pieces(_PIECE)
 
 
@@ -376,7 +376,7 @@ def _call_finding(why: str) -> Finding:
 log = logging.getLogger("sendbox")
 
 
-def handled(exchange: Exchange) -> tuple[Answer, Sequence[Finding]]:
+def call_handler(exchange: Exchange) -> tuple[Answer, Sequence[Finding]]:
     """The answer of the route's handler, and its findings. Raises `NotLoaded`; after loading, call it again.
 
     A handler that breaks answers 500; the log has the reason (§7.1).
@@ -387,7 +387,7 @@ def handled(exchange: Exchange) -> tuple[Answer, Sequence[Finding]]:
         return _failed(exchange, error)
 
 
-def worked(
+def run_in_slices(
     exchange: Exchange, work: Generator[None, None, Answer]
 ) -> Generator[None, None, tuple[Answer, Sequence[Finding]]]:
     """The same for a handler that works in slices; pauses now and then."""

@@ -222,7 +222,7 @@ class Interface(msgspec.Struct, frozen=True):
 class Link(msgspec.Struct, frozen=True):
     """An address that anyone may open; its parameter `code` carries the tag of the world that gave it out.
 
-    `known` says whether a world has it; `follow` takes the world, the code, whether it counts, and the query.
+    `known` says whether a world has it; `follow` takes the world, the code, True for a click, and the query.
     """
 
     path: str

@@ -43,7 +43,7 @@ def decide(world: World, operation: str, call: Call, body: bytes, about: str) ->
     return world.api.strike(Asking(fields, phone, content, world.now))
 
 
-def spoilt(applied: Applied, error: Refusal, answer: Answer | None) -> Answer:
+def spoil_answer(applied: Applied, error: Refusal, answer: Answer | None) -> Answer:
     """The answer that replaces another one (None if the call had no effect); `error` is that of its interface.
 
     A fault that acts on the connection stands in the answer's `fault`; one with `replacement` does not act on it.

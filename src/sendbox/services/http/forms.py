@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 #: Media type of a form (§4.1).
 FORM: Final = "application/x-www-form-urlencoded"
 
-#: So many bytes of a form are read: a hundred numbers and a text take a few thousand.
-LONGEST: Final = 64 * 1024
+#: The greatest number of bytes of a form that are read: a hundred numbers and a text take a few thousand.
+MAX_FORM_BYTES: Final = 64 * 1024
 
 Remark = TypeVar("Remark", Finding, Advice)
 
@@ -82,7 +82,7 @@ def unknown_parameters(fields: Iterable[str], known: frozenset[str], advice: lis
     unknown_fields(fields, known, "$", "§4.1", advice, "parameter")
 
 
-def relocated(remarks: Iterable[Remark], places: Mapping[str, str]) -> list[Remark]:
+def relocate(remarks: Iterable[Remark], places: Mapping[str, str]) -> list[Remark]:
     """The remarks with paths that begin with a key of `places` turned into its value.
 
     For parameters that are read by the rules of a Message: `$.to[0].phone_number` is `$.phone_number` to the client.

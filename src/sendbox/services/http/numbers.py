@@ -38,14 +38,14 @@ def remark_converted(raw: str, number: str, path: str, advice: list[Advice], sec
 
 
 def remark_recipient(
-    raw: str, number: str | None, path: str, advice: list[Advice], fate: str = "will be rejected"
+    raw: str, number: str | None, path: str, advice: list[Advice], consequence: str = "will be rejected"
 ) -> None:
     """Advice on a recipient as it was given, and its number; None for a recipient that cannot be normalized.
 
-    `fate` says what happens to a recipient that cannot be normalized.
+    `consequence` says what happens to a recipient that cannot be normalized.
     """
     if number is None:
-        text = f"{show(raw)} cannot be normalized to a number in international format and {fate}"
+        text = f"{show(raw)} cannot be normalized to a number in international format and {consequence}"
         advice.append(advise(NUMBER_INVALID, text, path))
         return
     remark_converted(raw, number, path, advice)

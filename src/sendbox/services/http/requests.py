@@ -121,8 +121,8 @@ def token_in(body: bytes) -> str | None:
     return token if isinstance(token, str) else None
 
 
-#: So many unknown fields of one record are named one by one: the search for the nearest name is not cheap.
-NAMED: Final = 10
+#: The greatest number of unknown fields of one record that are named: the search for the nearest name is not cheap.
+MAX_UNKNOWN_FIELDS: Final = 10
 #: A call that has so many remarks gets no more hints, for the same reason.
 HINTED: Final = 100
 _EFFECT: Final = regex(" and (has|have) no effect")
@@ -133,12 +133,12 @@ def unknown_fields(
 ) -> None:
     """Advice for each field of `record` that is not `known`, in the order given (A57); from the eleventh on in one."""
     unknown = [name for name in record if name not in known]
-    for name in unknown[:NAMED]:
+    for name in unknown[:MAX_UNKNOWN_FIELDS]:
         hint = nearest(name, known) if len(advice) < HINTED else None
         text = f"{show(name)} is not a {noun} here and has no effect{f'; nearest is {show(hint)}' if hint else ''}"
         advice.append(advise(UNKNOWN_FIELD, text, child(path, name), section))
-    if len(unknown) > NAMED:
-        text = f"{len(unknown) - NAMED} more {noun}s are not known here and have no effect"
+    if len(unknown) > MAX_UNKNOWN_FIELDS:
+        text = f"{len(unknown) - MAX_UNKNOWN_FIELDS} more {noun}s are not known here and have no effect"
         advice.append(advise(UNKNOWN_FIELD, text, path, section))
 
 
@@ -160,11 +160,11 @@ def refused_fields(exchange: Exchange, advice: list[Advice]) -> list[Finding]:
     ]
 
 
-def nearest(name: str, known: Iterable[str]) -> str | None:
+def nearest(name: str, names: Iterable[str]) -> str | None:
     """The known name that is most similar to `name`, ignoring case; None if no name is similar."""
     if len(name) > QUOTED:
         return None
-    folded = {legal.lower(): legal for legal in sorted(known)}
+    folded = {legal.lower(): legal for legal in sorted(names)}
     from difflib import get_close_matches
 
     close = get_close_matches(name.lower(), folded, 1)
@@ -215,7 +215,7 @@ _STEP: Final = regex(r"\.([^.\[]+)|\[([0-9]+)\]|\[('(?:[^'\\]|\\.)*'|\"(?:[^\"\\
 Step = str | int
 
 
-def valued(findings: Sequence[Finding], exchange: Exchange) -> list[Finding]:
+def add_values(findings: Sequence[Finding], exchange: Exchange) -> list[Finding]:
     """The findings with the values at their paths, shortened; None if a path has no value."""
     request = _request(exchange)
     return [replace(finding, value=_value(finding.path, request, exchange)) for finding in findings]
@@ -234,7 +234,7 @@ def together(first: Callable[[], A], second: Callable[[], B]) -> tuple[A, B]:
     return value, second()
 
 
-def beside(refused: Refused, findings: Iterable[Finding]) -> Refused:
+def add_findings(refused: Refused, findings: Iterable[Finding]) -> Refused:
     """The refusal with more findings, of places for which it has none yet."""
     places = {finding.path for finding in refused.findings}
     refused.findings += [finding for finding in findings if finding.path not in places]
@@ -269,17 +269,17 @@ def _value(path: str, request: object, exchange: Exchange) -> str | None:
         return None
     value = request
     for step in steps:
-        held = dict(enumerate(value)) if isinstance(value, list) else value
-        if not isinstance(held, dict) or step not in held:
+        items = dict(enumerate(value)) if isinstance(value, list) else value
+        if not isinstance(items, dict) or step not in items:
             return None
-        value = held[step]
+        value = items[step]
     return show(value)
 
 
 K = TypeVar("K")
 V = TypeVar("V")
-#: So much is remembered of each kind.
-MOST: Final = 1024
+#: The greatest number of things of one kind that are remembered.
+MAX_CACHED: Final = 1024
 
 
 class BoundedCache(dict[K, V]):
@@ -289,7 +289,7 @@ class BoundedCache(dict[K, V]):
 
     def store(self, key: K, value: V) -> V:
         """Stores a value, and returns it."""
-        if len(self) >= MOST:
+        if len(self) >= MAX_CACHED:
             self.clear()
         self[key] = value
         return value

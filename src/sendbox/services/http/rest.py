@@ -15,7 +15,7 @@ from sendbox.engine.answer import JsonObject
 from sendbox.engine.remarks import Finding
 from sendbox.services.http.exchange import Answer, Exchange, Handler, Interface, Refused, Route
 from sendbox.services.http.forms import Unreadable, read_form, unknown_parameters
-from sendbox.services.http.requests import beside, canonical, parsed, refusal, refused_fields, unknown_fields
+from sendbox.services.http.requests import add_findings, canonical, parsed, refusal, refused_fields, unknown_fields
 from sendbox.services.http.routing import make_route
 
 #: Assumptions that every endpoint rests on: statuses, scopes, malformed JSON, unknown fields, nulls.
@@ -54,14 +54,14 @@ def unauthorized_or(text: str) -> Callable[[bool], Answer]:
     return lambda with_key: error(401, UNAUTHORIZED) if with_key else error(400, text)
 
 
-def refused(text: str, path: str, rule: str, section: str, assumed: str | None = None, status: int = 400) -> Refused:
+def refuse(text: str, path: str, rule: str, section: str, assumed: str | None = None, status: int = 400) -> Refused:
     """A refusal whose text the client gets as it stands; the journal has it with its place."""
     return Refused([Finding(path, rule, f"{text} ({section})", section, assumed)], status, text)
 
 
 def no_subaccount() -> Refused:
     """The refusal of a sub-account that is not the key's (A70)."""
-    return refused("Subid is not available to this apikey", "$.subid", "subid", "§4.4", "A70", 403)
+    return refuse("Subid is not available to this apikey", "$.subid", "subid", "§4.4", "A70", 403)
 
 
 # -- requests
@@ -78,11 +78,13 @@ def read_body(
     request = parsed(exchange)
     if isinstance(request, dict):
         exchange.content = canonical(_comparable_content(request, exchange))
-        unknown_fields(request, known(exchange, exchange.route.request), "$", exchange.route.section, exchange.advice)
+        unknown_fields(
+            request, field_names(exchange, exchange.route.request), "$", exchange.route.section, exchange.advice
+        )
         missing_names = [name for name in needed if not request.get(name)]
         if missing_names:
             checker = exchange.contract.checker(exchange.route.request or "")
-            raise beside(lacks(exchange, missing_names, missing or ""), checker.findings(request))
+            raise add_findings(lacks(exchange, missing_names, missing or ""), checker.findings(request))
     checker = exchange.contract.checker(exchange.route.request or "")
     if not checker.is_valid(request):
         findings = list(checker.findings(request))
@@ -100,10 +102,10 @@ def read_query(exchange: Exchange, missing: str, needed: str) -> dict[str, str]:
         fields = read_form(exchange.query, exchange.advice)
     except Unreadable as unreadable:
         raise refusal([unreadable.finding]) from None
-    unknown_parameters(fields, known(exchange, exchange.route.query), exchange.advice)
+    unknown_parameters(fields, field_names(exchange, exchange.route.query), exchange.advice)
     checker = exchange.contract.checker(exchange.route.query or "")
     if needed not in fields:
-        raise beside(lacks(exchange, [needed], missing), checker.findings(fields))
+        raise add_findings(lacks(exchange, [needed], missing), checker.findings(fields))
     if not checker.is_valid(fields):
         raise refusal(checker.findings(fields))
     if exchange.advice and (unknown := refused_fields(exchange, exchange.advice)):
@@ -111,7 +113,7 @@ def read_query(exchange: Exchange, missing: str, needed: str) -> dict[str, str]:
     return fields
 
 
-def known(exchange: Exchange, schema: str | None) -> frozenset[str]:
+def field_names(exchange: Exchange, schema: str | None) -> frozenset[str]:
     """The names of the fields of a schema of the contract."""
     definition = exchange.contract.definitions[(schema or "").rpartition("/")[2]]
     return frozenset(definition["properties"])

@@ -7,7 +7,7 @@ from typing import Final
 
 from sendbox.engine.commands.record import JSON_TYPE
 from sendbox.services.http.exchange import BODY_CAP, About, Answer, Auth, Handler, Refusal, Route, Tokens, WorldLookup
-from sendbox.services.http.forms import FORM, LONGEST
+from sendbox.services.http.forms import FORM, MAX_FORM_BYTES
 from sendbox.services.operations import CALLS
 
 JSON: Final = JSON_TYPE.decode()
@@ -54,5 +54,5 @@ def make_route(
         world_lookup=world_lookup,
         about=about,
         refused=refused,
-        longest=LONGEST if row.part == "form" else BODY_CAP,
+        longest=MAX_FORM_BYTES if row.part == "form" else BODY_CAP,
     )

@@ -11,7 +11,7 @@ from sendbox.engine.answer import Answer, Instant, JsonObject, Payload, enum, ke
 from sendbox.engine.kinds.answers import Cursor, Event, RequestEntry, Value, WebhookHead, WebhookTry
 from sendbox.services.messaging.channels import CHANNELS, FAMILIES
 from sendbox.services.messaging.results import STATES
-from sendbox.services.messaging.rules.explained import explained
+from sendbox.services.messaging.rules.explained import explanation_lines
 from sendbox.services.ports import Code
 
 Result = Annotated[str, enum(STATES)]
@@ -186,7 +186,7 @@ class NumberedLink(Link):
 class HeaderShown(Answer):
     """A header: its kind, and its text, its link, or what its value says."""
 
-    FURTHER = Any
+    EXTRA_FIELDS_TYPE = Any
 
     kind: str
     text: str | None = None
@@ -324,7 +324,7 @@ class Explanation(Answer):
     not_tried: list[str]
 
     def __repr__(self) -> str:
-        return "\n".join(explained(self.json))
+        return "\n".join(explanation_lines(self.json))
 
 
 class ToldAttempt(Attempt):
@@ -368,7 +368,7 @@ class RestsOn(Answer):
 class StoryEntry(Answer):
     """An entry of the journal, in words too."""
 
-    FURTHER = Any
+    EXTRA_FIELDS_TYPE = Any
 
     n: int
     at: Instant

@@ -1,4 +1,4 @@
-"""The assumptions that the path of a message rests on, as far as only its course can show them."""
+"""The assumptions on which what happened to a message depends."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
 
 def of_transition(attempt: Attempt, code: int, *, first: bool) -> Iterator[str]:
-    """The rows that a result rests on: on the path to it, and on the hand-over when it is the attempt's first."""
-    fate = attempt.fate
-    if attempt.price is not None and (fate is None or fate.entries is None):
+    """The ids of the assumptions on which a result depends; the first of an attempt depends on its hand-over too."""
+    decision = attempt.decision
+    if attempt.price is not None and (decision is None or decision.entries is None):
         yield "A63"
     if first and code == REJECTED:
         if not attempt.message.valid:
@@ -34,7 +34,7 @@ def of_transition(attempt: Attempt, code: int, *, first: bool) -> Iterator[str]:
 
 
 def _of_acceptance(message: Message) -> Iterator[str]:
-    """The rows under another value of which the message could have been held back."""
+    """The ids of the assumptions that, with another value, could have delayed or refused the message."""
     send = message.submission.send
     if message.phone == limits.TEST_NUMBER:
         yield "A89"
@@ -71,7 +71,7 @@ def _of_hand_over(attempt: Attempt) -> Iterator[str]:
 
 
 def of_delivery(delivery: Delivery) -> Iterator[str]:
-    """The rows that a try of a delivery rests on."""
+    """The ids of the assumptions on which a try of a delivery depends."""
     target = delivery.outlet.target
     if target.method == "GET" or target.content_type != "application/json":
         yield "A69"
@@ -84,7 +84,7 @@ def of_delivery(delivery: Delivery) -> Iterator[str]:
 
 
 def of_postponed(world: World, message: Message) -> Iterator[str]:
-    """The rows that hold a message back: promotional hours, the limit of the queue."""
+    """The ids of the assumptions that delay a message: promotional hours, the limit of the queue."""
     if hours_of(Assume.of(world), message.submission.send, message.phone, valid=message.valid) is not None:
         yield "A84"
     if Assume.of(world).queue is not None:

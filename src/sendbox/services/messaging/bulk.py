@@ -38,7 +38,7 @@ BLOCK: Final = 1 << 15
 _GZIP: Final = 31
 
 
-class Unfit(Exception):
+class IllegalFile(Exception):
     """A file that is refused; nothing of it is sent. `status` is the HTTP status of the answer."""
 
     def __init__(self, status: int, text: str) -> None:
@@ -47,7 +47,7 @@ class Unfit(Exception):
         self.text = text
 
 
-class Decoded(Struct, frozen=True):
+class DecodedLine(Struct, frozen=True):
     """The content of a line: a command and its canonical request, or None and why it is illegal."""
 
     send: Send | None
@@ -56,11 +56,11 @@ class Decoded(Struct, frozen=True):
     advice: Sequence[Advice]
 
 
-Decoder = Callable[["World", "Bulk", bytes], Decoded]
+Decoder = Callable[["World", "Bulk", bytes], DecodedLine]
 
 
 class Line(msgspec.Struct, eq=False):
-    """The fate of one line, counted from 1: the request it became, or None and the findings."""
+    """The result of one line, counted from 1: the request it became, or None and the findings."""
 
     bulk: Bulk
     number: int
@@ -115,16 +115,16 @@ class Bulks:
         return bulk
 
     def begin(self, address: str) -> Bulk:
-        """The upload that an address stands for begins. Raises `Unfit` for one that does not work, or never did."""
+        """The upload of an address begins. Raises `IllegalFile` if it does not work, or never did."""
         bulk = self._by_address.get(address)
         if bulk is None:
-            raise Unfit(403, "Upload address is not valid")
+            raise IllegalFile(403, "Upload address is not valid")
         if bulk.state != "issued":
-            raise Unfit(403, "Upload address was used already")
+            raise IllegalFile(403, "Upload address was used already")
         if self._world.clock.now >= bulk.expires_at:
-            raise Unfit(403, "Upload address has expired")
+            raise IllegalFile(403, "Upload address has expired")
         if bulk.key.disabled:
-            raise Unfit(403, "Upload address belongs to a disabled apikey")
+            raise IllegalFile(403, "Upload address belongs to a disabled apikey")
         bulk.state = "uploading"
         return bulk
 
@@ -144,9 +144,9 @@ class Bulks:
         bulk.lines = lines
         world = self._world
         world.journal.add(world.clock.now, CODE["bulk"], (bulk, "stored"))
-        world.timeline.at(max(world.clock.now, bulk.due or 0), -1, self.line_due, bulk)
+        world.timeline.at(max(world.clock.now, bulk.due or 0), -1, self.bulk_line_due, bulk)
 
-    def line_due(self, bulk: Bulk) -> None:
+    def bulk_line_due(self, bulk: Bulk) -> None:
         """The next line's turn has come."""
         world = self._world
         now = world.clock.now
@@ -157,12 +157,12 @@ class Bulks:
             return
         if raw.strip():
             world.journal.add(now, CODE["bulk_line"], self._read(bulk, raw))
-        world.timeline.at(now, -1, self.line_due, bulk)
+        world.timeline.at(now, -1, self.bulk_line_due, bulk)
 
     def _read(self, bulk: Bulk, raw: bytes) -> Line:
         if len(raw) > LONGEST_LINE:
             text = f"a line of more than {LONGEST_LINE} bytes is not a Message (§4.2, A35)"
-            decoded = Decoded(None, b"", [Finding("$", "length", text, "§4.2", "A35")], ())
+            decoded = DecodedLine(None, b"", [Finding("$", "length", text, "§4.2", "A35")], ())
         else:
             assert self.decode is not None
             decoded = self.decode(self._world, bulk, raw)
@@ -221,7 +221,7 @@ class Intake:
         self.size = 0
 
     def feed(self, piece: bytes) -> Iterator[None]:
-        """Takes a piece in; pauses after each part of it. Raises `Unfit`."""
+        """Takes a piece in; pauses after each part of it. Raises `IllegalFile`."""
         if self._unpack is None:
             for at in range(0, len(piece), PART):
                 self._take(piece[at : at + PART])
@@ -236,17 +236,17 @@ class Intake:
             try:
                 unpacked = self._unpack.decompress(piece, PART)
             except zlib.error as error:
-                raise Unfit(400, f"Upload is not readable as gzip: {error}") from None
+                raise IllegalFile(400, f"Upload is not readable as gzip: {error}") from None
             piece = self._unpack.unused_data if self._unpack.eof else self._unpack.unconsumed_tail
             self._take(unpacked)
             yield
 
     def close(self) -> None:
-        """All has come: the last line needs no line break. Raises `Unfit` for a gzip that is cut off."""
+        """All has come: the last line needs no line break. Raises `IllegalFile` for a gzip that is cut off."""
         if self._unpack is not None:
             self._take(self._unpack.flush())
             if not self._unpack.eof:
-                raise Unfit(400, "Upload is not readable as gzip: it ends too early")
+                raise IllegalFile(400, "Upload is not readable as gzip: it ends too early")
         if self._open_size:
             self._end_line()
         self._pack()
@@ -260,9 +260,9 @@ class Intake:
         if not line_break:
             return
         self._end_line()
-        whole, line_break, tail = behind.rpartition(b"\n")
+        lines, line_break, tail = behind.rpartition(b"\n")
         if line_break:
-            self._gather(whole + b"\n", whole.count(b"\n") + 1)
+            self._gather(lines + b"\n", lines.count(b"\n") + 1)
         self._grow(tail)
 
     def _grow(self, piece: bytes) -> None:
@@ -279,7 +279,7 @@ class Intake:
     def _gather(self, lines: bytes, count: int) -> None:
         self.lines += count
         if self.lines > self._limits.lines:
-            raise Unfit(413, f"Upload has more than {self._limits.lines} lines")
+            raise IllegalFile(413, f"Upload has more than {self._limits.lines} lines")
         self._gathered.append(lines)
         self._gathered_size += len(lines)
         if self._gathered_size >= BLOCK:
@@ -291,5 +291,5 @@ class Intake:
             self._gathered = []
             self._gathered_size = 0
 
-    def _too_long(self) -> Unfit:
-        return Unfit(413, f"Upload is longer than {self._limits.bytes} bytes unpacked")
+    def _too_long(self) -> IllegalFile:
+        return IllegalFile(413, f"Upload is longer than {self._limits.bytes} bytes unpacked")

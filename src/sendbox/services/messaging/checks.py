@@ -83,7 +83,7 @@ def _unregistered(checks: Checks, message: Message, _number: int, step: Step) ->
     if step.sender is None or (not ROWS[step.channel].needs_sender and checks.sms_sender != "strict"):
         return False
     # the sender of a message of the service itself needs no registration (A73)
-    by_service = message.submission.carrier is not None
+    by_service = message.submission.service_sending is not None
     return not by_service and not checks.account.registered(ROWS[step.channel], step.sender)
 
 
@@ -227,7 +227,7 @@ class Checks:
         self._untagged: set[int] = set()
         self._same: dict[tuple[str, ...], dict[int, int]] = {}
 
-    def asked(self, message: Message, number: int, step: Step) -> list[Check]:
+    def applicable(self, message: Message, number: int, step: Step) -> list[Check]:
         """The checks that may now refuse flow step `number` of a message, or of others of its submission."""
         return [check for check in self._checks if check.may(self, message, number, step)]
 
@@ -259,10 +259,10 @@ class Checks:
         """
         submission = message.submission
         untagged = submission.send.tags is DEFAULT  # the very object, which stands for no tag
-        if untagged and submission.carrier is None and submission.ordinal not in self._untagged:
+        if untagged and submission.service_sending is None and submission.ordinal not in self._untagged:
             self._untagged.add(submission.ordinal)
-            met = f"{message.phone} opted out" if opens is None else f"promotional hours are closed until {iso(opens)}"
-            text = f"no tag is given, so the message counts as promotional: {met}"
+            closed = "" if opens is None else f"promotional hours are closed until {iso(opens)}"
+            text = f"no tag is given, so the message counts as promotional: {closed or f'{message.phone} opted out'}"
             self.world.advise(advise(UNTAGGED_PROMOTIONAL, text, "$.tag"), message.phone)
 
     def not_allowed(self, phone: str) -> bool:

@@ -13,7 +13,7 @@ from sendbox.engine.answer import JsonObject
 from sendbox.engine.delivery.batches import EventKind, Events
 from sendbox.engine.rules.conditions import Case
 from sendbox.services.messaging.channels import ROWS
-from sendbox.services.messaging.model import POSTED, Asked
+from sendbox.services.messaging.model import POSTED, AttemptFields
 from sendbox.services.messaging.records import Attempt, Inbound
 from sendbox.services.messaging.results import DELIVERED, FAILED, REJECTED, SENT, STATES, UNDELIVERED
 from sendbox.services.numbers.countries import country
@@ -151,7 +151,7 @@ def kind_of(event: object) -> str:
 def _case_of_sent(event: tuple[Attempt, int]) -> Case:
     attempt, code = event
     message = attempt.message
-    fields = Asked(
+    fields = AttemptFields(
         attempt,
         event="sentMessage",
         gateway=attempt.step.channel,

@@ -1,7 +1,7 @@
 """The simulator: what becomes of a message after it was accepted.
 
 An attempt is made for one flow step at a time (§2.2): checks may refuse it (§1, A61, A62), else it is charged, rules
-decide its fate, and the timeline carries it from result to result through the table of `engine/lifecycle.py`. When its
+decide about it, and the timeline carries it from result to result through the table of `engine/lifecycle.py`. When its
 condition cannot be met any more (A04) or is not met in time (A64), the flow moves on to the next step.
 
 Messages that go the same way are handed over and moved together. What is decided about one of them alone, by a rule, an
@@ -20,7 +20,7 @@ from sendbox.services.messaging.channels import LEGAL, ROWS, IllegalTransition
 from sendbox.services.messaging.checks import CREDIT, Check, Checks
 from sendbox.services.messaging.content.hours import hours_of, meeting
 from sendbox.services.messaging.content.text import Prepared, prepare
-from sendbox.services.messaging.model import Asked
+from sendbox.services.messaging.model import AttemptFields
 from sendbox.services.messaging.records import (
     TRANSITION_SIZE,
     Attempt,
@@ -43,7 +43,7 @@ from sendbox.services.messaging.results import (
     UNDELIVERED,
     WAYS,
 )
-from sendbox.services.messaging.rules.rules import Fate, Path, Rule
+from sendbox.services.messaging.rules.rules import Decision, Path, Rule
 from sendbox.services.numbers.countries import operator
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ _REPORTED_KINDS: Final = [bytes((entry,)) for entry in ENTRY]
 _UNREPORTED_KINDS: Final = [bytes((entry, CODE["no_target"])) for entry in ENTRY]
 
 
-def met(attempt: Attempt) -> bool:
+def meets_condition(attempt: Attempt) -> bool:
     """True if a state that the attempt reached meets the step's `ttl_condition`, or is later than it (A64)."""
     needed = REACH[CODES[attempt.step.condition]]
     return any(REACH[code] >= needed for code, _ in attempt.transitions())
@@ -66,9 +66,9 @@ def met(attempt: Attempt) -> bool:
 
 def _report_alike(attempt: Attempt, other: Attempt) -> bool:
     """True if attempts of two submissions report to the same target, and no flow continues after them."""
-    ours, theirs = attempt.message.submission, other.message.submission
-    ends = attempt.number + 1 == len(ours.send.steps) and other.number + 1 == len(theirs.send.steps)
-    return ends and ours.outlet is theirs.outlet and ours.carrier is None
+    submission, other_submission = attempt.message.submission, other.message.submission
+    ends = attempt.number + 1 == len(submission.send.steps) and other.number + 1 == len(other_submission.send.steps)
+    return ends and submission.outlet is other_submission.outlet and submission.service_sending is None
 
 
 class NotHandedOver(IllegalTransition):
@@ -124,12 +124,12 @@ class Simulator:
             turn = max(now, self._queue_free_at)
             self._queue_free_at = turn + -(-rate.within // rate.count)
             if turn > now:
-                self._world.journal.mark(self._postpone(message, turn, self.turn_due))
+                self._world.journal.mark(self._postpone(message, turn, self.queue_turn_due))
             else:
                 self.begin(messages, 0, first, first + 1)
         return first + 1
 
-    def turn_due(self, messages: Sequence[Message], first: int, _last: int) -> int:
+    def queue_turn_due(self, messages: Sequence[Message], first: int, _last: int) -> int:
         """A message's turn in the normal queue has come; where hours have closed meanwhile, it needs another."""
         due = self.message_due if self._opening_instant(messages[first]) > self._world.clock.now else self._begin
         return due(messages, first, first + 1)
@@ -152,7 +152,7 @@ class Simulator:
         return world.journal.add(world.clock.now, CODE["postponed"], (message, until))
 
     def begin(self, messages: Sequence[Message], number: int, first: int, last: int) -> int:
-        """Tries flow step `number` of messages: checks, charge, fate, first transition. Returns where it stopped.
+        """Tries flow step `number` of messages: checks, charge, decision, first transition. Returns where it stopped.
 
         Those of one submission that go the default way are begun together, up to one that is refused. One loop, and
         long: every attempt of every message goes through it.
@@ -161,7 +161,7 @@ class Simulator:
         now = world.clock.now
         submission = messages[first].submission
         step = submission.send.steps[number]
-        applicable = checks.asked(messages[first], number, step)
+        applicable = checks.applicable(messages[first], number, step)
         billing = submission.key.billing or self._account
         plan = self.goal_plan(step.channel, "delivered")
         decided = bool(self.rules_for(messages[first]) or home.outages.current)
@@ -180,7 +180,7 @@ class Simulator:
             if refusal is not None:
                 break
             if decided:
-                plan = self._fate(attempt, step)
+                plan = self._decide(attempt, step)
             if not decided or not plan or plan[0][0] != REJECTED:  # what a rule rejects is never handed over
                 if prepared is None:
                     prepared = prepare(submission, number, step, self._account)
@@ -242,40 +242,40 @@ class Simulator:
         ]
         return sum(eur for eur, _ in costs), sum(czk for _, czk in costs)
 
-    # -- fate
+    # -- decision
 
-    def _fate(self, attempt: Attempt, step: Step) -> Plan:
+    def _decide(self, attempt: Attempt, step: Step) -> Plan:
         home = self._home
         rules = self.rules_for(attempt.message)
-        fate = home.attempts.fate(rules, self.case(attempt, self._world.clock.now)) if rules else None
-        attempt.fate = fate
-        if fate is None or fate.entries is None:
-            plan = self.goal_plan(step.channel, (fate and fate.goal) or "delivered")
+        decision = home.attempts.decision(rules, self.case(attempt, self._world.clock.now)) if rules else None
+        attempt.decision = decision
+        if decision is None or decision.entries is None:
+            plan = self.goal_plan(step.channel, (decision and decision.goal) or "delivered")
         else:
-            plan = tuple((CODES[result], after, info) for result, after, info in fate.entries)
+            plan = tuple((CODES[result], after, info) for result, after, info in decision.entries)
         return home.outages.cut_off(attempt, plan) if home.outages.current else plan
 
     def rules_for(self, message: Message) -> Sequence[Rule]:
         """The rules that are asked about a message; what its own service decided about it comes after a tester's."""
         rules = self._home.attempts.rules
-        carrier = message.submission.carrier
-        if carrier is None or carrier.goal is None:
+        service_sending = message.submission.service_sending
+        if service_sending is None or service_sending.goal is None:
             return rules
-        decided = Rule(key=carrier.rule, path=Path(goal=carrier.goal), name=carrier.rule)
+        decided = Rule(key=service_sending.rule, path=Path(goal=service_sending.goal), name=service_sending.rule)
         return [*(r for r in rules if r.id is not None), decided, *(r for r in rules if r.id is None)]
 
     def case(self, attempt: Attempt, now: int) -> Case:
         """The data that rules may read when an attempt asks at an instant: its message and its present state."""
         message = attempt.message
         submission = message.submission
-        asked = Asked(
+        fields = AttemptFields(
             attempt,
             operator=lambda: operator(message.phone, submission.chooser),
             accepted_at=message.accepted_at,
             before=attempt.previous,
             earlier=self._home.phones.message_before,
         )
-        return Case("message", message.phone, message.ordinal, submission.request_id, now, asked)
+        return Case("message", message.phone, message.ordinal, submission.request_id, now, fields)
 
     def goal_plan(self, channel: str, goal: str) -> Plan:
         """The default path and timing to a result (A63); `seen` ends at `delivered` on sms (§3.1)."""
@@ -283,8 +283,8 @@ class Simulator:
         if plan is not None:
             return plan
         timing = self._home.assume.timing
-        way = WAYS["delivered" if goal == "seen" and not ROWS[channel].shows_seen else goal]
-        plan = tuple((CODES[result], timing.after(result), None) for result in way)
+        results = WAYS["delivered" if goal == "seen" and not ROWS[channel].shows_seen else goal]
+        plan = tuple((CODES[result], timing.after(result), None) for result in results)
         self._plans[channel, goal] = plan
         return plan
 
@@ -309,7 +309,12 @@ class Simulator:
         """True if the next entry of a plan may do more than others of its kind, or something else at this instant."""
         home, submission = self._home, attempt.message.submission
         position = len(attempt.history) // TRANSITION_SIZE
-        if attempt.fate is not None or home.outages.current or submission.carrier is not None or position >= len(plan):
+        if (
+            attempt.decision is not None
+            or home.outages.current
+            or submission.service_sending is not None
+            or position >= len(plan)
+        ):
             return True
         code, first = plan[position][0], attempt.state == ACCEPTED
         if position + 1 < len(plan) and plan[position + 1][1] == 0:
@@ -330,7 +335,7 @@ class Simulator:
         if first + 1 < last and not self._must_move_alone(attempt, plan):
             history, submission = attempt.history, attempt.message.submission
             for other in attempts[first + 1 : last]:
-                if other.plan is not plan or other.history != history or other.fate is not None:
+                if other.plan is not plan or other.history != history or other.decision is not None:
                     break
                 if other.message.submission is not submission and not _report_alike(other, attempt):
                     break
@@ -352,7 +357,7 @@ class Simulator:
             return
         if not LEGAL[attempt.step.channel][attempt.state][code]:
             self._world.journal.add(self._world.clock.now, CODE["illegal"], (attempt, STATES[code]))
-            if attempt.fate is None or not attempt.fate.illegal:
+            if attempt.decision is None or not attempt.decision.illegal:
                 # a path written for one channel, met by another (`seen` by sms): what cannot be is left out
                 attempt.plan = None
                 return
@@ -365,7 +370,7 @@ class Simulator:
         now = world.clock.now
         attempt = attempts[0]
         submission = attempt.message.submission
-        first, fate, outlet = attempt.state == ACCEPTED, attempt.fate, submission.outlet
+        first, decision, outlet = attempt.state == ACCEPTED, attempt.decision, submission.outlet
         before, reached = attempt.history, pack_transition(code, now)
         after = before + reached
         for member in attempts:
@@ -377,19 +382,19 @@ class Simulator:
         if info is not None:
             for member in attempts:
                 member.note(f"info{code}", info)
-        if fate is not None and fate.order_sensitive:
+        if decision is not None and decision.order_sensitive:
             world.journal.mark(len(world.journal))
         if outlet is not None:
             world.journal.extend(now, _REPORTED_KINDS[code], attempts)
             world.outlets.post(outlet, *[(member, code) for member in attempts])
-        elif submission.carrier is None:
+        elif submission.service_sending is None:
             world.journal.extend(now, _UNREPORTED_KINDS[code], attempts)
         else:
             world.journal.extend(now, _REPORTED_KINDS[code], attempts)
             if code == DELIVERED:
-                submission.carrier.arrived()
-        if fate is not None and code == DELIVERED:
-            self._delivered(attempt, fate)
+                submission.service_sending.arrived()
+        if decision is not None and code == DELIVERED:
+            self._delivered(attempt, decision)
         if attempt.number + 1 < len(submission.send.steps):
             self._check_flow(attempt, code, first)
 
@@ -406,13 +411,13 @@ class Simulator:
             world = self._world
             world.timeline.at(world.clock.now + ttl, attempt.message.ordinal + LATE, self.ttl_due, attempt)
 
-    def _delivered(self, attempt: Attempt, fate: Fate) -> None:
+    def _delivered(self, attempt: Attempt, decision: Decision) -> None:
         world, phones = self._world, self._home.phones
         now = world.clock.now
         message = attempt.message
-        for after, body in fate.replies or ():
+        for after, body in decision.replies or ():
             world.timeline.at(now + after, message.ordinal, phones.reply_due, (attempt, body))
-        for after, link in fate.click or ():
+        for after, link in decision.click or ():
             world.timeline.at(now + after, message.ordinal, phones.click_due, (attempt, link))
 
     # -- flow
@@ -442,7 +447,7 @@ class Simulator:
         """True if the flow is past this attempt, has no further step, or met its condition (§2.2, A64)."""
         message = attempt.message
         last = message.last is not attempt or attempt.number + 1 >= len(message.submission.send.steps)
-        return last or met(attempt)
+        return last or meets_condition(attempt)
 
     # -- by hand
 

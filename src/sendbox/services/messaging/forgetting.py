@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 
 from sendbox.engine.draws import UNSEEDED
 from sendbox.engine.kept import SIZE, Fingerprints
-from sendbox.services.messaging.flow import met
+from sendbox.services.messaging.flow import meets_condition
 from sendbox.services.messaging.results import DELIVERED
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 _LOOKED: Final = 500
 
 
-class Past:
+class ForgottenMessages:
     """The knowledge that a world keeps about forgotten messages. `bound` names the bound that they passed."""
 
     __slots__ = ("_leaving", "bound", "names")
@@ -48,8 +48,8 @@ class Past:
         if messages:
             self._leaving.append((until, messages))
 
-    def left(self, first: int) -> Iterator[None]:
-        """Takes those apart that no entry from number `first` on can show, so that their counts free them."""
+    def dismantle(self, first: int) -> Iterator[None]:
+        """Takes messages apart that no entry from number `first` on can show, so that their counts free them."""
         while self._leaving and self._leaving[0][0] <= first:
             take_apart(self._leaving.popleft()[1])
             yield
@@ -66,7 +66,7 @@ def take_apart(messages: Sequence[Message]) -> None:
     for submission in {message.submission for message in messages}:
         if all(message.last is None for message in submission.messages):  # else another recipient's goes on
             submission.messages = ()
-            submission.carrier = None
+            submission.service_sending = None
             submission.chooser = UNSEEDED  # a plan's knows the journal, which has the messages
 
 
@@ -79,27 +79,27 @@ def has_ended(home: Home, message: Message) -> bool:
         return False
     history = last.transitions()
     ttl = last.step.ttl if last.number + 1 < len(message.submission.send.steps) else None
-    if history and ttl is not None and history[0][1] + ttl >= now and not met(last):
+    if history and ttl is not None and history[0][1] + ttl >= now and not meets_condition(last):
         return False
     for attempt in message.attempts:
-        fate = attempt.fate
-        if fate is None or not (fate.replies or fate.click):
+        decision = attempt.decision
+        if decision is None or not (decision.replies or decision.click):
             continue
         at = attempt.reached(DELIVERED)
-        planned = [after for after, _ in (*(fate.replies or ()), *(fate.click or ()))]
+        planned = [after for after, _ in (*(decision.replies or ()), *(decision.click or ()))]
         if at is not None and at + max(planned) >= now:
             return False
     return True
 
 
-def forget(home: Home, past: Past, until: int, bound: str, most: int) -> Generator[None, None, int]:
+def forget(home: Home, past: ForgottenMessages, until: int, bound: str, most: int) -> Generator[None, None, int]:
     """Forgets the oldest messages before number `until` that have ended, `most` at most, and what hangs on them.
 
     Pauses now and then. Returns the number of the first message that was not looked at.
     """
     world, messages = home.world, home.messages
     past.bound = bound
-    yield from past.left(world.journal.first)
+    yield from past.dismantle(world.journal.first)
     place, left = 0, until - messages.lost
     while place < left and most:
         gone, place = messages.forget(place, min(place + _LOOKED, left), partial(has_ended, home), most)
@@ -119,7 +119,7 @@ def forget(home: Home, past: Past, until: int, bound: str, most: int) -> Generat
     return boundary
 
 
-def _without(rows: Rows, past: Past, since: int) -> Iterator[None]:
+def _without(rows: Rows, past: ForgottenMessages, since: int) -> Iterator[None]:
     """Takes out the rows of forgotten messages, as far as they were handed over up to an instant."""
     place = 0
     while place < len(rows.messages) and rows.at[place] <= since:

@@ -89,7 +89,7 @@ class Handsets(Protocol):
         """A click that a rule planned has come."""
 
 
-class Cutting(Protocol):
+class BegunOutages(Protocol):
     """The outages that have begun (`outages.py`)."""
 
     @property
@@ -123,7 +123,7 @@ class Home(Protocol):
     @property
     def phones(self) -> Handsets: ...
     @property
-    def outages(self) -> Cutting: ...
+    def outages(self) -> BegunOutages: ...
 
     def is_test(self, phone: str) -> bool:
         """True if it is the test number, to which nothing is handed over (A89)."""

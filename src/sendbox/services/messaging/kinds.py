@@ -11,7 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from sendbox.engine.durations import iso
-from sendbox.engine.kinds.narration import RECEIVER, WORLD, Entry, Narration, Narrator, cut, time
+from sendbox.engine.kinds.narration import RECEIVER, WORLD, Entry, Narration, Narrator, short_line, time
 from sendbox.engine.kinds.rows import Event, Kind, Lapse, Line, ObservationRows, Observer, View
 from sendbox.services.messaging.assumptions import of_delivery, of_postponed, of_transition
 from sendbox.services.messaging.checks import LOGGED, refusal_line
@@ -19,14 +19,14 @@ from sendbox.services.messaging.events import DEFAULT_INFO, info_of, kind_of
 from sendbox.services.messaging.outages import named
 from sendbox.services.messaging.records import Inbound, Message
 from sendbox.services.messaging.results import ACCEPTED, SENT, STATES
-from sendbox.services.messaging.views import STEPS, inbound_view
+from sendbox.services.messaging.views import STEP_DESCRIPTIONS, inbound_view
 
 if TYPE_CHECKING:
     from sendbox.engine.coverage import Collector
     from sendbox.engine.digest import Canon
     from sendbox.services.messaging.bulk import Bulk
     from sendbox.services.messaging.bulk import Line as BulkLine
-    from sendbox.services.messaging.outages import Current
+    from sendbox.services.messaging.outages import ActiveOutage
     from sendbox.services.messaging.records import Attempt, Link
 
 #: How a result is coloured.
@@ -68,7 +68,7 @@ def _attempt_line(canon: Canon, attempt: Attempt) -> Line:
 
 
 def _transition(code: int, _on: Observer, attempt: Attempt) -> View:
-    rules: View = {} if attempt.fate is None else {"rules": list(attempt.fate.rules)}
+    rules: View = {} if attempt.decision is None else {"rules": list(attempt.decision.rules)}
     return {**_attempt_view(attempt), "result": STATES[code], "info": info_of(attempt, code), **rules}
 
 
@@ -82,7 +82,7 @@ def _transition_lines(code: int, canon: Canon, attempt: Attempt) -> Iterator[Lin
     }
 
 
-class _Ways:
+class _AttemptStates:
     """The memory of coverage: the states of attempts so far, and the attempts that the flow has left."""
 
     def __init__(self) -> None:
@@ -92,12 +92,12 @@ class _Ways:
 
 def _count_transition(code: int, collector: Collector, attempt: Attempt) -> None:
     """A result reached; the message of a validation session is the service's own and not counted (A73)."""
-    ways = collector.memory(_Ways)
-    before = ways.states.get(attempt, ACCEPTED)
-    ways.states[attempt] = code
+    memory = collector.memory(_AttemptStates)
+    before = memory.states.get(attempt, ACCEPTED)
+    memory.states[attempt] = code
     submission = attempt.message.submission
     collector.lean(*of_transition(attempt, code, first=before == ACCEPTED))
-    if submission.carrier is not None:
+    if submission.service_sending is not None:
         return
     channel = attempt.step.channel
     collector.count("results", f"{channel} {STATES[code]}")
@@ -105,7 +105,7 @@ def _count_transition(code: int, collector: Collector, attempt: Attempt) -> None
     info = info_of(attempt, code)
     if info is not None:
         collector.count("infos", _info_item(info))
-    if attempt in ways.left:
+    if attempt in memory.left:
         collector.count("flows", "receipt after the flow moved on")
     elif attempt.number + 1 < len(submission.send.steps) and STATES[code] == attempt.step.condition:
         collector.count("flows", "condition met")
@@ -144,7 +144,7 @@ def _word_lines(canon: Canon, subject: tuple[Attempt, str]) -> Iterator[Line]:
 
 
 def _count_fallback(collector: Collector, subject: tuple[Attempt, str]) -> None:
-    collector.memory(_Ways).left.add(subject[0])
+    collector.memory(_AttemptStates).left.add(subject[0])
     collector.count("flows", f"fallback {subject[1]}")
 
 
@@ -215,7 +215,7 @@ def _count_inbound(collector: Collector, inbound: Inbound) -> None:
 
 def _narrate_inbound(narrator: Narrator, entry: Entry) -> Narration:
     word, to = ("replies", narrator.message(entry)) if entry.get("message_id") else ("writes", entry["to"])
-    return Narration(entry["from"], f'{word} "{cut(entry["body"])}" to {to} by {entry["channel"]}')
+    return Narration(entry["from"], f'{word} "{short_line(entry["body"])}" to {to} by {entry["channel"]}')
 
 
 def _click(_on: Observer, link: Link) -> View:
@@ -295,17 +295,17 @@ def _count_upload(collector: Collector, bulk: Bulk) -> None:
 # -- outages
 
 
-def _outage(_on: Observer, subject: tuple[Current, str]) -> View:
+def _outage(_on: Observer, subject: tuple[ActiveOutage, str]) -> View:
     current, state = subject
-    return {**current.what, "state": state, "until": iso(current.until)}
+    return {**current.scope, "state": state, "until": iso(current.until)}
 
 
-def _outage_lines(_canon: Canon, subject: tuple[Current, str]) -> Iterator[Line]:
+def _outage_lines(_canon: Canon, subject: tuple[ActiveOutage, str]) -> Iterator[Line]:
     current, state = subject
-    yield {"outage": current.what, "state": state}
+    yield {"outage": current.scope, "state": state}
 
 
-def _count_outage(collector: Collector, subject: tuple[Current, str]) -> None:
+def _count_outage(collector: Collector, subject: tuple[ActiveOutage, str]) -> None:
     """When it begins: what is out, and what becomes of messages."""
     current, state = subject
     if state != "began":
@@ -455,5 +455,5 @@ OBSERVED: Final = ObservationRows(
     names={Message: _name},
     paths=lambda _canon, path: _UPLOAD.sub(r"\1", path),
     delivery_assumptions=of_delivery,
-    steps=STEPS,
+    steps=STEP_DESCRIPTIONS,
 )

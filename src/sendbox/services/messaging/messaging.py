@@ -24,7 +24,7 @@ from sendbox.services.messaging.channels import FAMILY, USUAL
 from sendbox.services.messaging.content.text import fill
 from sendbox.services.messaging.events import EVENTS, expected_case
 from sendbox.services.messaging.flow import Simulator
-from sendbox.services.messaging.forgetting import Past, forget, take_apart
+from sendbox.services.messaging.forgetting import ForgottenMessages, forget, take_apart
 from sendbox.services.messaging.model import Recipient, Send, Step
 from sendbox.services.messaging.outages import Outages
 from sendbox.services.messaging.phones import Phones
@@ -43,7 +43,7 @@ from sendbox.services.messaging.records import (
     make_id,
 )
 from sendbox.services.messaging.rules.rules import Attempts, Line
-from sendbox.services.ports import Carrier, Key, account_of
+from sendbox.services.ports import Key, ServiceSending, account_of
 from sendbox.services.templates import templates
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ class Messaging(Part):
         self.costs = Costs(self.assume.prices)
         self.messages: Kept[Message] = Kept()
         self.by_id: Index[Message] = Index(self.messages, attrgetter("id"))
-        self.past: Past | None = None
+        self.past: ForgottenMessages | None = None
         self.links: dict[str, Link] = {}
         #: how many recipients were taken so far; the ordinal of the next message
         self.accepted = 0
@@ -116,14 +116,14 @@ class Messaging(Part):
     def forget(self, until: int, bound: str, most: int) -> Generator[None, None, int]:
         """Forgets the oldest messages that have ended, with all that hangs on them."""
         if self.past is None:
-            self.past = Past()
+            self.past = ForgottenMessages()
         return forget(self, self.past, until, bound, most)
 
     def follow(self, old: Messaging) -> None:
         """Lines of uploads are read as before."""
         self.bulks.decode = old.bulks.decode
 
-    def lapses(self, at: int, kind: str, what: tuple[str, int]) -> bool:
+    def still_lapses(self, at: int, kind: str, what: tuple[str, int]) -> bool:
         """True if a conversation really ends now; it may have been prolonged since (A66)."""
         return self.phones.conversations.get(what[0]) == at
 
@@ -232,7 +232,7 @@ class Messaging(Part):
 
     def send_own(
         self,
-        carrier: Carrier,
+        service_sending: ServiceSending,
         operation: str,
         phone: str,
         text: str,
@@ -256,7 +256,7 @@ class Messaging(Part):
         accepted = self.accept(operation, [send], key, content, origin, record)
         message = self.messages[-1]
         message.submission.outlet = None
-        message.submission.carrier = carrier
+        message.submission.service_sending = service_sending
         return message, accepted.request_id
 
     def tried(self, family: str, senders: Container[str]) -> Iterator[Attempt]:
@@ -294,7 +294,7 @@ class Messaging(Part):
     def _outage(self, entry: TimelineEntry) -> None:
         self.outages.begin(entry)
 
-    HAPPENINGS: ClassVar[Mapping[str, Callable[[Messaging, TimelineEntry], None]]] = {
+    TIMELINE_HANDLERS: ClassVar[Mapping[str, Callable[[Messaging, TimelineEntry], None]]] = {
         "inbound": _inbound,
         "reply": _reply,
         "phone": _phone,

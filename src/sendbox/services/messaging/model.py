@@ -199,7 +199,7 @@ ASKED: Final = {row.name: row for row in FIELDS if row.says}
 POSTED: Final = tuple(row for row in FIELDS if row.posted)
 
 
-class Asked(dict[str, object]):
+class AttemptFields(dict[str, object]):
     """The values that rules ask of an attempt, by name; each is read when it is asked for the first time."""
 
     __slots__ = ("attempt",)

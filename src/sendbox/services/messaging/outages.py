@@ -97,7 +97,7 @@ class Outage(msgspec.Struct, frozen=True):
         return self.share is None or chooser.draw(self.key, phone, 0).below(self.share, "share")
 
 
-class Current(msgspec.Struct, eq=False):
+class ActiveOutage(msgspec.Struct, eq=False):
     """An outage that has begun, by the entry of the timeline that lets it happen."""
 
     outage: Outage
@@ -107,7 +107,7 @@ class Current(msgspec.Struct, eq=False):
     simulator: Movements
 
     @property
-    def what(self) -> JsonObject:
+    def scope(self) -> JsonObject:
         """The outage as it was written, and as the journal shows it."""
         return self.entry.what
 
@@ -130,13 +130,13 @@ class Outages:
     def __init__(self, home: Home) -> None:
         self._home = home
         self._world = home.world
-        self.current: list[Current] = []
+        self.current: list[ActiveOutage] = []
 
     def begin(self, entry: TimelineEntry) -> None:
         """Begins the outage of an entry of the timeline at this instant."""
         world = self._world
         now, outage = world.clock.now, entry.means
-        current = Current(outage, now, now + outage.lasts, entry, self._home.simulator)
+        current = ActiveOutage(outage, now, now + outage.lasts, entry, self._home.simulator)
         self.current.append(current)
         world.journal.add(now, CODE["outage"], (current, "began"))
         world.timeline.at(current.until, -1, self.recovery_due, current)
@@ -179,14 +179,14 @@ class Outages:
         current = self.over(attempt) if attempt.plan else None
         if current is None or current.word(attempt) != "wait":
             return None
-        return f"an outage of {named(current.what)} holds it until {iso(current.until)}"
+        return f"an outage of {named(current.scope)} holds it until {iso(current.until)}"
 
-    def recovery_due(self, current: Current) -> None:
+    def recovery_due(self, current: ActiveOutage) -> None:
         """An outage ends; what it put off is due at this instant, after this."""
         self.current.remove(current)
         self._world.journal.add(self._world.clock.now, CODE["outage"], (current, "ended"))
 
-    def over(self, attempt: Attempt) -> Current | None:
+    def over(self, attempt: Attempt) -> ActiveOutage | None:
         """The outage that decides about an attempt: of those that hit it the one that began last, while it lasts."""
         return next((current for current in reversed(self.current) if current.outage.hits(attempt)), None)
 

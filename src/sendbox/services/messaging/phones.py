@@ -142,7 +142,7 @@ class Phones:
     def newest_arrival(self, number: str) -> tuple[Attempt | None, bool]:
         """The attempt that arrived last on the handset, and True if only the order of requests makes it the last."""
         newest = self.inbox(number)[:-3:-1]
-        return (newest[0] if newest else None), _tied(newest, attrgetter("arrived_at"))
+        return (newest[0] if newest else None), _is_tie(newest, attrgetter("arrived_at"))
 
     # -- what its owner does
 
@@ -207,28 +207,28 @@ class Phones:
 
         And whether it is the last only by the order in which requests came.
         """
-        held = self.held(number, family)
-        if not held:
+        attempts = self.attempts_on(number, family)
+        if not attempts:
             return None, False
-        newest = held[0]
-        return (newest.message if to in (None, newest.shown_sender) else None), _tied(held)
+        newest = attempts[0]
+        return (newest.message if to in (None, newest.shown_sender) else None), _is_tie(attempts)
 
-    def held(self, number: str, family: str | None = None) -> list[Attempt]:
-        """The client's attempts that the phone may have, as far as is known; newest hand-over first."""
+    def attempts_on(self, number: str, family: str | None = None) -> list[Attempt]:
+        """The client's attempts that the phone may have, as far as the service knows; newest hand-over first."""
         attempts = [
             (_handed_over_at(attempt), message.ordinal, attempt.number, attempt)
             for message in self.messages_of(number)
             for attempt in message.attempts
             if attempt.state in _HAD
             and family in (None, FAMILY[attempt.step.channel])
-            and message.submission.carrier is None
+            and message.submission.service_sending is None
         ]
         return [attempt for *_, attempt in sorted(attempts, key=itemgetter(0, 1, 2), reverse=True)]
 
     def message_before(self, number: str, ordinal: int) -> Message | None:
         """The client's message to a number that was accepted just before the one of that ordinal."""
         earlier = (message for message in reversed(self.messages_of(number)) if message.ordinal < ordinal)
-        return next((message for message in earlier if message.submission.carrier is None), None)
+        return next((message for message in earlier if message.submission.service_sending is None), None)
 
     def _receive(self, family: str, number: str, to: str | None, body: str, replied: Message | None) -> Inbound:
         world = self._world
@@ -252,7 +252,9 @@ class Phones:
             self.opt_out(number, replied)
         if replied is None:
             self._report(self._home.outlet_for(self._account.top, None), inbound)
-        elif replied.submission.carrier is None:  # a reply to a code goes to the service, not to its client (A73)
+        elif (
+            replied.submission.service_sending is None
+        ):  # a reply to a code goes to the service, not to its client (A73)
             self._report(replied.submission.outlet, inbound)
         return inbound
 
@@ -297,12 +299,14 @@ class Phones:
 
     def act(self, number: str, act: str, *, link: int | None = None, button: int | str | None = None) -> None:
         """The owner does something (`ACTS`) with the newest message with which it can be done; else it is noted."""
-        alone = {"offline": self.go_offline, "online": self.go_online, "opt_out": self.opt_out}.get(act)
-        if alone is not None:
-            alone(number)
+        method = {"offline": self.go_offline, "online": self.go_online, "opt_out": self.opt_out}.get(act)
+        if method is not None:
+            method(number)
             return
         attempted = {"seen": self._see, "click": self._click_one, "press": self._press}[act]
-        if not self._done(self.held(number), lambda attempt: attempted(attempt, button if act == "press" else link)):
+        if not self._done(
+            self.attempts_on(number), lambda attempt: attempted(attempt, button if act == "press" else link)
+        ):
             self.note(number, f"nothing_to_{_VERBS.get(act, act)}")
 
     def answer(self, number: str, family: str | None, message_id: str | None, body: str | Line) -> None:
@@ -314,19 +318,19 @@ class Phones:
             self.reply_due((attempt, body))
             return True
 
-        held = self.held(number, family)
-        if not self._done(held, reply, named=message_id is not None):
+        attempts = self.attempts_on(number, family)
+        if not self._done(attempts, reply, named=message_id is not None):
             self.note(number, "nothing_to_answer")
 
-    def _done(self, held: list[Attempt], attempted: Callable[[Attempt], bool], *, named: bool = False) -> bool:
+    def _done(self, attempts: list[Attempt], attempted: Callable[[Attempt], bool], *, named: bool = False) -> bool:
         """Do something with the newest attempt with which it can be done; return whether there was one.
 
         Its entry is marked where the order of requests decided which one is the newest, and none was named.
         """
-        for attempt in held:
+        for attempt in attempts:
             entry = len(self._world.journal)
             if attempted(attempt):
-                if not named and _tied(held):
+                if not named and _is_tie(attempts):
                     self._world.journal.mark(entry)
                 return True
         return False
@@ -435,7 +439,7 @@ def _handed_over_at(attempt: Attempt) -> int:
     return attempt.transitions()[0][1]
 
 
-def _tied(newest: list[Attempt], instant_of: Callable[[Attempt], int | None] = _handed_over_at) -> bool:
+def _is_tie(newest: list[Attempt], instant_of: Callable[[Attempt], int | None] = _handed_over_at) -> bool:
     """True if only the order of requests at one instant decides which of the attempts (newest first) is newest."""
     if len(newest) < 2:
         return False

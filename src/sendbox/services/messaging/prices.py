@@ -28,7 +28,7 @@ def prices() -> dict[tuple[str, str], tuple[int, int]]:
     return {(row["channel"], row["code"]): (row["eur"], row["eur"] * CZK_PER_EUR) for row in rows}
 
 
-def combined(own: Prices | None) -> dict[tuple[str, str], tuple[int, int]]:
+def combine_prices(own: Prices | None) -> dict[tuple[str, str], tuple[int, int]]:
     """One table to look prices up in: under (channel, calling code), and if that is absent under (channel, "")."""
     if own is None:
         return dict(prices())
@@ -43,7 +43,7 @@ class Costs:
     __slots__ = ("_costs", "_prices")
 
     def __init__(self, own: Prices | None) -> None:
-        self._prices = combined(own)
+        self._prices = combine_prices(own)
         self._costs: dict[tuple[str, int], dict[str, tuple[int, int]]] = {}
 
     def of(self, channel: str, count: int) -> Callable[[str], tuple[int, int]]:

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from sendbox.engine.delivery.batches import Outlet
     from sendbox.engine.remarks import Finding
     from sendbox.services.messaging.model import Send, Step
-    from sendbox.services.messaging.rules.rules import Fate
-    from sendbox.services.ports import Carrier, Key
+    from sendbox.services.messaging.rules.rules import Decision
+    from sendbox.services.ports import Key, ServiceSending
     from sendbox.services.templates.templates import TemplateUse
 
 
@@ -130,7 +130,7 @@ class Submission(msgspec.Struct, eq=False):
     #: (number of a step, its prepared text) while several recipients are served with it
     prepared: tuple[int, Any] | None = None
     #: the service that sends this for itself: then it is not a message of the client's (A73)
-    carrier: Carrier | None = None
+    service_sending: ServiceSending | None = None
 
     @property
     def content(self) -> bytes:
@@ -194,7 +194,7 @@ class Message(msgspec.Struct, eq=False):
     @property
     def call(self) -> RequestRecord | None:
         """The call that sent it; None for a line of an upload, and where a service sends for itself (A73)."""
-        return None if self.submission.carrier else self.cause
+        return None if self.submission.service_sending else self.cause
 
     @property
     def attempts(self) -> list[Attempt]:
@@ -242,7 +242,7 @@ class Attempt(msgspec.Struct, eq=False):
     history: bytes = b""
     plan: Plan | None = None
     #: what rules decided, None when they were not asked or had no say
-    fate: Fate | None = None
+    decision: Decision | None = None
     #: price of the whole attempt in millionths (eur, czk), None when it was not handed over
     price: tuple[int, int] | None = None
     count: int = 0

@@ -86,7 +86,7 @@ LOOK_UP: Final = "getMessage"
 _OF_MESSAGE: Final = {
     "message": _message(lambda message: message.id),
     # a service that sends for itself makes no request
-    "request": _message(lambda message: None if message.submission.carrier else message.submission.request_id),
+    "request": _message(lambda message: None if message.submission.service_sending else message.submission.request_id),
 }
 _OF_STEP: Final = {**_OF_MESSAGE, "template": lambda _world, subject: _template(_attempt(subject).step)}
 #: Of the fields that are more than any text, how they are compared, and what lists their names.
@@ -134,8 +134,8 @@ def _moved(attempt: Attempt) -> int:
 
 
 def _rules(attempts: Iterable[Attempt]) -> tuple[str, ...]:
-    fates = [attempt.fate for attempt in attempts if attempt.fate is not None]
-    return tuple(dict.fromkeys(rule for fate in fates for rule in fate.rules))
+    decisions = [attempt.decision for attempt in attempts if attempt.decision is not None]
+    return tuple(dict.fromkeys(rule for decision in decisions for rule in decision.rules))
 
 
 def _info(_world: World, transition: tuple[Attempt, int]) -> str | None:
@@ -271,7 +271,7 @@ def _happening(code: int, record: Any) -> Iterator[tuple[JsonObject, str | None]
     """An entry of the timeline, as it was written; an outage, which has entries of its own, with its state."""
     if code == CODE["outage"]:
         current, state = record
-        yield {"kind": "outage", **current.what}, state
+        yield {"kind": "outage", **current.scope}, state
     elif record["kind"] != "outage":
         yield record, None
 

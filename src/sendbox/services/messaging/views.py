@@ -19,12 +19,12 @@ from sendbox.services.messaging.messaging import Messaging
 from sendbox.services.messaging.model import CONDITIONS
 from sendbox.services.messaging.outages import named
 from sendbox.services.messaging.results import SEEN, STATES
-from sendbox.services.ports import PhoneContent, Phoning, account_of
+from sendbox.services.ports import HasPhoneContent, PhoneContent, account_of
 
 if TYPE_CHECKING:
     from sendbox.engine.kinds.upcoming import About
     from sendbox.engine.world import World
-    from sendbox.services.messaging.outages import Current
+    from sendbox.services.messaging.outages import ActiveOutage
     from sendbox.services.messaging.records import Attempt, Inbound, Link, Message, Submission
     from sendbox.services.messaging.rules.rules import Line
 
@@ -47,7 +47,7 @@ def attempt_view(attempt: Attempt) -> answers.Attempt:
         ],
         planned=attempt.planned,
         details=answers.Details(**channel_details(attempt)),
-        rules=[] if attempt.fate is None else list(attempt.fate.rules),
+        rules=[] if attempt.decision is None else list(attempt.decision.rules),
         refused=attempt.refused,
     )
 
@@ -183,12 +183,12 @@ def phone_view(world: World, number: str) -> answers.Handset:
     """A handset: what it is and its conversation, oldest first; at one instant it receives before it writes."""
     phones = Messaging.of(world).phones
     received = [received_view(world, attempt) for attempt in phones.inbox(number)]
-    shares = shares_on(world, number)
-    texts = [*received, *texts_of(shares), *_written_views(phones.written.of(number))]
+    contents = contents_from_services(world, number)
+    texts = [*received, *texts_of(contents), *_written_views(phones.written.of(number))]
     return answers.Handset(
         **handset_view(world, number),
         messages=[message.id for message in phones.messages_of(number)],
-        codes=[code for share in shares for code in share.codes],
+        codes=[code for content in contents for code in content.codes],
         conversation=sorted(texts, key=attrgetter("at")),
     )
 
@@ -208,7 +208,7 @@ def phone_short(world: World, number: str) -> Generator[None, None, answers.Shor
         if place % _LOOKS_BETWEEN_PAUSES == 0:
             yield
     written = phones.written.of(number)
-    texts = texts_of(shares_on(world, number))
+    texts = texts_of(contents_from_services(world, number))
     ends = [] if newest is None else [received_view(world, newest[1])]
     ends += [*texts, *_written_views(written[-1:])]
     last = max(reversed(ends), key=attrgetter("at"), default=None)
@@ -236,7 +236,7 @@ def _written_views(inbound: Iterable[Inbound]) -> list[answers.Text]:
     return [written_view(message) for message in inbound]
 
 
-def texts_of(shares: Iterable[PhoneContent]) -> list[answers.Text]:
+def texts_of(contents: Iterable[PhoneContent]) -> list[answers.Text]:
     """The texts on a phone that are no messages of the account."""
     return [
         answers.Text(
@@ -249,14 +249,14 @@ def texts_of(shares: Iterable[PhoneContent]) -> list[answers.Text]:
             links=[],
             seen=False,
         )
-        for share in shares
-        for text in share.texts
+        for content in contents
+        for text in content.texts
     ]
 
 
-def shares_on(world: World, number: str) -> list[PhoneContent]:
+def contents_from_services(world: World, number: str) -> list[PhoneContent]:
     """The parts of a phone's content that come from other services."""
-    return [part.phone_content(number) for part in world.parts.values() if isinstance(part, Phoning)]
+    return [part.phone_content(number) for part in world.parts.values() if isinstance(part, HasPhoneContent)]
 
 
 def _submission(submission: Submission) -> About:
@@ -301,20 +301,20 @@ def _click(subject: tuple[Attempt, int | None]) -> About:
     return {"what": "the phone follows a link", "phone": subject[0].message.phone}
 
 
-def _recovery(current: Current) -> About:
-    return {"what": f"the outage of {named(current.what)} ends"}
+def _recovery(current: ActiveOutage) -> About:
+    return {"what": f"the outage of {named(current.scope)} ends"}
 
 
 #: The steps that are still to come for messages, in words, by the names of their handlers.
-STEPS: Final[Mapping[str, Callable[[Any], About]]] = {
+STEP_DESCRIPTIONS: Final[Mapping[str, Callable[[Any], About]]] = {
     "submission_due": _submission,
     "message_due": _message,
-    "turn_due": _message,
+    "queue_turn_due": _message,
     "transition_due": _transition,
     "ttl_due": _ttl,
     "fallback_due": _fallback,
     "reply_due": _reply,
     "click_due": _click,
     "recovery_due": _recovery,
-    "line_due": lambda bulk: {"what": f"next line of the file {bulk.bulk_id}"},
+    "bulk_line_due": lambda bulk: {"what": f"next line of the file {bulk.bulk_id}"},
 }

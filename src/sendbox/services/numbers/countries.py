@@ -87,28 +87,28 @@ def beginnings(text: str) -> frozenset[str]:
     return frozenset(f"{n:02d}" for low, _, high in pairs for n in range(int(low), int(high or low) + 1))
 
 
-class About(Protocol):
+class HasPhone(Protocol):
     """A case, as far as its phone goes."""
 
     def words(self, name: str) -> tuple[str, ...]:
         """A field as texts."""
 
 
-class Located(msgspec.Struct, frozen=True):
+class PhoneInCountry(msgspec.Struct, frozen=True):
     """The phone's country is one of those with these ISO codes."""
 
     countries: tuple[str, ...]
 
-    def holds(self, case: About) -> bool:
+    def holds(self, case: HasPhone) -> bool:
         """True if the number belongs to one of these countries."""
         return any(code in self.countries for code in _codes(case))
 
-    def says(self, case: About) -> str:
+    def says(self, case: HasPhone) -> str:
         """The phone's country."""
         return f"{' and '.join(_codes(case)) or 'nothing'} is not {' or '.join(self.countries)}"
 
 
-def _codes(case: About) -> Iterator[str]:
+def _codes(case: HasPhone) -> Iterator[str]:
     for phone in case.words("phone"):
         place = country(phone)
         if place is not None:

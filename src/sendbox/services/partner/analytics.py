@@ -21,7 +21,7 @@ from sendbox.services.ports import account_of, sending_of
 if TYPE_CHECKING:
     from sendbox.engine.world import World
     from sendbox.services.partner.records import BusinessAccount
-    from sendbox.services.ports import Tried
+    from sendbox.services.ports import SentAttempt
 
 #: How long messages of one kind to one phone are one conversation.
 CONVERSATION_MS: Final = DAY
@@ -170,7 +170,7 @@ class _Points:
         return listed
 
 
-def _attempts(world: World, query: Query) -> Iterator[Tried]:
+def _attempts(world: World, query: Query) -> Iterator[SentAttempt]:
     """Every attempt of the query that was handed over."""
     senders = {
         number.id
@@ -192,7 +192,7 @@ def _iso(phone: str) -> str:
     return "" if place is None else place.iso
 
 
-def _category(world: World, attempt: Tried) -> str:
+def _category(world: World, attempt: SentAttempt) -> str:
     """The category of a conversation: the template's, or an answer."""
     use = attempt.template
     if use is None:
@@ -201,7 +201,7 @@ def _category(world: World, attempt: Tried) -> str:
     return "UTILITY" if template is None else template.category
 
 
-def _pressed(world: World, attempt: Tried, body: str) -> str | None:
+def _pressed(world: World, attempt: SentAttempt, body: str) -> str | None:
     """The title of the quick reply that sends this text when it is pressed, None if there is none."""
     use = attempt.template
     template = None if use is None else account_of(world).template(use.name, use.language, attempt.sender)

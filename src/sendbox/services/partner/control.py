@@ -263,14 +263,14 @@ def _number(world: World, step: ActStep) -> JsonObject:
 
 def _named(world: World, name: str) -> str | None:
     """The place in the answer of `partner` that shows a name: of a signup, of a template, or of a signup's result."""
-    held = Partner.of(world)
+    partner = Partner.of(world)
     keys = ("signup", "chatapp_id", "phone_number_id") if name in world.plain else ("signup",)
-    for at, signup in enumerate(held.signups.values()):
+    for at, signup in enumerate(partner.signups.values()):
         view = signup_view(world, signup)
         for key in keys:
             if view[key] == name:
                 return f"signups.{at}.{key}"
-    template = held.templates.by_id(name) if name in world.plain else None
+    template = partner.templates.by_id(name) if name in world.plain else None
     return None if template is None else f"templates.{account_of(world).templates.index(template)}.template_id"
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from sendbox.engine.answer import JsonObject
-from sendbox.engine.kinds.narration import WORLD, Entry, Narration, Narrator, cut, fields_of, flat
+from sendbox.engine.kinds.narration import WORLD, Entry, Narration, Narrator, fields_of, flat, short_line
 from sendbox.engine.kinds.rows import Event, Kind, Lapse, Line, ObservationRows, Observer, View
 from sendbox.services.partner.records import Onboarding
 
@@ -71,7 +71,7 @@ OBSERVED: Final = ObservationRows(
             lambda _on, notice: {"phone": notice.phone, "from": notice.sender, "body": notice.body},
             lambda _canon, notice: ({"phone": notice.phone, "body": notice.body},),
             narrate=lambda _narrator, entry: Narration(
-                entry["phone"], f'gets "{cut(entry["body"])}"', to=entry["phone"]
+                entry["phone"], f'gets "{short_line(entry["body"])}"', to=entry["phone"]
             ),
         ),
     ),

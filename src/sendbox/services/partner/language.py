@@ -124,7 +124,7 @@ def _accounts(nodes: list[Node], reader: Reader) -> tuple[BusinessSpec, ...]:
     taken: set[tuple[str, str]] = set()
 
     def once(node: Node, kind: str, value: str) -> str:
-        if not node.cut and (kind, value) in taken:
+        if not node.incomplete and (kind, value) in taken:
             reader.add_problem(node, "taken", f"{show(value)} is {kind} of this scenario already")
         taken.add((kind, value))
         return value
@@ -159,7 +159,7 @@ def _with(record: T, nodes: dict[str, Node | None]) -> T:
 
 def _number(node: Node, change: JsonObject, reader: Reader) -> None:
     change["phone_number"] = reader.phones(node.entries()["phone_number"]).text
-    if change.keys() == {"phone_number"} and not node.cut:
+    if change.keys() == {"phone_number"} and not node.incomplete:
         reader.add_problem(node, "number", f"{show(change)} changes nothing; give it a status or a quality")
 
 
@@ -169,7 +169,7 @@ def _template_lint(change: Node, linter: Linter) -> None:
     names = [str(record["name"]) for record in linter.blueprint.compiled["account"].templates]
     defined = linter.part("account")
     reviewed = linter.blueprint.compiled["partner"].reviews
-    if (defined is not None and defined.cut) or reviewed or linter.happens("account", "templates"):
+    if (defined is not None and defined.incomplete) or reviewed or linter.happens("account", "templates"):
         return
     if nothing_like_it(Pattern(str(node.value)), names):
         message = f"{show(node.value)} is not a template of account.templates"
@@ -184,7 +184,7 @@ def _number_lint(change: Node, linter: Linter) -> None:
     pattern = text if {"*", "?"} & set(text) else normalize(text, country) or text
     partner = linter.blueprint.compiled["partner"]
     defined = linter.part("partner")
-    if (defined is not None and defined.cut) or partner.signups:
+    if (defined is not None and defined.incomplete) or partner.signups:
         return
     numbers = [number.phone_number for account in partner.accounts for number in account.numbers]
     if nothing_like_it(Pattern(pattern, digits=True), numbers):
@@ -192,8 +192,8 @@ def _number_lint(change: Node, linter: Linter) -> None:
         linter.warn(node, "number-unknown", _or_created(message, numbers), near=nearest(pattern, numbers))
 
 
-def _or_created(message: str, known: list[str]) -> str:
-    known_names = listed(known[:10]) or "none"
+def _or_created(message: str, names: list[str]) -> str:
+    known_names = listed(names[:10]) or "none"
     return f"{message}; there are: {known_names}; nothing happens unless the client creates it first"
 
 

@@ -23,7 +23,7 @@ from sendbox.engine.texts import Pattern
 from sendbox.services import limits
 from sendbox.services.numbers import notation
 from sendbox.services.numbers.normal import normalize
-from sendbox.services.partner.pool import assigned, calling_code, iso_of, pooled
+from sendbox.services.partner.pool import calling_code, iso_of, pick_assigned, pick_from_pool
 from sendbox.services.partner.records import (
     EVENTS,
     NUMBER,
@@ -107,11 +107,11 @@ class Partner(Part):
         name, ordinal = f"{digest.hex()}:{n}", len(self.signups)
         signup = Signup(signup_id, name, key, mode, client_id, details, outlet, now, expires, ordinal)
         if mode == "preassign":
-            signup.phone_number = pooled(
+            signup.phone_number = pick_from_pool(
                 self._promised, world.chooser, self._code_of(details.get("country")), signup.name
             )
         elif mode == "assigned":
-            signup.phone_number = assigned(self._taken, self.signups.values(), self._account.numbers, client_id)
+            signup.phone_number = pick_assigned(self._taken, self.signups.values(), self._account.numbers, client_id)
         self.signups[signup_id] = signup
         world.timeline.lapse(signup.expires_at, "token", signup)
         self._tell(signup)
@@ -121,7 +121,7 @@ class Partner(Part):
         """True if the signup's token is still valid (§5.3, §8)."""
         return self._world.clock.now < signup.expires_at
 
-    def lapsed(self, kind: str, what: Signup) -> bool:
+    def on_lapse(self, kind: str, what: Signup) -> bool:
         """The token of a signup has expired; True when that ended the signup, which is reported (A24, A46)."""
         signup = what
         if signup.ended or signup.finishing:
@@ -229,7 +229,7 @@ class Partner(Part):
         phone = signup.phone_number
         if phone is None:
             code = self._code_of(country or signup.details.get("country"))
-            phone = pooled(self._promised, self._world.chooser, code, number_id or signup.name)
+            phone = pick_from_pool(self._promised, self._world.chooser, code, number_id or signup.name)
         return self._connect(signup, account_id, number_id, phone)
 
     # -- accounts and numbers
@@ -242,7 +242,7 @@ class Partner(Part):
         return account
 
     @property
-    def lists(self) -> Mapping[str, Rulebook[Any]]:
+    def all_rulebooks(self) -> Mapping[str, Rulebook[Any]]:
         """The rules of reviews and of signups."""
         return {"partner.template_review": self.templates.reviews, "partner.signup": self._rules}
 
@@ -333,7 +333,7 @@ class Partner(Part):
                 with self._noting("number", number.phone_number):
                     self.move_number(number, change.get("status"), change.get("quality"))
 
-    HAPPENINGS: ClassVar[Mapping[str, Callable[[Partner, TimelineEntry], None]]] = {
+    TIMELINE_HANDLERS: ClassVar[Mapping[str, Callable[[Partner, TimelineEntry], None]]] = {
         "template": _template,
         "number": _number,
     }

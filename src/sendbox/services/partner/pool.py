@@ -24,7 +24,7 @@ def iso_of(code: str) -> str:
     return codes()[code].country
 
 
-def pooled(taken: Collection[str | None], chooser: Chooser, code: str, key: str) -> str:
+def pick_from_pool(taken: Collection[str | None], chooser: Chooser, code: str, key: str) -> str:
     """A number from the pool of a country that is not `taken`.
 
     Drawn from the seed, not from the world's name: equal signups get equal numbers in every world.
@@ -32,14 +32,14 @@ def pooled(taken: Collection[str | None], chooser: Chooser, code: str, key: str)
     first = 10 ** (max(codes()[code].lengths) - 2)  # the least number that has as many digits as remain
     n = 0
     while True:
-        drawn = chooser.scoped("pool", f"{code}\0{key}", n, 16)
-        phone = drawn.digits(first, 10 * first - 1, "number", f"{code}9")
+        draw = chooser.scoped("pool", f"{code}\0{key}", n, 16)
+        phone = draw.digits(first, 10 * first - 1, "number", f"{code}9")
         if phone not in taken:
             return phone
         n += 1
 
 
-def assigned(
+def pick_assigned(
     taken: Collection[str | None], signups: Iterable[Signup], numbers: frozenset[str], client_id: str | None
 ) -> str:
     """A number that the client has: pre-assigned by an earlier signup, else one of the account.

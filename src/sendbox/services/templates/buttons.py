@@ -73,7 +73,7 @@ def check_button(button: Button, value: str | JsonObject, path: str) -> Iterator
     """The problems of `value`, which is not null, at a button that is not static; the schema checks its form."""
     key = "url" if isinstance(value, str) else next(iter(value))
     if key not in button.keys:
-        yield misfit(path, "kind", f"{show(value)} is given to a {called(button)}, which takes {forms(button)}")
+        yield misfit(path, "kind", f"{show(value)} is given to a {button_label(button)}, which takes {forms(button)}")
     elif key == "mpm" and not isinstance(value, str):
         yield from _check_products(value[key], f"{path}.mpm")
 
@@ -104,7 +104,7 @@ def show(value: object) -> str:
     return text if len(text) <= 80 else text[:79] + "…"
 
 
-def called(button: Button) -> str:
+def button_label(button: Button) -> str:
     """The name of a button in messages: `URL button "Order"`."""
     return f'{button.type} button "{button.text}"'
 

@@ -4,8 +4,8 @@ A template is compiled once from its record; a step's parameters are then compar
 not fit makes the message rejected in the response (A08), so each `Problem` carries what a finding needs. A part that
 the template does not have takes no parameters. Links are never fetched: the extension decides the kind (A76).
 
-A phone shows parts besides the text: header, footer, buttons, cards. There, values that do not fit leave what they were
-for as the template has it: a template may have changed since it was used.
+A phone shows parts besides the text: header, footer, buttons, cards. There a value that does not fit is ignored, and
+the own text of the template stays: a template may have changed since it was used.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from sendbox.services.templates.buttons import (
     VARIABLE,
     Button,
     Problem,
-    called,
+    button_label,
     check_button,
     compile_button,
     forms,
@@ -245,10 +245,12 @@ def _check_buttons(template: Template, values: list[str | JsonObject | None]) ->
             if button.keys:
                 yield from check_button(button, value, path)
             else:
-                yield misfit(path, "static", f"{show(value)} is given to a static {called(button)}, which takes null")
+                yield misfit(
+                    path, "static", f"{show(value)} is given to a static {button_label(button)}, which takes null"
+                )
         elif button.required:
             state = "null" if at < len(values) else "no value"
-            yield misfit(path, "required", f"{state} is given to a {called(button)}, which takes {forms(button)}")
+            yield misfit(path, "required", f"{state} is given to a {button_label(button)}, which takes {forms(button)}")
     if len(values) > len(buttons):
         path = f"params_buttons[{len(buttons)}]"
         yield misfit(
@@ -314,8 +316,8 @@ def _listed(variables: tuple[str, ...]) -> str:
 QUICK_REPLY = "QUICK_REPLY"
 
 
-def shown(template: Template, use: TemplateUse) -> JsonObject:
-    """`{header, footer, buttons, cards, offer}`; a part that does not exist is left out.
+def visible_parts(template: Template, use: TemplateUse) -> JsonObject:
+    """The parts besides the text, `{header, footer, buttons, cards, offer}`, without those that do not exist.
 
     `header` is `{kind, …}`: `text`, or what its value says. A button is `{type, text, …}`: `url`, `phone_number`,
     `code`, or the `value` that was given; `press` is the position by which a quick reply is pressed. `offer` is the

@@ -22,7 +22,7 @@ from sendbox.services.assume import Assume
 from sendbox.services.http.exchange import Answer, Auth, Handler, Interface, Refused, Route, WorldLookup
 from sendbox.services.http.numbers import remark_number
 from sendbox.services.http.requests import (
-    beside,
+    add_findings,
     canonical,
     content_type_finding,
     refused_fields,
@@ -183,7 +183,7 @@ def _session(exchange: Exchange, content: bytes | None = None) -> tuple[Session,
     if session is None:
         text = f'"{exchange.params["token"]}" is not the token of a validation that this key began'
         unknown = refusal("NOT_FOUND", [Finding("path", "token", text, "§7.1", "A49")], 0)
-        raise beside(unknown, misshapen(exchange, body))
+        raise add_findings(unknown, shape_findings(exchange, body))
     return session, legal(exchange, body, remaining)
 
 
@@ -277,7 +277,7 @@ def legal(exchange: Exchange, body: object, remaining: int) -> JsonObject:
     return {name: value for name, value in fields.items() if name in properties}
 
 
-def misshapen(exchange: Exchange, body: object) -> list[Finding]:
+def shape_findings(exchange: Exchange, body: object) -> list[Finding]:
     """The findings of the schema on a body that is refused for another reason."""
     checker = exchange.contract.checker(exchange.route.request or "")
     return [] if checker.is_valid(body) else checker.findings(body)

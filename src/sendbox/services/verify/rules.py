@@ -1,6 +1,6 @@
 """Rules of `verify:`: the code that a session gets, the result of its SMS, and whether limits hold for its number.
 
-A code is a fate: it is derived from the rule's key, the phone and the ordinal of the session among those of this phone
+A code is drawn: it is derived from the rule's key, the phone and the ordinal of the session among those of this phone
 that drew from the rule, and from nothing that a client varies from run to run.
 """
 
@@ -40,7 +40,7 @@ class VerifyRule(AnyRule, frozen=True, kw_only=True):
         return frozenset(name for name, value in named.items() if value is not None)
 
 
-class Decided(Struct, frozen=True):
+class SessionDecisions(Struct, frozen=True):
     """The decisions about a session: the rules of its code, of its SMS, and of its limits."""
 
     case: Case
@@ -70,15 +70,15 @@ class Codes(Rulebook[VerifyRule]):
         """A session of a number, begun with a key; each is a separate request."""
         return Case("session", phone, ordinal, str(ordinal), now, {"phone": phone, "key": key})
 
-    def begin(self, phone: str, key: str, now: int) -> Decided:
+    def begin(self, phone: str, key: str, now: int) -> SessionDecisions:
         """The decisions about a new session of a number; no code is drawn yet."""
         self._came += 1
         case = self.case(phone, key, now, self._came)
         decisions, order_sensitive = self.decide(self.rules, case)
         by = {thing: rule for rule, things, _, _ in decisions for thing in things}
-        return Decided(case, by.get("code"), by.get("sms"), by.get("limits"), order_sensitive)
+        return SessionDecisions(case, by.get("code"), by.get("sms"), by.get("limits"), order_sensitive)
 
-    def code(self, decided: Decided) -> tuple[str, bool]:
+    def code(self, decided: SessionDecisions) -> tuple[str, bool]:
         """The code of a session, and True if it depended on which session came first."""
         rule = decided.code
         if rule is not None and rule.code is not None and rule.code != RANDOM:

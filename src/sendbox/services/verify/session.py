@@ -21,7 +21,7 @@ from sendbox.services import limits
 from sendbox.services.ports import Code
 
 if TYPE_CHECKING:
-    from sendbox.services.ports import Sent
+    from sendbox.services.ports import SentMessage
 
 enter("validation", "limited")
 PENDING: Final = "pending"
@@ -67,7 +67,7 @@ class Session(msgspec.Struct, eq=False):
     phone: str
     code: str
     key: str
-    message: Sent
+    message: SentMessage
     payload: JsonObject
     rules: tuple[str, ...]
     created_at: int

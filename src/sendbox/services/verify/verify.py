@@ -100,7 +100,7 @@ class Verify(Part):
         """The rules of `verify`."""
         return {"verify": self.book}
 
-    def lapses(self, at: int, kind: str, session: Session) -> bool:
+    def still_lapses(self, at: int, kind: str, session: Session) -> bool:
         """True if a session expires now; False if it has ended in another way before (A72)."""
         return session.lapse()
 

@@ -10,7 +10,7 @@ from sendbox.services.account import orders
 from sendbox.services.account.account import Account
 from sendbox.services.account.http.keys import may_change
 from sendbox.services.account.orders import NoCredit, NoSender, fee_of
-from sendbox.services.http.rest import lacks, read_body, refused, success
+from sendbox.services.http.rest import lacks, read_body, refuse, success
 from sendbox.services.numbers import normal as numbers
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def order(exchange: Exchange) -> Answer:
     request = read_body(exchange, _MISSING, "service_id", "period")
     service = orders.services().get(request["service_id"])
     if service is None:
-        raise refused("Invalid service id", "$.service_id", "service", "§4.4", "A31", 500)
+        raise refuse("Invalid service id", "$.service_id", "service", "§4.4", "A31", 500)
     billing = Account.of(exchange.world).billing_of(exchange.key)
     subject = _subject(exchange, service, request)
     if request.get("dryrun"):
@@ -51,7 +51,7 @@ def order(exchange: Exchange) -> Answer:
         placed = Account.of(exchange.world).orders.place(service, subject, period, billing, exchange.content or b"")
     except NoCredit:
         exchange.order_sensitive = True
-        raise refused("Insufficient credit", "$.service_id", "credit", "§4.4", "A31", 500) from None
+        raise refuse("Insufficient credit", "$.service_id", "credit", "§4.4", "A31", 500) from None
     return success(order={"subject": placed.subject, "subject_id": placed.subject, "status": placed.state})
 
 
@@ -62,16 +62,16 @@ def _subject(exchange: Exchange, service: Service, request: JsonObject) -> str:
             return Account.of(exchange.world).orders.next_number(service)
         except NoSender:
             text = "No available sender for this service"
-            raise refused(text, "$.service_id", "sender", "§4.4", "A31", 500) from None
+            raise refuse(text, "$.service_id", "sender", "§4.4", "A31", 500) from None
     subject: str = request.get("subject") or ""
     if not subject:
         raise lacks(exchange, ["subject"], _MISSING)
     if service.kind == "number":
         number = numbers.normalize(subject, Account.of(exchange.world).country)
         if number is None:
-            raise refused("Invalid 'subject': a phone number is expected", "$.subject", "subject", "§2.5", "A31")
+            raise refuse("Invalid 'subject': a phone number is expected", "$.subject", "subject", "§2.5", "A31")
         return number
     if _NAME.fullmatch(subject) is None:
         text = "Invalid 'subject': a sender name of at most 11 characters is expected"
-        raise refused(text, "$.subject", "subject", "§8", "A31")
+        raise refuse(text, "$.subject", "subject", "§8", "A31")
     return subject

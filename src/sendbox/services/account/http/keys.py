@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Final
 
 from sendbox.engine.answer import JsonObject
 from sendbox.services.account.account import Account
-from sendbox.services.account.keys import DEFAULT_SUBID, MOST
-from sendbox.services.http.rest import lacks, read_body, refused, success
+from sendbox.services.account.keys import DEFAULT_SUBID, MAX_SUBKEYS
+from sendbox.services.http.rest import lacks, read_body, refuse, success
 
 if TYPE_CHECKING:
     from sendbox.engine.world import World
@@ -41,7 +41,7 @@ def add(exchange: Exchange) -> Answer:
     may_change(exchange)
     if exchange.key.id != exchange.world.id:
         text = "Only a top-level apikey can create new apikeys"
-        raise refused(text, "header x-api-key", "parent", "§4.4", "A32", 403)
+        raise refuse(text, "header x-api-key", "parent", "§4.4", "A32", 403)
     request = read_body(exchange, texts=_TEXTS)
     account = Account.of(exchange.world)
     currency, subid = _billing(exchange, request)
@@ -49,9 +49,9 @@ def add(exchange: Exchange) -> Answer:
     key = account.subkeys.of_user(request.get("app_userid"))
     if key is None:
         if account.subkeys.full:
-            raise refused(f"Child apikey limit reached ({MOST})", "$", "limit", "§4.4", "A32", 403)
+            raise refuse(f"Child apikey limit reached ({MAX_SUBKEYS})", "$", "limit", "§4.4", "A32", 403)
         if subid is not None and subid in (DEFAULT_SUBID, *account.subkeys.by_subid):
-            raise refused(f"billing_id '{subid}' is taken", "$.billing_id", "taken", "§4.4", "A32")
+            raise refuse(f"billing_id '{subid}' is taken", "$.billing_id", "taken", "§4.4", "A32")
         key = account.subkeys.add(
             exchange.content or b"",
             currency=currency,
@@ -79,7 +79,7 @@ def _billing(exchange: Exchange, request: JsonObject) -> tuple[str | None, str |
     parents = Account.of(exchange.world).currency
     if currency not in ("", parents):
         text = f"Shared apikey must have the currency of its parent: {parents}"
-        raise refused(text, "$.currency", "currency", "§2.5")
+        raise refuse(text, "$.currency", "currency", "§2.5")
     return None, None
 
 
@@ -116,7 +116,7 @@ def push_device(exchange: Exchange) -> Answer:
     request = read_body(exchange, "Missing 'id' or 'token' in request data", "id", "token")
     exchange.changes("device", request["id"])
     if not Account.of(exchange.world).register_device(exchange.key.id, request["id"], request["token"]):
-        raise refused("Device is owned by another apikey", "$.id", "owner", "§2.5", "A34", 403)
+        raise refuse("Device is owned by another apikey", "$.id", "owner", "§2.5", "A34", 403)
     return success()
 
 
@@ -125,7 +125,7 @@ def may_change(exchange: Exchange) -> None:
     key = exchange.key
     if not key.changes_settings:
         text = f"Apikey scope '{key.scope}' is not allowed to change settings"
-        raise refused(text, "header x-api-key", "scope", "§5", "A19", 403)
+        raise refuse(text, "header x-api-key", "scope", "§5", "A19", 403)
 
 
 def _child(exchange: Exchange, name: str) -> Key:
@@ -133,9 +133,9 @@ def _child(exchange: Exchange, name: str) -> Key:
     parent = exchange.world.id
     key = Account.of(exchange.world).keys.get(name)
     if exchange.key.id == parent and name == parent:
-        raise refused("Parent apikey cannot change itself", "$.apikey", "owner", "§4.4", "A32", 403)
+        raise refuse("Parent apikey cannot change itself", "$.apikey", "owner", "§4.4", "A32", 403)
     if key is None or exchange.key.id != parent:
-        raise refused("Target apikey does not belong to this parent", "$.apikey", "owner", "§4.4", "A32", 403)
+        raise refuse("Target apikey does not belong to this parent", "$.apikey", "owner", "§4.4", "A32", 403)
     return key
 
 

@@ -70,11 +70,11 @@ ListName = Literal["blacklist", "optout"]
 _LINE: Final = regex(r"[^\r\n]+")
 #: How many lines are read between two pauses.
 _SLICE: Final = 200
-#: So many lines in another form are named.
-NAMED: Final = 10
+#: The greatest number of lines in another form that are named.
+MAX_WRONG_LINES: Final = 10
 
 
-class Listed(NamedTuple):
+class ListChange(NamedTuple):
     """The result of a call: how many lines were numbers, and the lines that were not.
 
     `converted` has the first lines that were written in another form, with their numbers.
@@ -85,7 +85,7 @@ class Listed(NamedTuple):
     converted: tuple[tuple[str, str], ...] = ()
 
 
-def enter(world: World, name: ListName, billing: Billing, text: str) -> Generator[None, None, Listed]:
+def enter(world: World, name: ListName, billing: Billing, text: str) -> Generator[None, None, ListChange]:
     """Enters the numbers of a text, one on each line, in force after `list_delay`; with pauses.
 
     A number that is on the list already is unchanged. The generator returns the result; blank lines are
@@ -103,7 +103,7 @@ def enter(world: World, name: ListName, billing: Billing, text: str) -> Generato
         number = numbers.normalize(line, country) if line else None
         if number is not None:
             accepted += 1
-            if number != line and len(converted) < NAMED:
+            if number != line and len(converted) < MAX_WRONG_LINES:
                 converted[line] = number
             if entries.setdefault(number, since) == since:
                 new[number] = None
@@ -114,4 +114,4 @@ def enter(world: World, name: ListName, billing: Billing, text: str) -> Generato
     if new:
         billing.complete_at = since
         world.journal.add(world.clock.now, CODE["listed"], (name, billing.subid, tuple(new)))
-    return Listed(accepted, invalid, tuple(converted.items()))
+    return ListChange(accepted, invalid, tuple(converted.items()))

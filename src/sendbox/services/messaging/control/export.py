@@ -32,7 +32,7 @@ def _number(world: World, step: ActStep) -> str:
     return number_of(world, str(step.detail["number"]))
 
 
-def _held(world: World, number: str, step: ActStep) -> Iterator[tuple[Attempt, int]]:
+def _attempts_on_phone(world: World, number: str, step: ActStep) -> Iterator[tuple[Attempt, int]]:
     """The attempts that a phone had before this act as far as was known, newest first, with their states."""
     now: set[tuple[int, int]] = set()  # what had been reached at this very instant
     for at, code, record in entries_before(world, step):
@@ -41,10 +41,10 @@ def _held(world: World, number: str, step: ActStep) -> Iterator[tuple[Attempt, i
         if isinstance(record, Attempt):
             now.add((id(record), STATE_OF.get(code, ACCEPTED)))
     if step.what == "phone_seen":
-        now.discard((id(_opened(world, step)), SEEN))
+        now.discard((id(_opened_attempt(world, step)), SEEN))
     attempts = []
     for message in Messaging.of(world).phones.messages_of(number):
-        if message.submission.carrier is not None:
+        if message.submission.service_sending is not None:
             continue
         for attempt in message.attempts:
             every = attempt.transitions()
@@ -57,7 +57,7 @@ def _held(world: World, number: str, step: ActStep) -> Iterator[tuple[Attempt, i
         yield attempt, state
 
 
-def _opened(world: World, step: ActStep) -> Attempt:
+def _opened_attempt(world: World, step: ActStep) -> Attempt:
     """The attempt that a phone opened by an act, which stands behind it."""
     opened: Attempt = made_entry(world, step, STATES[SEEN])
     return opened
@@ -69,7 +69,7 @@ def _written(world: World, step: ActStep) -> JsonObject:
     if "{{" in inbound.body:
         raise NoEntry("its text has {{, which is a gap in a scenario")
     family, phone, text = inbound.channel, inbound.sender, {"body": inbound.body}
-    had = [attempt for attempt, _ in _held(world, phone, step) if FAMILY[attempt.step.channel] == family]
+    had = [attempt for attempt, _ in _attempts_on_phone(world, phone, step) if FAMILY[attempt.step.channel] == family]
     if step.what in _REPLIES and had and had[0].message is inbound.message:
         return {"reply": {"phone": phone, "channel": family, **text}}
     to = step.detail.get("to")
@@ -84,8 +84,10 @@ def _written(world: World, step: ActStep) -> JsonObject:
 def _seen(world: World, step: ActStep) -> JsonObject:
     """A phone opened a message."""
     phone = _number(world, step)
-    opened = _opened(world, step)
-    able = (attempt for attempt, state in _held(world, phone, step) if LEGAL[attempt.step.channel][state][SEEN])
+    opened = _opened_attempt(world, step)
+    able = (
+        attempt for attempt, state in _attempts_on_phone(world, phone, step) if LEGAL[attempt.step.channel][state][SEEN]
+    )
     if next(able, None) is not opened:
         raise NoEntry(_NEWEST)
     return {"phone": {"number": phone, "act": "seen"}}
@@ -95,7 +97,9 @@ def _click(world: World, step: ActStep) -> JsonObject:
     """A link was followed, by a phone or by anyone else who has its address."""
     link: Link = made_entry(world, step, "click")
     message = link.message
-    newest = next((attempt for attempt, _ in _held(world, message.phone, step) if attempt.message.links), None)
+    newest = next(
+        (attempt for attempt, _ in _attempts_on_phone(world, message.phone, step) if attempt.message.links), None
+    )
     if newest is None or newest.message is not message:
         raise NoEntry(_NEWEST)
     act: JsonObject = {"number": message.phone, "act": "click"}
@@ -108,7 +112,7 @@ def _click(world: World, step: ActStep) -> JsonObject:
     return {"phone": act | {"link": links.index(link) + 1}}
 
 
-def _alone(act: str) -> Callable[[World, ActStep], JsonObject]:
+def _phone_act(act: str) -> Callable[[World, ActStep], JsonObject]:
     """An act of a phone that is about no message."""
     return lambda world, step: {"phone": {"number": _number(world, step), "act": act}}
 
@@ -159,8 +163,8 @@ EXPORTED: Final[Mapping[str, Exported]] = {
         look=NameLookup("messages", _link),
     ),
     "phone_seen": _phone(_seen, frozenset({"sent", "delivered"}), line=_by_phone("seen")),
-    "phone_offline": _phone(_alone("offline"), frozenset({"delivered", "seen"}), line=_by_phone("offline")),
-    "phone_online": _phone(_alone("online"), line=_by_phone("online")),
-    "phone_opt_out": _phone(_alone("opt_out"), line=_by_phone("opt_out")),
+    "phone_offline": _phone(_phone_act("offline"), frozenset({"delivered", "seen"}), line=_by_phone("offline")),
+    "phone_online": _phone(_phone_act("online"), line=_by_phone("online")),
+    "phone_opt_out": _phone(_phone_act("opt_out"), line=_by_phone("opt_out")),
     "event": Exported(line=_moved, look=NameLookup("messages", _message)),
 }

@@ -17,7 +17,13 @@ from sendbox.services.messaging.events import info_of
 from sendbox.services.messaging.messaging import Messaging
 from sendbox.services.messaging.records import Attempt, Message
 from sendbox.services.messaging.results import ACCEPTED, STATES
-from sendbox.services.messaging.views import fields_on_phone, handset_view, shares_on, texts_of, written_view
+from sendbox.services.messaging.views import (
+    contents_from_services,
+    fields_on_phone,
+    handset_view,
+    texts_of,
+    written_view,
+)
 from sendbox.services.ports import account_of
 from sendbox.services.templates import templates
 
@@ -47,9 +53,9 @@ def newest_view(world: World, number: str, most: int) -> Generator[None, None, N
         if place % _LOOKED == 0:
             yield
     written = phones.written.of(number)
-    shares = shares_on(world, number)
-    texts = texts_of(shares)
-    codes = [code for share in shares for code in share.codes]
+    contents = contents_from_services(world, number)
+    texts = texts_of(contents)
+    codes = [code for content in contents for code in content.codes]
     there, missing = (yield from _views(world, arrived)), (yield from _views(world, absent))
     conversation: list[Text] = [*there, *texts[-most:], *map(written_view, written[-most:])]
     conversation.sort(key=attrgetter("at"))
@@ -94,9 +100,9 @@ def _views(world: World, newest: _Newest) -> Generator[None, None, list[Known]]:
     return views
 
 
-def entry_view(world: World, found: Entry) -> Known:
+def entry_view(world: World, entry: Entry) -> Known:
     """An attempt as its phone shows it, or would, with what is known of it; of a message without one its first step."""
-    (at, _, _), item = found
+    (at, _, _), item = entry
     message, attempt = (item.message, item) if isinstance(item, Attempt) else (item, Attempt(item, 0, None))
     state = attempt.state
     account = account_of(world)
@@ -105,7 +111,7 @@ def entry_view(world: World, found: Entry) -> Known:
     links = [NumberedLink(**asdict(link), number=urls.index(link.url) + 1) for link in fields.pop("links")]
     return Known(
         at=moment(at),
-        **{**fields, **shown(attempt.step, account)},
+        **{**fields, **step_parts(attempt.step, account)},
         links=links,
         attempt=attempt.number + 1,
         result=STATES[state],
@@ -116,12 +122,12 @@ def entry_view(world: World, found: Entry) -> Known:
     )
 
 
-def shown(step: Step, account: Account) -> JsonObject:
+def step_parts(step: Step, account: Account) -> JsonObject:
     """The parts of a step in the form of `services/templates/templates.py`; a part that there is not is left out."""
     use = step.template
     if use is not None:
         template = account.template(use.name, use.language, step.sender)
-        return {} if template is None else templates.shown(template, use)
+        return {} if template is None else templates.visible_parts(template, use)
     content = step.content
     if content is None:
         buttons = [{"type": "URL", "text": button["title"], "url": button["url"]} for button in step.buttons or ()]

@@ -31,7 +31,7 @@ from sendbox.services.messaging.phones import NoSuchThing
 from sendbox.services.messaging.results import STATES
 from sendbox.services.messaging.rules.explain import Witness
 from sendbox.services.messaging.rules.explain import explain as explain_message
-from sendbox.services.messaging.rules.explained import explained
+from sendbox.services.messaging.rules.explained import explanation_lines
 from sendbox.services.messaging.views import body_of, channel_of, message_short, message_view, sender_of
 from sendbox.services.numbers import notation
 from sendbox.services.numbers.normal import normalize
@@ -170,7 +170,7 @@ async def message(call: Call, message_id: str) -> MessageShown:
     return message_view(call.hosted.world, await message_of(call.hosted.world, message_id))
 
 
-@operation("GET", "/worlds/{id}/explain", words=explained, answers=Explanation)
+@operation("GET", "/worlds/{id}/explain", words=explanation_lines, answers=Explanation)
 async def explain(call: Call, message_id: str) -> Explanation:
     """Why a message has its result: each attempt, its checks, the rules that were tried, and why others did not match.
 
@@ -203,7 +203,7 @@ async def move_message(
     world = call.hosted.world
     message = find_message(world, message_id)
     translate_errors(lambda: Messaging.of(world).simulator.move_by_hand(message, result, info))
-    world.control("event", {"message_id": message_id, "result": result, **({} if info is None else {"info": info})})
+    world.journal_act("event", {"message_id": message_id, "result": result, **({} if info is None else {"info": info})})
     return message_view(world, message)
 
 

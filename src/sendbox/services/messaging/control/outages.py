@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 from sendbox.control.arguments import described, object_like
 from sendbox.control.operation import Call, ControlError, json_object, operation
 from sendbox.control.reading import select
-from sendbox.control.time import compile_beside, put_again, put_entry
+from sendbox.control.time import compile_entry_on_thread, put_again, put_entry
 from sendbox.engine.answer import Answer, moment
 from sendbox.services.messaging.answers import OutageView
 from sendbox.services.messaging.messaging import Messaging
@@ -61,7 +61,7 @@ async def outages(call: Call) -> OutageList:
     raw=True,
     act=True,
     journals=True,
-    prepare=partial(compile_beside, kind=KIND),
+    prepare=partial(compile_entry_on_thread, kind=KIND),
     answers=OutageView,
 )
 async def begin_outage(

@@ -20,7 +20,7 @@ from sendbox.services.messaging.control.messages import find_message, make_ids, 
 from sendbox.services.messaging.messaging import Messaging
 from sendbox.services.messaging.views import body_of, inbound_view, link_view, message_view, phone_short, phone_view
 from sendbox.services.numbers import notation
-from sendbox.services.ports import Phoning, account_of
+from sendbox.services.ports import HasPhoneContent, account_of
 
 if TYPE_CHECKING:
     from sendbox.engine.world import World
@@ -99,7 +99,7 @@ async def _list_numbers(world: World) -> tuple[Sequence[str], Mapping[str, int]]
     for reading in (phones.appearances.read(), phones.messages.read(), phones.written.read()):
         await run_in_slices(reading)
     numbers, places = phones.appearances.names, phones.appearances.places
-    parts = (part for part in world.parts.values() if isinstance(part, Phoning))
+    parts = (part for part in world.parts.values() if isinstance(part, HasPhoneContent))
     part_numbers = list(dict.fromkeys(chain.from_iterable(part.phones() for part in parts)))
     other_numbers = [number for number in part_numbers if number not in places]
     if other_numbers:

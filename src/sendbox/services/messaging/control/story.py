@@ -25,7 +25,7 @@ from sendbox.services.messaging.bulk import Line
 from sendbox.services.messaging.channels import legal_next
 from sendbox.services.messaging.content.text import text_shown
 from sendbox.services.messaging.control import messages
-from sendbox.services.messaging.control.handset import shown
+from sendbox.services.messaging.control.handset import step_parts
 from sendbox.services.messaging.control.messages import message_of
 from sendbox.services.messaging.records import Inbound
 from sendbox.services.messaging.results import STATES
@@ -64,7 +64,7 @@ async def story(
     calls = [number for number, subject in zip(numbers, subjects, strict=True) if subject is source]
     sent = [subject for subject in subjects if isinstance(subject, Delivery)]
     return Story(
-        message=whole(world, message),
+        message=describe_message(world, message),
         request=on.entry(calls[0]) if calls else None,
         entries=await narrated_entries(call, message, numbers),
         deliveries=await map_in_slices(sent, lambda delivery: _delivery(on, delivery, message)),
@@ -126,10 +126,10 @@ async def narrated_entries(call: Call, message: Message, numbers: Sequence[int])
     return await map_in_slices(views, entry)
 
 
-def whole(world: World, message: Message) -> ToldMessage:
+def describe_message(world: World, message: Message) -> ToldMessage:
     """A message whose attempts have what the phone shows, or would show.
 
-    That is `from`, `body`, and the parts of a template or of buttons (`shown`).
+    That is `from`, `body`, and the parts of a template or of buttons (`step_parts`).
     `legal` are the results to which it can be moved by hand now.
     """
     view, account = asdict(message_view(world, message)), account_of(world)
@@ -140,7 +140,7 @@ def whole(world: World, message: Message) -> ToldMessage:
             **asdict(plain),
             from_=attempt.shown_sender,
             body=text_shown(attempt, account),
-            **shown(attempt.step, account),
+            **step_parts(attempt.step, account),
         )
         for plain, attempt in zip(view.pop("attempts"), attempts, strict=True)
     ]

@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from sendbox.services.templates.templates import TemplateUse
 
 
-class Remade(Request):
+class RebuiltRequest(Request):
     """A request that makes again what is not kept of its call. `count` is how many ids its answer has.
 
     Kept, its canonical content and its answer would take a quarter of the memory of a request more.
@@ -68,7 +68,7 @@ class Remade(Request):
         """The answer, in which everything was accepted."""
 
 
-def accept(exchange: Exchange, sends: list[Send], content: bytes, kind: type[Remade] | None = None) -> Accepted:
+def accept(exchange: Exchange, sends: list[Send], content: bytes, kind: type[RebuiltRequest] | None = None) -> Accepted:
     """Hands decoded Message objects to the world, and leaves what came of it for the journal.
 
     `content` is the canonical request without callback: names are derived from it, and the digest reads it. It is not
@@ -91,7 +91,7 @@ def accept(exchange: Exchange, sends: list[Send], content: bytes, kind: type[Rem
     phone = sends[0].recipients[0].number
     messaging = Messaging.of(world)
     accepted = messaging.accept(exchange.route.operation, sends, key, content, exchange.origin, record, request_type)
-    if record is not None and isinstance(accepted.request, Remade):
+    if record is not None and isinstance(accepted.request, RebuiltRequest):
         record.content = accepted.request
         for send in sends:
             send.share(exchange.body)
@@ -121,12 +121,12 @@ def send_template(exchange: Exchange, phone: str, use: TemplateUse, sender: str)
 
 #: A filled template of more characters is close to the limit of a body (§8).
 NEAR: Final = 950
-#: What becomes of a step whose sender is not registered.
-TAKEN = "it is accepted anyway"
-REJECTED = "the step will be rejected"
-#: And of the message, where it was the last step, or another follows.
-ENDS = "and the message with it"
-GOES_ON = "and the flow goes on with"
+#: The outcome of a step whose sender is not registered.
+STEP_ACCEPTED = "it is accepted anyway"
+STEP_REJECTED = "the step will be rejected"
+#: The outcome of its message, if it was the last step, or if another one follows.
+MESSAGE_ENDS = "and the message with it"
+FLOW_CONTINUES = "and the flow goes on with"
 
 
 def remark_texts(send: Send, advice: list[Advice]) -> None:
@@ -202,8 +202,8 @@ def remark_accepted(world: World, sends: Sequence[Send], key: Key) -> list[Advic
 
 def _remark_hours(world: World, assume: Assume, send: Send, remarks: list[Advice]) -> None:
     """Advice on promotional hours: they depend on the clock, and may have no time in common with `delivery_time`."""
-    held = (hours_of(assume, send, recipient.number, valid=recipient.valid) for recipient in send.recipients)
-    hours = next((hours for hours in held if hours is not None), None)
+    openings = (hours_of(assume, send, recipient.number, valid=recipient.valid) for recipient in send.recipients)
+    hours = next((hours for hours in openings if hours is not None), None)
     if hours is None:
         return
     remark_clock(world, "the promotional window (A84)", f"{send.path}.tag", "§1", remarks)
@@ -255,13 +255,16 @@ def unregistered(world: World, account: Account, sends: Iterable[Send]) -> list[
                 continue
             if senders == "any":
                 if not (channel.numbers and sender in account.numbers):
-                    remarks.append(_advice(send.path, step.own_sender, index, channel.name, sender, TAKEN, True))
+                    remarks.append(
+                        _advice(send.path, step.own_sender, index, channel.name, sender, STEP_ACCEPTED, True)
+                    )
             elif not account.registered(channel, sender):
-                fate = TAKEN
+                outcome = STEP_ACCEPTED
                 if channel.needs_sender or Assume.of(world).sms_sender == "strict":
                     last = index == len(send.steps) - 1
-                    fate = f"{REJECTED}, {ENDS if last else f'{GOES_ON} {send.steps[index + 1].channel}'}"
-                remarks.append(_advice(send.path, step.own_sender, index, channel.name, sender, fate, False))
+                    end = MESSAGE_ENDS if last else f"{FLOW_CONTINUES} {send.steps[index + 1].channel}"
+                    outcome = f"{STEP_REJECTED}, {end}"
+                remarks.append(_advice(send.path, step.own_sender, index, channel.name, sender, outcome, False))
     return remarks
 
 

@@ -15,13 +15,16 @@ if TYPE_CHECKING:
 _TEXT: Final = b"text/plain; charset=utf-8"
 
 
-def _follow(world: World, code: str, counts: bool, query: str) -> Answer:
-    """302 to the target, with the query that the link was opened with; 410 once it expired (A17)."""
-    link = Messaging.of(world).open_link(code, count=counts)
+def _follow(world: World, code: str, is_click: bool, query: str) -> Answer:
+    """302 to the target, with the query that the link was opened with; 410 once it expired (A17).
+
+    `is_click` says that a person opened it: the click is counted, and on record.
+    """
+    link = Messaging.of(world).open_link(code, count=is_click)
     if link is None:
         return Answer(410, b"this link has expired", _TEXT)
-    if counts:
-        world.control("link", {"code": code})
+    if is_click:
+        world.journal_act("link", {"code": code})
     target = link.target
     if query:
         base, hash_sign, fragment = target.partition("#")

@@ -12,7 +12,7 @@ from sendbox.engine.rules.conditions import several
 from sendbox.engine.texts import Pattern
 from sendbox.engine.traffic import parse_reference
 from sendbox.scenario.lint import globs
-from sendbox.scenario.lint.linter import LEGAL, REACH, Linter, asked
+from sendbox.scenario.lint.linter import LEGAL, REACH, Linter, patterns_of
 from sendbox.scenario.model import Node, listed, nearest, plain, show
 from sendbox.services import limits
 from sendbox.services.http.numbers import FIELDS
@@ -89,7 +89,7 @@ def _recipient(node: Node, channel: str, linter: Linter) -> None:
     """The number or sender that a phone writes to; no warning where the account names none."""
     account, partner = (linter.blueprint.compiled[key] for key in ("account", "partner"))
     defined = [linter.part("account"), linter.part("partner")]
-    if any(definition is not None and definition.cut for definition in defined):
+    if any(definition is not None and definition.incomplete for definition in defined):
         return
     senders = set() if isinstance(account.senders, str) else set(account.senders.get(channel, ()))
     if SENDERS[channel] == "number":
@@ -112,11 +112,11 @@ def _rule(item: Node, rule: Rule, linter: Linter) -> None:
     when = {} if condition is None else condition.entries()
     linter.numbers(item, rule.when)
     linter.tags(item, rule.when)
-    for node, phone in asked(item, rule.when, "phone"):
+    for node, phone in patterns_of(item, rule.when, "phone"):
         _channels(node, phone, rule, linter)
     if rule.when.words("operation") == ("createValidation",):
         _validation(when, rule, linter)
-    for node, body in asked(item, rule.when, "body"):
+    for node, body in patterns_of(item, rule.when, "body"):
         if (length := len(body.text.replace("*", ""))) > limits.BODY:
             # what is longer was cut off before a rule is asked
             demand = f"{show(node.value)} asks for {length} characters"
@@ -216,8 +216,8 @@ def _validation(when: dict[str, Node], rule: Rule, linter: Linter) -> None:
 
 def _ends(rule: Rule) -> list[str]:
     """The results that the rule's ways go through; nothing when it leaves the path to other rules."""
-    ways = [[entry.result for entry in path.entries] if path.goal is None else [path.goal] for path in rule.paths]
-    return [result for results in ways for result in results]
+    plans = [[entry.result for entry in path.entries] if path.goal is None else [path.goal] for path in rule.paths]
+    return [result for results in plans for result in results]
 
 
 def _channels(node: Node, phone: Pattern, rule: Rule, linter: Linter) -> None:

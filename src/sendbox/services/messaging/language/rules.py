@@ -23,7 +23,16 @@ from sendbox.engine.forms import (
 )
 from sendbox.scenario.keys.rules import RuleForm
 from sendbox.scenario.keys.texts import compile_text
-from sendbox.scenario.keys.when import Conditions, asked, key, one_of, one_or_more, pattern, recipient, values_at
+from sendbox.scenario.keys.when import (
+    Conditions,
+    asked,
+    key,
+    one_of,
+    one_or_more,
+    pattern,
+    recipient,
+    values_at,
+)
 from sendbox.scenario.model import Node, listed, plain, show
 from sendbox.scenario.values import Reader, canonical, whole_number
 from sendbox.services.messaging.channels import CHANNELS, ROWS, legal_next
@@ -46,25 +55,25 @@ def _make(values: dict[str, Any], when: When, node: Node, reader: Reader) -> tup
     """The text and the fields of a rule. Entries of a path that say no time have their usual one (A63)."""
     asks = node.get("when")
     #: for the checks below: a condition that could not be read may have been any channel
-    channels = None if asks is not None and asks.cut else when.words("channel")
+    channels = None if asks is not None and asks.incomplete else when.words("channel")
     illegal = values.get("illegal", False)
     mix = None
-    way, decides = _way(values, node, channels, reader, illegal=illegal)
+    path, decides = _way(values, node, channels, reader, illegal=illegal)
     if "mix" in values:
         mixed = node.entries()["mix"]
         mix, decides["mix"] = _mix(values["mix"], mixed, channels, reader, illegal=illegal)
         leading = [path.leads for path, _ in mix]
-        if any(leading) and way.leads:
+        if any(leading) and path.leads:
             reader.add_problem(node, "mix", '"mix" stands beside "then"; a rule decides the way once', key="mix")
-        elif any(leading) and not all(leading) and not mixed.cut:
+        elif any(leading) and not all(leading) and not mixed.incomplete:
             message = "some ways of the mix have a then, and others have none; give each one, or none"
             reader.add_problem(node, "mix", message, key="mix")
     # equal rules without a name have equal texts, wherever they stand and however their times are written
     return canonical({"when": asked(when), **decides}), {
-        "path": replace(way, replies=None, click=None) if way.leads else None,
+        "path": replace(path, replies=None, click=None) if path.leads else None,
         "mix": mix,
-        "replies": way.replies,
-        "click": way.click,
+        "replies": path.replies,
+        "click": path.click,
         "illegal": illegal,
     }
 
@@ -104,8 +113,8 @@ def _mix(
         return tuple((Path(goal=goal), weight) for goal, weight in values.items()), values
     mix, texts = [], []
     for item, content in zip(node.items(), values, strict=True):
-        way, decides = _way(content, item, channels, reader, illegal=illegal)
-        mix.append((way, content["weight"]))
+        path, decides = _way(content, item, channels, reader, illegal=illegal)
+        mix.append((path, content["weight"]))
         texts.append({**decides, "weight": content["weight"]})
     return tuple(mix), texts
 
@@ -162,7 +171,7 @@ def _check(conditions: JsonObject, node: Node, reader: Reader) -> None:
     """Complains about a first attempt that asks about an earlier one."""
     after = conditions.get("after", After())
     asks_attempt = (after.result, after.channel, after.info) != (None, None, None)
-    if asks_attempt and conditions.get("attempt") == 1 and not node.entries()["after"].cut:
+    if asks_attempt and conditions.get("attempt") == 1 and not node.entries()["after"].incomplete:
         asks = show(plain(node.entries()["after"]))
         message = f"{asks} asks about an earlier attempt, and attempt 1 has none; legal: attempt 2 and more"
         reader.add_problem(node, "after", message, key="after")
@@ -398,7 +407,7 @@ def _path_is_legal(node: Node, path: Path, channels: tuple[str, ...] | None, rea
     if path.goal is not None:
         _goal_is_reachable(node, path.goal, channels, reader)
         return
-    if node.cut:
+    if node.incomplete:
         return
     candidates = channels or CHANNELS
     state = "accepted"

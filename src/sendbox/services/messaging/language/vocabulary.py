@@ -44,7 +44,7 @@ def _phone(node: Node, entry: JsonObject, reader: Reader) -> None:
     parts = node.entries()
     entry["number"] = reader.number(parts["number"])
     for key, act in _ONLY_WITH.items():
-        if key in parts and entry["act"] != act and not parts["act"].cut and not node.cut:
+        if key in parts and entry["act"] != act and not parts["act"].incomplete and not node.incomplete:
             message = f'{show(key)} stands beside the act "{entry["act"]}"; it belongs to "{act}"'
             reader.add_problem(node, "act", message, key=key)
 
@@ -56,7 +56,11 @@ def _outage(node: Node, entry: JsonObject, reader: Reader) -> Outage:
         reader.add_problem(
             parts["for"], "outage", f"{show(entry['for'])} is not the length of an outage, which is more than 0"
         )
-    if "info" in parts and not node.cut and {entry.get("in_flight", "wait"), entry.get("new", "wait")} == {"wait"}:
+    if (
+        "info" in parts
+        and not node.incomplete
+        and {entry.get("in_flight", "wait"), entry.get("new", "wait")} == {"wait"}
+    ):
         message = (
             f'{show(entry["info"])} is never used, since all wait; it belongs to a bad end of "in_flight" or "new"'
         )

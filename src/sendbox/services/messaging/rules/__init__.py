@@ -1,1 +1,1 @@
-"""Rules of `attempts`: their conditions and fates, and the explanation of both."""
+"""Rules of `attempts`: their conditions and decisions, and the explanation of both."""

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from sendbox.services.messaging.records import Attempt, Message
 
 #: What is known of the past without a witness.
-_NOTHING: Final[Mapping[int, Seen]] = {}
+_NOTHING: Final[Mapping[int, WitnessRecord]] = {}
 
 # -- checks
 
@@ -49,11 +49,11 @@ def _rules(world: World, attempt: Attempt, *, then: bool) -> list[JsonObject]:
     simulator = Messaging.of(world).simulator
     moves = attempt.transitions()
     case = simulator.case(attempt, moves[0][1] if moves else world.now)
-    decided = () if attempt.fate is None else attempt.fate.rules
+    decided = () if attempt.decision is None else attempt.decision.rules
     return explain_rules(Messaging.of(world).attempts, simulator.rules_for(attempt.message), case, decided, then=then)
 
 
-class Seen(NamedTuple):
+class WitnessRecord(NamedTuple):
     """The record of a witness: the checks before an attempt of a flow step, and the rules that were tried for it."""
 
     checks: list[JsonObject]
@@ -65,7 +65,7 @@ class Witness:
 
     def __init__(self, message_id: str) -> None:
         self._id = message_id
-        self.seen: dict[int, Seen] = {}
+        self.seen: dict[int, WitnessRecord] = {}
 
     def watch(self, world: World) -> None:
         """From now on it sees what begins in a world."""
@@ -82,7 +82,7 @@ class Witness:
             place = begin_attempt(messages, number, first, first + 1)
             attempt = message.last
             assert attempt is not None
-            self.seen[number] = Seen(checked, _rules(world, attempt, then=True))
+            self.seen[number] = WitnessRecord(checked, _rules(world, attempt, then=True))
             return place
 
         setattr(simulator, "begin", begins)  # noqa: B010 # of this one world, not of its class
@@ -91,7 +91,7 @@ class Witness:
 # -- messages
 
 
-def explain(world: World, message: Message, seen: Mapping[int, Seen] = _NOTHING) -> JsonObject:
+def explain(world: World, message: Message, seen: Mapping[int, WitnessRecord] = _NOTHING) -> JsonObject:
     """Why a message became what it is so far: each attempt with the rules that were tried, and what it still plans.
 
     `{message_id, phone, operation, accepted_at, result, steps, attempts, not_tried}`. `seen` is what a witness saw, by
@@ -111,8 +111,8 @@ def explain(world: World, message: Message, seen: Mapping[int, Seen] = _NOTHING)
     }
 
 
-def _attempt(world: World, attempt: Attempt, witnessed: Seen | None) -> JsonObject:
-    why, fate = attempt.refused, attempt.fate
+def _attempt(world: World, attempt: Attempt, witnessed: WitnessRecord | None) -> JsonObject:
+    why, decision = attempt.refused, attempt.decision
     return {
         "number": attempt.number + 1,
         "channel": attempt.step.channel,
@@ -121,10 +121,10 @@ def _attempt(world: World, attempt: Attempt, witnessed: Seen | None) -> JsonObje
         "why": None if why is None else refusal_line(attempt, why),
         **({} if witnessed is None else {"checks": witnessed.checks}),
         "rules": _rules(world, attempt, then=False) if witnessed is None else witnessed.rules,
-        "decided_by": [] if fate is None else list(fate.rules),
+        "decided_by": [] if decision is None else list(decision.rules),
         "undecided": _undecided(attempt),
         "outage": Messaging.of(world).outages.says(attempt),
-        "order_sensitive": fate is not None and fate.order_sensitive,
+        "order_sensitive": decision is not None and decision.order_sensitive,
         "timeline": [{"at": iso(at), "result": result, "info": info} for at, result, info in timeline_of(attempt)],
         "planned": attempt.planned,
     }
@@ -136,6 +136,6 @@ def _undecided(attempt: Attempt) -> str | None:
         return "no rule was asked: checks come before rules"
     return (
         None
-        if attempt.fate is not None and attempt.fate.rules
+        if attempt.decision is not None and attempt.decision.rules
         else "no rule decided: it goes the usual way to delivered"
     )

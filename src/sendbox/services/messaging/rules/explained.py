@@ -11,7 +11,7 @@ from sendbox.engine.answer import JsonObject
 _MARKS: Final = {"decided": "+", "differs": "-", "not its turn": "-"}
 
 
-def explained(view: JsonObject) -> list[str]:
+def explanation_lines(view: JsonObject) -> list[str]:
     """A message that was sent (`explain.explain`): each attempt, the rules tried for it, what it came to."""
     head = f"message to {view['phone']} by {view['operation']}, {' then '.join(view['steps'])}: {view['result']}"
     text = [head]
@@ -40,7 +40,7 @@ def dry_run(view: JsonObject) -> list[str]:
             text.append("    no rule decided: the code is drawn from the seed")
     for message in view["messages"]:
         text.append("")
-        text += explained(message)
+        text += explanation_lines(message)
         text += ["  checks, when it is accepted", *(f"    {line}" for line in _checks(message["checks"]))]
         text.append("  what happens")
         happens = message["happens"]

@@ -1,4 +1,4 @@
-"""Rules of `attempts`: what is decided when an attempt begins, and how the answers combine into a fate.
+"""Rules of `attempts`: what is decided when an attempt begins, and how the answers combine into a decision.
 
 A rule decides what it names; what it leaves out (path, replies, click) is asked of the rules after it. Everything drawn
 is keyed by the rule's key, the phone and the ordinal of the message among those to this phone that drew from the rule,
@@ -107,22 +107,22 @@ class Rule(AnyRule, frozen=True, kw_only=True):
     @property
     def mixed(self) -> frozenset[str]:
         """The names of the decisions that a draw of `mix` makes."""
-        ways = [way for way, _ in self.mix or ()]
+        paths = [path for path, _ in self.mix or ()]
         named = {
-            "path": any(way.leads for way in ways),
-            "replies": any(way.replies is not None for way in ways),
-            "click": any(way.click is not None for way in ways),
+            "path": any(path.leads for path in paths),
+            "replies": any(path.replies is not None for path in paths),
+            "click": any(path.click is not None for path in paths),
         }
         return frozenset(name for name, decides in named.items() if decides)
 
     @property
     def paths(self) -> list[Path]:
         """The paths that it may decide."""
-        return [path for path in (self.path, *(way for way, _ in self.mix or ())) if path is not None and path.leads]
+        return [path for path in (self.path, *(path for path, _ in self.mix or ())) if path is not None and path.leads]
 
 
-class Fate(Struct, frozen=True):
-    """The decisions of rules about an attempt; None = no rule decided.
+class Decision(Struct, frozen=True):
+    """All that rules decided about an attempt; a field is None if no rule decided it.
 
     `entries` are (result, milliseconds after the entry before, info); `goal` replaces them if only a result
     was named. `replies` (milliseconds, body) and `click` (milliseconds, which link) count from `delivered`. `rules`
@@ -146,17 +146,17 @@ class Attempts(Rulebook[Rule]):
 
     def __init__(self, rules: Sequence[Rule], chooser: Chooser = UNSEEDED, start: int = 0) -> None:
         super().__init__(rules, chooser, start)
-        #: fates in which no time was drawn, one object for all attempts that have it
-        self._fates: dict[Fate, Fate] = {}
+        #: decisions in which no time was drawn, one object for all attempts that have it
+        self._decisions: dict[Decision, Decision] = {}
 
     def came_at(self, case: Case) -> Hashable:
         """Messages accepted at one instant that ask at one instant: their order depends on the order of arrival."""
         return case.fields["accepted_at"], case.instant
 
-    def fate(self, rules: Iterable[Rule], case: Case) -> Fate | None:
-        """The decisions of rules about an attempt; None if none of them applied.
+    def decision(self, rules: Iterable[Rule], case: Case) -> Decision | None:
+        """All that rules decide about an attempt; None if none of them applied.
 
-        A fate without a decision says that it depended on the order of arrival of messages (`nth`, `times`).
+        An empty one says that it depended on the order of arrival of messages (`nth`, `times`).
         """
         decisions, order_sensitive = self.decide(rules, case)
         if not decisions and not order_sensitive:
@@ -165,35 +165,35 @@ class Attempts(Rulebook[Rule]):
         entries = replies = click = None
         illegal = varied = False
         for rule, named, _, drawn in decisions:
-            lot = _Lot(self, rule, case, drawn)
-            way = None if rule.mix is None or rule.mixed.isdisjoint(named) else lot.choose(rule.mix)
+            draws = _Lot(self, rule, case, drawn)
+            mixed_path = None if rule.mix is None or rule.mixed.isdisjoint(named) else draws.choose(rule.mix)
             if "path" in named:
                 illegal = rule.illegal
-                path = way if way is not None and way.leads else rule.path
+                path = mixed_path if mixed_path is not None and mixed_path.leads else rule.path
                 if path is not None and path.goal is None:
                     entries = tuple(
-                        (entry.result, lot.time(entry.after, f"after{index}"), entry.info)
+                        (entry.result, draws.time(entry.after, f"after{index}"), entry.info)
                         for index, entry in enumerate(path.entries)
                     )
             if "replies" in named:
                 replies = tuple(
                     (
-                        lot.time(reply.after, f"reply{index}"),
-                        reply.body if reply.text is None else lot.line(reply.text, index),
+                        draws.time(reply.after, f"reply{index}"),
+                        reply.body if reply.text is None else draws.line(reply.text, index),
                     )
-                    for index, reply in enumerate((way and way.replies) or rule.replies or ())
+                    for index, reply in enumerate((mixed_path and mixed_path.replies) or rule.replies or ())
                 )
             if "click" in named:
                 click = tuple(
-                    (lot.time(opening.after, f"click{index or ''}"), opening.link)
-                    for index, opening in enumerate((way and way.click) or rule.click or ())
+                    (draws.time(opening.after, f"click{index or ''}"), opening.link)
+                    for index, opening in enumerate((mixed_path and mixed_path.click) or rule.click or ())
                 )
-            order_sensitive = order_sensitive or lot.raced
-            varied = varied or lot.varied
+            order_sensitive = order_sensitive or draws.raced
+            varied = varied or draws.varied
         goal = None if path is None else path.goal
         deciding = tuple([rule.title for rule, _, _, _ in decisions])
-        fate = Fate(goal, entries, replies, click, illegal, deciding, order_sensitive)
-        return fate if varied else self._fates.setdefault(fate, fate)
+        decision = Decision(goal, entries, replies, click, illegal, deciding, order_sensitive)
+        return decision if varied else self._decisions.setdefault(decision, decision)
 
 
 class _Lot:

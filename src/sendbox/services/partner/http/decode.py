@@ -16,9 +16,9 @@ from sendbox.engine.answer import JsonObject
 from sendbox.engine.regex import regex
 from sendbox.engine.remarks import Finding
 from sendbox.services.http.exchange import Answer, Exchange, Refused
-from sendbox.services.http.requests import beside, canonical, parsed, refused_fields, unknown_fields
+from sendbox.services.http.requests import add_findings, canonical, parsed, refused_fields, unknown_fields
 from sendbox.services.http.requests import refusal as refused_by
-from sendbox.services.http.rest import error, known
+from sendbox.services.http.rest import error, field_names
 
 if TYPE_CHECKING:
     from sendbox.contract.validators import Checker
@@ -37,7 +37,9 @@ def read(exchange: Exchange, missing: int = 400) -> Request:
     body = parsed(exchange)
     checker = exchange.contract.checker(exchange.route.request or "")
     if isinstance(body, dict):
-        unknown_fields(body, known(exchange, exchange.route.request), "$", exchange.route.section, exchange.advice)
+        unknown_fields(
+            body, field_names(exchange, exchange.route.request), "$", exchange.route.section, exchange.advice
+        )
     if exchange.route.operation == "partnerSignup":
         _check_mode(body, checker)
     if not checker.is_valid(body):
@@ -68,7 +70,7 @@ def _check_mode(body: object, checker: Checker) -> None:
     """The mode that was removed is refused by its name (§9)."""
     if isinstance(body, dict) and body.get("phone_number") == "automatic":
         text = '"automatic" was removed as a mode of phone_number; legal: manual, preassign, assigned (§9)'
-        raise beside(refusal([Finding("$.phone_number", "removed", text, "§9")]), checker.findings(body))
+        raise add_findings(refusal([Finding("$.phone_number", "removed", text, "§9")]), checker.findings(body))
 
 
 def refusal(findings: list[Finding]) -> Refused:
@@ -85,11 +87,15 @@ def missing(fields: str, findings: list[Finding] | None = None) -> Refused:
     return Refused(findings or lacking, 400, f"Missing '{fields}' in request data")
 
 
-def failed(text: str) -> Answer:
+def failure_answer(text: str) -> Answer:
     """The answer to a call of correct form that could not be done (A37)."""
     return Answer(200, orjson.dumps({"success": False, "message": text}))
 
 
-def denied(with_credentials: bool) -> Answer:
+def denial_answer(with_credentials: bool) -> Answer:
     """The answer to a call with a key or a token that is not known, and to one with neither (A37)."""
-    return failed("Invalid apikey or token") if with_credentials else error(400, missing("xapikey' or 'token").text)
+    return (
+        failure_answer("Invalid apikey or token")
+        if with_credentials
+        else error(400, missing("xapikey' or 'token").text)
+    )

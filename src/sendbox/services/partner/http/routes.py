@@ -10,7 +10,7 @@ from sendbox.engine.remarks import Finding
 from sendbox.services.http.rest import error
 from sendbox.services.http.routing import make_route
 from sendbox.services.partner.http import analytics, signups, templates
-from sendbox.services.partner.http.decode import Request, denied, failed, read
+from sendbox.services.partner.http.decode import Request, denial_answer, failure_answer, read
 from sendbox.services.partner.http.tokens import TOKENS
 from sendbox.services.partner.partner import Partner
 from sendbox.services.partner.records import BusinessAccount, Failure
@@ -31,7 +31,7 @@ def _guarded(handler: Callable[[Exchange, Request], Answer], missing: int) -> Ha
         except Failure as failure:
             assumed = failure.assumed or "A37"
             exchange.findings = [Finding(failure.path, failure.rule, failure.message, failure.section, assumed)]
-            return failed(failure.message)
+            return failure_answer(failure.message)
 
     return answer
 
@@ -70,7 +70,7 @@ def _row(
         assumed=(*ASSUMED, *assumed),
         auth="header" if tokens is None else "header-or-token",
         tokens=tokens,
-        deny=denied,
+        deny=denial_answer,
     )
 
 

@@ -13,14 +13,14 @@ from sendbox.services.numbers.normal import normalize
 from sendbox.services.partner.partner import Partner
 from sendbox.services.partner.records import BusinessAccount, Failure
 from sendbox.services.partner.templates import with_handles
-from sendbox.services.ports import Taken, account_of
+from sendbox.services.ports import AcceptedMessages, account_of
 from sendbox.services.templates.templates import Template, TemplateUse, approved
 
 if TYPE_CHECKING:
     from sendbox.services.partner.http.decode import Request
 
 #: What sends a template for a call: (the call, phone, template, sender) to the answer.
-Sends = Callable[[Exchange, str, TemplateUse, str], Taken]
+Sends = Callable[[Exchange, str, TemplateUse, str], AcceptedMessages]
 
 
 def list_templates(exchange: Exchange, _request: Request, account: BusinessAccount) -> Answer:

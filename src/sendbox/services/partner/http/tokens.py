@@ -74,7 +74,7 @@ def check(world: World, token: str) -> Signup | Fault:
     return signup if Partner.of(world).valid(signup) else "expired"
 
 
-def admitted(world: World, token: str) -> Signup | Finding:
+def signup_of_token(world: World, token: str) -> Signup | Finding:
     """The signup whose token admits a call, or the finding that says why it does not."""
     result = check(world, token)
     if not isinstance(result, str):
@@ -92,7 +92,7 @@ TOKENS: Final = Tokens(
     preload,
     token_in,
     subject,
-    admitted,
+    signup_of_token,
     (
         "no API key came with the call, and no token that names an open world",
         "send the key as header, or the token of a signup in the body (section 5)",

@@ -113,7 +113,7 @@ def row(world: World, message: Message) -> JsonObject:
     """The row of a message that has one (§2.4): the attempt it shows, with flags and times of all attempts (A65)."""
     attempt = message.shown
     assert attempt is not None
-    times = Times(message)
+    times = ReachedTimes(message)
     eur, czk = attempt.price or (0, 0)
     return {
         "message_id": message.id,
@@ -142,7 +142,7 @@ def row(world: World, message: Message) -> JsonObject:
     }
 
 
-class Times:
+class ReachedTimes:
     """When a message first reached the results that a row shows, and whether an attempt was not delivered."""
 
     __slots__ = ("delivered", "missed", "seen", "sent", "updated")
@@ -169,7 +169,7 @@ def status(world: World, message: Message) -> JsonObject:
     """The status of one message, also of one that still waits (A29)."""
     shown_attempt = message.shown
     submission = message.submission
-    times = Times(message)
+    times = ReachedTimes(message)
     sending, delivery = (None, None) if shown_attempt is None else codes(shown_attempt)
     price = None if shown_attempt is None else shown_attempt.price
     currency = account_of(world).billing_of(submission.key).currency

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from sendbox.contract.findings import show
 from sendbox.engine.durations import instant
-from sendbox.engine.kept import STEP
+from sendbox.engine.kept import ITEMS_PER_PAUSE
 from sendbox.engine.remarks import Finding
 from sendbox.services.advice import BASE_ID, advise
 from sendbox.services.http.exchange import Answer, Exchange, in_slices
@@ -87,7 +87,7 @@ def _page(exchange: Exchange) -> Generator[None, None, Answer]:
 
 def message(exchange: Exchange) -> Answer:
     """`GET /message`: one message; null for an id that is unknown, or another's (§4.4, A29)."""
-    if Messaging.of(exchange.world).by_id.behind <= STEP:
+    if Messaging.of(exchange.world).by_id.behind <= ITEMS_PER_PAUSE:
         return _message(exchange)
     return in_slices(_load_message(exchange))
 

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Final
 from sendbox.engine.remarks import Finding
 from sendbox.services.assume import Assume
 from sendbox.services.http.exchange import Answer, Exchange, Incoming, Refused, Upload
-from sendbox.services.http.requests import canonical, refusal, valued
-from sendbox.services.http.rest import error, read_body, refused, success
-from sendbox.services.messaging.bulk import FILETYPES, PART, Bulk, Decoded, Decoder, Intake, Unfit
+from sendbox.services.http.requests import add_values, canonical, refusal
+from sendbox.services.http.rest import error, read_body, refuse, success
+from sendbox.services.messaging.bulk import FILETYPES, PART, Bulk, DecodedLine, Decoder, IllegalFile, Intake
 from sendbox.services.messaging.http.accepting import remark_accepted
 from sendbox.services.messaging.http.sending.decode import decode_message, read_datetime
 from sendbox.services.messaging.http.sending.routes import ROUTES as SENDING
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from sendbox.engine.world import World
 
 _MISSING: Final = "Missing 'bulk_id' or 'filetype' in request data"
-_LOST: Final = Unfit(403, "Upload address is not valid")
+_LOST: Final = IllegalFile(403, "Upload address is not valid")
 #: Every line is such a call (A79).
 _SEND: Final = next(row for row in SENDING if row.operation == "sendMessage")
 
@@ -40,7 +40,7 @@ def upload_url(exchange: Exchange) -> Answer:
     request = read_body(exchange, _MISSING, "bulk_id", "filetype")
     filetype: str = request["filetype"]
     if filetype not in FILETYPES:
-        raise refused("Unsupported filetype", "$.filetype", "filetype", "§4.2", "A35")
+        raise refuse("Unsupported filetype", "$.filetype", "filetype", "§4.2", "A35")
     at, problems = None, list[Finding]()
     if "datetime" in request:
         at = read_datetime(request["datetime"], "$", problems, exchange.advice)
@@ -51,8 +51,8 @@ def upload_url(exchange: Exchange) -> Answer:
     return success(url=f"{exchange.origin}/upload/{bulk.address}")
 
 
-def _refusal(unfit: Unfit) -> Refused:
-    return refused(unfit.text, "$", "upload", "§4.2", "A35", unfit.status)
+def _refusal(unfit: IllegalFile) -> Refused:
+    return refuse(unfit.text, "$", "upload", "§4.2", "A35", unfit.status)
 
 
 @contextmanager
@@ -60,7 +60,7 @@ def _refusing() -> Iterator[None]:
     """A file that does not fit is refused."""
     try:
         yield
-    except Unfit as unfit:
+    except IllegalFile as unfit:
         raise _refusal(unfit) from None
 
 
@@ -76,7 +76,7 @@ def _receive(world: World, address: str, contract: Contract) -> Incoming:
         expected_type, intake = FILETYPES[bulk.filetype], Intake(bulk.filetype, Assume.of(world).bulk)
         with _refusing():
             if content_type != expected_type:
-                raise Unfit(400, f"Content-Type must be {expected_type}")
+                raise IllegalFile(400, f"Content-Type must be {expected_type}")
             for piece in pieces:
                 yield from intake.feed(piece)
             intake.close()
@@ -88,7 +88,7 @@ def _receive(world: World, address: str, contract: Contract) -> Incoming:
 def line_decoder(contract: Contract) -> Decoder:
     """Reads a line as `POST /message` reads its body."""
 
-    def decode(world: World, bulk: Bulk, raw: bytes) -> Decoded:
+    def decode(world: World, bulk: Bulk, raw: bytes) -> DecodedLine:
         headers = [(b"content-type", b"application/json")]
         exchange = Exchange(_SEND, world, bulk.key, headers, b"", raw, bulk.origin, contract)
         try:
@@ -96,8 +96,8 @@ def line_decoder(contract: Contract) -> Decoder:
             send = decode_message(message, "$", exchange, exchange.advice)
             content = canonical(without_callback(message))
         except Refused as refused:
-            return Decoded(None, b"", valued(refused.findings, exchange), exchange.advice)
-        return Decoded(send, content, (), [*exchange.advice, *remark_accepted(world, [send], bulk.key)])
+            return DecodedLine(None, b"", add_values(refused.findings, exchange), exchange.advice)
+        return DecodedLine(send, content, (), [*exchange.advice, *remark_accepted(world, [send], bulk.key)])
 
     return decode
 

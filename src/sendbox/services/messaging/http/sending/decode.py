@@ -45,7 +45,7 @@ from sendbox.services.messaging.http.sending.steps import (
     default_flow,
     doubtful,
     read_flow,
-    truncated,
+    truncate_body,
 )
 from sendbox.services.messaging.model import LABELS, Recipient, Send, Shortening
 from sendbox.services.numbers import normal as numbers
@@ -165,7 +165,7 @@ def decode_message(message: JsonObject, path: str, exchange: Exchange, advice: l
 
     body = get("body")
     if body:
-        root.body = body if len(body) <= limits.BODY else truncated(body, f"{path}.body", "§2.1", advice)
+        root.body = body if len(body) <= limits.BODY else truncate_body(body, f"{path}.body", "§2.1", advice)
     sender = get("sender")
     if sender:
         root.sender = sender
@@ -240,16 +240,16 @@ def _read_tags(text: str, path: str, advice: list[Advice]) -> tuple[str, ...]:
 def _read_labels(message: JsonObject, root: Root) -> dict[str, str]:
     """The texts of the client's own by their names; code checks them, since they may be off (A57)."""
     assume = Assume.of(root.exchange.world)
-    known = {row.name: row.longest for row in LABELS if not row.setting or getattr(assume, row.setting)}
+    longest_of = {row.name: row.longest for row in LABELS if not row.setting or getattr(assume, row.setting)}
     labels = {}
-    for name, longest in known.items():
+    for name, longest in longest_of.items():
         label = message.get(name)
         if isinstance(label, str) and 0 < len(label) <= longest:
             labels[name] = label
         elif name in message:
             text = f"{show(label)} is not a legal {name}; legal: a text of 1 to {longest} characters"
             root.refuse(f"{root.path}.{name}", name, f"{text} (§2.1, A57)", "§2.1", "A57")
-    unknown_fields(message, MESSAGE_FIELDS.union(known), root.path, "§2.1", root.advice)
+    unknown_fields(message, MESSAGE_FIELDS.union(longest_of), root.path, "§2.1", root.advice)
     return labels
 
 

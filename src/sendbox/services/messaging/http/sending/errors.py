@@ -11,7 +11,7 @@ from sendbox.contract.findings import QUOTED, show
 from sendbox.services.http.exchange import Answer, Interface
 from sendbox.services.http.requests import line, refusal
 
-__all__ = ["DENIED", "INTERFACE", "QUOTED", "deny", "error", "guarded", "line", "refusal", "show"]
+__all__ = ["DENIED", "INTERFACE", "QUOTED", "avoid_denial_words", "deny", "error", "line", "refusal", "show"]
 
 #: The text by which a client tells a denied or missing key from a bad request, both 400 (§5.6, A11).
 DENIED: Final = "User is not authorized to access this resource with an explicit deny"
@@ -21,10 +21,10 @@ _DENIAL = re.compile(r"(not|explicit)\s+(authorized|deny)", re.IGNORECASE)
 
 def error(status: int, text: str) -> Answer:
     """The answer to a refused call: `{Message: text}` under `status` (§7.2, A75)."""
-    return Answer(status, orjson.dumps({"Message": guarded(text)}))
+    return Answer(status, orjson.dumps({"Message": avoid_denial_words(text)}))
 
 
-def guarded(text: str) -> str:
+def avoid_denial_words(text: str) -> str:
     """A text quotes what the client sent, so the words of `DENIED` are hyphenated in every other text (A11)."""
     return text if text == DENIED else _DENIAL.sub(r"\1-\2", text)
 

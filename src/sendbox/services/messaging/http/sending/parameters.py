@@ -12,7 +12,7 @@ from sendbox.engine.answer import JsonObject
 from sendbox.engine.remarks import Advice, Finding
 from sendbox.services.assume import Assume
 from sendbox.services.http.exchange import Exchange, Refused
-from sendbox.services.http.forms import relocated
+from sendbox.services.http.forms import relocate
 from sendbox.services.http.requests import without_nulls
 from sendbox.services.messaging.channels import USUAL
 from sendbox.services.messaging.http.sending.decode import decode_message
@@ -73,9 +73,9 @@ def read_message(
     try:
         send = decode_message(message, "$", exchange, remarks)
     except Refused as refused:
-        problems += relocated(refused.findings, places)
+        problems += relocate(refused.findings, places)
     if not stand_ins:
-        exchange.advice += relocated(remarks, places)
+        exchange.advice += relocate(remarks, places)
     return send
 
 

@@ -23,7 +23,7 @@ from sendbox.services.http.exchange import Answer, Exchange, Refused
 from sendbox.services.http.requests import Step, canonical, parsed, steps_of
 from sendbox.services.http.routing import make_route
 from sendbox.services.messaging.channels import USUAL
-from sendbox.services.messaging.http.accepting import Remade, accept
+from sendbox.services.messaging.http.accepting import RebuiltRequest, accept
 from sendbox.services.messaging.http.sending.decode import decode_message
 from sendbox.services.messaging.http.sending.errors import deny, error, refusal
 from sendbox.services.messaging.http.sending.steps import channel_finding, is_off
@@ -41,7 +41,7 @@ ASSUMED: Final = (
 )  # fmt: skip
 
 
-class One(Remade):
+class OneObject(RebuiltRequest):
     """A request with one object."""
 
     __slots__ = ()
@@ -55,7 +55,7 @@ class One(Remade):
         return message_response(self.id, [self.message_id(place) for place in range(self.count)])
 
 
-class Several(Remade):
+class SeveralObjects(RebuiltRequest):
     """A request with several objects."""
 
     __slots__ = ()
@@ -109,7 +109,7 @@ def send_messages(exchange: Exchange) -> Answer:
     if problems and (not sends or assume.messages_refusal != "partial"):
         raise refusal(problems)
     content = canonical([without_callback(message) for message in messages])
-    accepted = accept(exchange, sends, content, Several)
+    accepted = accept(exchange, sends, content, SeveralObjects)
     base_ids, ids = accepted.base_ids, accepted.messages
     if problems:
         exchange.findings = [*problems, *exchange.findings]
@@ -150,13 +150,13 @@ def _problems(request: object, exchange: Exchange) -> Sequence[Finding]:
 def _bad(request: object, exchange: Exchange) -> Collection[int]:
     """The messages of a call that are not legal by their schema: all where the call is refused as a whole (A88)."""
     messages = _list(request)
-    whole = range(len(messages))
-    if Assume.of(exchange.world).messages_refusal != "partial" or not 0 < len(whole) <= limits.MESSAGES:
-        return whole
+    places = range(len(messages))
+    if Assume.of(exchange.world).messages_refusal != "partial" or not 0 < len(places) <= limits.MESSAGES:
+        return places
     if not all(isinstance(message, dict) for message in messages):
-        return whole
+        return places
     checker = exchange.contract.checker(MESSAGE)
-    return [index for index in whole if not checker.is_valid(messages[index])]
+    return [index for index in places if not checker.is_valid(messages[index])]
 
 
 def _none_of(message: JsonObject) -> list[str | None]:
@@ -166,7 +166,7 @@ def _none_of(message: JsonObject) -> list[str | None]:
 
 def _accept_one(exchange: Exchange, message: JsonObject, send: Send) -> Answer:
     content = canonical(without_callback(message))
-    accepted = accept(exchange, [send], content, One)
+    accepted = accept(exchange, [send], content, OneObject)
     ids = accepted.messages[0]
     answer = Answer(200, message_response(accepted.request_id, ids))
     if None not in ids:
@@ -177,7 +177,7 @@ def _accept_one(exchange: Exchange, message: JsonObject, send: Send) -> Answer:
 def _is_remade(exchange: Exchange, accepted: Accepted, answer: Answer, count: int) -> None:
     """Leaves it to the request to make its answer again, where the request is what is kept of the call."""
     request = accepted.request
-    if isinstance(request, Remade):
+    if isinstance(request, RebuiltRequest):
         request.count = count
         exchange.remade = answer
 

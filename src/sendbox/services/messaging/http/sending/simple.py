@@ -17,7 +17,7 @@ from sendbox.services.http.forms import FORM, Unreadable, media_type, read_form,
 from sendbox.services.http.requests import canonical, choose_name, refused_fields
 from sendbox.services.http.routing import make_route
 from sendbox.services.messaging.http.accepting import accept, unpaid
-from sendbox.services.messaging.http.sending.errors import deny, error, guarded, line, show
+from sendbox.services.messaging.http.sending.errors import avoid_denial_words, deny, error, line, show
 from sendbox.services.messaging.http.sending.parameters import message_of, read_message
 from sendbox.services.messaging.http.sending.routes import without_callback
 from sendbox.services.messaging.messaging import number_finding
@@ -51,14 +51,14 @@ def simple_error(status: int, text: str) -> Answer:
     return error(status, text)
 
 
-def _send(exchange: Exchange, raw: bytes, schema: str, known: frozenset[str]) -> Answer:
+def _send(exchange: Exchange, raw: bytes, schema: str, parameters: frozenset[str]) -> Answer:
     try:
         fields = read_form(raw, exchange.advice)
     except Unreadable as unreadable:
         raise _malformed(exchange, {}, [unreadable.finding]) from None
     checker = exchange.contract.checker(schema)
     problems = [] if checker.is_valid(fields) else list(checker.findings(fields))
-    unknown_parameters(fields, known, exchange.advice)
+    unknown_parameters(fields, parameters, exchange.advice)
     problems += refused_fields(exchange, exchange.advice)
     names = {name: choose_name(fields, name, alias, "§4.1", exchange.advice) for name, alias in ALIASES.items()}
     problems += [_missing(name) for name in ("phone_number", "message") if names[name] not in fields]
@@ -88,7 +88,7 @@ def _refused(exchange: Exchange, fields: Mapping[str, str], problems: list[Findi
     """The refusal that says `accepted: false`, from 400 on with the reason as `Message` (§5.6, A12)."""
     content = canonical({name: value for name, value in fields.items() if name not in ("apikey", "callback")})
     request_id = uuid_text(exchange.world.named("request", exchange.route.operation, content))
-    reason = {"Message": guarded(line(problems[0]))} if status >= 400 else {}
+    reason = {"Message": avoid_denial_words(line(problems[0]))} if status >= 400 else {}
     body = {**reason, "request_id": request_id, "accepted": False}
     return Refused(problems, status, answer=Answer(status, orjson.dumps(body), refuses=True))
 

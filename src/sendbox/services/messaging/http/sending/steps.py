@@ -48,7 +48,7 @@ NUMBER_GATEWAYS: Final = ("direct", "simhost", "gsm")
 #: Fields of a card (A02); those of a carousel have a `type` too.
 CARD_FIELDS: Final = frozenset({"title", "description", "file", "thumbnail", "buttons"})
 #: A longer flow, in bytes, is not remembered.
-_LONGEST: Final = 1024
+_MAX_CACHED_FLOW: Final = 1024
 _SENDER: Final = regex(r"[0-9]+|[^+\x00-\x1f][^\x00-\x1f]{0,10}")
 
 
@@ -89,14 +89,14 @@ def read_flow(flow: list[JsonObject], root: Root) -> Sequence[Step]:
     """The steps of `flow` in their order; what is wrong with them goes to the root's problems (§2.2)."""
     assume, key = Assume.of(root.exchange.world), root.exchange.key
     flow_key = (id(assume), orjson.dumps(flow), root.sender, key.default_sender, root.body is None)
-    known = _FLOWS.get(flow_key)
-    if known is not None and known[0] is assume:
-        return known[1]
+    cached = _FLOWS.get(flow_key)
+    if cached is not None and cached[0] is assume:
+        return cached[1]
     remarks = len(root.problems) + len(root.advice)
     steps = tuple(_read_flow(flow, root))
     # the numbers of the account may change, which the gateways that send from them ask for
     plain = all(step.gateway not in NUMBER_GATEWAYS for step in steps)
-    if plain and len(root.problems) + len(root.advice) == remarks and len(flow_key[1]) <= _LONGEST:
+    if plain and len(root.problems) + len(root.advice) == remarks and len(flow_key[1]) <= _MAX_CACHED_FLOW:
         _FLOWS.store(flow_key, (assume, steps))
     return steps
 
@@ -141,7 +141,7 @@ def _legal(exchange: Exchange) -> str:
     return ", ".join(channel.name for channel in channels_on(Assume.of(exchange.world)))
 
 
-def truncated(body: str, path: str, section: str, advice: list[Advice]) -> str:
+def truncate_body(body: str, path: str, section: str, advice: list[Advice]) -> str:
     """The part of a long body that is sent (§2.1, §8)."""
     text = f"{show(body)} is longer than {limits.BODY} characters; the last {len(body) - limits.BODY} are not sent"
     advice.append(advise(BODY_TRUNCATED, text, path, section))
@@ -183,7 +183,7 @@ def _read_step(channel: Channel, fields: JsonObject, index: int, last: bool, roo
                 text = f"no body is given; a step of {channel.name} needs one, its own or the root's (§2.2, A55)"
                 root.refuse(f"{_place(channel, index, root)}.body", "body", text, "§2.2", "A55")
         elif len(body) > limits.BODY:
-            body = truncated(body, f"{_place(channel, index, root)}.body", "§2.2", root.advice)
+            body = truncate_body(body, f"{_place(channel, index, root)}.body", "§2.2", root.advice)
     own_sender = bool(get("sender"))
     sender = _read_sender(channel, get("sender"), index, root)
     condition = get("ttl_condition", channel.condition)

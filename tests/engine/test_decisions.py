@@ -14,8 +14,8 @@ from sendbox.engine.durations import Span
 from sendbox.engine.rules.book import DRAWN, USED
 from sendbox.engine.rules.rule import When
 from sendbox.engine.texts import Pattern
-from sendbox.services.messaging.rules.rules import Click, Fate, Path, PathEntry, Reply, Rule
-from tests.core.asking import DELIVERED, FAILED, PHONES, RULES, SPANNED, ask, book, fate_of, rule
+from sendbox.services.messaging.rules.rules import Click, Decision, Path, PathEntry, Reply, Rule
+from tests.core.asking import DELIVERED, FAILED, PHONES, RULES, SPANNED, ask, book, decision_of, rule
 
 # --- what is drawn
 
@@ -23,7 +23,7 @@ from tests.core.asking import DELIVERED, FAILED, PHONES, RULES, SPANNED, ask, bo
 def test_mix_goes_by_weight() -> None:
     """Of a thousand phones 95, 4 and 1 in a hundred, within what chance allows."""
     rules = [rule(mix=((DELIVERED, 95), (Path(goal="undelivered"), 4), (FAILED, 1)))]
-    found = Counter(fate_of(rules, phone=f"4207771{n:05}").goal for n in range(2000))
+    found = Counter(decision_of(rules, phone=f"4207771{n:05}").goal for n in range(2000))
     assert 1860 < found["delivered"] < 1940
     assert 50 < found["undelivered"] < 112
     assert 5 < found["failed"] < 40
@@ -31,16 +31,16 @@ def test_mix_goes_by_weight() -> None:
 
 def test_mix_of_paths() -> None:
     """A mix may choose among paths of entries, whose spans are drawn then."""
-    fate = fate_of([rule(mix=((SPANNED, 1),))])
-    assert fate.goal is None
-    assert fate.entries is not None
-    assert [entry[0] for entry in fate.entries] == ["sending", "sent", "delivered"]
+    decision = decision_of([rule(mix=((SPANNED, 1),))])
+    assert decision.goal is None
+    assert decision.entries is not None
+    assert [entry[0] for entry in decision.entries] == ["sending", "sent", "delivered"]
 
 
 def test_spans_are_drawn_apart() -> None:
     """Each entry, reply and click has a draw of its own, inside its span."""
     span = Span(1_000, 10**9)
-    fate = fate_of(
+    decision = decision_of(
         [
             rule(
                 path=Path((PathEntry("sending", span), PathEntry("sent", span))),
@@ -49,11 +49,13 @@ def test_spans_are_drawn_apart() -> None:
             )
         ]
     )
-    assert fate.entries is not None
-    assert fate.replies is not None
-    assert fate.click is not None
+    assert decision.entries is not None
+    assert decision.replies is not None
+    assert decision.click is not None
     drawn = (
-        [entry[1] for entry in fate.entries] + [reply[0] for reply in fate.replies] + [click[0] for click in fate.click]
+        [entry[1] for entry in decision.entries]
+        + [reply[0] for reply in decision.replies]
+        + [click[0] for click in decision.click]
     )
     assert len(set(drawn)) == 6
     assert all(span.low <= value <= span.high for value in drawn)
@@ -62,41 +64,41 @@ def test_spans_are_drawn_apart() -> None:
 def test_attempts_of_a_message_draw_apart() -> None:
     """The second attempt of a message does not repeat the first one's draw, and does not count as another message."""
     attempts, rules = book(), [rule(path=SPANNED)]
-    first, second = fate_of(rules, attempts), fate_of(rules, attempts, attempt=2)
+    first, second = decision_of(rules, attempts), decision_of(rules, attempts, attempt=2)
     assert first != second
-    assert fate_of(rules, attempts) == first
-    assert fate_of(rules, attempts, ordinal=1) != first
+    assert decision_of(rules, attempts) == first
+    assert decision_of(rules, attempts, ordinal=1) != first
     assert len(attempts.memory.series(DRAWN, "r", "420777000100")) == 2
 
 
-def test_fates_are_keyed_by_rule_phone_and_count() -> None:
+def test_decisions_are_keyed_by_rule_phone_and_count() -> None:
     """The rule's key, the phone and how-manieth message to it asked; the count of one phone is not another's."""
-    base = fate_of([rule(path=SPANNED)])
-    assert fate_of([rule("other", path=SPANNED)]) != base
-    assert fate_of([rule(path=SPANNED)], phone="420777000101") != base
+    base = decision_of([rule(path=SPANNED)])
+    assert decision_of([rule("other", path=SPANNED)]) != base
+    assert decision_of([rule(path=SPANNED)], phone="420777000101") != base
     attempts = book()
-    fate_of([rule(path=SPANNED)], attempts, phone="420777000101", ordinal=5)
-    assert fate_of([rule(path=SPANNED)], attempts, ordinal=6) == base
-    assert fate_of([rule(path=SPANNED)], attempts, ordinal=7) != base
+    decision_of([rule(path=SPANNED)], attempts, phone="420777000101", ordinal=5)
+    assert decision_of([rule(path=SPANNED)], attempts, ordinal=6) == base
+    assert decision_of([rule(path=SPANNED)], attempts, ordinal=7) != base
 
 
 def test_only_messages_that_drew_are_counted() -> None:
-    """A message for which nothing was drawn leaves the next one's fate alone."""
+    """A message for which nothing was drawn leaves the next one's decision alone."""
     attempts = book()
     rules = [rule("r", When(channel=("richmsg",)), path=FAILED), rule("r", path=SPANNED)]
-    fate_of(rules, attempts, channel="richmsg", ordinal=1)
-    assert fate_of(rules, attempts, ordinal=2) == fate_of([rule(path=SPANNED)])
+    decision_of(rules, attempts, channel="richmsg", ordinal=1)
+    assert decision_of(rules, attempts, ordinal=2) == decision_of([rule(path=SPANNED)])
 
 
-def other_seed() -> Fate:
-    found = book(seed_bytes(1)).fate([rule(path=SPANNED)], ask())
+def other_seed() -> Decision:
+    found = book(seed_bytes(1)).decision([rule(path=SPANNED)], ask())
     assert found is not None
     return found
 
 
 def test_another_seed_is_another_fate() -> None:
     """Fates follow the world's seed."""
-    assert other_seed() != fate_of([rule(path=SPANNED)])
+    assert other_seed() != decision_of([rule(path=SPANNED)])
 
 
 @given(
@@ -109,11 +111,11 @@ def test_another_seed_is_another_fate() -> None:
 def test_nothing_a_client_varies_enters_a_fate(
     phones: list[str], permuted: list[Rule], body: str, payload: dict[str, int], later: int
 ) -> None:
-    """Another body, payload, tag, sender, key, instant, request or position of the rule changes no fate."""
+    """Another body, payload, tag, sender, key, instant, request or position of the rule changes no decision."""
     first, second = book(), book()
     for n, phone in enumerate(phones):
-        plain = first.fate(RULES, ask(phone=phone, ordinal=n))
-        varied = second.fate(
+        plain = first.decision(RULES, ask(phone=phone, ordinal=n))
+        varied = second.decision(
             permuted,
             ask(
                 phone=phone,
@@ -134,15 +136,15 @@ def test_nothing_a_client_varies_enters_a_fate(
 
 @given(st.permutations([(phone, n) for phone in PHONES for n in range(3)]))
 def test_messages_to_other_phones_change_no_fate(arrivals: list[tuple[str, int]]) -> None:
-    """However the messages to several phones interleave, each phone's first, second and third has its own fate."""
+    """However the messages to several phones interleave, each phone's first, second and third has its own decision."""
     counted: Counter[str] = Counter()
     attempts = book()
     for ordinal, (phone, _) in enumerate(arrivals):
         alone = book()
         for n in range(counted[phone] + 1):
-            expected = alone.fate(RULES, ask(phone=phone, ordinal=n))
+            expected = alone.decision(RULES, ask(phone=phone, ordinal=n))
         counted[phone] += 1
-        assert attempts.fate(RULES, ask(phone=phone, ordinal=ordinal)) == expected
+        assert attempts.decision(RULES, ask(phone=phone, ordinal=ordinal)) == expected
 
 
 # --- what depends on the order of arrival
@@ -153,7 +155,7 @@ def test_nth_decides_one_message() -> None:
     attempts = book()
     rules = [rule("third", When(channel=("sms",), nth=3), path=FAILED), rule("rest", path=DELIVERED)]
     channels = ["sms", "richmsg", "sms", "sms", "sms"]
-    goals = [fate_of(rules, attempts, ordinal=n, channel=channel).goal for n, channel in enumerate(channels)]
+    goals = [decision_of(rules, attempts, ordinal=n, channel=channel).goal for n, channel in enumerate(channels)]
     assert goals == ["delivered", "delivered", "delivered", "failed", "delivered"]
 
 
@@ -166,7 +168,7 @@ def test_nth_of_several_rules_is_a_sequence() -> None:
         rule("third", When(nth=3), path=Path(goal="sent")),
         rule("rest", path=DELIVERED),
     ]
-    goals = [fate_of(rules, attempts, ordinal=ordinal).goal for ordinal in range(4)]
+    goals = [decision_of(rules, attempts, ordinal=ordinal).goal for ordinal in range(4)]
     assert goals == ["failed", "undelivered", "sent", "delivered"]
 
 
@@ -174,15 +176,19 @@ def test_nth_counts_what_an_earlier_rule_took() -> None:
     """Where an earlier rule decided all that the rule decides, its turn passes without effect, and is not marked."""
     attempts = book()
     rules = [rule("all", path=DELIVERED), rule("first", When(nth=1), path=FAILED)]
-    fates = [fate_of(rules, attempts, ordinal=ordinal) for ordinal in range(2)]
-    assert [(fate.goal, fate.rules, fate.order_sensitive) for fate in fates] == [("delivered", ("all",), False)] * 2
+    decisions = [decision_of(rules, attempts, ordinal=ordinal) for ordinal in range(2)]
+    assert [(decision.goal, decision.rules, decision.order_sensitive) for decision in decisions] == [
+        ("delivered", ("all",), False)
+    ] * 2
 
 
 def test_nth_counts_messages_not_attempts() -> None:
     """A second attempt of the first message is still of the first message."""
     attempts = book()
     rules = [rule(when=When(nth=2), path=FAILED)]
-    found = [fate_of(rules, attempts, ordinal=o, attempt=a).goal for o, a in [(0, 1), (0, 2), (1, 1), (1, 2), (2, 1)]]
+    found = [
+        decision_of(rules, attempts, ordinal=o, attempt=a).goal for o, a in [(0, 1), (0, 2), (1, 1), (1, 2), (2, 1)]
+    ]
     assert found == [None, None, "failed", "failed", None]
 
 
@@ -191,7 +197,7 @@ def test_times_limits_the_messages_decided() -> None:
     attempts = book()
     rules = [rule("front", times=2, path=FAILED, id="r1"), rule("rest", path=DELIVERED)]
     order = [(0, 1), (1, 1), (0, 2), (2, 1), (1, 2)]
-    goals = [fate_of(rules, attempts, ordinal=o, attempt=a).goal for o, a in order]
+    goals = [decision_of(rules, attempts, ordinal=o, attempt=a).goal for o, a in order]
     assert goals == ["failed", "failed", "failed", "delivered", "failed"]
 
 
@@ -199,9 +205,9 @@ def test_times_is_counted_for_each_rule_put_there() -> None:
     """Two equal rules that control put in front count apart by their ids; one without an id by its key."""
     attempts = book()
     one, two = rule(times=1, path=FAILED, id="r1"), rule(times=1, path=FAILED, id="r2")
-    goals = [fate_of([two, one, rule("rest", path=DELIVERED)], attempts, ordinal=n).goal for n in range(3)]
+    goals = [decision_of([two, one, rule("rest", path=DELIVERED)], attempts, ordinal=n).goal for n in range(3)]
     assert goals == ["failed", "failed", "delivered"]
-    assert fate_of([rule(times=1, path=FAILED)], attempts, ordinal=3).goal == "failed"
+    assert decision_of([rule(times=1, path=FAILED)], attempts, ordinal=3).goal == "failed"
     assert [len(attempts.memory.series(USED, name)) for name in ("r1", "r2", "r")] == [1, 1, 1]
 
 
@@ -209,7 +215,7 @@ def test_times_and_nth_together() -> None:
     """A message that is not the nth does not use up the rule."""
     attempts = book()
     rules = [rule(when=When(nth=2), times=1, path=FAILED)]
-    assert [fate_of(rules, attempts, ordinal=n).goal for n in range(3)] == [None, "failed", None]
+    assert [decision_of(rules, attempts, ordinal=n).goal for n in range(3)] == [None, "failed", None]
 
 
 Arrivals = list[dict[str, Any]]
@@ -275,12 +281,12 @@ def test_order_sensitive_is_what_depended_on_arrival(
 ) -> None:
     """A decision is marked when another order of arrival would have made another one, and not otherwise."""
     attempts = book()
-    assert [fate_of(rules, attempts, **fields).order_sensitive for fields in arrivals] == expected
+    assert [decision_of(rules, attempts, **fields).order_sensitive for fields in arrivals] == expected
 
 
 def test_a_rule_put_in_front_changes_no_other_fate() -> None:
     """A spent rule, or one for another phone, leaves the draws of those after it as they were."""
-    alone = [fate_of([rule(path=SPANNED)], attempts, ordinal=n) for attempts in [book()] for n in range(3)]
+    alone = [decision_of([rule(path=SPANNED)], attempts, ordinal=n) for attempts in [book()] for n in range(3)]
     front = rule("front", When(phone=Pattern("421*", digits=True)), path=FAILED, id="r1", times=1)
     attempts = book()
-    assert [fate_of([front, rule(path=SPANNED)], attempts, ordinal=n) for n in range(3)] == alone
+    assert [decision_of([front, rule(path=SPANNED)], attempts, ordinal=n) for n in range(3)] == alone
