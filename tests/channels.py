@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Final
 
-from sendbox.services.messaging.channels import CHANNELS, ROWS
+from sendbox.services.messaging.channels import CHANNELS, FAMILY, ROWS
 
 #: The channels that are there unless a setting switches them off, and all of them, as messages list them.
 USUAL: Final = tuple(name for name in CHANNELS if not ROWS[name].setting)
+USUAL_FAMILIES: Final = frozenset(FAMILY[name] for name in USUAL)
 USUAL_TEXT: Final = ", ".join(USUAL)
 ALL_TEXT: Final = ", ".join(CHANNELS)

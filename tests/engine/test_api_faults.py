@@ -15,7 +15,7 @@ from sendbox.engine.durations import Moment, Rate, Span
 from sendbox.engine.faults.answers import Answer, BadJson, RateLimit, Status, Twice
 from sendbox.engine.faults.calls import MAX_LOST_CALLS, ApiFaults, ApiRule, Applied, Call
 from sendbox.engine.faults.connections import Delay, Disconnect, Garbage, Reset, Timeout, Trickle
-from sendbox.engine.faults.fault import ApiFault
+from sendbox.engine.faults.fault import ApiFault, Piece
 from sendbox.engine.faults.table import CALLS
 from sendbox.engine.rules.rule import When
 from sendbox.engine.texts import Pattern
@@ -312,13 +312,16 @@ def test_faults_and_what_they_leave_of_a_call(fault: ApiFault, shown: Any, effec
 
 
 def test_every_fault_is_shown_by_its_word() -> None:
-    """In each form in which it may be written, it is shown as its word, or as a mapping of it alone."""
+    """In each form in which it may be written, it is shown as its word, or as a mapping of it alone; and it replaces
+    the answer, acts on the connection, or has the call twice."""
     wrong = []
     for kind, form in ((kind, form) for kind, fault in CALLS.items() for form in fault.examples):
         asked = faults(compile_rule("api", {"fault": yaml.safe_load(form)}))
-        struck = (found.shown for found, _ in (asked.strike(call()) for _ in range(1_000)) if found is not None)
-        shown = next(struck, None)  # a rate lets pass what is within it
-        if shown != kind and list(shown or ()) != [kind]:
+        strikes = (asked.strike(call())[0] for _ in range(1_000))
+        applied = next(each for each in strikes if each is not None)  # a rate lets pass what is within it
+        fault, shown = applied.rule.fault, applied.shown
+        acts = fault.replacement(b"{}", applied.wait) is not None or fault.acts(2, 0) != (Piece(0, 2),)
+        if (shown != kind and list(shown) != [kind]) or not (acts or fault.doubled):
             wrong.append((form, shown))
     assert wrong == []
 

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 import httpx
 import pytest
 
+from tests.channels import USUAL_TEXT
+
 if TYPE_CHECKING:
     from sendbox.fixture import Sandbox
 
@@ -127,8 +129,7 @@ def test_a02_scenarios_speak_of_it(sendbox: Sandbox) -> None:
 def test_a02_off_there_is_no_such_channel(sendbox: Sandbox) -> None:
     """Off, a step named `rcs` is a 400, and phones do not have it."""
     answer = post(sendbox, {"rcs": {"sender": "Acme", "body": "Hello"}})
-    legal = "sms, richmsg, chatapp_text, chatapp_template"
-    text = f'"rcs" is a channel that the specification does not show and that is off; legal: {legal}'
+    text = f'"rcs" is a channel that the specification does not show and that is off; legal: {USUAL_TEXT}'
     assert answer.status_code == 400
     assert answer.json()["Message"] == f"{text} (§2.2, A02) at $.flow[0]"
     assert "rcs" not in sendbox.phone(PHONE).state.channels

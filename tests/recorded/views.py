@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any, Final
 
-from sendbox.services.messaging.channels import FAMILIES
+from sendbox.services.assume import SETTINGS
+from tests.channels import USUAL_FAMILIES
 from tests.recorded.masks import masked
 from tests.recorded.player import Player
 
@@ -48,7 +49,7 @@ def parts(player: Player) -> dict[str, Any]:
         "explain": [player.control("/explain", message_id=each["message_id"]) for each in messages],
         "report": {name: report[name] for name in ("findings", "advice", "story", "pending")},
         "coverage": _tried(player.control("/coverage")),
-        "assumptions": {name: assumed[name] for name in ("settings", "leaned")},
+        "assumptions": {"settings": _set(assumed["settings"]), "leaned": assumed["leaned"]},
         "export-pytest": player.control("/export", **{"as": "pytest"}),
         "export-scenario": player.control("/export", **{"as": "scenario"}),
         "told": {"report": player.box.report(), "story": player.box.story(), "verdict": player.box.verdict_lines()},
@@ -59,14 +60,19 @@ def parts(player: Player) -> dict[str, Any]:
 
 
 def _touched(value: Any) -> Any:
-    """A value without the list of channels of a phone that has all of them: one channel more would change it."""
+    """A value without the list of channels of a phone that has the usual ones: one channel more would change it."""
     if isinstance(value, dict):
         return {
             name: _touched(part)
             for name, part in value.items()
-            if name != "channels" or not isinstance(part, list) or {*part} != {*FAMILIES}
+            if name != "channels" or not isinstance(part, list) or {*part} != USUAL_FAMILIES
         }
     return [_touched(part) for part in value] if isinstance(value, list) else value
+
+
+def _set(settings: dict[str, Any]) -> dict[str, Any]:
+    """The settings that have another value than by default: one setting more would change every world."""
+    return {name: value for name, value in settings.items() if value != SETTINGS[name].default}
 
 
 def _paged(player: Player, path: str, field: str, **query: str) -> list[Any]:

@@ -152,13 +152,27 @@ async def report(
         return Text("".join(f"{line}\n" for line in await _text_lines(call, lines, only, ended=ended)), "text/plain")
     if only is not None:
         raise ControlError(400, "bad_argument", f"only: {only} is not legal here; legal: with format=text")
+    document = await _document(call, lines, ended=ended)
+    if format == "json":
+        return document
+    masked = call.runtime.mask(call.hosted.world.id).view
+
+    def page() -> str:
+        assert call.served.document is not None
+        return call.served.document(masked(builtins(document)))
+
+    return Text(await asyncio.get_running_loop().run_in_executor(None, page), "text/html")
+
+
+async def _document(call: Call, lines: int, *, ended: bool) -> Report:
+    """The report as JSON, with at most so many lines of the story."""
     judged: Verdict = await verdict(call, ended=ended)
     everything: Assumptions = await assumptions(call)
     covered: Covered = await coverage(call)
     world_view = await world(call)
     sent = await sent_messages(call)
     story = await _story(call, sent)
-    document = Report(
+    return Report(
         sendbox=__version__,
         world=world_view,
         scenario=await scenario(call),
@@ -178,15 +192,6 @@ async def report(
         digest=await digest(call),
         record=f"{call.origin}/_sandbox/worlds/{quote(world_view['id'], safe='')}/record",
     )
-    if format == "json":
-        return document
-    masked = call.runtime.mask(call.hosted.world.id).view
-
-    def page() -> str:
-        assert call.served.document is not None
-        return call.served.document(masked(builtins(document)))
-
-    return Text(await asyncio.get_running_loop().run_in_executor(None, page), "text/html")
 
 
 async def _text_lines(call: Call, most: int, only: str | None, *, ended: bool) -> list[str]:
