@@ -30,14 +30,14 @@ def explore(client: str, runs: int, *options: str) -> Result:
 @pytest.mark.deep
 def test_the_wrong_client_is_found() -> None:
     """It takes one webhook that comes late; the scenario is right, and breaks the client again, but not the other."""
-    result = explore("last.mjs", 8, "--keep", "repeated")
+    result = explore("last.mjs", 40, "--keep", "repeated")
     assert result.exit_code == NO, result.output
-    story = result.stdout.splitlines()
-    assert story[1] == "what breaks it:"
-    assert story[2].endswith("behind the 1st webhook delivered by sms of 420777000101")
+    late = "behind the 1st webhook delivered by sms of 420777000101"
+    assert any(line.endswith(late) for line in result.stdout.splitlines())
     assert "  the message is sen" in result.stdout
-    (find,) = find_files.read(find_files.FOLDER)
-    (file,) = find.files.values()
+    file = next(
+        file for find in find_files.read(find_files.FOLDER) for file in find.files.values() if "order" in file.name
+    )
     assert sendbox("check", "--strict", str(file)).exit_code == OK
     assert sendbox("explore", "--found").exit_code == NO
     assert sendbox("explore", "--found", "--", "node", str(CLIENTS / "furthest.mjs")).exit_code == OK
@@ -47,6 +47,7 @@ def test_the_wrong_client_is_found() -> None:
 def test_the_correct_client_survives() -> None:
     """Its clock jumps by itself, and it waits for it."""
     result = explore("furthest.mjs", examples(4, 200))
-    assert (result.exit_code, result.stderr) == (OK, "")
+    progress = [line for line in result.stderr.splitlines() if not line.startswith("sendbox: ")]
+    assert (result.exit_code, progress) == (OK, [])
     assert "only now and then" not in result.stdout
     assert "single misfortunes" in result.stdout
