@@ -204,14 +204,24 @@ class Compiled(JsonObject):
     result: Any
 
 
-async def compile_on_thread(
-    builder: Builder, raw: JsonMapping, of: K, compile: Callable[[JsonMapping, K], object]
-) -> Compiled:
-    """A body, compiled off the loop. Raises what `compile` raises."""
-    long = Compiled(raw)
-    long.of = of
-    long.result = await builder.build(partial(compile, long, of))
-    return long
+async def compile_long(
+    builder: Builder,
+    arguments: JsonMapping,
+    depends: Callable[[JsonMapping], K],
+    compile: Callable[[JsonMapping, K], object],
+    is_long: Callable[[JsonMapping], bool] = bounds.large,
+) -> JsonMapping:
+    """The arguments of an operation; a long body is compiled off the loop, by what it `depends` on besides itself.
+
+    Raises what `depends` and `compile` raise.
+    """
+    raw = arguments.get("raw")
+    if not isinstance(raw, dict) or not is_long(raw):
+        return arguments
+    body = Compiled(raw)
+    body.of = depends(raw)
+    body.result = await builder.build(partial(compile, body, body.of))
+    return {**arguments, "raw": body}
 
 
 def compiled(raw: JsonMapping, of: K, compile: Callable[[JsonMapping, K], V]) -> V:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 from msgspec.structs import replace
 
 from sendbox.control.answers import Clock, Warned
-from sendbox.control.arguments import Duration, Moment, compile_on_thread, compiled, described, object_like
+from sendbox.control.arguments import Duration, Moment, compile_long, compiled, described, object_like
 from sendbox.control.export.rows import Exported
 from sendbox.control.operation import Call, ControlError, json_object, operation, unreadable
 from sendbox.control.reading import map_in_slices
@@ -21,7 +21,7 @@ from sendbox.engine.kinds.answers import Entry
 from sendbox.engine.kinds.rows import Observer
 from sendbox.engine.timeline import Goal
 from sendbox.runtime.dispatcher import UNATTENDED
-from sendbox.scenario.keys.texts import invents
+from sendbox.scenario.keys.texts import compiles_slowly
 from sendbox.scenario.model import ScenarioError
 from sendbox.services.advice import OUTBOX_NOT_FETCHED
 from sendbox.services.ports import account_of
@@ -241,11 +241,10 @@ def put_entry(call: Call, raw: JsonMapping, kind: str = "") -> TimelineEntry:
 
 async def compile_entry_on_thread(call: Call, arguments: JsonMapping, *, kind: str = "") -> JsonMapping:
     """The arguments; a long entry, and one for which texts must be invented, is compiled off the loop."""
-    raw = arguments.get("raw")
-    if not isinstance(raw, dict) or not (bounds.large(raw) or invents(raw)):
-        return arguments
-    of = _surroundings(call.hosted.world)
-    return {**arguments, "raw": await compile_on_thread(call.runtime.builder, raw, of, partial(_compile, call, kind))}
+    compile_entry = partial(_compile, call, kind)
+    return await compile_long(
+        call.runtime.builder, arguments, lambda _raw: _surroundings(call.hosted.world), compile_entry, compiles_slowly
+    )
 
 
 @operation(

@@ -19,7 +19,7 @@ from sendbox.control.arguments import (
     NextCursor,
     Order,
     ScenarioGiven,
-    compile_on_thread,
+    compile_long,
     compiled,
     described,
 )
@@ -43,7 +43,7 @@ from sendbox.engine.kinds.answers import Cursor
 from sendbox.engine.texts import Pattern
 from sendbox.engine.timeline import Mode
 from sendbox.runtime.worlds import MEMORY_FULL, HostedWorld, Slice
-from sendbox.scenario.keys.texts import invents
+from sendbox.scenario.keys.texts import compiles_slowly
 from sendbox.scenario.model import ScenarioError
 from sendbox.services.ports import account_of
 
@@ -134,7 +134,7 @@ async def read_scenario(control: Control, source: Any) -> Blueprint:
         except ScenarioError as error:  # to say every problem takes as long as to find it
             raise unreadable(error) from None
 
-    if bounds.large(source) or invents(source):
+    if compiles_slowly(source):
         return await control.runtime.builder.build(compile_source)
     return compile_source()
 
@@ -611,13 +611,8 @@ def _place(call: Call, raw: JsonMapping) -> tuple[str, str, object]:
 
 async def _compiled_rule(call: Call, arguments: JsonMapping) -> JsonMapping:
     """A long rule, and one for which texts must be invented, is compiled off the loop."""
-    raw = arguments.get("raw")
-    if not isinstance(raw, dict) or not (bounds.large(raw) or invents(raw)):
-        return arguments
-    return {
-        **arguments,
-        "raw": await compile_on_thread(call.runtime.builder, raw, _place(call, raw), partial(_rule, call)),
-    }
+    place, compile_rule = partial(_place, call), partial(_rule, call)
+    return await compile_long(call.runtime.builder, arguments, place, compile_rule, compiles_slowly)
 
 
 @operation(

@@ -134,16 +134,18 @@ class Dispatcher:
         world, log, tries = hosted.world, self._runtime.log, len(delivery.tries)
         world.outcome(delivery, outcome.status, outcome.error)
         self._runtime.counts.count_try(delivery.state, outcome)
+        if outcome.ok:
+            return
         denied_unsigned = outcome.status in (401, 403) and all(name != policy.SIGNATURE for name, _ in call.headers)
         why = f"{outcome.error or outcome.status}{UNSIGNED if denied_unsigned else ''}"
-        if not (outcome.ok or outcome.error == NOT_FETCHED or _is_spoilt(delivery)):
+        if outcome.error != NOT_FETCHED and not _is_spoilt(delivery):
             hosted.failures.add(delivery.address, why)
         if outcome.error == "not_allowed":
             if call.url not in hosted.not_allowed:
                 hosted.not_allowed.add(call.url)
                 message = f"webhooks to {call.url} are not sent: {outcome.detail}"
                 log(world.id, message, "warning", "webhook", url=call.url, error=outcome.error)
-        elif not outcome.ok:
+        else:
             detail = f" ({outcome.detail})" if outcome.detail else ""
             message = f"webhook to {call.url or 'the hook'} {why}{detail}, try {tries}"
             level: Level = "info" if isinstance(delivery.tries[-1], FakedTry) else "warning"

@@ -1,8 +1,8 @@
 """Compiles texts with gaps (`{{name}}`), and generates the values of those that are to be generated.
 
 Faker is imported when the first such text is compiled, which takes a fifth of a second: a caller on an event loop asks
-`invents` first, and compiles on another thread. Faker comes with the extra `people`; without it such a text is a
-problem of its scenario.
+`compiles_slowly` first, and compiles on another thread. Faker comes with the extra `people`; without it such a text is
+a problem of its scenario.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 import orjson
 
+from sendbox.engine import bounds
 from sendbox.engine.texts import FAKES, POOL, Fake, Gap, Text
 from sendbox.scenario import library
 from sendbox.scenario.model import Node, listed, nearest, show
@@ -112,6 +113,11 @@ def invents(source: object) -> bool:
     else:
         text = str(source)
     return bool(_MENTION.search(text)) or any(name in text for name in _inventing())
+
+
+def compiles_slowly(source: object) -> bool:
+    """True if a scenario or a part of one is long, or may generate texts: it is compiled off an event loop."""
+    return bounds.large(source) or invents(source)
 
 
 @functools.cache

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Final
 
-from sendbox.control.arguments import Body, Compiled, compile_on_thread, compiled, described
+from sendbox.control.arguments import Body, compile_long, compiled, described
 from sendbox.control.export.rows import Exported
 from sendbox.control.operation import Call, json_object, operation, unreadable
 from sendbox.control.reading import select
@@ -34,7 +34,7 @@ def _compile(call: Call, raw: JsonMapping, of: tuple[str, str]) -> JsonObject:
     country, currency = of
     try:
         changes: JsonObject = call.served.language.compile_patch(
-            "account", raw, country=country, current={"currency": currency}
+            "account", _written(raw, of), country=country, current={"currency": currency}
         )
     except ScenarioError as error:
         raise unreadable(error, "bad_account") from None
@@ -45,7 +45,7 @@ def _compile(call: Call, raw: JsonMapping, of: tuple[str, str]) -> JsonObject:
     return {**changes, **lists}
 
 
-def _written(raw: JsonObject, of: tuple[str, str]) -> JsonObject:
+def _written(raw: JsonMapping, of: tuple[str, str]) -> JsonMapping:
     """The change as a scenario has it: a credit that is a number, as `account` shows it, gets its currency."""
     credit = raw.get("credit")
     if not isinstance(credit, int | float) or isinstance(credit, bool):
@@ -60,14 +60,7 @@ def _kind(call: Call) -> tuple[str, str]:
 
 async def _compiled(call: Call, arguments: JsonMapping) -> JsonMapping:
     """A long change is compiled off the loop."""
-    raw = arguments.get("raw")
-    if not isinstance(raw, dict) or not bounds.large(raw):
-        return arguments
-    of = _kind(call)
-    return {
-        **arguments,
-        "raw": await compile_on_thread(call.runtime.builder, _written(raw, of), of, partial(_compile, call)),
-    }
+    return await compile_long(call.runtime.builder, arguments, lambda _raw: _kind(call), partial(_compile, call))
 
 
 @operation(
@@ -85,10 +78,8 @@ async def change_account(call: Call, raw: Annotated[Body, described("keys of `ac
     world = call.hosted.world
     raw = json_object(raw, "a change of an account")
     of = _kind(call)
-    if not isinstance(raw, Compiled):
-        raw = _written(raw, of)
     changes = compiled(raw, of, partial(_compile, call))
-    world.journal_act("account", {"changes": raw})
+    world.journal_act("account", {"changes": _written(raw, of)})
     Account.of(world).change(changes)
     return account_view(world)
 
