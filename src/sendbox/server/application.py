@@ -78,6 +78,8 @@ class Application(Starlette):
             await send(message)
 
         if scope["type"] == "http":
+            if scope["path"] == "/":
+                self.emulated.readdress(scope)
             refusal = has_wrong_host(scope)
             if refusal is None and not self.desk.takes(scope["path"]):
                 refusal = foreign(scope, self.runtime.settings)

@@ -26,6 +26,7 @@ from sendbox.runtime.spool import MAX_BYTES_IN_MEMORY
 from sendbox.server.origin import ClientLeft, call_of, headers_of, heading_of, key_field, origin_of, read_body
 from sendbox.server.wire import carry_out, reply
 from sendbox.services.http.desk import UNKNOWN, Desk, Handled, call_handler
+from sendbox.services.http.forms import FORM, form_problem, media_type
 from sendbox.services.operations import SENDING
 
 if TYPE_CHECKING:
@@ -82,6 +83,18 @@ class Emulated(BaseRoute):
             scope["path"] in self._paths or scope["path"].startswith(self.desk.prefixes)
         )
         return (Match.FULL if takes else Match.NONE), {}
+
+    def readdress(self, scope: Scope) -> None:
+        """Gives a call to `/` that carries the fields of a row which is served there too the path of that row (A13)."""
+        route = self._paths.at_root.get(scope["method"])
+        if route is None:
+            return
+        if route.request is not None:
+            carries = media_type(scope["headers"]) == route.request_type
+        else:
+            carries = key_field(scope["query_string"]) is not None
+        if carries:
+            scope["path"] = route.path
 
     def url_path_for(self, name: str, /, **path_params: object) -> URLPath:
         """Raises `NoMatchFound`: rows are found by their paths."""
@@ -177,12 +190,14 @@ class Emulated(BaseRoute):
         """The world that a call comes to, opened if need be, or the answer that refuses the call."""
         runtime, path, key = self._runtime, scope["path"], credentials.key
         if key is None:
-            answer = route.deny(credentials.token)
+            answer, refusal = route.deny(credentials.token), _NO_KEY if route.tokens is None else route.tokens.missing
             if credentials.read and credentials.body is None:
-                runtime.refuse(None, path, route.too_long, "send less at once")
-                answer = route.error(413, route.too_long)
-            else:
-                runtime.refuse(None, path, *(_NO_KEY if route.tokens is None else route.tokens.missing))
+                answer, refusal = route.error(413, route.too_long), (route.too_long, "send less at once")
+            elif route.request_type == FORM and route.auth == "form" and credentials.body is not None:
+                problem = form_problem(scope["headers"], credentials.body)
+                if problem is not None:
+                    answer, refusal = route.error(415, problem), (problem, "send the fields as a form")
+            runtime.refuse(None, path, *refusal)
             return self._refused(scope, route.operation, answer)
         if runtime.bounds is not None:
             full = runtime.bounds.refusal(key, sends=route.operation in SENDING)

@@ -212,6 +212,11 @@ class Simulator:
             home.rows.add(messages[first:place], now)
         if begun:
             self._schedule_next(begun, plan)
+            if submission.send.expires is not None:
+                at = max(submission.send.expires, now)
+                for attempt_begun in begun:
+                    ordinal = attempt_begun.message.ordinal + LATE
+                    world.timeline.at(at, ordinal, self.expiration_due, attempt_begun)
         if refusal is not None:
             self._refuse(attempt, refusal)
         return place
@@ -425,6 +430,14 @@ class Simulator:
     def ttl_due(self, attempt: Attempt) -> None:
         """The attempt's TTL has passed: the flow moves on unless the condition is met."""
         self._move_on(attempt, "ttl")
+
+    def expiration_due(self, attempt: Attempt) -> None:
+        """The message has expired (A13): an attempt that has not ended is undelivered, or failed before it was sent."""
+        legal = LEGAL[attempt.step.channel][attempt.state]
+        code = next((code for code in (UNDELIVERED, FAILED) if legal[code]), None)
+        if code is not None:
+            attempt.plan = None
+            self.enter((attempt,), code, None)
 
     def _move_on(self, attempt: Attempt, why: str) -> None:
         """To the next step at this instant, unless the flow has to stay; a step of its own, as flows may be long."""

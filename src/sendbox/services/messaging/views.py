@@ -18,7 +18,7 @@ from sendbox.services.messaging.forgetting import has_ended
 from sendbox.services.messaging.messaging import Messaging
 from sendbox.services.messaging.model import CONDITIONS
 from sendbox.services.messaging.outages import named
-from sendbox.services.messaging.results import SEEN, STATES
+from sendbox.services.messaging.results import ACCEPTED, SEEN, SENDING, SENT, STATES
 from sendbox.services.ports import HasPhoneContent, PhoneContent, account_of
 
 if TYPE_CHECKING:
@@ -284,6 +284,12 @@ def _ttl(attempt: Attempt) -> About:
     return {"what": text, "phone": attempt.message.phone}
 
 
+def _expiration(attempt: Attempt) -> About:
+    if attempt.state not in (ACCEPTED, SENDING, SENT):
+        return None
+    return {"what": f"{attempt.step.channel} expires; it ends if it is not delivered", "phone": attempt.message.phone}
+
+
 def _fallback(subject: tuple[Attempt, str]) -> About:
     return {
         "what": f"the flow goes on after {subject[0].step.channel} ({subject[1]})",
@@ -312,6 +318,7 @@ STEP_DESCRIPTIONS: Final[Mapping[str, Callable[[Any], About]]] = {
     "queue_turn_due": _message,
     "transition_due": _transition,
     "ttl_due": _ttl,
+    "expiration_due": _expiration,
     "fallback_due": _fallback,
     "reply_due": _reply,
     "click_due": _click,

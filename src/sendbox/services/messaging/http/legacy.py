@@ -1,5 +1,7 @@
 """The deprecated legacy interface: /Send and /api-send.php with its recipient as `to`, POST and GET (§4.1, A13).
 
+Its clients write the paths in any case, and send to the root as well.
+
 The rules are those of a Message (§2.1); what breaks one has a code instead of a text. Refused calls are answered by one
 line of plain text, `ERROR|<code>` or `ERROR`. The exact meaning of each of 101, 102 and 109 is not known; the
 distinction here is ours.
@@ -10,17 +12,21 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final
 
+from msgspec.structs import replace
+
 from sendbox.contract.findings import show
 from sendbox.engine.regex import regex
 from sendbox.engine.remarks import Finding
 from sendbox.services import limits
 from sendbox.services.assume import Assume
 from sendbox.services.http.exchange import Answer, Exchange, Refused, Route
-from sendbox.services.http.forms import FORM, Unreadable, media_type, read_form, unknown_parameters
+from sendbox.services.http.forms import Unreadable, form_problem, read_form, relocate, unknown_parameters
 from sendbox.services.http.numbers import remark_recipient
 from sendbox.services.http.requests import canonical, refused_fields
 from sendbox.services.http.routing import make_route
+from sendbox.services.messaging.channels import USUAL
 from sendbox.services.messaging.http.accepting import accept, unpaid
+from sendbox.services.messaging.http.sending.decode import read_datetime
 from sendbox.services.messaging.http.sending.parameters import message_of, read_message
 from sendbox.services.messaging.http.sending.routes import without_callback
 from sendbox.services.numbers import normal as numbers
@@ -28,6 +34,7 @@ from sendbox.services.operations import CALLS
 from sendbox.services.ports import account_of
 
 if TYPE_CHECKING:
+    from sendbox.engine.remarks import Advice
     from sendbox.services.messaging.model import Send
 
 #: the request cannot be read: not UTF-8, unknown path, wrong method
@@ -67,20 +74,25 @@ STATUS: Final = {
 ASSUMED: Final = ("A01", "A13", "A14", "A57", "A58", "A59", "A80", "A89")
 RESULT: Final = "legacy.json#/$defs/SendResult"
 
-_CODE_OF_STATUS: Final = {401: BAD_KEY, 402: NO_CREDIT, 503: FULL}
+_CODE_OF_STATUS: Final = {401: BAD_KEY, 402: NO_CREDIT, 415: BAD_PARAMETER, 503: FULL}
+#: Other words for gateways (A13).
+_GATEWAYS: Final = {"economy": "lowcost", "low": "lowcost"}
 #: What stands between two numbers.
 _SEPARATOR: Final = regex(r"[;,]")
-_FIELDS: Final = frozenset({"apikey", "message", "sender", "gateway", "time", "callback"})
+_FIELDS: Final = frozenset(
+    {"apikey", "message", "sender", "gateway", "type", "time", "expiration", "customid", "callback"}
+)
 _CODES: Final = {"$.message": BAD_MESSAGE, "$.sender": BAD_SENDER, "$.gateway": BAD_GATEWAY}
 
 
 def error(status: int, text: str) -> Answer:
     """The answer to a refused call; `text` is its line where a handler refused, else the line follows from `status`.
 
-    A status that has no code of its own is 9xx from 500 on, 101 below.
+    A status that has no code of its own is 9xx from 500 on, 101 below; a body that is not a form is 102, with 400.
     """
     if not text.startswith("ERROR"):
-        text = f"ERROR|{_CODE_OF_STATUS.get(status, INTERNAL if status >= 500 else UNREADABLE)}"
+        code = _CODE_OF_STATUS.get(status, INTERNAL if status >= 500 else UNREADABLE)
+        status, text = STATUS[code] if status == 415 else status, f"ERROR|{code}"
     return Answer(status, text.encode(), CONTENT_TYPE)
 
 
@@ -109,10 +121,9 @@ def read_fields(exchange: Exchange, raw: bytes) -> dict[str, str]:
 
 def check_media_type(exchange: Exchange) -> None:
     """Refuses with 102 a body of another content type than a form; one without a content type is read as a form."""
-    kind = media_type(exchange)
-    if kind not in (None, FORM):
-        text = f"{show(kind)} is not the content type of this call; legal: {FORM} (§4.1)"
-        finding = Finding("header content-type", "content-type", text, "§4.1", "A13")
+    problem = form_problem(exchange.headers, exchange.body)
+    if problem is not None:
+        finding = Finding("header content-type", "content-type", problem, "§4.1", "A13")
         raise refusal(BAD_PARAMETER, [finding], Assume.of(exchange.world))
 
 
@@ -143,14 +154,36 @@ def decode(exchange: Exchange, fields: dict[str, str], name: str, schema: str) -
     unknown_parameters(fields, _FIELDS | {name}, exchange.advice)
     problems += refused_fields(exchange, exchange.advice)
     names = {"phone_number": name, "message": "message", "datetime": "time"}
+    gateway = _GATEWAYS.get(fields.get("gateway", ""))
+    if gateway is not None:
+        fields = fields | {"gateway": gateway}
     message = message_of(fields, names, recipients, exchange, problems)
+    if "type" in fields:
+        flow = message.setdefault("flow", [{USUAL: {}}])
+        flow[0][USUAL]["type"] = fields["type"]
     send = read_message(message, names, exchange, problems)
+    expires = _read_expiration(fields, exchange, problems)
     if send is None or problems:
         raise refusal(_code(problems[0], name), problems, Assume.of(exchange.world))
     for number in phone_numbers:
         if number not in recipients:
             remark_recipient(number, None, f"$.{name}", exchange.advice, "is left out (A13)")
-    return send, canonical(without_callback(message))
+    send.expires = expires
+    own = {field: fields[field] for field in ("expiration", "customid") if field in fields}
+    return send, canonical({**without_callback(message), **own})
+
+
+def _read_expiration(fields: dict[str, str], exchange: Exchange, problems: list[Finding]) -> int | None:
+    """The instant at which the message expires; None where it never does, or the text is no instant."""
+    if "expiration" not in fields or any(finding.path == "$.expiration" for finding in problems):
+        return None
+    findings: list[Finding] = []
+    remarks: list[Advice] = []
+    expires = read_datetime(fields["expiration"], "$", findings, remarks)
+    places = {"$.datetime": "$.expiration"}
+    problems += relocate(findings, places)
+    exchange.advice += relocate(remarks, places)
+    return expires
 
 
 def _check_schema(exchange: Exchange, fields: dict[str, str], schema: str, places: set[str]) -> list[Finding]:
@@ -182,30 +215,32 @@ def _handler(name: str, schema: str, *, form: bool) -> Callable[[Exchange], Answ
         if form:
             check_media_type(exchange)
         fields = read_fields(exchange, exchange.body if form else exchange.query)
-        return _accept(exchange, *decode(exchange, fields, name, schema))
+        return _accept(exchange, *decode(exchange, fields, name, schema), fields.get("customid"))
 
     return handle
 
 
-def _accept(exchange: Exchange, send: Send, content: bytes) -> Answer:
+def _accept(exchange: Exchange, send: Send, content: bytes, custom_id: str | None) -> Answer:
     finding = unpaid(exchange, send, "A13")
     if finding is not None:
         raise refusal(NO_CREDIT, [finding], Assume.of(exchange.world))
     phone_numbers = [recipient.number for recipient in send.recipients]
     ids = accept(exchange, [send], content).messages[0]
-    return answer(ids, phone_numbers, Assume.of(exchange.world))
+    return answer(ids, phone_numbers, custom_id, Assume.of(exchange.world))
 
 
-def answer(ids: Sequence[str | None], phone_numbers: Sequence[str], assume: Assume) -> Answer:
-    """One line for each number, in their order: `OK|<id>`, with `legacy_answer: number` the number behind it (A13)."""
-    suffixes = [f"|{number}" if assume.legacy_answer == "number" else "" for number in phone_numbers]
-    lines = [f"OK|{id}{number}" for id, number in zip(ids, suffixes, strict=True)]
+def answer(ids: Sequence[str | None], phone_numbers: Sequence[str], custom_id: str | None, assume: Assume) -> Answer:
+    """One line for each number, in their order: `OK|<id>`, with `legacy_answer: number` the number and `customid` too."""
+    lines = []
+    for id, number in zip(ids, phone_numbers, strict=True):
+        further = [number, custom_id] if assume.legacy_answer == "number" else []
+        lines.append("|".join(filter(None, ("OK", id, *further))))
     return Answer(200, "\n".join(lines).encode(), CONTENT_TYPE)
 
 
 def _route(operation: str, name: str, schema: str, summary: str) -> Route:
     reference = f"legacy.json#/$defs/{schema}"
-    return make_route(
+    route = make_route(
         operation,
         summary,
         _handler(name, reference, form=CALLS[operation].part == "form"),
@@ -217,6 +252,7 @@ def _route(operation: str, name: str, schema: str, summary: str) -> Route:
         assumed=ASSUMED,
         auth="form",
     )
+    return replace(route, any_case=True, at_root=name == "number")
 
 
 ROUTES: Final = (
