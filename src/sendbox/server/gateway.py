@@ -133,7 +133,8 @@ class Emulated(BaseRoute):
         """Answers one call of an emulated interface."""
         route, params = self._find(scope)
         if route is None:
-            await reply(send, await self._unserved(scope))
+            with suppress(ClientLeft):
+                await self._unserved(scope, receive, send)
             return
         with suppress(ClientLeft):  # the client does not wait for an answer, and half a body is not a request
             credentials = await self._credentials(scope, route, receive)
@@ -307,26 +308,37 @@ class Emulated(BaseRoute):
             answer.headers = (*answer.headers, (b"sendbox-journal", address.encode("latin-1", "replace")))
         return answer
 
-    async def _unserved(self, scope: Scope) -> Answer:
-        """A path or a method that no row has (A75)."""
+    async def _unserved(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answers a call whose path (A97) or method (A75) no row has; its body is read if a rule may answer it.
+
+        Raises `ClientLeft`.
+        """
         path: str = scope["path"]
         key = heading_of(scope).key
         hosted = None
         if key is None:
-            why = self.desk.lost(scope["method"], path)[1]
+            why = self.desk.lost(scope["method"], path).finding.message
             self._runtime.refuse(None, path, why, "/openapi.json lists what is served")
         else:
             with suppress(Capped):
                 hosted = self._runtime.find(key, path)
         if key is None or hosted is None:
-            return self._refused(scope, UNKNOWN, self.desk.lost(scope["method"], path)[0])
+            await reply(send, self._refused(scope, UNKNOWN, self.desk.lost(scope["method"], path).answer))
+            return
+        api = hosted.world.api
+        body = (await read_body(receive) or b"") if api.of_paths else b""
         await hosted.wait_until_idle()
-        call = call_of(self._runtime, scope, key, b"")
+        headers = headers_of(scope, api.headers) if api.headers else None
+        call = call_of(self._runtime, scope, key, body, headers)
         self._runtime.present(hosted)
         outcome = self.desk.unserved(hosted.world, call)
         self.note(hosted, outcome)
         self._runtime.note_change(hosted)
-        return self.hinted(outcome, hosted, call.origin)
+        answer = self.hinted(outcome, hosted, call.origin)
+        if answer.fault is None:
+            await reply(send, answer)
+        else:
+            await carry_out(self._runtime, answer.fault, answer, hosted, scope, receive, send)
 
     def _check(self, route: Route, answer: Answer) -> None:
         """In tests: what goes out keeps to the contract too."""

@@ -159,8 +159,8 @@ def decode(exchange: Exchange, fields: dict[str, str], name: str, schema: str) -
         fields = fields | {"gateway": gateway}
     message = message_of(fields, names, recipients, exchange, problems)
     if "type" in fields:
-        flow = message.setdefault("flow", [{USUAL: {}}])
-        flow[0][USUAL]["type"] = fields["type"]
+        step = message["flow"][0][USUAL] if "flow" in message else {}
+        message["flow"] = [{USUAL: {**step, "type": fields["type"]}}]
     send = read_message(message, names, exchange, problems)
     expires = _read_expiration(fields, exchange, problems)
     if send is None or problems:
@@ -230,7 +230,7 @@ def _accept(exchange: Exchange, send: Send, content: bytes, custom_id: str | Non
 
 
 def answer(ids: Sequence[str | None], phone_numbers: Sequence[str], custom_id: str | None, assume: Assume) -> Answer:
-    """One line for each number, in their order: `OK|<id>`, with `legacy_answer: number` the number and `customid` too."""
+    """One line for each number, in their order: `OK|<id>`, with `legacy_answer: number` number and `customid` too."""
     lines = []
     for id, number in zip(ids, phone_numbers, strict=True):
         further = [number, custom_id] if assume.legacy_answer == "number" else []
