@@ -27,12 +27,14 @@ NEED_MORE: Final = {
     "operations": {
         "changeSubKey accepted", "verifyCode accepted", "uploadBulk accepted",
         "verifyProof accepted",  # without a secret
+        "legacyRequestStatus accepted", "legacyRequestStatusByQuery accepted",
     },
     "errors": {"legacy denied key"},
     "states": {"key changed"},
     "fields": {
         "listMessages $.cursor", "verifyCode $.code",
         *(item.name for item in ITEMS if item.name.startswith(("changeSubKey $", "verifyProof $"))),
+        *(item.name for item in ITEMS if item.name.startswith("legacyRequestStatus") and item.dimension == "fields"),
         *(item.name for item in ITEMS if item.name.endswith("_url.domain")),
         *(item.name for item in ITEMS if item.assumed == "A02" and item.dimension == "fields"),
     },

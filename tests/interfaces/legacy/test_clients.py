@@ -44,10 +44,20 @@ async def test_a13_type_keeps_or_converts_diacritics(form: str, body: str) -> No
     """`type=utf` keeps them, `type=sms` does not; the gateway beside it stays."""
     async with boxed() as box:
         assert (await call(box, "/Send", message="Dobrý den", type=form, gateway="low")).status == 200
-        assert (await call(box, "/Send", type="flash")).body == b"ERROR|102"
         await box.advance("1m")
         rows = (await box.get("/v1/messages?date=2026-03-01", x_api_key=KEY)).json["messages"]
         assert [row["body"] for row in rows] == [body]
+
+
+async def test_a13_another_type_has_no_effect() -> None:
+    """Clients send other types, too: they are taken with advice, and refused where unknown fields are."""
+    async with boxed() as box:
+        assert (await call(box, "/Send", type="promotional")).status == 200
+        (advice,) = (await box.get(f"{WORLD}/advice")).json["advice"]
+        assert (advice["code"], advice["path"]) == ("unknown-field", "$.type")
+        assert advice["message"] == '"promotional" is not a type that is known (utf, sms) and has no effect'
+    async with boxed({"sendbox": 1, "assume": {"unknown_fields": "refuse"}}) as box:
+        assert (await call(box, "/Send", type="promotional")).body == b"ERROR|102"
 
 
 async def test_a13_customid_comes_back_behind_the_number() -> None:

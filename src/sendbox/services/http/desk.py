@@ -23,6 +23,7 @@ from sendbox.engine.journal import CODE
 from sendbox.engine.regex import regex
 from sendbox.engine.remarks import Advice, Finding
 from sendbox.services.advice import OUTSIDE_SPECIFICATION, POLLING_STOPPED_CLOCK, SENT_AGAIN, advise
+from sendbox.services.assume import Assume
 from sendbox.services.http.exchange import Answer, Exchange, Refusal, Refused, Route, RouteTable, header
 from sendbox.services.http.faulting import NO_FAULT, Decision, decide, note_fault, retry_at, spoil_answer
 from sendbox.services.http.requests import add_values
@@ -76,14 +77,14 @@ class Unserved(Struct, frozen=True):
     advice: tuple[Advice, ...] = ()
 
 
-def outside_specification(path: str, interface: Interface) -> Unserved:
+def outside_specification(path: str, interface: str, error: Refusal) -> Unserved:
     """The refusal of a path that the specification does not have; its text says how a rule can answer it (A97)."""
     name = path if _PLAIN.fullmatch(path) else show(path)
-    why = f"{name} is not a path of the {interface.name} interface, it is outside the specification"
+    why = f"{name} is not a path of the {interface} interface, it is outside the specification"
     rule = f"api: [{{when: {{path: {name}}}, fault: {{answer: {{status: 200, body: {{}}}}}}}}]"
-    answer = interface.error(404, f"{why}; a rule of `api` can answer it: {rule}")
+    answer = error(404, f"{why}; a rule of `api` can answer it: {rule}")
     finding, advice = Finding("$", "call", why, "§7", "A97"), advise(OUTSIDE_SPECIFICATION, why, "$")
-    return Unserved(answer, interface.error, finding, (advice,))
+    return Unserved(answer, error, finding, (advice,))
 
 
 class Desk:
@@ -132,7 +133,7 @@ class Desk:
         rows, _ = self.paths.find(path)
         if rows is None:
             interface = next(interface for interface in self.interfaces if path.startswith(interface.prefixes))
-            return outside_specification(path, interface)
+            return outside_specification(path, interface.name, interface.error)
         legal = ", ".join(sorted(rows))
         why = f"{method} is not served at {path}; legal: {legal}"
         error = next(iter(rows.values())).error
@@ -141,8 +142,11 @@ class Desk:
         return Unserved(answer, error, _call_finding(why))
 
     def unserved(self, world: World, call: Call) -> Handled:
-        """Carries out a call of a path or a method that no row has: rules of `api` that ask for paths may answer it."""
-        refusal = self.lost(call.method, call.path)
+        """Carries out a call of a path or a method that no row has."""
+        return self._unserved(world, call, self.lost(call.method, call.path))
+
+    def _unserved(self, world: World, call: Call, refusal: Unserved) -> Handled:
+        """Refuses a call, unless a rule of `api` that asks for its path answers it."""
         decision = NO_FAULT
         if world.api.of_paths:
             decision = decide(world, UNKNOWN, call, body_bytes(call.body), "")
@@ -157,6 +161,8 @@ class Desk:
 
     def serve(self, world: World, call: Call, route: Route, params: Mapping[str, str]) -> Handled | Work:
         """Carries out a call of a row, or returns the work that takes time; `params` are the parameters of its path."""
+        if route.beyond and Assume.of(world).beyond == "off":
+            return self._unserved(world, call, outside_specification(route.path, route.interface, route.error))
         if call.body is None:
             return _refused(
                 world, call, route.operation, route.error(413, route.too_long), _call_finding(route.too_long)

@@ -202,6 +202,8 @@ class Route(msgspec.Struct, frozen=True):
     #: it is served at its path in any case, and at `/` where the call carries fields (A13)
     any_case: bool = False
     at_root: bool = False
+    #: the specification does not have it, so that a setting can switch it off
+    beyond: bool = False
 
     @property
     def methods(self) -> frozenset[str]:

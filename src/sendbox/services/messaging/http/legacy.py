@@ -18,6 +18,7 @@ from sendbox.contract.findings import show
 from sendbox.engine.regex import regex
 from sendbox.engine.remarks import Finding
 from sendbox.services import limits
+from sendbox.services.advice import UNKNOWN_FIELD, advise
 from sendbox.services.assume import Assume
 from sendbox.services.http.exchange import Answer, Exchange, Refused, Route
 from sendbox.services.http.forms import Unreadable, form_problem, read_form, relocate, unknown_parameters
@@ -34,6 +35,7 @@ from sendbox.services.operations import CALLS
 from sendbox.services.ports import account_of
 
 if TYPE_CHECKING:
+    from sendbox.engine.answer import JsonObject
     from sendbox.engine.remarks import Advice
     from sendbox.services.messaging.model import Send
 
@@ -75,8 +77,12 @@ ASSUMED: Final = ("A01", "A13", "A14", "A57", "A58", "A59", "A80", "A89")
 RESULT: Final = "legacy.json#/$defs/SendResult"
 
 _CODE_OF_STATUS: Final = {401: BAD_KEY, 402: NO_CREDIT, 415: BAD_PARAMETER, 503: FULL}
+#: The types that have an effect; clients send others as well.
+_TYPES: Final = ("utf", "sms")
 #: Other words for gateways (A13).
 _GATEWAYS: Final = {"economy": "lowcost", "low": "lowcost"}
+#: A handler of a call whose fields were read.
+FieldsHandler = Callable[[Exchange, dict[str, str]], Answer]
 #: What stands between two numbers.
 _SEPARATOR: Final = regex(r"[;,]")
 _FIELDS: Final = frozenset(
@@ -88,11 +94,13 @@ _CODES: Final = {"$.message": BAD_MESSAGE, "$.sender": BAD_SENDER, "$.gateway": 
 def error(status: int, text: str) -> Answer:
     """The answer to a refused call; `text` is its line where a handler refused, else the line follows from `status`.
 
-    A status that has no code of its own is 9xx from 500 on, 101 below; a body that is not a form is 102, with 400.
+    A status that has no code of its own is 9xx from 500 on, 101 below; a body that is not a form is 102, with 400. That
+    a path is outside the specification stands in a line of its own (A97).
     """
     if not text.startswith("ERROR"):
         code = _CODE_OF_STATUS.get(status, INTERNAL if status >= 500 else UNREADABLE)
-        status, text = STATUS[code] if status == 415 else status, f"ERROR|{code}"
+        text = f"ERROR|{code}\n{text}" if status == 404 else f"ERROR|{code}"
+        status = STATUS[code] if status == 415 else status
     return Answer(status, text.encode(), CONTENT_TYPE)
 
 
@@ -150,16 +158,19 @@ def decode(exchange: Exchange, fields: dict[str, str], name: str, schema: str) -
         )
     if "message" not in fields:
         problems.append(_fault("message", "required", "no message is given; legal is a text"))
-    problems += _check_schema(exchange, fields, schema, {finding.path for finding in problems})
+    problems += check_schema(exchange, fields, schema, {finding.path for finding in problems})
     unknown_parameters(fields, _FIELDS | {name}, exchange.advice)
+    if fields.get("type", "utf") not in _TYPES:
+        text = f"{show(fields['type'])} is not a type that is known ({', '.join(_TYPES)}) and has no effect"
+        exchange.advice.append(advise(UNKNOWN_FIELD, text, "$.type", "§4.1"))
     problems += refused_fields(exchange, exchange.advice)
     names = {"phone_number": name, "message": "message", "datetime": "time"}
     gateway = _GATEWAYS.get(fields.get("gateway", ""))
     if gateway is not None:
         fields = fields | {"gateway": gateway}
     message = message_of(fields, names, recipients, exchange, problems)
-    if "type" in fields:
-        step = message["flow"][0][USUAL] if "flow" in message else {}
+    if fields.get("type") in _TYPES:
+        step: JsonObject = message["flow"][0][USUAL] if "flow" in message else {}
         message["flow"] = [{USUAL: {**step, "type": fields["type"]}}]
     send = read_message(message, names, exchange, problems)
     expires = _read_expiration(fields, exchange, problems)
@@ -186,7 +197,7 @@ def _read_expiration(fields: dict[str, str], exchange: Exchange, problems: list[
     return expires
 
 
-def _check_schema(exchange: Exchange, fields: dict[str, str], schema: str, places: set[str]) -> list[Finding]:
+def check_schema(exchange: Exchange, fields: dict[str, str], schema: str, places: set[str]) -> list[Finding]:
     """The findings of the schema, except at places that already have a finding."""
     # The key may have come another way; the caller is known before any handler runs (§5).
     fields = {"apikey": exchange.key.id, **fields}
@@ -207,17 +218,9 @@ def _fault(name: str, rule: str, text: str) -> Finding:
     return Finding(f"$.{name}", rule, f"{text} (§4.1, A13)", "§4.1", "A13")
 
 
-def _handler(name: str, schema: str, *, form: bool) -> Callable[[Exchange], Answer]:
-    """The handler of a row whose recipients are in the field `name`."""
-
-    def handle(exchange: Exchange) -> Answer:
-        """Takes one text to one number or several; each gets its own line."""
-        if form:
-            check_media_type(exchange)
-        fields = read_fields(exchange, exchange.body if form else exchange.query)
-        return _accept(exchange, *decode(exchange, fields, name, schema), fields.get("customid"))
-
-    return handle
+def _send(name: str, schema: str) -> FieldsHandler:
+    """The handler of a row whose recipients are in the field `name`: each number gets its own line."""
+    return lambda exchange, fields: _accept(exchange, *decode(exchange, fields, name, schema), fields.get("customid"))
 
 
 def _accept(exchange: Exchange, send: Send, content: bytes, custom_id: str | None) -> Answer:
@@ -235,24 +238,52 @@ def answer(ids: Sequence[str | None], phone_numbers: Sequence[str], custom_id: s
     for id, number in zip(ids, phone_numbers, strict=True):
         further = [number, custom_id] if assume.legacy_answer == "number" else []
         lines.append("|".join(filter(None, ("OK", id, *further))))
-    return Answer(200, "\n".join(lines).encode(), CONTENT_TYPE)
+    return text_answer("\n".join(lines))
+
+
+def text_answer(text: str) -> Answer:
+    """200 with plain text."""
+    return Answer(200, text.encode(), CONTENT_TYPE)
+
+
+def legacy_route(
+    operation: str,
+    summary: str,
+    handler: FieldsHandler,
+    schema: str,
+    assumed: Sequence[str],
+    *,
+    result: str = RESULT,
+    errors: Sequence[int] = (400, 401),
+    at_root: bool = False,
+) -> Route:
+    """The row of an operation; its handler gets the fields of the form or the query."""
+    form = CALLS[operation].part == "form"
+
+    def handle(exchange: Exchange) -> Answer:
+        if form:
+            check_media_type(exchange)
+        return handler(exchange, read_fields(exchange, exchange.body if form else exchange.query))
+
+    route = make_route(
+        operation,
+        summary,
+        handle,
+        schema,
+        {200: result, **dict.fromkeys(errors, RESULT)},
+        section="§4.1",
+        error=error,
+        deny=deny,
+        assumed=assumed,
+        auth="form",
+    )
+    return replace(route, any_case=True, at_root=at_root)
 
 
 def _route(operation: str, name: str, schema: str, summary: str) -> Route:
     reference = f"legacy.json#/$defs/{schema}"
-    route = make_route(
-        operation,
-        summary,
-        _handler(name, reference, form=CALLS[operation].part == "form"),
-        reference,
-        dict.fromkeys((200, 400, 401, 402), RESULT),
-        section="§4.1",
-        error=error,
-        deny=deny,
-        assumed=ASSUMED,
-        auth="form",
-    )
-    return replace(route, any_case=True, at_root=name == "number")
+    handler, at_root = _send(name, reference), name == "number"
+    return legacy_route(operation, summary, handler, reference, ASSUMED, errors=(400, 401, 402), at_root=at_root)
 
 
 ROUTES: Final = (
