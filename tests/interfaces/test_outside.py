@@ -8,6 +8,7 @@ import httpx
 import orjson
 import pytest
 
+from sendbox.runtime.bounds import Full
 from tests.box import KEY, WORLD, Box, boxed
 
 pytestmark = pytest.mark.asyncio
@@ -112,6 +113,16 @@ async def test_a97_faults_of_connections(fault: Any, status: int) -> None:
         (entry,) = await requests(box)
         assert entry["status"] == status
         assert len((await box.get(f"{WORLD}/journal?kind=fault")).json["entries"]) == 1
+
+
+async def test_a97_no_body_is_read_while_the_memory_is_full() -> None:
+    """A call that a rule may answer is refused as every other call is."""
+    async with boxed({"sendbox": 1, "api": [{"when": {"path": "/v1/inbox"}, "fault": EMPTY}]}, max_memory=2**60) as box:
+        assert (await box.post("/v1/inbox", {}, x_api_key=KEY)).status == 200
+        assert box.runtime.bounds is not None
+        box.runtime.bounds.full = Full("the memory is full", "close worlds")
+        answer = await box.post("/v1/inbox", {}, x_api_key=KEY)
+        assert (answer.status, answer.json) == (503, {"message": "the memory is full"})
 
 
 async def test_a75_a_method_that_a_path_does_not_have() -> None:

@@ -313,32 +313,38 @@ class Emulated(BaseRoute):
 
         Raises `ClientLeft`.
         """
-        path: str = scope["path"]
+        runtime, path = self._runtime, scope["path"]
+        refusal = self.desk.lost(scope["method"], path)
         key = heading_of(scope).key
         hosted = None
         if key is None:
-            why = self.desk.lost(scope["method"], path).finding.message
-            self._runtime.refuse(None, path, why, "/openapi.json lists what is served")
+            runtime.refuse(None, path, refusal.finding.message, "/openapi.json lists what is served")
         else:
             with suppress(Capped):
-                hosted = self._runtime.find(key, path)
+                hosted = runtime.find(key, path)
         if key is None or hosted is None:
-            await reply(send, self._refused(scope, UNKNOWN, self.desk.lost(scope["method"], path).answer))
+            await reply(send, self._refused(scope, UNKNOWN, refusal.answer))
             return
-        api = hosted.world.api
-        body = (await read_body(receive) or b"") if api.of_paths else b""
+        api, body = hosted.world.api, b""
+        if api.of_paths:
+            full = None if runtime.bounds is None else runtime.bounds.refusal(key, sends=False)
+            if full is not None:
+                runtime.refuse(key, path, *full, full=True)
+                await reply(send, self._refused(scope, UNKNOWN, refusal.error(503, full.why)))
+                return
+            body = await read_body(receive) or b""
         await hosted.wait_until_idle()
         headers = headers_of(scope, api.headers) if api.headers else None
-        call = call_of(self._runtime, scope, key, body, headers)
-        self._runtime.present(hosted)
+        call = call_of(runtime, scope, key, body, headers)
+        runtime.present(hosted)
         outcome = self.desk.unserved(hosted.world, call)
         self.note(hosted, outcome)
-        self._runtime.note_change(hosted)
+        runtime.note_change(hosted)
         answer = self.hinted(outcome, hosted, call.origin)
         if answer.fault is None:
             await reply(send, answer)
         else:
-            await carry_out(self._runtime, answer.fault, answer, hosted, scope, receive, send)
+            await carry_out(runtime, answer.fault, answer, hosted, scope, receive, send)
 
     def _check(self, route: Route, answer: Answer) -> None:
         """In tests: what goes out keeps to the contract too."""

@@ -126,6 +126,20 @@ async def test_a96_only_the_newest_are_listed() -> None:
         assert listed == ids[PAGE:]
 
 
+@pytest.mark.parametrize("method", ["POST", "GET"])
+async def test_a96_worlds_compare_whatever_their_ids_are(method: str) -> None:
+    """Names that a world gave are not in the digest of such calls."""
+    async with boxed() as box:
+        digests = []
+        for key in (KEY, "test-2"):
+            id = (await line(box, "/Send", key=key, number="420777000101", message="Hello")).partition("|")[2]
+            await line(box, "/RequestStatus", method, key=key, requestID=id)
+            await line(box, "/GetUserInfo", method, key=key)
+            await line(box, "/GetPrice", method, key=key, number="420777000101", message="Hello")
+            digests.append((await box.get(f"/_sandbox/worlds/{key}/digest")).json["digest"])
+        assert digests[0] == digests[1]
+
+
 async def test_a94_credit() -> None:
     """The balance in its currency, the other amount 0.00; a sub-key shows its own."""
     account = {"credit": {"eur": 12.5}, "subkeys": [{"name": "b", **CZK}]}

@@ -253,7 +253,7 @@ def _errors() -> Iterator[Item]:
         ("verify EXPIRED", "§7.2", "python", 'sendbox.advance("10m"); client.verify(token, code)', "A49"),
         ("verify NOT_FOUND", "§7.1", "request", 'POST /v1/validations/unknown/verify {"code": "123456"}', "A49"),
         ("verify INTERNAL_ERROR", "§7.2", "scenario", fault("createValidation"), None),
-        ("unknown path", "§7", "request", "GET /v2/unknown", "A75"),
+        ("unknown path", "§7", "request", "GET /v2/unknown", "A97"),
         ("wrong method", "§7", "request", "GET /v2/message", "A75"),
     )  # fmt: skip
     for name, section, form, snippet, assumed in rows:

@@ -16,7 +16,7 @@ from sendbox.engine.remarks import Finding
 from sendbox.services.assume import Assume
 from sendbox.services.http.exchange import Answer, Exchange, Route, in_slices
 from sendbox.services.http.forms import unknown_parameters
-from sendbox.services.http.requests import refused_fields
+from sendbox.services.http.requests import canonical, refused_fields
 from sendbox.services.http.rest import decimal
 from sendbox.services.messaging.content.text import segment, to_gsm
 from sendbox.services.messaging.http.legacy import (
@@ -53,6 +53,8 @@ _SCHEMAS: Final = "legacy.json#/$defs/"
 _WAITING, _UNDER_WAY, _DONE, _FAILED = range(4)
 _CODES: Final = {ACCEPTED: _WAITING, SENDING: _UNDER_WAY, SENT: _UNDER_WAY, DELIVERED: _DONE, SEEN: _DONE}
 _SENDING: Final = frozenset(row.name for row in CALLS.values() if row.interface == "legacy" and row.sends)
+#: Fields that hold names which the world gave, and which no other world has.
+_WORLD_NAMES: Final = frozenset({"apikey", "requestID"})
 #: So many messages are looked at between two pauses.
 _LOOKED: Final = 500
 
@@ -68,7 +70,7 @@ def user_info(exchange: Exchange, fields: dict[str, str]) -> Answer:
 
 def price(exchange: Exchange, fields: dict[str, str]) -> Answer:
     """Valid recipients, segments, characters, price of one and price of all, of a message that is not sent (A95)."""
-    send, _ = decode(exchange, fields, "number", f"{_SCHEMAS}SendForm")
+    send, exchange.content = decode(exchange, fields, "number", f"{_SCHEMAS}SendForm")
     (step,) = send.steps
     text = send.text(step) or ""
     if step.type == "sms":
@@ -136,7 +138,8 @@ def _code(message: Message) -> int:
 
 
 def _check(exchange: Exchange, fields: dict[str, str], form: str) -> None:
-    """Refuses with 102 what is not legal by the schema of a form."""
+    """Refuses with 102 what is not legal by the schema of a form; leaves the content without names of the world."""
+    exchange.content = canonical({name: value for name, value in fields.items() if name not in _WORLD_NAMES})
     problems = check_schema(exchange, fields, f"{_SCHEMAS}{form}", set())
     known = exchange.contract.definitions[form]["properties"]
     unknown_parameters(fields, frozenset(known), exchange.advice)
