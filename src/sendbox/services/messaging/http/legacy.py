@@ -180,8 +180,8 @@ def decode(exchange: Exchange, fields: dict[str, str], name: str, schema: str) -
         if number not in recipients:
             remark_recipient(number, None, f"$.{name}", exchange.advice, "is left out (A13)")
     send.expires = expires
-    own = {field: fields[field] for field in ("expiration", "customid") if field in fields}
-    return send, canonical({**without_callback(message), **own})
+    message |= {field: fields[field] for field in ("expiration", "customid") if field in fields}
+    return send, canonical(without_callback(message))
 
 
 def _read_expiration(fields: dict[str, str], exchange: Exchange, problems: list[Finding]) -> int | None:
