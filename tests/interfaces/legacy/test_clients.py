@@ -144,6 +144,16 @@ async def test_a13_careful_worlds_know_the_fields_of_clients() -> None:
         assert (await call(box, "/send", expires=at(600))).body == b"ERROR|102"
 
 
+async def test_a13_a_good_key_in_a_body_of_another_type() -> None:
+    """The call is of its world, and the journal says what its body should be."""
+    async with boxed() as box:
+        answer = await box.call("POST", "/Send", urlencode(LEAST).encode(), {"content-type": "text/plain"})
+        assert (answer.status, answer.body) == (400, b"ERROR|102")
+        (request,) = (await box.get(f"{WORLD}/requests")).json["requests"]
+        (finding,) = request["findings"]
+        assert (finding["path"], finding["rule"], finding["assumed"]) == ("header content-type", "content-type", "A13")
+
+
 XML = b"<?xml version='1.0'?><RequestDocument><RequestHeader><Apikey>test-1</Apikey></RequestHeader></RequestDocument>"
 
 
