@@ -94,6 +94,22 @@ async def test_a13_expiration_ends_a_try_that_is_not_delivered(then: str, result
             assert then == "rejected" or message["timeline"][-1]["at"] == (at(3) if then == "delivered" else at(60))
 
 
+async def test_a13_a_message_that_will_expire_is_not_over() -> None:
+    """Something may still happen to it until then, though no result is planned: it is not forgotten."""
+    async with boxed({"sendbox": 1, "attempts": [{"then": "sent"}]}) as box:
+        await call(box, "/Send", expiration=at(60))
+        await call(box, "/Send")
+        await box.advance("30s")
+        listed = (await box.get(f"{WORLD}/messages?form=short")).json["messages"]
+        assert [message["unsettled"] for message in listed] == [True, False]
+        await box.advance("30s")
+        listed = (await box.get(f"{WORLD}/messages?form=short")).json["messages"]
+        assert [(message["unsettled"], message["result"]) for message in listed] == [
+            (False, "undelivered"),
+            (False, "sent"),
+        ]
+
+
 async def test_a13_expiration_before_the_hand_over() -> None:
     """A message that is handed over later than that ends at once; what is to come is said until it ended."""
     async with boxed() as box:
@@ -103,7 +119,7 @@ async def test_a13_expiration_before_the_hand_over() -> None:
         assert (await call(box, "/Send", expiration="2026-03-01T11:00:00+01:00")).status == 200
         await box.advance("1s")
         steps = (await box.get(f"{WORLD}/pending")).json["steps"]
-        assert [step["what"] for step in steps] == ["sms delivered", "sms expires; it ends if it is not delivered"]
+        assert [step["what"] for step in steps] == ["sms delivered", "sms expires: undelivered unless it ends before"]
         await box.advance("1m")
         assert (await box.get(f"{WORLD}/pending")).json["steps"] == []
         codes = [advice["code"] for advice in (await box.get(f"{WORLD}/advice")).json["advice"]]

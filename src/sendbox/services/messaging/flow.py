@@ -64,6 +64,12 @@ def meets_condition(attempt: Attempt) -> bool:
     return any(REACH[code] >= needed for code, _ in attempt.transitions())
 
 
+def expired_result(attempt: Attempt) -> int | None:
+    """The result of an attempt whose message expires (A13); None if the attempt has ended."""
+    legal = LEGAL[attempt.step.channel][attempt.state]
+    return next((code for code in (UNDELIVERED, FAILED) if legal[code]), None)
+
+
 def _report_alike(attempt: Attempt, other: Attempt) -> bool:
     """True if attempts of two submissions report to the same target, and no flow continues after them."""
     submission, other_submission = attempt.message.submission, other.message.submission
@@ -433,8 +439,7 @@ class Simulator:
 
     def expiration_due(self, attempt: Attempt) -> None:
         """The message has expired (A13): an attempt that has not ended is undelivered, or failed before it was sent."""
-        legal = LEGAL[attempt.step.channel][attempt.state]
-        code = next((code for code in (UNDELIVERED, FAILED) if legal[code]), None)
+        code = expired_result(attempt)
         if code is not None:
             attempt.plan = None
             self.enter((attempt,), code, None)

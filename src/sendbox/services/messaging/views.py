@@ -14,11 +14,12 @@ from sendbox.services.messaging import answers
 from sendbox.services.messaging.channels import channels_on
 from sendbox.services.messaging.content.text import text_shown
 from sendbox.services.messaging.events import channel_details, timeline_of
+from sendbox.services.messaging.flow import expired_result
 from sendbox.services.messaging.forgetting import has_ended
 from sendbox.services.messaging.messaging import Messaging
 from sendbox.services.messaging.model import CONDITIONS
 from sendbox.services.messaging.outages import named
-from sendbox.services.messaging.results import ACCEPTED, SEEN, SENDING, SENT, STATES
+from sendbox.services.messaging.results import SEEN, STATES
 from sendbox.services.ports import HasPhoneContent, PhoneContent, account_of
 
 if TYPE_CHECKING:
@@ -285,9 +286,13 @@ def _ttl(attempt: Attempt) -> About:
 
 
 def _expiration(attempt: Attempt) -> About:
-    if attempt.state not in (ACCEPTED, SENDING, SENT):
+    code = expired_result(attempt)
+    if code is None:
         return None
-    return {"what": f"{attempt.step.channel} expires; it ends if it is not delivered", "phone": attempt.message.phone}
+    return {
+        "what": f"{attempt.step.channel} expires: {STATES[code]} unless it ends before",
+        "phone": attempt.message.phone,
+    }
 
 
 def _fallback(subject: tuple[Attempt, str]) -> About:
