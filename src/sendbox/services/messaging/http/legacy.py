@@ -94,13 +94,11 @@ _CODES: Final = {"$.message": BAD_MESSAGE, "$.sender": BAD_SENDER, "$.gateway": 
 def error(status: int, text: str) -> Answer:
     """The answer to a refused call; `text` is its line where a handler refused, else the line follows from `status`.
 
-    A status that has no code of its own is 9xx from 500 on, 101 below; a body that is not a form is 102, with 400. That
-    a path is outside the specification stands in a line of its own (A97).
+    A status that has no code of its own is 9xx from 500 on, 101 below; a body that is not a form is 102, with 400.
     """
     if not text.startswith("ERROR"):
         code = _CODE_OF_STATUS.get(status, INTERNAL if status >= 500 else UNREADABLE)
-        text = f"ERROR|{code}\n{text}" if status == 404 else f"ERROR|{code}"
-        status = STATUS[code] if status == 415 else status
+        status, text = STATUS[code] if status == 415 else status, f"ERROR|{code}"
     return Answer(status, text.encode(), CONTENT_TYPE)
 
 

@@ -18,6 +18,7 @@ from sendbox.services.http.exchange import Answer, Exchange, Route, in_slices
 from sendbox.services.http.forms import unknown_parameters
 from sendbox.services.http.requests import canonical, refused_fields
 from sendbox.services.http.rest import decimal
+from sendbox.services.messaging.channels import USUAL
 from sendbox.services.messaging.content.text import segment, to_gsm
 from sendbox.services.messaging.http.legacy import (
     ASSUMED,
@@ -25,6 +26,7 @@ from sendbox.services.messaging.http.legacy import (
     FieldsHandler,
     check_schema,
     decode,
+    error,
     legacy_route,
     refusal,
     text_answer,
@@ -64,7 +66,7 @@ def user_info(exchange: Exchange, fields: dict[str, str]) -> Answer:
     _check(exchange, fields, "KeyForm")
     key = exchange.key
     balance = account_of(exchange.world).billing_of(key).balance
-    gateway = Step("sms", None).gateway
+    gateway = Step(USUAL, None).gateway
     return text_answer("|".join((decimal(balance), key.default_sender or DEFAULT_SENDER, gateway)))
 
 
@@ -137,6 +139,14 @@ def _code(message: Message) -> int:
     return _WAITING if attempt is None else _CODES.get(attempt.state, _FAILED)
 
 
+def _error(status: int, text: str) -> Answer:
+    """The answer to a refused call; that its path is outside the specification stands in a second line (A97)."""
+    answer = error(status, text)
+    if status == 404:
+        answer.body += f"\n{text}".encode()
+    return answer
+
+
 def _check(exchange: Exchange, fields: dict[str, str], form: str) -> None:
     """Refuses with 102 what is not legal by the schema of a form; leaves the content without names of the world."""
     exchange.content = canonical({name: value for name, value in fields.items() if name not in _WORLD_NAMES})
@@ -162,6 +172,7 @@ def _routes(
                 ("A13", "A57", *assumed),
                 result=f"{_SCHEMAS}{result}",
             ),
+            error=_error,
             beyond=True,
             refused="" if form == "KeyForm" else None,
         )
