@@ -140,7 +140,7 @@ def row(**fields: Any) -> dict[str, Any]:
         ({"sent": 2}, False),
     ],
 )
-def test_rows_by_the_specification(fields: dict[str, Any], legal: bool) -> None:
+def test_s2_4_rows_that_others_recorded(fields: dict[str, Any], legal: bool) -> None:
     """§2.4, A98: ISO 8601 in UTC and a decimal, in any precision; ours are held to milliseconds and 2 to 6 digits."""
     recorded = {"success": True, "messages": [row(**fields)], "next_cursor": None}
     assert signs(recorded, {**recorded, "messages": [row()]}, schema=ROWS) == ([] if legal else signs_of(fields))
