@@ -11,6 +11,7 @@ from sendbox.comparing import report
 from sendbox.comparing.agreement import Agreed, agree, scenario_text
 from sendbox.comparing.comparison import comparison
 from sendbox.comparing.recording import read
+from sendbox.control.replicas.leaning import Alternative
 from tests.box import KEY, boxed
 from tests.comparing.recorder import Recorder
 from tests.scenarios import load
@@ -93,6 +94,40 @@ def test_the_evidence_is_in_comments(agreed: Agreed) -> None:
     assert "  verify_code_required: true\n" in text
     assert KEY not in text
     assert "420" not in text
+
+
+def test_much_evidence_is_cut_and_another_setting_is_named(agreed: Agreed) -> None:
+    """At most three differences of a setting; a value of another setting that does the same stands behind them."""
+    (first, *_) = agreed.agreements
+    long = first._replace(evidence=first.evidence * 5, others=(Alternative("A57", "unknown_fields", "refuse"),))
+    text = scenario_text(agreed._replace(agreements=(long,)), "service.har", None, {})
+    assert text.count("# call 2, ") == 3
+    assert "  # and 2 differences more\n  # as well, alone: unknown_fields: refuse\n  messages_accepted" in text
+
+
+def test_values_are_not_written() -> None:
+    """With `values` the evidence is that a value is another one; a setting that is a mapping is written as one."""
+
+    async def record() -> bytes:
+        async with boxed() as box:
+            await box.open(scenario={"sendbox": 1, "extends": "default", "assume": {"timing": {"sent": "10s"}}})
+            recorder = Recorder(box)
+            await recorder.post("/v2/message", {"body": "Hi", "to": TWO[:1]}, x_api_key=KEY)
+            await box.advance("5s")
+            await recorder.call("GET", "/v1/messages?date=2026-03-01", headers={"x-api-key": KEY})
+            return recorder.har()
+
+    recording = asyncio.run(record())
+    slower = agree(read(recording), load("default"), values=True)
+    assert (len(slower.agreements), slower.left) == (1, 0)
+    text = scenario_text(slower, "service.har", "default", {})
+    assert "at $.messages[0].sent: recorded another value\n" in text
+    assert " answers another value\n" in text
+    assert "  timing:\n    sent: 10s\n" in text
+    lines = [line for line in report.lines(slower.compared) if "A63" in line]
+    assert lines
+    assert {line.rpartition("; ")[2] for line in lines} == {'agrees with timing: {"sent":"10s"}'}
+    assert report.differing(comparison(read(recording), load(text), values=True)) == 0
 
 
 def test_nothing_to_write(recording: bytes) -> None:

@@ -1,7 +1,8 @@
 """The settings under which fewer calls of a recording differ, each with its evidence, and a scenario that has them.
 
 A round tries each value alone, and takes every value that brings other calls nearer than those before it. What only
-shows under the values of one round is seen by the next.
+shows under the values of one round is seen by the next. The settings of the assumptions that the answers touch come
+first, then all.
 """
 
 from __future__ import annotations
@@ -11,11 +12,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from sendbox.app import SERVED
-from sendbox.comparing.comparison import ComparedCall, Differences, Trial, compared_calls, open_session
-from sendbox.comparing.differences import STATUS, Difference
+from sendbox.comparing.comparison import ComparedCall, Differences, Trial, candidates, compared_calls, open_session
+from sendbox.comparing.differences import STATUS, Difference, mask_text
 from sendbox.comparing.report import differing as count_differing
 from sendbox.comparing.report import path_of
-from sendbox.control.replicas.leaning import Alternative, with_setting
+from sendbox.control.replicas.leaning import Alternative, alternatives, with_setting
 from sendbox.scenario.write import dump
 from sendbox.server.loop import new_loop
 from sendbox.services.assume import SETTINGS
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
 #: A difference of statuses hides all others, so it counts for more; a call without an answer for more still.
 _STATUS: Final = 1_000
 _UNANSWERED: Final = 2 * _STATUS
+#: Every assumption that has a setting.
+_ALL: Final = frozenset(row.assumption for row in SETTINGS.values())
 #: The greatest number of differences that are named as evidence of one setting.
 _MAX_EVIDENCE: Final = 3
 
@@ -78,22 +81,51 @@ async def _agree(calls: Sequence[RecordedCall], blueprint: Blueprint, *, values:
     agreements: dict[str, Agreement] = {}
     async with open_session(calls, blueprint, values=values) as session:
         outcomes, differing = await session.differences(blueprint)
-        trials = await session.trials(blueprint, outcomes, differing)
+        trials = await session.trials(blueprint, candidates(outcomes, differing, blueprint.assume))
         compared = compared_calls(calls, outcomes, differing, trials)
-        while chosen := _choose(differing, trials):
-            changed = _with_settings(blueprint, chosen)
-            outcomes, left = await session.differences(changed)
-            if _cost(left, differing) >= _cost(differing, differing):  # together they do not agree
-                chosen = chosen[:1]
+        every = False
+        while any(differing.values()):
+            if chosen := _choose(differing, trials):
                 changed = _with_settings(blueprint, chosen)
                 outcomes, left = await session.differences(changed)
-            for trial in chosen:
-                current = SETTINGS[trial.other.setting].written(getattr(blueprint.assume, trial.other.setting))
-                agreements[trial.other.setting] = _agreement(trial, current, compared, differing, trials)
-            blueprint, differing = changed, left
-            trials = await session.trials(blueprint, outcomes, differing)
+                if _cost(left, differing) >= _cost(differing, differing):  # together they do not agree
+                    chosen = chosen[:1]
+                    changed = _with_settings(blueprint, chosen)
+                    outcomes, left = await session.differences(changed)
+                for trial in chosen:
+                    current = SETTINGS[trial.other.setting].written(getattr(blueprint.assume, trial.other.setting))
+                    agreements[trial.other.setting] = _agreement(trial, current, compared, differing, trials)
+                blueprint, differing = changed, left
+            elif every:
+                break
+            else:  # an answer may also depend on what no call of its own touched
+                every = True
+            settings = blueprint.assume
+            others = alternatives(settings, _ALL) if every else candidates(outcomes, differing, settings)
+            trials = await session.trials(blueprint, others)
     in_order = sorted(agreements.values(), key=lambda agreement: agreement.evidence[0].call.call.number)
-    return Agreed(compared, tuple(in_order), sum(map(bool, differing.values())))
+    return Agreed(_with_agreements(compared, in_order), tuple(in_order), sum(map(bool, differing.values())))
+
+
+def _with_agreements(compared: Iterable[ComparedCall], agreements: Iterable[Agreement]) -> list[ComparedCall]:
+    """The calls, with the settings that agree where none of those did that the answer touches."""
+    agreeing = {
+        (evidence.call.call.number, evidence.difference.sign): agreement.chosen
+        for agreement in agreements
+        for evidence in agreement.evidence
+    }
+    return [
+        one._replace(
+            named=tuple(
+                named
+                if named.agreeing or other is None
+                else named._replace(assumptions=(other.assumption,), agreeing=(other,))
+                for named in one.named
+                for other in [agreeing.get((one.call.number, named.difference.sign))]
+            )
+        )
+        for one in compared
+    ]
 
 
 def _with_settings(blueprint: Blueprint, chosen: Iterable[Trial]) -> Blueprint:
@@ -168,7 +200,7 @@ def _words(trial: Trial, place: int, difference: Difference) -> str:
     left = trial.left[place]
     if STATUS in left and difference.sign != STATUS:
         return f"the status {left[STATUS].here}"
-    return left[difference.sign].here if difference.sign in left else "as recorded"
+    return left[difference.sign].here or "another value" if difference.sign in left else "as recorded"
 
 
 # -- the scenario
@@ -199,7 +231,7 @@ def _comment(agreement: Agreement) -> Iterable[str]:
     row = next(row for row in registry() if row.id == agreement.chosen.assumption)
     yield f"{row.id} ({row.confidence}) {row.title}"
     for call, difference, answers in agreement.evidence[:_MAX_EVIDENCE]:
-        place = "" if difference.sign == STATUS else f", at {difference.path}"
+        place = "" if difference.sign == STATUS else f", at {mask_text(difference.path)}"
         status = "the status " if difference.sign == STATUS else ""
         name = f"call {call.call.number}, {call.call.method} {path_of(call)}"
         yield f"{name}{place}: recorded {status}{difference.recorded}"

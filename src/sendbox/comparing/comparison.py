@@ -67,12 +67,10 @@ class Session:
         outcomes = await run.make_calls()
         return outcomes, _differences(self.calls, outcomes, self._contract, run.names.similar, values=self._values)
 
-    async def trials(
-        self, blueprint: Blueprint, outcomes: Sequence[CallOutcome], differing: Differences
-    ) -> list[Trial]:
-        """The differences under each other value of each setting that a call with differences rests on."""
+    async def trials(self, blueprint: Blueprint, candidates: Iterable[Alternative]) -> list[Trial]:
+        """The differences under each other value of a setting."""
         trials = []
-        for other in _candidates(outcomes, differing, blueprint.assume):
+        for other in candidates:
             try:
                 changed = with_setting(SERVED.language, blueprint, other)
             except ScenarioError:
@@ -108,7 +106,8 @@ def comparison(calls: Sequence[RecordedCall], blueprint: Blueprint, *, values: b
 async def _comparison(calls: Sequence[RecordedCall], blueprint: Blueprint, *, values: bool) -> list[ComparedCall]:
     async with open_session(calls, blueprint, values=values) as session:
         outcomes, differing = await session.differences(blueprint)
-        return compared_calls(calls, outcomes, differing, await session.trials(blueprint, outcomes, differing))
+        trials = await session.trials(blueprint, candidates(outcomes, differing, blueprint.assume))
+        return compared_calls(calls, outcomes, differing, trials)
 
 
 def compared_calls(
@@ -160,7 +159,7 @@ def _differences(
     return differing
 
 
-def _candidates(outcomes: Sequence[CallOutcome], differing: Differences, settings: object) -> list[Alternative]:
+def candidates(outcomes: Sequence[CallOutcome], differing: Differences, settings: object) -> list[Alternative]:
     """Other values of each setting of the assumptions that the calls with differences rest on."""
     ids: set[str] = set()
     for place, differences in differing.items():
