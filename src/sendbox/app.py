@@ -85,6 +85,7 @@ SERVED: Final = Served(
     untold=UNTOLD,
     denied=denied,
     document=document,
+    phone_of=messages.phone_of,
     pending={"codes": verify.open_codes, "lists": account.open_entries},
     exported={
         **OWN,

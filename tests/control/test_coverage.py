@@ -14,6 +14,7 @@ from sendbox.control.catalog import catalog
 from sendbox.engine.coverage import Item, Row
 from sendbox.runtime.slot import Slice
 from sendbox.services.assumptions import registry
+from sendbox.services.coverage.assumptions import UNTOLD
 from sendbox.services.coverage.catalog import DIMENSIONS
 from sendbox.services.messaging.messaging import Messaging
 from tests.box import CONTRACT, KEY, WORLD, Answer, Box, boxed, turns
@@ -334,6 +335,6 @@ async def test_assumptions_say_what_was_leaned_on() -> None:
         assert [row["id"] for row in told["assumptions"]] == [row.id for row in registry()]
         assert told["settings"]["webhook_retry"] == [30_000, 60_000, 120_000, 240_000]
         assert told["leaned"] == [{"id": "A57", "count": 1, "entries": [1]}]
-        assert told["untold"] == []
+        assert told["untold"] == [{"id": id_, "reason": reason} for id_, reason in UNTOLD.items()]
         entry = (await box.get(f"{WORLD}/journal/1")).json
         assert entry["advice"][0]["assumed"] == "A57"

@@ -14,7 +14,8 @@ import pytest
 from sendbox.app import SERVED
 from sendbox.control.operation import ControlError, Served
 from sendbox.control.reports.report import of_failed
-from sendbox.engine.kinds.happened import line_of, narrator_of
+from sendbox.engine.kinds.happened import line_of
+from sendbox.engine.kinds.narration import Names, Narrator
 from tests.box import KEY, ORIGIN, WORLD, Box, boxed
 
 pytestmark = pytest.mark.asyncio
@@ -228,7 +229,7 @@ async def test_a_service_without_pages_has_json() -> None:
     """Where no page was handed in there is the JSON; a service without messages has a story too."""
     fields = {name: getattr(SERVED, name) for name in Served.__dataclass_fields__}
     rows = [row for row in SERVED.operations if row.name != "messages"]
-    bare = Served(**{**fields, "document": None, "operations": rows})
+    bare = Served(**{**fields, "document": None, "operations": rows, "phone_of": lambda _world, _message_id: None})
     async with boxed() as box:
         await box.open()
         await box.send()
@@ -252,7 +253,7 @@ async def test_an_entry_is_told_in_one_line() -> None:
         await box.send()
         await box.advance("1m")
         entries = (await box.get(f"{WORLD}/journal")).json["entries"]
-        teller = narrator_of(SERVED.kinds, entries, [])
+        teller = Narrator(SERVED.kinds.narrators, Names(), entries)
         lines = [line_of(teller, entry) for entry in entries]
         assert "POST /v2/message" in (lines[1] or "")
         assert None in lines

@@ -267,6 +267,9 @@ def denial(route: Route, *, given: bool) -> tuple[int, Any]:
             return 401, {"error": code, "message": text, "attemptsRemaining": left}
         case "partner" if given:
             return 200, {"success": False, "message": "Invalid apikey or token"}
+        case "partner" if route.tokens is None:
+            only = "a token is accepted for phone numbers, templates and analytics only (§5.3)"
+            return 400, {"message": f"Missing 'xapikey' in request data; {only}"}
         case "partner":
             return 400, {"message": "Missing 'xapikey' or 'token' in request data"}
         case _ if not given and route.operation in MISSING:

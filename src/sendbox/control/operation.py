@@ -276,7 +276,7 @@ class Served:
     coverage `dimensions` with headings, `facts`, `samples` of fields, `untold` assumptions, the item of a `denied` call
     (path, key). `pending` lists what is still to come, `exported` says how an export repeats an act of a tester,
     `attributes` are made of a test's handle, by the name under which it offers them; `views` are shown on the page.
-    `document` makes a page of the report of a world.
+    `document` makes a page of the report of a world, `phone_of` says the phone of a message of a world by its id.
     """
 
     parts: Sequence[type[Part]]
@@ -301,6 +301,7 @@ class Served:
     attributes: Mapping[str, Callable[[Any], object]] = field(default_factory=dict)
     views: Sequence[View] = ()
     document: Callable[[JsonMapping], str] | None = None
+    phone_of: Callable[[World, str], str | None] = lambda _world, _message_id: None
 
     @cached_property
     def by_name(self) -> Mapping[str, Operation]:

@@ -19,7 +19,7 @@ from sendbox.control.arguments import After, Last, Limit, Wait, described
 from sendbox.control.operation import Call, ControlError, closed, one_of, operation, out_of_bounds
 from sendbox.control.reading import map_in_slices, newest, remembered, select, wait_for
 from sendbox.engine import ENGINE
-from sendbox.engine.answer import Answer, Instant, JsonMapping, JsonObject, enum, keywords, moment, read, reference
+from sendbox.engine.answer import Answer, Instant, JsonObject, enum, keywords, moment, read, reference
 from sendbox.engine.bounds import in_value
 from sendbox.engine.delivery.batches import body_of, listed
 from sendbox.engine.digest import canonical_in_slices, digest_in_slices
@@ -27,7 +27,7 @@ from sendbox.engine.expect.explainer import FAILED
 from sendbox.engine.expect.verdict import expected_in_slices, lines, proves, verdict_in_slices
 from sendbox.engine.journal import CODE
 from sendbox.engine.kinds.answers import Advice, Entry, Header, Webhook, WebhookEvent, WebhookHead, WebhookTry
-from sendbox.engine.kinds.happened import LOOKED_AT, narrator_of
+from sendbox.engine.kinds.happened import narrator_of
 from sendbox.engine.kinds.own import delivery_view, head_of, tries_of
 from sendbox.engine.kinds.rows import Observer
 from sendbox.runtime.policy import Failure, Outcome
@@ -308,8 +308,7 @@ async def journal(
         return Journal(entries=[line for line in lines if line["n"] in wanted_numbers], form=form, **bounds)
     views = await map_in_slices(numbers, Observer(world, call.served.kinds).entry)
     if form == "told":
-        called = any(view["kind"] == "request" for view in views)
-        narrator = narrator_of(call.served.kinds, views, await sent_messages(call) if called else ())
+        narrator = narrator_of(call.served.kinds, views, partial(call.served.phone_of, world))
         return Journal(entries=await map_in_slices(views, partial(_told, narrator)), form=form, **bounds)
     return Journal(entries=views, **bounds)
 
@@ -331,12 +330,6 @@ def _told(narrator: Narrator, entry: JsonObject) -> Told:
     if line is not None and (message := entry.get("message")):
         words["text"] = message
     return read({**words, "n": entry["n"], "at": entry["at"], "kind": entry["kind"]}, Told)
-
-
-async def sent_messages(call: Call) -> list[JsonMapping]:
-    """The newest messages, as a list shows them."""
-    messages = call.served.by_name.get("messages")
-    return [] if messages is None else (await messages(call, last=LOOKED_AT, form="short")).messages
 
 
 def bound_of(world: World) -> JsonObject:

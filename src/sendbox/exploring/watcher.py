@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import count
 from typing import TYPE_CHECKING
 
@@ -25,7 +26,6 @@ from sendbox.exploring.front import in_front
 from sendbox.exploring.misfortune import LISTS
 from sendbox.runtime.interface import WorldHooks
 from sendbox.scenario.model import ScenarioError
-from sendbox.services.messaging.messaging import Messaging
 
 if TYPE_CHECKING:
     from sendbox.control.operation import Served
@@ -234,8 +234,7 @@ class Watcher(WorldHooks):
         on = Observer(world, self._served.kinds)
         numbers = range(journal.first, len(journal))
         entries = [on.entry(number) for number in numbers]
-        messages = [{"message_id": message.id, "phone": message.phone} for message in Messaging.of(world).messages]
-        narrator = narrator_of(self._served.kinds, entries, messages)
+        narrator = narrator_of(self._served.kinds, entries, partial(self._served.phone_of, world))
         return [
             (journal.entry(number)[0] - world.start, line)
             for number, entry in zip(numbers, entries, strict=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Final, NamedTuple
 from urllib.parse import quote
@@ -19,7 +18,7 @@ from sendbox.control.coverage import Assumptions, Covered, DimensionShare, Setti
 from sendbox.control.operation import Call, ControlError, Text, one_of, operation
 from sendbox.control.pending import OPEN_STATES, pending
 from sendbox.control.reading import map_in_slices, newest, select
-from sendbox.control.records import Journal, Remark, Verdict, advice, digest, journal, sent_messages, verdict
+from sendbox.control.records import Journal, Remark, Verdict, advice, digest, journal, verdict
 from sendbox.control.scenarios import ScenarioShown, scenario
 from sendbox.control.time import unfetched
 from sendbox.control.worlds import WholeWorld, world
@@ -170,14 +169,13 @@ async def _document(call: Call, lines: int, *, ended: bool) -> Report:
     everything: Assumptions = await assumptions(call)
     covered: Covered = await coverage(call)
     world_view = await world(call)
-    sent = await sent_messages(call)
-    story = await _story(call, sent)
+    story = await _story(call)
     return Report(
         sendbox=__version__,
         world=world_view,
         scenario=await scenario(call),
         settings=everything.settings,
-        findings=await _findings(call, sent),
+        findings=await _findings(call),
         advice=await _advice(call),
         verdict=ReportedVerdict(**asdict(judged), lines=verdict_lines(judged)),
         story=ReportedStory(
@@ -196,21 +194,20 @@ async def _document(call: Call, lines: int, *, ended: bool) -> Report:
 
 async def _text_lines(call: Call, most: int, only: str | None, *, ended: bool) -> list[str]:
     """The report in lines: findings, advice, the verdict, the story, what is still to come."""
-    sent = await sent_messages(call)
     lines: list[str] = []
     if only != "story":
-        lines += [*await _findings(call, sent), *counted(map(of_advice, (await advice(call)).advice))]
+        lines += [*await _findings(call), *counted(map(of_advice, (await advice(call)).advice))]
     if only is None and (judged := await verdict(call, ended=ended)).expectations:
         lines += verdict_lines(judged)
     if only != "remarks":
-        story = await _story(call, sent)
+        story = await _story(call)
         world = call.hosted.world
         lines.append(f"world {world.id}, now {iso(world.now)}")
         lines += [*headed(story.lines, most, story.narrated, story.entries), *story.coming]
     return lines
 
 
-async def _findings(call: Call, sent: Sequence[JsonMapping]) -> list[str]:
+async def _findings(call: Call) -> list[str]:
     """Lines about refusals, rejections and failures; equal lines appear once."""
     world, kinds = call.hosted.world, call.served.kinds
     journal = world.journal
@@ -226,7 +223,8 @@ async def _findings(call: Call, sent: Sequence[JsonMapping]) -> list[str]:
     for entry in await map_in_slices(numbers[-LOOKED_AT:], Observer(world, kinds).entry):
         called = entry["kind"] == "request"
         remarks[called] += of_request(entry) if called else [entry["message"]]
-    lost = [of_lost(message) for message in sent if message["result"] in LOST and not message["unsettled"]]
+    newest = await _newest_messages(call)
+    lost = [of_lost(message) for message in newest if message["result"] in LOST and not message["unsettled"]]
     return counted(remarks[True], remarks[False], await _failed(call), lost)
 
 
@@ -267,6 +265,12 @@ async def _advice(call: Call) -> list[ReportedAdvice]:
     return [ReportedAdvice(**asdict(item), line=of_advice(item), count=counts[code]) for code, item in first.items()]
 
 
+async def _newest_messages(call: Call) -> list[JsonMapping]:
+    """The newest messages, as a list shows them."""
+    messages = call.served.by_name.get("messages")
+    return [] if messages is None else (await messages(call, last=LOOKED_AT, form="short")).messages
+
+
 class _Story(NamedTuple):
     """Lines of what happened, how many of how many `entries` they narrate, and lines about what is still to come."""
 
@@ -276,11 +280,11 @@ class _Story(NamedTuple):
     coming: list[str]
 
 
-async def _story(call: Call, sent: Sequence[JsonMapping]) -> _Story:
+async def _story(call: Call) -> _Story:
     """The story of the newest entries."""
     kinds = call.served.kinds
     recent: Journal = await journal(call, last=LOOKED_AT)
-    narrator = narrator_of(kinds, recent.entries, sent)
+    narrator = narrator_of(kinds, recent.entries, partial(call.served.phone_of, call.hosted.world))
     narrated = [line for line in await map_in_slices(recent.entries, partial(describe, narrator)) if line is not None]
     coming = to_come(narrator, await pending(call, limit=COMING))
     return _Story(collapsed(narrated), len(narrated), recent.length, coming)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import islice
 from typing import Final, NamedTuple
 
 from sendbox.engine.answer import JsonMapping, JsonObject
@@ -75,8 +76,8 @@ class Names:
 class Narrator:
     """The narrator of the entries of one journal. `places` = the texts have the addresses of webhooks.
 
-    `narrators` is `KindTable.narrators`. With `sent`, the phone of each message by its id, the texts also have the
-    rules that decided results and the messages that calls sent.
+    `narrators` is `KindTable.narrators`. With `phone_of`, the phone of a message by its id, None if there is no such
+    message, the texts also have the rules that decided results and the messages that calls sent.
     """
 
     def __init__(
@@ -86,13 +87,13 @@ class Narrator:
         entries: Iterable[Entry],
         *,
         places: bool = False,
-        sent: Mapping[str, str] | None = None,
+        phone_of: Callable[[str], str | None] | None = None,
     ) -> None:
         self._narrators = narrators
         self._names = names
         self._events = {entry["delivery"]: entry["events"] for entry in entries if entry["kind"] == "delivery"}
         self.places = places
-        self._sent = sent
+        self._phone_of = phone_of
 
     def narrate(self, entry: Entry) -> Narration | None:
         """One entry, masked; None if other entries tell it. An unknown kind is shown with its fields."""
@@ -112,15 +113,16 @@ class Narrator:
 
     def sent(self, answer: str) -> str:
         """The messages whose ids an answer has, the first few of them."""
-        sent = self._sent or {}
-        ids = [name for name in dict.fromkeys(_ID.findall(answer)) if name in sent] if sent else []
-        named = [f"{self._names.of(name)} to {sent[name]} ({name})" for name in ids[:EVENTS]]
-        more = [f"and {len(ids) - EVENTS} more"] if len(ids) > EVENTS else []
-        return f": {', '.join([*named, *more])}" if ids else ""
+        if self._phone_of is None:
+            return ""
+        phones = {name: phone for name in _ID.findall(answer) if (phone := self._phone_of(name)) is not None}
+        named = [f"{self._names.of(name)} to {phone} ({name})" for name, phone in islice(phones.items(), EVENTS)]
+        more = [f"and {len(phones) - EVENTS} more"] if len(phones) > EVENTS else []
+        return f": {', '.join([*named, *more])}" if phones else ""
 
     def decided(self, entry: Entry) -> str:
         """The rules that decided a result; of one without a name its text."""
-        rules = entry.get("rules") if self._sent is not None else None
+        rules = entry.get("rules") if self._phone_of is not None else None
         return f", by {', '.join(f'{chr(34)}{short_line(rule)}{chr(34)}' for rule in rules)}" if rules else ""
 
     def attempt(self, entry: Entry) -> str:

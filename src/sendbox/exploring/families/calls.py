@@ -62,11 +62,13 @@ def _repeated(misfortune: Misfortune, passed: Census, broken: Census) -> bool:
     """True if the client gave up a call that failed, or repeated it until it was accepted and sent nothing twice.
 
     A client that gives up a call may tell its own caller so; only its author knows if it should have tried again.
+    It repeated none if no phone has more calls than in the run that passed.
     """
     assert misfortune.spot.row is not None
     operation, ordinals = misfortune.spot.row
     calls = [call for call in broken.calls if call.operation == operation]
-    if len(calls) <= ordinals[0]:
+    phones = Counter(call.phone for call in calls)
+    if phones <= Counter(call.phone for call in passed.calls if call.operation == operation):
         return True
     return sum(not call.failed for call in calls) >= ordinals[0] and _made(broken) <= _made(passed)
 

@@ -79,7 +79,7 @@ OPERATIONS: Final[dict[str, tuple[str, ...]]] = {
 REFUSALS: Final = {"sending": "A11", "legacy": "A13", "rest": "A26", "partner": "A37", "verify": "A54"}
 
 #: Rows that no entry of a journal shows, and why.
-UNTOLD: Final[dict[str, str]] = {}
+UNTOLD: Final[dict[str, str]] = {"A98": "it is about what others recorded, which no world has"}
 
 
 def of_request(interface: str, record: RequestRecord, request: object) -> Iterator[str]:

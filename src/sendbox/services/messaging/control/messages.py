@@ -100,6 +100,12 @@ async def messages(
     return Messages(messages=views, next_cursor=listed.cursor)
 
 
+def phone_of(world: World, message_id: str) -> str | None:
+    """The phone of a message by its id, None if the world has no such message."""
+    message = Messaging.of(world).by_id.get(message_id)
+    return None if message is None else message.phone
+
+
 def search_keys(world: World) -> dict[str, SearchKey[Message]]:
     """The keys of a search for messages, each with a function that makes its filter."""
     country = account_of(world).country
