@@ -149,6 +149,8 @@ async def _pieces(value: JsonObject, encode: Callable[[object], bytes] = encoded
 
 async def _perform(row: Operation, request: Request) -> Response:
     control: Control = request.app.state.control
+    reading = control.runtime.reading
+    began = reading()
     mask = control.runtime.mask(request.path_params.get("id", ""))  # before it is closed
     encode: Callable[[object], bytes] = encoded if row.unmasked else mask.encoded
     try:
@@ -172,6 +174,8 @@ async def _perform(row: Operation, request: Request) -> Response:
     except Exception:
         log.exception("control failed at %s", row.name)
         return json_answer({"error": "internal", "message": "an error of the sandbox itself, see its log"}, 500)
+    finally:
+        control.runtime.counts.control_seconds[row.name].add(reading() - began)
     if isinstance(value, Text):
         return Response(str(value) if row.unmasked else mask.text(value), row.status, media_type=value.media_type)
     if isinstance(value, Events):

@@ -111,7 +111,6 @@ class Runtime:
         self._drawn = itertools.count(1)
         #: what it counts of itself
         self.counts = Counts()
-        self.resident = resident
         #: tells two servers apart
         self.instance = tag_of(f"instance {os.getpid()} {wall.monotonic_ns()}")[2:]
         self.reading = reading

@@ -65,7 +65,7 @@ class Emulated(BaseRoute):
     def __init__(self, runtime: Runtime, desk: Desk, empty: Callable[[], Blueprint]) -> None:
         self._runtime = runtime
         self.desk = desk
-        self._calls = runtime.counts.calls
+        self._calls, self._seconds = runtime.counts.calls, runtime.counts.call_seconds
         self._paths = desk.paths
         self._empty = empty
         if runtime.settings.check_answers:
@@ -114,7 +114,9 @@ class Emulated(BaseRoute):
             return None
         self.note(hosted, outcome)
         self._runtime.note_change(hosted)
-        return self.hinted(outcome, hosted, call.origin)
+        answer = self.hinted(outcome, hosted, call.origin)
+        self._seconds[route.operation].add(self._runtime.reading() - hosted.used)  # which was read when it was found
+        return answer
 
     async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answers one call of an emulated interface."""
@@ -134,8 +136,10 @@ class Emulated(BaseRoute):
             world = hosted.world
             body = credentials.body if credentials.read else await read_body(receive, route.longest)
             token = hosted.request_began()  # an advance does not wait for a body that is on its way
+            began = self._runtime.reading()
             try:
                 answer = await self._serve(scope, route, params, hosted, world, credentials.key or "", body)
+                self._seconds[route.operation].add(self._runtime.reading() - began)
                 if answer.fault is None:
                     await reply(send, answer)
             finally:

@@ -103,6 +103,8 @@ class Protocol(HttpToolsProtocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn has it
         """Begins a connection whose answers leave in one piece."""
+        if self._application is not None:
+            self._application.runtime.counts.connections += 1
         self._joined = joined = JoiningTransport(transport, self.loop)
         super().connection_made(joined)
         self._line = Line(joined)
@@ -200,6 +202,8 @@ class Protocol(HttpToolsProtocol):
     def connection_lost(self, exc: Exception | None) -> None:
         """Ends all requests of the connection."""
         super().connection_lost(exc)
+        if self._application is not None:
+            self._application.runtime.counts.connections -= 1
         if self._watch is not None:
             self._watch.cancel()
             self._watch = None
