@@ -90,6 +90,7 @@ class Streamed(Response):
             self.raw_headers.append((b"connection", b"close"))
         self._pieces = pieces
         self._endless = endless
+        self._begun = False
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Sends what there is."""
@@ -101,14 +102,19 @@ class Streamed(Response):
         try:
             await asyncio.wait({sending, leaving, self._endless}, return_when=asyncio.FIRST_COMPLETED)
         finally:
+            ends = self._begun and not (sending.done() or leaving.done())
             sending.cancel()
             leaving.cancel()
             await asyncio.wait({sending, leaving})
             await self._pieces.aclose()
         if not sending.cancelled():
             sending.result()
+        elif ends:
+            async with asyncio.timeout(READ_TIMEOUT):
+                await send({"type": "http.response.body", "body": b""})
 
     async def _send(self, send: Send) -> None:
+        self._begun = True
         await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
         async for piece in self._pieces:
             # who does not read is dropped, else the connection waits for ever

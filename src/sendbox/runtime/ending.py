@@ -25,6 +25,9 @@ _NS: Final = 1_000_000_000
 #: A tester closed it.
 CLOSED: Final = CloseReason("it was closed", denied=True)
 
+#: Why a world is not open that this server does not know.
+UNKNOWN: Final = "this server has had none of that name since it started (a restart shows in Sendbox-Instance)"
+
 
 class CloseReasons:
     """The reasons why worlds are gone, by their ids. An id is `in` it if its key is denied."""

@@ -98,6 +98,8 @@ class Protocol(HttpToolsProtocol):
         #: when the head that is being read began, or the last byte of the body came, and what looks after that
         self._since = 0.0
         self._watch: asyncio.TimerHandle | None = None
+        #: done when the connection has ended, once it must
+        self._left: asyncio.Future[None] | None = None
         #: requests that were not answered yet when the next one came
         self._behind: list[RequestResponseCycle] = []
 
@@ -190,6 +192,8 @@ class Protocol(HttpToolsProtocol):
         if not self._offered:
             before: RequestResponseCycle | None = self.cycle
             super().on_headers_complete()
+            if self._left is not None:
+                self.cycle.keep_alive = False
             if self.parser.get_method() == b"CONNECT" and any(name in FRAMING for name, _ in self.headers):
                 self._tunnel = True
                 self.cycle.keep_alive = False
@@ -199,6 +203,14 @@ class Protocol(HttpToolsProtocol):
                 if self._line is not None and self._line.hangs:
                     self.flow.resume_reading()  # uvicorn reads no further, and would not notice that the client leaves
 
+    def leave(self) -> asyncio.Future[None]:
+        """Ends the connection behind the answer to the request that it has, if any. What is returned is done then."""
+        if self._left is None:
+            self._left = self.loop.create_future()
+            if not (self._heading and self._unfinished()):
+                self.shutdown()
+        return self._left
+
     def connection_lost(self, exc: Exception | None) -> None:
         """Ends all requests of the connection."""
         super().connection_lost(exc)
@@ -207,6 +219,8 @@ class Protocol(HttpToolsProtocol):
         if self._watch is not None:
             self._watch.cancel()
             self._watch = None
+        if self._left is not None and not self._left.done():
+            self._left.set_result(None)
         for cycle in self._behind:
             if not cycle.response_complete:
                 cycle.disconnected = True
@@ -318,6 +332,22 @@ class HttpServer:
         self.port = int(sockets[0].getsockname()[1])
         return self.port
 
+    async def drain(self, grace: float) -> int:
+        """Takes no more connections, and ends each behind its last answer; returns how many have not ended in time.
+
+        `grace` is in real seconds.
+        """
+        assert self._server is not None
+        self._stop_accepting(self._server)
+        for listener in self._server.servers:
+            listener.close()
+        loop, connections = asyncio.get_running_loop(), self._server.server_state.connections
+        end = loop.time() + grace
+        await asyncio.sleep(0)  # who was just accepted is known then
+        while connections and (left := end - loop.time()) > 0:
+            await asyncio.wait([cast("Protocol", connection).leave() for connection in connections], timeout=left)
+        return len(connections)
+
     async def stop(self) -> None:
         """Closes the port and every connection, and cancels the requests under way. Does nothing when stopped."""
         server, self._server = self._server, None
@@ -325,13 +355,7 @@ class HttpServer:
             return
         self._stopping = True
         state = server.server_state
-        # A server that is closed while a connection is being accepted leaves that one open (asyncio of 3.11): nothing
-        # more is accepted first.
-        loop = asyncio.get_running_loop()
-        with contextlib.suppress(NotImplementedError):  # a loop that waits for no sockets, as on Windows
-            for listener in server.servers:
-                for accepting in listener.sockets:
-                    loop.remove_reader(accepting)
+        self._stop_accepting(server)
         # Connections first: a request whose connection is gone ends by itself if it listens, and without a word if it
         # is cancelled; while it is there, uvicorn logs an error. Who was just accepted is known after some turns.
         for _ in range(TURNS):
@@ -349,6 +373,15 @@ class HttpServer:
             for task in tasks:
                 task.cancel()
             await asyncio.wait(tasks, timeout=END_TIMEOUT)
+
+    @staticmethod
+    def _stop_accepting(server: uvicorn.Server) -> None:
+        """A server that is closed while a connection is being accepted leaves that one open (asyncio of 3.11)."""
+        loop = asyncio.get_running_loop()
+        with contextlib.suppress(NotImplementedError):  # a loop that waits for no sockets, as on Windows
+            for listener in server.servers:
+                for accepting in listener.sockets:
+                    loop.remove_reader(accepting)
 
     def _make_config(self) -> uvicorn.Config:
         certificate, key = self._ssl or (None, None)
