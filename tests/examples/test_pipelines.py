@@ -31,6 +31,7 @@ from tests.house import House, housed
 from tests.serving import free_port
 
 RECIPES: Final = ROOT / "examples" / "pipelines"
+DEPLOY: Final = ROOT / "deploy"
 WORKFLOWS: Final = ROOT / ".github" / "workflows"
 STANDINS: Final = Path(__file__).parent / "standins"
 IMAGE: Final = "registry.example/sendbox:1"
@@ -181,33 +182,14 @@ def test_the_services_of_compose() -> None:
         assert (RECIPES / mount.split(":")[0]).is_file()
 
 
-def test_the_manifest_of_kubernetes() -> None:
-    """A deployment that needs no rights, with probes of the health, and a service for it."""
-    deployment, service = read(RECIPES / "kubernetes.yaml")
-    assert (deployment["apiVersion"], deployment["kind"]) == ("apps/v1", "Deployment")
-    pod = deployment["spec"]["template"]
-    (container,) = pod["spec"]["containers"]
-    assert container["image"] == IMAGE
-    assert {each["name"] for each in container["env"]} <= serve_settings()
-    assert container["ports"] == [{"name": "http", "containerPort": PORT}]
-    probes = [container[name]["httpGet"] for name in ("startupProbe", "readinessProbe", "livenessProbe")]
-    assert probes == [{"path": HEALTH, "port": "http"}] * 3
-    assert container["readinessProbe"]["timeoutSeconds"] == 5
-    assert container["readinessProbe"]["failureThreshold"] == 6  # a full server can still be reached for half a minute
-    assert container["livenessProbe"]["failureThreshold"] == 12
-    (hosts,) = re.findall(r"# - ({name: SENDBOX_HOSTS, .+})", (RECIPES / "kubernetes.yaml").read_text("utf-8"))
-    assert yaml.safe_load(hosts)["name"] in serve_settings()
-    assert container["securityContext"]["readOnlyRootFilesystem"]
-    assert pod["spec"]["securityContext"]["runAsNonRoot"]
-    assert container["resources"]["limits"]["memory"] == "128Mi"
-    labels = pod["metadata"]["labels"]
-    assert deployment["spec"]["selector"]["matchLabels"] == service["spec"]["selector"] == labels
-    assert service["spec"]["ports"] == [{"name": "http", "port": PORT, "targetPort": "http"}]
-
-
 def test_the_image_has_one_name() -> None:
     """Whatever pulls or pushes it names the tag too."""
-    places = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md"), *(ROOT / "examples").rglob("*.*")]
+    places = [
+        ROOT / "README.md",
+        *(ROOT / "docs").rglob("*.md"),
+        *(ROOT / "examples").rglob("*.*"),
+        *DEPLOY.glob("*.*"),
+    ]
     named = {
         name
         for path in places

@@ -292,7 +292,8 @@ class Emulated(BaseRoute):
         """An answer whose reason is not in a world's journal but among the refused keys."""
         self.denied(operation, answer.status)
         if self._runtime.settings.hints:
-            address = f"{origin_of(self._runtime, scope)}/_sandbox/refused"
+            shard = self._runtime.settings.shard
+            address = f"{origin_of(self._runtime, scope)}/_sandbox/refused{f'?shard={shard}' if shard else ''}"
             answer.headers = (*answer.headers, (b"sendbox-journal", address.encode("latin-1", "replace")))
         return answer
 
