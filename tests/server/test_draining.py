@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import socket
+import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 
@@ -12,6 +14,7 @@ import pytest
 from sendbox.cli.log import Log
 from sendbox.cli.serve import serve
 from sendbox.server.listener import HttpServer
+from sendbox.server.tls import self_signed
 from tests.box import KEY, WORLD, Box, boxed, turns
 from tests.commands.sandbox import options
 
@@ -71,6 +74,32 @@ async def test_nothing_more_is_taken() -> None:
             await connect()
 
 
+async def test_what_has_come_is_answered() -> None:
+    """Also what the server has not read yet, on a connection that it has not accepted yet."""
+    async with served() as (_, server, connect):
+        reader, _ = await connect(call("POST", "/v2/message", SEND))
+        assert await server.drain(GRACE) == 0
+        assert (await reader.read()).startswith(b"HTTP/1.1 200 OK\r\n")
+
+
+async def test_tls_says_no_long_farewell() -> None:
+    """An idle client that does not read is not waited for."""
+    async with boxed() as box:
+        with self_signed([]) as certificate:
+            server = HttpServer(box.app, ssl=(certificate.certfile, certificate.keyfile))
+            port = await server.start()
+            context = ssl.create_default_context(cadata=certificate.ca_pem.decode())
+
+            def connect() -> ssl.SSLSocket:
+                plain = socket.create_connection(("127.0.0.1", port), timeout=GRACE)
+                return context.wrap_socket(plain, server_hostname="localhost")
+
+            with await asyncio.get_running_loop().run_in_executor(None, connect):
+                await until(lambda: box.runtime.counts.connections)
+                assert await server.drain(GRACE) == 0
+                await server.stop()
+
+
 async def test_a_request_that_has_begun_is_answered() -> None:
     """Whether its head or its body is on its way: the answer comes, and ends the connection."""
     async with served() as (box, server, connect):
@@ -105,11 +134,13 @@ async def test_long_polls_are_answered_and_streams_end() -> None:
 
 
 async def test_who_asks_later_does_not_wait() -> None:
-    """A long poll on a connection that is still there, also for a world that opens then."""
+    """A long poll or a stream on a connection that is still there, also for a world that opens then."""
     async with boxed() as box:
         box.runtime.leave()
         await box.open()
         assert (await box.get(f"{WORLD}/hook?wait=1h")).json["events"] == []
+        for path in (f"{WORLD}/stream", "/_sandbox/stream"):
+            assert (await box.get(path)).body.startswith(b": open")
 
 
 @pytest.mark.parametrize("begun", [False, True], ids=["under-way", "later"])

@@ -39,7 +39,8 @@ SILENCE: Final = 10.0
 HEAD: Final = 64 * 1024
 #: Seconds of the loop's clock that requests under way have to end once they are cancelled.
 END_TIMEOUT: Final = 1.0
-#: Turns of the loop in which closed transports report their end, and requests that listen for it end.
+#: Turns of the loop in which closed transports report their end, and requests that listen for it end; and in which
+#: connections are accepted, and what they have sent is read.
 TURNS: Final = 5
 
 
@@ -209,7 +210,19 @@ class Protocol(HttpToolsProtocol):
             self._left = self.loop.create_future()
             if not (self._heading and self._unfinished()):
                 self.shutdown()
+                self._note_end()
         return self._left
+
+    def on_response_complete(self) -> None:
+        """Called when a request was answered."""
+        super().on_response_complete()
+        self._note_end()
+
+    def _note_end(self) -> None:
+        """The connection has ended, as far as it is awaited: nothing is left to send. TLS still says farewell."""
+        left, transport = self._left, self.transport
+        if left is not None and not left.done() and transport.is_closing() and not transport.get_write_buffer_size():
+            left.set_result(None)
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Ends all requests of the connection."""
@@ -338,15 +351,22 @@ class HttpServer:
         `grace` is in real seconds.
         """
         assert self._server is not None
+        loop, connections = asyncio.get_running_loop(), self._server.server_state.connections
+        end = loop.time() + grace
+        for _ in range(TURNS):  # what has come is read
+            await asyncio.sleep(0)
         self._stop_accepting(self._server)
         for listener in self._server.servers:
             listener.close()
-        loop, connections = asyncio.get_running_loop(), self._server.server_state.connections
-        end = loop.time() + grace
-        await asyncio.sleep(0)  # who was just accepted is known then
-        while connections and (left := end - loop.time()) > 0:
-            await asyncio.wait([cast("Protocol", connection).leave() for connection in connections], timeout=left)
-        return len(connections)
+        for _ in range(TURNS):
+            await asyncio.sleep(0)
+        while True:
+            ends = [cast("Protocol", connection).leave() for connection in connections]
+            waiting = [left for left in ends if not left.done()]
+            seconds = end - loop.time()
+            if not waiting or seconds <= 0:
+                return len(waiting)
+            await asyncio.wait(waiting, timeout=seconds)
 
     async def stop(self) -> None:
         """Closes the port and every connection, and cancels the requests under way. Does nothing when stopped."""
