@@ -68,17 +68,32 @@ async def test_nothing_more_is_taken() -> None:
     async with served() as (box, server, connect):
         reader, _ = await connect()
         await until(lambda: box.runtime.counts.connections)
-        assert await server.drain(GRACE) == 0
+        assert await server.drain(GRACE, 0) == 0
         assert await reader.read() == b""
         with pytest.raises(OSError):  # noqa: PT011  # each system has its own
             await connect()
+
+
+async def test_the_next_request_of_a_client_is_answered() -> None:
+    """On a connection that is idle when the server stops: the answer says that it is the last one."""
+    async with served() as (box, server, connect):
+        reader, writer = await connect()
+        await until(lambda: box.runtime.counts.connections)
+        box.runtime.leave()
+        draining = asyncio.create_task(server.drain(GRACE, GRACE))
+        await turns(50)
+        assert not draining.done()
+        writer.write(call("GET", "/_sandbox/health"))
+        head, _, _ = (await reader.read()).lower().partition(b"\r\n\r\n")
+        assert head.count(b"connection: close") == 1
+        assert await draining == 0
 
 
 async def test_what_has_come_is_answered() -> None:
     """Also what the server has not read yet, on a connection that it has not accepted yet."""
     async with served() as (_, server, connect):
         reader, _ = await connect(call("POST", "/v2/message", SEND))
-        assert await server.drain(GRACE) == 0
+        assert await server.drain(GRACE, 0) == 0
         assert (await reader.read()).startswith(b"HTTP/1.1 200 OK\r\n")
 
 
@@ -96,7 +111,7 @@ async def test_tls_says_no_long_farewell() -> None:
 
             with await asyncio.get_running_loop().run_in_executor(None, connect):
                 await until(lambda: box.runtime.counts.connections)
-                assert await server.drain(GRACE) == 0
+                assert await server.drain(GRACE, 0) == 0
                 await server.stop()
 
 
@@ -108,7 +123,7 @@ async def test_a_request_that_has_begun_is_answered() -> None:
         open_ones = [(*await connect(first), rest) for first, rest in parts]
         await until(lambda: box.runtime.counts.connections == 2)
         await turns(20)
-        draining = asyncio.create_task(server.drain(GRACE))
+        draining = asyncio.create_task(server.drain(GRACE, 0))
         await turns(20)
         assert not draining.done()
         for reader, writer, rest in open_ones:
@@ -126,7 +141,7 @@ async def test_long_polls_are_answered_and_streams_end() -> None:
         hosted = box.runtime.worlds[KEY]
         await until(lambda: hosted.waits and hosted.streams and box.runtime.open_worlds.streams)
         box.runtime.leave()
-        assert await server.drain(GRACE) == 0
+        assert await server.drain(GRACE, 0) == 0
         answers = [await reader.read() for reader in readers]
         assert answers[0].startswith(b"HTTP/1.1 200 OK\r\n")
         assert b'"events":[]' in answers[0]
@@ -156,7 +171,7 @@ async def test_an_answer_that_never_comes_ends(begun: bool) -> None:
         await until(lambda: begun or box.runtime.worlds[KEY].endless)
         box.runtime.leave()
         assert await reader.read() == b""
-        assert await server.drain(GRACE) == 0
+        assert await server.drain(GRACE, 0) == 0
 
 
 async def test_the_grace_ends() -> None:
@@ -165,7 +180,7 @@ async def test_the_grace_ends() -> None:
         reader, _ = await connect(b"GET")
         await until(lambda: box.runtime.counts.connections)
         await turns(20)
-        assert await server.drain(0.0) == 1
+        assert await server.drain(0) == 1
         await server.stop()
         assert await reader.read() == b""
 

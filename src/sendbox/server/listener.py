@@ -39,6 +39,8 @@ SILENCE: Final = 10.0
 HEAD: Final = 64 * 1024
 #: Seconds of the loop's clock that requests under way have to end once they are cancelled.
 END_TIMEOUT: Final = 1.0
+#: Seconds that an idle connection has for its next request when the server stops.
+LINGER: Final = 0.25
 #: Turns of the loop in which closed transports report their end, and requests that listen for it end; and in which
 #: connections are accepted, and what they have sent is read.
 TURNS: Final = 5
@@ -204,14 +206,26 @@ class Protocol(HttpToolsProtocol):
                 if self._line is not None and self._line.hangs:
                     self.flow.resume_reading()  # uvicorn reads no further, and would not notice that the client leaves
 
-    def leave(self) -> asyncio.Future[None]:
-        """Ends the connection behind the answer to the request that it has, if any. What is returned is done then."""
+    def leave(self, linger: float) -> asyncio.Future[None]:
+        """Ends the connection behind its next answer, or after `linger` seconds without a request.
+
+        A client that sends its next request just then would else find a closed connection. The returned future is done
+        when the connection has ended.
+        """
         if self._left is None:
             self._left = self.loop.create_future()
-            if not (self._heading and self._unfinished()):
+            cycle: RequestResponseCycle | None = self.cycle
+            if cycle is not None and not cycle.response_complete:
                 self.shutdown()
-                self._note_end()
+            else:
+                self.loop.call_later(linger, self._end_linger)
         return self._left
+
+    def _end_linger(self) -> None:
+        """No request has come: the connection ends."""
+        if not (self._heading and self._unfinished()):
+            self.shutdown()
+            self._note_end()
 
     def on_response_complete(self) -> None:
         """Called when a request was answered."""
@@ -345,10 +359,10 @@ class HttpServer:
         self.port = int(sockets[0].getsockname()[1])
         return self.port
 
-    async def drain(self, grace: float) -> int:
+    async def drain(self, grace: float, linger: float = LINGER) -> int:
         """Takes no more connections, and ends each behind its last answer; returns how many have not ended in time.
 
-        `grace` is in real seconds.
+        `grace` is in real seconds; so is `linger`, after which a connection without a request ends.
         """
         assert self._server is not None
         loop, connections = asyncio.get_running_loop(), self._server.server_state.connections
@@ -361,7 +375,7 @@ class HttpServer:
         for _ in range(TURNS):
             await asyncio.sleep(0)
         while True:
-            ends = [cast("Protocol", connection).leave() for connection in connections]
+            ends = [cast("Protocol", connection).leave(linger) for connection in connections]
             waiting = [left for left in ends if not left.done()]
             seconds = end - loop.time()
             if not waiting or seconds <= 0:
