@@ -98,7 +98,7 @@ def test_callbacks_reach_what_is_listed(manifests: Manifests) -> None:
 
 
 def test_the_ingress_lets_long_calls_and_bodies_through(manifests: Manifests) -> None:
-    """Its host is a host of the sandbox."""
+    """Its host is that of the addresses which the sandbox gives out."""
     ingress = manifests["Ingress", "sandbox"]
     options = {name.rpartition("/")[2]: value for name, value in ingress["metadata"]["annotations"].items()}
     assert (options["proxy-body-size"], options["proxy-buffering"]) == ("0", "off")
@@ -107,8 +107,8 @@ def test_the_ingress_lets_long_calls_and_bodies_through(manifests: Manifests) ->
     (path,) = rule["http"]["paths"]
     assert path["backend"]["service"] == {"name": "sandbox", "port": {"name": "http"}}
     (container,) = manifests["StatefulSet", "sandbox"]["spec"]["template"]["spec"]["containers"]
-    (hosts,) = (each["value"] for each in container["env"] if each["name"] == "SENDBOX_HOSTS")
-    assert rule["host"] in hosts.split(",")
+    (public,) = (each["value"] for each in container["env"] if each["name"] == "SENDBOX_PUBLIC_URL")
+    assert public == f"https://{rule['host']}"
 
 
 def _megabytes(size: str) -> int:
