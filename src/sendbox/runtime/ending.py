@@ -26,7 +26,7 @@ _NS: Final = 1_000_000_000
 CLOSED: Final = CloseReason("it was closed", denied=True)
 
 #: Why a world is not open that this server does not know.
-UNKNOWN: Final = "this server has had none of that name since it started (a restart shows in Sendbox-Instance)"
+UNKNOWN: Final = "this server knows none of that name; a restart ends all worlds, and changes Sendbox-Instance"
 
 
 class CloseReasons:
