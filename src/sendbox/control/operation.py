@@ -28,6 +28,7 @@ from sendbox.engine.commands.record import RecordIncomplete
 from sendbox.engine.digest import finished
 from sendbox.engine.durations import shown
 from sendbox.engine.texts import foreign, nearest
+from sendbox.runtime.ending import UNKNOWN
 from sendbox.runtime.worlds import Conflict, HostedWorld
 
 if TYPE_CHECKING:
@@ -375,7 +376,7 @@ class Control:
             raise closed(kept)
         if hosted is None:
             why = runtime.closed.why(world_id)
-            text = f'"{world_id}" is not an open world{f": {why}" if why else ""}; POST /_sandbox/worlds opens one'
+            text = f'"{world_id}" is not an open world: {why or UNKNOWN}; POST /_sandbox/worlds opens one'
             raise ControlError(404, "no_such_world", text, **({"closed": True} if world_id in runtime.closed else {}))
         if not early:
             if hosted.starts is not None:

@@ -25,6 +25,9 @@ _NS: Final = 1_000_000_000
 #: A tester closed it.
 CLOSED: Final = CloseReason("it was closed", denied=True)
 
+#: Why a world is not open that this server does not know.
+UNKNOWN: Final = "this server knows none of that name; a restart ends all worlds, and changes Sendbox-Instance"
+
 
 class CloseReasons:
     """The reasons why worlds are gone, by their ids. An id is `in` it if its key is denied."""

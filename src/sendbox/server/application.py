@@ -34,6 +34,10 @@ def json_answer(value: object, status: int = 200, headers: Mapping[str, str] | N
     return Response(orjson.dumps(value), status, headers, media_type="application/json")
 
 
+#: The header of the last answer on a connection.
+CLOSE: Final = ((b"connection", b"close"),)
+
+
 class Application(Starlette):
     """All that is served over HTTP: the emulated interfaces, which come first, and the other `routes`.
 
@@ -74,7 +78,8 @@ class Application(Starlette):
 
         async def marked(message: Message) -> None:
             if message["type"] == "http.response.start":
-                message["headers"] = [*message.get("headers", ()), self.mark]
+                ends = CLOSE if self.runtime.leaving else ()
+                message["headers"] = [*message.get("headers", ()), self.mark, *ends]
             await send(message)
 
         if scope["type"] == "http":

@@ -44,6 +44,8 @@ _LATE: Final = (
     "its world was closed or reset while the call was on its way",
     "stop clients before their test ends",
 )
+#: Of so many calls that are answered at once the last is measured, and stands for all: to measure takes 2 µs.
+SAMPLE: Final = 8
 #: The characters that stay as they are in the value of a header of Sendbox; all others are percent-encoded.
 _PLAIN: Final = "".join(map(chr, range(0x20, 0x7F))).replace("%", "")
 
@@ -66,7 +68,9 @@ class Emulated(BaseRoute):
     def __init__(self, runtime: Runtime, desk: Desk, empty: Callable[[], Blueprint]) -> None:
         self._runtime = runtime
         self.desk = desk
-        self._calls = runtime.counts.calls
+        self._calls, self._seconds = runtime.counts.calls, runtime.counts.call_seconds
+        #: calls that were answered at once since the last one that was measured
+        self._unmeasured = 0
         self._paths = desk.paths
         self._empty = empty
         if runtime.settings.check_answers:
@@ -127,7 +131,13 @@ class Emulated(BaseRoute):
             return None
         self.note(hosted, outcome)
         self._runtime.note_change(hosted)
-        return self.hinted(outcome, hosted, call.origin)
+        answer = self.hinted(outcome, hosted, call.origin)
+        self._unmeasured += 1
+        if self._unmeasured == SAMPLE:
+            self._unmeasured = 0
+            took = self._runtime.reading() - hosted.used  # which was read when it was found
+            self._seconds[route.operation].add(took, SAMPLE)
+        return answer
 
     async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answers one call of an emulated interface."""
@@ -148,8 +158,10 @@ class Emulated(BaseRoute):
             world = hosted.world
             body = credentials.body if credentials.read else await read_body(receive, route.longest)
             token = hosted.request_began()  # an advance does not wait for a body that is on its way
+            began = self._runtime.reading()
             try:
                 answer = await self._serve(scope, route, params, hosted, world, credentials.key or "", body)
+                self._seconds[route.operation].add(self._runtime.reading() - began)
                 if answer.fault is None:
                     await reply(send, answer)
             finally:
@@ -304,7 +316,8 @@ class Emulated(BaseRoute):
         """An answer whose reason is not in a world's journal but among the refused keys."""
         self.denied(operation, answer.status)
         if self._runtime.settings.hints:
-            address = f"{origin_of(self._runtime, scope)}/_sandbox/refused"
+            shard = self._runtime.settings.shard
+            address = f"{origin_of(self._runtime, scope)}/_sandbox/refused{f'?shard={shard}' if shard else ''}"
             answer.headers = (*answer.headers, (b"sendbox-journal", address.encode("latin-1", "replace")))
         return answer
 
