@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 if TYPE_CHECKING:
     from sendbox.engine.timeline import Mode
     from sendbox.runtime.callbacks import Callbacks
+    from sendbox.runtime.tokens import Token
 
 PORT: Final = 7357
 #: What happens at a bound.
@@ -44,7 +45,7 @@ class Settings:
     can still be read.
     `callbacks` says where webhooks may go. With `coverage`, what was tried in a world is kept when it ends or resets.
     `hosts` are further names under which browsers may use control and the pages (`server/origin.py`), as `parse_hosts`
-    reads them.
+    reads them. `control_tokens` are those of which control asks for one; without them it is open.
     """
 
     host: str = "127.0.0.1"
@@ -80,6 +81,7 @@ class Settings:
     callback_insecure: bool = False
     hosts: frozenset[str] = frozenset()
     coverage: bool = False
+    control_tokens: tuple[Token, ...] = ()
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -172,6 +174,16 @@ _ROWS: Final = (
         "hosts",
         "Host names under which control and the pages are served beside local ones: a list with commas.",
         "",
+    ),
+    Option(
+        "control-token",
+        "token",
+        "Token of an administrator, without which control and the page are denied.  [default: control is open]",
+    ),
+    Option(
+        "control-token-file",
+        "tokens",
+        "File of tokens for several people: lines NAME ROLE [PREFIX] TOKEN; a role is admin, team, or read.",
     ),
     Option("tls-cert", "file", "Serve https with this certificate (PEM, chain included)."),
     Option("tls-key", "file", "The certificate's key (PEM)."),

@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Collection, Generator, Mapping, Sequence
+from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
 from sendbox.cli.outcome import CANNOT, USAGE, Failure, one_line
 from sendbox.engine.texts import Pattern
+from sendbox.runtime.callbacks import is_local, literal
 from sendbox.runtime.callbacks import origin as parsed
 from sendbox.settings import PORT
 
@@ -42,6 +44,13 @@ def callable_host(host: str) -> str:
     if host in EVERY:
         return "127.0.0.1"
     return f"[{host}]" if ":" in host else host
+
+
+def is_loopback(host: str) -> bool:
+    """True if only this machine reaches a server that listens there."""
+    name = bind(host)
+    number = literal(name)
+    return is_local(name) if number is None else ip_address(number).is_loopback
 
 
 def origin(url: str) -> str:

@@ -14,6 +14,7 @@ from sendbox.cli import address
 from sendbox.cli.outcome import Failure
 from sendbox.engine import bounds, durations
 from sendbox.runtime.callbacks import Callbacks, host_name
+from sendbox.runtime.tokens import Token, make_token, parse_tokens
 from sendbox.settings import OPTIONS, Numbers, Option
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -85,6 +86,15 @@ def parse_keys(keys: Iterable[str]) -> frozenset[str]:
     return frozenset(keys)
 
 
+def read_tokens(file: str) -> tuple[Token, ...]:
+    """The tokens of a file. Raises ValueError."""
+    try:
+        text = Path(file).read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ValueError(f"{file} cannot be read: {error}") from None
+    return parse_tokens(text, file)
+
+
 # --- types of options
 
 
@@ -152,6 +162,8 @@ OPTION_TYPES: Final[dict[str, dict[str, Any]]] = {
     "size": {"metavar": "SIZE", "callback": converter(parse_size)},
     "hosts": {"metavar": "LIST", "callback": converter(parse_hosts)},
     "callbacks": {"metavar": "LIST", "callback": converter(Callbacks.parse)},
+    "token": {"metavar": "TOKEN", "callback": converter(lambda secret: make_token("control-token", "admin", secret))},
+    "tokens": {"type": FILE, "callback": converter(read_tokens)},
     "keys": {"type": CommaSeparated(), "multiple": True, "callback": converter(parse_keys)},
     "assumptions": {
         "type": CommaSeparated(),

@@ -22,12 +22,13 @@ class RefusedKeys(Answer):
     refused: list[RefusedKey]
 
 
-@operation("GET", "/refused", answers=RefusedKeys)
+@operation("GET", "/refused", answers=RefusedKeys, own_scope="worlds")
 async def refused(call: Call) -> RefusedKeys:
     """Keys that opened no world, and why; newest last."""
     return RefusedKeys(
         refused=[
             RefusedKey(at=moment(item.at), key=item.key, path=item.path, why=item.why, what_to_do=item.what_to_do)
             for item in call.runtime.refused
+            if call.token.covers(item.key or "")
         ],
     )

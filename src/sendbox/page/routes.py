@@ -6,15 +6,15 @@ import asyncio
 from typing import TYPE_CHECKING, Final
 
 from starlette.responses import Response
-from starlette.routing import Route
 
 from sendbox.control.answers import addresses
-from sendbox.control.routes import PREFIX, json_answer, origin_of
+from sendbox.control.routes import PREFIX, OpenRoute, json_answer, origin_of
 from sendbox.page import answers, lines
 from sendbox.page.answers import assets
 
 if TYPE_CHECKING:
     from starlette.requests import Request
+    from starlette.routing import Route
 
     from sendbox.control.operation import Control
 
@@ -52,8 +52,8 @@ def page_routes(control: Control) -> list[Route]:
         return await answers.page("shell.html", lambda: data, headers=answers.SHELL)
 
     return [
-        Route("/", show_shell, methods=["GET"], name="page"),
-        Route("/page/{stamp}/{path:path}", _file, methods=["GET"], name="page_file"),
+        OpenRoute("/", show_shell, methods=["GET"], name="page"),
+        OpenRoute("/page/{stamp}/{path:path}", _file, methods=["GET"], name="page_file"),
     ]
 
 

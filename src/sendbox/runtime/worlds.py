@@ -44,6 +44,7 @@ from sendbox.runtime.slot import (
     fresh_id,
     spread,
 )
+from sendbox.runtime.tokens import AUDITED, AuditedCall, Token
 
 if TYPE_CHECKING:
     from sendbox.engine.blueprint import Blueprint
@@ -107,6 +108,8 @@ class Runtime:
         #: closed worlds that can still be read
         self.closed_worlds = ClosedWorlds(settings.keep_closed, self._forget)
         self.refused: deque[Refusal] = deque(maxlen=200)
+        #: the newest calls of control that changed something
+        self.audit: deque[AuditedCall] = deque(maxlen=AUDITED)
         self._tags: dict[str, str] = {}
         self._drawn = itertools.count(1)
         #: what it counts of itself
@@ -227,6 +230,10 @@ class Runtime:
         key_text = key and key_shown(key)
         self.refused.append(Refusal(wall.now_ms(), key_text, path, why, what_to_do, "full" if full else "denied"))
 
+    def note_control(self, token: Token, caller: str, operation: str, world: str) -> None:
+        """Notes in the audit a call of control that changed something."""
+        self.audit.append(AuditedCall(wall.now_ms(), token.name, caller, operation, world))
+
     def refusal_answered(self, operation: str | None, status: int) -> str:
         """Logs the call that was refused last, once its answer is known; returns its outcome."""
         last = self.refused[-1]
@@ -253,7 +260,7 @@ class Runtime:
         until the first command or reading of time: then it is the present, or `start`.
         """
         if world_id is None:
-            world_id = self._draw_id()
+            world_id = self.draw_id()
         if world_id in self.worlds:
             raise Conflict("world_exists", f"{world_id} is open already", world=world_id)
         if len(self.worlds) >= self.settings.max_worlds:
@@ -361,10 +368,10 @@ class Runtime:
         short = len(pattern.text.replace("*", "")) <= LONGEST
         return fits and short and _LEGAL.fullmatch(pattern.text) is not None
 
-    def _draw_id(self) -> str:
+    def draw_id(self, prefix: str = BEGINS) -> str:
         """An unused id: derived from the process's own count and age, so that two servers differ."""
         while True:
-            world_id = fresh_id(f"{self.instance} {next(self._drawn)}")
+            world_id = fresh_id(f"{self.instance} {next(self._drawn)}", prefix)
             if world_id not in self.worlds and world_id not in self.closed:
                 return world_id
 

@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from starlette.responses import Response
-from starlette.routing import Route
 
 from sendbox import __version__
 from sendbox.engine import ENGINE
 from sendbox.engine.forgetting import MESSAGES
 from sendbox.runtime.counts import BOUNDS
 from sendbox.runtime.slot import Slice
+from sendbox.server.application import OpenRoute
 
 if TYPE_CHECKING:
     from prometheus_client import Metric
@@ -50,7 +50,7 @@ class ServerCounts(Struct, frozen=True):
     longest: float
 
 
-def metrics_route(runtime: Runtime) -> Route:
+def metrics_route(runtime: Runtime) -> OpenRoute:
     """The route of `/metrics`."""
 
     async def show(request: Request) -> Response:
@@ -60,7 +60,7 @@ def metrics_route(runtime: Runtime) -> Route:
         text, content_type = await asyncio.get_running_loop().run_in_executor(None, _encode_counts, counts, accept)
         return Response(text, headers={"content-type": content_type})
 
-    return Route("/metrics", show, methods=["GET"])
+    return OpenRoute("/metrics", show, methods=["GET"])
 
 
 async def _collect_counts(runtime: Runtime) -> ServerCounts:
