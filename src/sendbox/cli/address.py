@@ -9,6 +9,8 @@ from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
+import click
+
 from sendbox.cli.outcome import CANNOT, USAGE, Failure, one_line
 from sendbox.engine.texts import Pattern
 from sendbox.runtime.callbacks import is_local, literal
@@ -103,13 +105,23 @@ def fitting(pattern: Pattern) -> Generator[dict[str, str], JsonMapping, list[str
         arguments = {**arguments, "cursor": page["next_cursor"]}
 
 
+#: The place of the token among the values of a command.
+TOKEN: Final = "sendbox.token"
+
+
+def token() -> str | None:
+    """The token of the command that runs; None if it has none of its own."""
+    context = click.get_current_context(silent=True)
+    return None if context is None else context.meta.get(TOKEN)
+
+
 def call(origin: str, operation: str, world: str | None, arguments: JsonMapping) -> Any:
     """The answer of the sandbox at an origin. Raises `Failure`."""
     from sendbox.app import SERVED
     from sendbox.control.carriers import Client
     from sendbox.control.operation import ControlError
 
-    client = Client(origin, SERVED)
+    client = Client(origin, SERVED, token=token())
     try:
         return client.call(operation, world, arguments)
     except ControlError as error:

@@ -15,6 +15,7 @@ from sendbox.cli.outcome import Failure
 from sendbox.engine import bounds, durations
 from sendbox.runtime.callbacks import Callbacks, host_name
 from sendbox.runtime.tokens import Token, make_token, parse_tokens
+from sendbox.server.instance import TOKEN_VARIABLE
 from sendbox.settings import OPTIONS, Numbers, Option
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -207,6 +208,14 @@ URL: Final = click.option(
     callback=converter(address.origin),
     help="Address of the sandbox.  [default: this machine's]",
 )
+TOKEN: Final = click.option(
+    "--token",
+    envvar=TOKEN_VARIABLE,
+    show_envvar=True,
+    expose_value=False,
+    callback=lambda context, _option, value: context.meta.update({address.TOKEN: value}),
+    help="Token, if the sandbox asks for one.",
+)
 OUTPUT: Final = click.option(
     "--output", type=click.Path(path_type=Path, dir_okay=False), help="File to write it to.  [default: stdout]"
 )
@@ -215,7 +224,7 @@ WORLD: Final = click.option(
     "--world", envvar="SENDBOX_WORLD", show_envvar=True, help="The world (its key).  [default: the only one]"
 )
 #: The variables of these; each option of `serve` has one of its own.
-VARIABLES: Final = ("SENDBOX_URL", "SENDBOX_WORLD")
+VARIABLES: Final = ("SENDBOX_URL", "SENDBOX_WORLD", TOKEN_VARIABLE)
 
 
 def scenario_option(subject: str) -> Callable[[F], F]:
