@@ -103,6 +103,7 @@ async def test_an_operation_without_a_token(row: Operation) -> None:
 async def test_every_route_is_an_operation_or_shows_no_world() -> None:
     """A page or an address that is neither would be reached without a token."""
     async with boxed(control_tokens=TOKENS) as box:
+        assert "Authorization: Bearer $SENDBOX_TOKEN" in (await box.get("/_sandbox/")).body.decode()
         paths = {PREFIX + row.path for row in OPERATIONS}
         for route in routes(box.app.routes):
             below = route.path if route.path.startswith((PREFIX, "/metrics", "/openapi", "/upload", "/s/")) else PREFIX

@@ -33,7 +33,9 @@ def page_routes(control: Control) -> list[Route]:
             "origin": origin,
             "addresses": addresses(origin).json,
             "lines": {
-                "Open a world": lines.open_line(f"{origin}{PREFIX}"),
+                "Open a world": lines.open_line(
+                    f"{origin}{PREFIX}", token=bool(control.runtime.settings.control_tokens)
+                ),
                 "Send a first message": lines.send_line(f"{origin}/v2", "test-demo"),
             },
             "served": {
