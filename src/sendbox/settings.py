@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 if TYPE_CHECKING:
     from sendbox.engine.timeline import Mode
     from sendbox.runtime.callbacks import Callbacks
+    from sendbox.runtime.quotas import Quota
     from sendbox.runtime.tokens import Token
 
 PORT: Final = 7357
@@ -46,6 +47,7 @@ class Settings:
     `callbacks` says where webhooks may go. With `coverage`, what was tried in a world is kept when it ends or resets.
     `hosts` are further names under which browsers may use control and the pages (`server/origin.py`), as `parse_hosts`
     reads them. `control_tokens` are those of which control asks for one; without them it is open.
+    `quotas` bound what the worlds of a prefix use together.
     """
 
     host: str = "127.0.0.1"
@@ -82,6 +84,7 @@ class Settings:
     hosts: frozenset[str] = frozenset()
     coverage: bool = False
     control_tokens: tuple[Token, ...] = ()
+    quotas: tuple[Quota, ...] = ()
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -204,6 +207,13 @@ _ROWS: Final = (
         ("refuse", "forget"),
         "At --max-messages and --max-memory: answer 503 to what would add to it, or forget the oldest that has ended.",
         Settings.when_full,
+    ),
+    Option(
+        "quota",
+        "quotas",
+        "The most that worlds whose ids begin with a prefix may use: worlds, messages, entries of journals, calls a "
+        'second, as "test-payments- worlds=50 calls=100". May be repeated (with commas in the environment).',
+        renamed="quotas",
     ),
     Option(
         "max-calls",

@@ -223,7 +223,7 @@ _CONTAINER: Final = (
     "clock scenario watch seed keys strict_keys control_token control_token_file coverage public_url hosts log_format "
     "only_warnings tls"
 )
-_BOUNDS: Final = "max_worlds world_ttl keep_closed max_messages max_journal max_memory when_full"
+_BOUNDS: Final = "max_worlds world_ttl keep_closed max_messages max_journal max_memory when_full quotas"
 
 
 def options(fields: str) -> str:

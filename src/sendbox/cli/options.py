@@ -14,6 +14,7 @@ from sendbox.cli import address
 from sendbox.cli.outcome import Failure
 from sendbox.engine import bounds, durations
 from sendbox.runtime.callbacks import Callbacks, host_name
+from sendbox.runtime.quotas import parse_quotas
 from sendbox.runtime.tokens import Token, make_token, parse_tokens
 from sendbox.server.instance import TOKEN_VARIABLE
 from sendbox.settings import OPTIONS, Numbers, Option
@@ -164,6 +165,12 @@ OPTION_TYPES: Final[dict[str, dict[str, Any]]] = {
     "hosts": {"metavar": "LIST", "callback": converter(parse_hosts)},
     "callbacks": {"metavar": "LIST", "callback": converter(Callbacks.parse)},
     "token": {"metavar": "TOKEN", "callback": converter(lambda secret: make_token("control-token", "admin", secret))},
+    "quotas": {
+        "type": CommaSeparated(),
+        "multiple": True,
+        "metavar": "QUOTA",
+        "callback": converter(parse_quotas),
+    },
     "tokens": {"type": FILE, "callback": converter(read_tokens)},
     "keys": {"type": CommaSeparated(), "multiple": True, "callback": converter(parse_keys)},
     "assumptions": {

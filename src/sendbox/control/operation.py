@@ -365,6 +365,7 @@ class Control:
         """Performs an operation by its row, as `perform` does, for the holder of a token."""
         if (text := denial(token, row.scope, changes=row.changes, world_id=world_id)) is not None:
             raise forbidden(text)
+        self._count_call(token, world_id)
         if row.in_path("id") and not row.worldly:
             arguments = {**arguments, "id": world_id}
         for name, value in arguments.items():
@@ -397,6 +398,17 @@ class Control:
             raise ControlError(409, "record_cut", str(incomplete), bound=incomplete.bound) from None
         except Conflict as conflict:
             raise refusal(conflict) from None
+
+    def _count_call(self, token: Token, world_id: str | None) -> None:
+        """Counts a call for the quota of its world, or of its token; not one of an administrator, who must get through.
+
+        Raises `ControlError` for one too many.
+        """
+        quotas = self.runtime.quotas
+        if quotas is None or (token.role == "admin" and token is not EVERYONE):
+            return
+        if (full := quotas.call(world_id or token.prefix)) is not None:
+            raise ControlError(429, "quota", f"{full.why}; {full.what_to_do}")
 
     def world(self, world_id: str, *, early: bool = False, reads: bool = False) -> HostedWorld:
         """An open world, at the present, or to be read a closed one that is kept. Raises `ControlError`.

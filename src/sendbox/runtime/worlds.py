@@ -24,11 +24,12 @@ from sendbox.engine.kinds.masking import MASK, Mask, key_shown
 from sendbox.engine.regex import regex
 from sendbox.engine.world import World
 from sendbox.runtime import wall
-from sendbox.runtime.bounds import Bounds, Builder, resident
+from sendbox.runtime.bounds import Bounds, Builder, Full, resident
 from sendbox.runtime.counts import Counts, LoopHolds, messages_made
 from sendbox.runtime.dispatcher import Dispatcher
 from sendbox.runtime.ending import CLOSED, CloseReasons, IdleWorlds
 from sendbox.runtime.interface import Level, LogLine, WorldHooks
+from sendbox.runtime.quotas import OverQuota, Quotas
 from sendbox.runtime.registry import ClosedWorlds, OpenWorlds, Replicas
 from sendbox.runtime.scheduler import Mover
 from sendbox.runtime.sender import Senders
@@ -134,6 +135,10 @@ class Runtime:
         #: the bounds of what is kept, None if there are none
         limits = (settings.max_journal, settings.max_messages, settings.max_memory)
         self.bounds = None if limits == (None, None, None) else Bounds(self, resident)
+        #: the quotas of worlds, None if there are none
+        self.quotas = Quotas(settings.quotas, reading) if settings.quotas else None
+        #: all that may refuse a call
+        self.limits = tuple(limit for limit in (self.bounds, self.quotas) if limit is not None)
         self.idle = None if settings.world_ttl is None else IdleWorlds(self, settings.world_ttl)
         self._gone: list[tuple[HostedWorld, World]] = []
         self._sweeper: asyncio.TimerHandle | None = None
@@ -218,7 +223,14 @@ class Runtime:
             why = f"{len(self.worlds)} worlds are open, the cap"
             self.refuse(key, path, why, "close worlds, or raise --max-worlds", full=True)
             raise Capped("too_many_worlds", why)
+        if (over := None if self.quotas is None else self.quotas.opening(key)) is not None:
+            self.refuse(key, path, *over, full=True)
+            raise Capped("quota", over.why)
         return self.open(key)
+
+    def refusal(self, key: str, *, sends: bool) -> Full | None:
+        """The reason to refuse a call with a key; None if it is accepted. `sends` says that it makes messages."""
+        return next((full for limit in self.limits if (full := limit.refusal(key, sends=sends)) is not None), None)
 
     def refuse(self, key: str | None, path: str, why: str, what_to_do: str, *, full: bool = False) -> None:
         """Notes a call that came into no world; a key that may be one of the real service is shown in part only.
@@ -267,6 +279,8 @@ class Runtime:
             raise Capped("too_many_worlds", f"{len(self.worlds)} worlds are open, the cap; close some")
         if (full := self.full) is not None:
             raise Conflict(MEMORY_FULL, full)
+        if (over := None if self.quotas is None else self.quotas.opening(world_id)) is not None:
+            raise OverQuota("quota", f"{over.why}; {over.what_to_do}")
         blueprint = blueprint or self.blueprint
         seed, given_start = self._seed(blueprint, seed), start
         blueprint, start = self.hooks.before_open(world_id, blueprint, start)
@@ -395,6 +409,7 @@ class Runtime:
         del self._tags[world.tag]
         self.closed.add(world.id, gone)
         hosted.gone, hosted.why = True, gone.why
+        self.count_kept(hosted)
         self._drop(hosted)
         hosted.touch()
         if gone.denied:  # a tester may want to read it
@@ -564,7 +579,13 @@ class Runtime:
         """Sets the timer of a world whose time passes by itself."""
         if self.bounds is not None:
             self.bounds.changed(hosted)
+        self.count_kept(hosted)
         self.mover.kick(hosted)
+
+    def count_kept(self, hosted: HostedWorld) -> None:
+        """Counts for its quota what a world keeps, after it may have changed."""
+        if self.quotas is not None:
+            self.quotas.count(hosted, is_open=self.worlds.get(hosted.world.id) is hosted)
 
     def keep_task(self, hosted: HostedWorld, task: asyncio.Task[None]) -> None:
         """Something that runs for a world; it ends with the world's epoch."""

@@ -184,8 +184,8 @@ class Emulated(BaseRoute):
             else:
                 runtime.refuse(None, path, *(_NO_KEY if route.tokens is None else route.tokens.missing))
             return self._refused(scope, route.operation, answer)
-        if runtime.bounds is not None:
-            full = runtime.bounds.refusal(key, sends=route.operation in SENDING)
+        if runtime.limits:
+            full = runtime.refusal(key, sends=route.operation in SENDING)
             if full is not None:
                 runtime.refuse(key, path, *full, full=True)
                 return self._refused(scope, route.operation, route.error(503, full.why))

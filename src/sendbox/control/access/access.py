@@ -8,12 +8,23 @@ from sendbox.engine.answer import Answer, Instant, moment
 from sendbox.runtime.tokens import Role
 
 
+class QuotaUse(Answer):
+    """The most that worlds may use of something, and how much they keep of it; calls are counted for a second only."""
+
+    most: int
+    used: int | None
+
+
 class Holder(Answer):
-    """The token of a call: its worlds are those whose ids begin with `prefix`. Without tokens its `name` is null."""
+    """The token of a call: its worlds are those whose ids begin with `prefix`. Without tokens its `name` is null.
+
+    `quota` says what these worlds may use together, by name, where there is a quota for the prefix.
+    """
 
     name: str | None
     role: Role
     prefix: str
+    quota: dict[str, QuotaUse] | None = None
 
 
 class AuditRow(Answer):
@@ -38,7 +49,12 @@ class Audit(Answer):
 @operation("GET", "/token", answers=Holder, own_scope="facts")
 async def token(call: Call) -> Holder:
     """The token of this call, and what it is for."""
-    return Holder(name=call.token.name or None, role=call.token.role, prefix=call.token.prefix)
+    quotas, prefix = call.runtime.quotas, call.token.prefix
+    usage = None if quotas is None or not prefix else quotas.of(prefix)
+    quota = None
+    if usage is not None:
+        quota = {name: QuotaUse(most=most, used=usage.kept.get(name)) for name, most in usage.quota.most.items()}
+    return Holder(name=call.token.name or None, role=call.token.role, prefix=prefix, quota=quota)
 
 
 @operation("GET", "/audit", answers=Audit, own_scope="worlds")

@@ -1,0 +1,142 @@
+"""Quotas: how much the worlds may use together whose ids begin with a prefix.
+
+What such worlds keep is counted as they change, so that no call has to look at all of them.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from operator import attrgetter
+from typing import TYPE_CHECKING, ClassVar, Final
+
+from msgspec import Struct
+
+from sendbox.engine.forgetting import MESSAGES
+from sendbox.runtime.bounds import Full
+from sendbox.runtime.slot import Capped
+from sendbox.runtime.tokens import check_prefixes, parse_prefix
+
+if TYPE_CHECKING:
+    from sendbox.runtime.slot import HostedWorld
+
+_SECOND: Final = 1_000_000_000
+#: What the worlds of a prefix keep, and how much of it one world keeps.
+KEPT: Final[Mapping[str, Callable[[HostedWorld], int]]] = {
+    "worlds": lambda hosted: 1,
+    MESSAGES: lambda hosted: hosted.world.counts.get(MESSAGES, 0),
+    "entries": lambda hosted: len(hosted.world.journal) - hosted.world.journal.first,
+}
+#: The words of a quota.
+LIMITS: Final = (*KEPT, "calls")
+_LIMIT: Final = re.compile(rf"({'|'.join(LIMITS)})=([1-9][0-9]{{0,14}})")
+_LEGAL: Final = f"a prefix and some of {', '.join(LIMITS)}, such as: test-payments- worlds=50 calls=100"
+
+
+_prefix: Final = attrgetter("quota.prefix")
+
+
+class OverQuota(Capped):
+    """No further world can be opened with this prefix: its quota is reached."""
+
+    status: ClassVar[int] = 429
+
+
+class Quota(Struct, frozen=True):
+    """The most that the worlds of a prefix may use, by the words of `LIMITS`; `calls` are those of a second."""
+
+    prefix: str
+    most: Mapping[str, int]
+
+
+class Usage:
+    """The use of a quota: what the open worlds keep, and the instant up to which calls are used up."""
+
+    def __init__(self, quota: Quota, now: int) -> None:
+        self.quota = quota
+        self.kept = dict.fromkeys(KEPT, 0)
+        self._spent = now - _SECOND
+
+    def full(self, name: str) -> Full | None:
+        """Why no more of something is taken; None while there is room, or no limit."""
+        most = self.quota.most.get(name)
+        if most is None or self.kept[name] < most:
+            return None
+        why = f"the worlds of {self.quota.prefix} have {self.kept[name]} {name}, and their quota is {most}"
+        return Full(why, "close or reset worlds, or raise --quota")
+
+    def call(self, now: int) -> Full | None:
+        """Counts a call; why it is one too many, None if it is not."""
+        most = self.quota.most.get("calls")
+        if most is None:
+            return None
+        spent = max(self._spent, now - _SECOND) + _SECOND // most
+        if spent > now:
+            return Full(f"{most} calls in a second are the quota of {self.quota.prefix}", "send less, or raise --quota")
+        self._spent = spent
+        return None
+
+    def add(self, kept: Mapping[str, int], sign: int) -> None:
+        """Adds to what is kept, or with the sign -1 takes away."""
+        for name, count in kept.items():
+            self.kept[name] += sign * count
+
+
+class Quotas:
+    """The quotas of one runtime. `reading` is the monotonic clock, in nanoseconds."""
+
+    def __init__(self, quotas: Iterable[Quota], reading: Callable[[], int]) -> None:
+        self._usages = sorted((Usage(quota, reading()) for quota in quotas), key=_prefix)
+        self._reading = reading
+        self._counted: dict[HostedWorld, dict[str, int]] = {}
+
+    def of(self, world_id: str) -> Usage | None:
+        """The use of the quota that a world belongs to, or worlds whose ids begin so; None if there is none."""
+        place = bisect_right(self._usages, world_id, key=_prefix)
+        usage = self._usages[place - 1] if place else None
+        return usage if usage is not None and world_id.startswith(usage.quota.prefix) else None
+
+    def count(self, hosted: HostedWorld, *, is_open: bool) -> None:
+        """Counts anew what a world keeps: nothing once it has ended."""
+        usage = self.of(hosted.world.id)
+        if usage is None:
+            return
+        usage.add(self._counted.pop(hosted, {}), -1)
+        if is_open:
+            self._counted[hosted] = kept = {name: count(hosted) for name, count in KEPT.items()}
+            usage.add(kept, 1)
+
+    def opening(self, world_id: str) -> Full | None:
+        """The reason to open no further world with such an id; None if it is opened."""
+        usage = self.of(world_id)
+        if usage is None:
+            return None
+        return next(filter(None, map(usage.full, KEPT)), None)
+
+    def call(self, world_id: str) -> Full | None:
+        """Counts a call about a world; the reason to refuse it, None if it is accepted."""
+        usage = self.of(world_id)
+        return None if usage is None else usage.call(self._reading())
+
+    def refusal(self, key: str, *, sends: bool) -> Full | None:
+        """Counts a call with a key; the reason to refuse it, None if it is accepted. `sends`: it makes messages."""
+        usage = self.of(key)
+        if usage is None:
+            return None
+        return usage.call(self._reading()) or usage.full("entries") or (usage.full(MESSAGES) if sends else None)
+
+
+def parse_quotas(texts: Sequence[str]) -> tuple[Quota, ...]:
+    """The quotas of an option. Raises ValueError."""
+    quotas = []
+    for text in texts:
+        prefix, *words = text.split() or [""]
+        most = {match[1]: int(match[2]) for word in words if (match := _LIMIT.fullmatch(word))}
+        if not most or len(most) < len(words):
+            raise ValueError(f"{text!r} is not a quota; legal: {_LEGAL}")
+        quotas.append(Quota(parse_prefix(prefix), most))
+    if len({quota.prefix for quota in quotas}) < len(quotas):
+        raise ValueError(f"{', '.join(quota.prefix for quota in quotas)}: legal: one quota for each prefix")
+    check_prefixes((quota.prefix for quota in quotas), "quotas")
+    return tuple(quotas)
