@@ -13,7 +13,7 @@ from sendbox.control.openapi import document
 from sendbox.control.operation import Control, Operation, Served, Text
 from sendbox.control.stream import Events
 from sendbox.engine.answer import plain
-from sendbox.runtime.tokens import EVERYONE, Token
+from sendbox.runtime.teams import EVERYONE, Token
 
 #: What was not as the contract says, until the end of a test.
 VIOLATIONS: Final[list[str]] = []

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 if TYPE_CHECKING:
     from sendbox.engine.timeline import Mode
     from sendbox.runtime.callbacks import Callbacks
-    from sendbox.runtime.quotas import Quota
-    from sendbox.runtime.tokens import Token
+    from sendbox.runtime.teams import Quota, Token
 
 PORT: Final = 7357
 #: What happens at a bound.

@@ -26,7 +26,7 @@ from sendbox.cli.outcome import CANNOT, Failure
 from sendbox.cli.serve import Options, run, scenario, serve, serve_command, serve_options, to_stderr
 from sendbox.runtime.collector import THRESHOLDS
 from sendbox.runtime.interface import LogLine
-from sendbox.runtime.tokens import make_token
+from sendbox.runtime.teams import make_token
 from sendbox.server.tls import self_signed
 from sendbox.services.assume import Assume
 from sendbox.settings import Settings

@@ -14,7 +14,7 @@ from sendbox.cli.outcome import CANNOT, Failure
 from sendbox.control.carriers import Client
 from sendbox.control.operation import ControlError
 from sendbox.fixture.server import SandboxServer
-from sendbox.runtime.tokens import parse_tokens
+from sendbox.runtime.teams import parse_tokens
 from sendbox.server.instance import TOKEN_VARIABLE
 from sendbox.settings import Settings
 from tests.commands.sandbox import sendbox

@@ -12,7 +12,7 @@ from sendbox import app
 from sendbox.control.operation import Operation
 from sendbox.control.routes import HEADERS, PREFIX
 from sendbox.control.stream import STREAMED
-from sendbox.runtime.tokens import parse_tokens
+from sendbox.runtime.teams import parse_tokens
 from sendbox.server.application import OpenRoute
 from tests.box import Answer, Box, boxed
 

@@ -18,7 +18,7 @@ from sendbox.control.operation import THEN, Operation
 from sendbox.control.routes import PREFIX
 from sendbox.control.stream import STREAMED
 from sendbox.engine.answer import COMPONENTS, JsonObject
-from sendbox.runtime.tokens import Token
+from sendbox.runtime.teams import Token
 from tests.documentation.markdown import code, table
 
 #: All operations, with those that only HTTP carries.

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from sendbox.runtime.quotas import LIMITS, parse_quotas
-from sendbox.runtime.tokens import parse_tokens
+from sendbox.runtime.quotas import KEPT
+from sendbox.runtime.teams import LIMITS, parse_quotas, parse_tokens
 from tests.box import Answer, Box, Reading, boxed, turns
 
 SECRET = "0123456789abcdef"
@@ -23,7 +23,7 @@ def test_quotas_are_read() -> None:
     first, second = parse_quotas(["test-a- worlds=5  calls=10", "test-b- messages=1 entries=2"])
     assert (first.prefix, first.most) == ("test-a-", {"worlds": 5, "calls": 10})
     assert (second.prefix, second.most) == ("test-b-", {"messages": 1, "entries": 2})
-    assert {*first.most, *second.most} == {*LIMITS}
+    assert {*first.most, *second.most} == {*LIMITS} == {*KEPT, "calls"}
 
 
 @pytest.mark.parametrize(

@@ -14,8 +14,7 @@ from sendbox.cli import address
 from sendbox.cli.outcome import Failure
 from sendbox.engine import bounds, durations
 from sendbox.runtime.callbacks import Callbacks, host_name
-from sendbox.runtime.quotas import parse_quotas
-from sendbox.runtime.tokens import Token, make_token, parse_tokens
+from sendbox.runtime.teams import Token, make_token, parse_quotas, parse_tokens
 from sendbox.server.instance import TOKEN_VARIABLE
 from sendbox.settings import OPTIONS, Numbers, Option
 

@@ -29,7 +29,7 @@ from sendbox.engine.commands.record import RecordIncomplete
 from sendbox.engine.digest import finished
 from sendbox.engine.durations import shown
 from sendbox.engine.texts import foreign, nearest
-from sendbox.runtime.tokens import EVERYONE, Token
+from sendbox.runtime.teams import EVERYONE, Token
 from sendbox.runtime.worlds import Conflict, HostedWorld
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from sendbox.control.stream import STREAMED, Events
 from sendbox.engine import bounds
 from sendbox.engine.answer import Answer, JsonMapping, JsonObject, encoded
 from sendbox.runtime.slot import Conflict, Slice
-from sendbox.runtime.tokens import EVERYONE, Token, token_of
+from sendbox.runtime.teams import EVERYONE, Token, token_of
 from sendbox.server.application import OpenRoute as OpenRoute
 from sendbox.server.origin import ClientLeft, read_body
 from sendbox.server.origin import origin_of as origin_of

@@ -26,7 +26,7 @@ from sendbox.engine.durations import shown
 from sendbox.engine.kinds.answers import Entry
 from sendbox.engine.kinds.rows import Observer
 from sendbox.runtime.slot import Changing, HostedWorld, change_of
-from sendbox.runtime.tokens import EVERYONE, Token
+from sendbox.runtime.teams import EVERYONE, Token
 
 if TYPE_CHECKING:
     from sendbox.engine.kinds.masking import Mask

@@ -5,21 +5,18 @@ What such worlds keep is counted as they change, so that no call has to look at 
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from operator import attrgetter
 from typing import TYPE_CHECKING, ClassVar, Final
-
-from msgspec import Struct
 
 from sendbox.engine.forgetting import MESSAGES
 from sendbox.runtime.bounds import Full
 from sendbox.runtime.slot import Capped
-from sendbox.runtime.tokens import check_prefixes, parse_prefix
 
 if TYPE_CHECKING:
     from sendbox.runtime.slot import HostedWorld
+    from sendbox.runtime.teams import Quota
 
 _SECOND: Final = 1_000_000_000
 #: What the worlds of a prefix keep, and how much of it one world keeps.
@@ -28,12 +25,6 @@ KEPT: Final[Mapping[str, Callable[[HostedWorld], int]]] = {
     MESSAGES: lambda hosted: hosted.world.counts.get(MESSAGES, 0),
     "entries": lambda hosted: len(hosted.world.journal) - hosted.world.journal.first,
 }
-#: The words of a quota.
-LIMITS: Final = (*KEPT, "calls")
-_LIMIT: Final = re.compile(rf"({'|'.join(LIMITS)})=([1-9][0-9]{{0,14}})")
-_LEGAL: Final = f"a prefix and some of {', '.join(LIMITS)}, such as: test-payments- worlds=50 calls=100"
-
-
 _prefix: Final = attrgetter("quota.prefix")
 
 
@@ -41,13 +32,6 @@ class OverQuota(Capped):
     """No further world can be opened with this prefix: its quota is reached."""
 
     status: ClassVar[int] = 429
-
-
-class Quota(Struct, frozen=True):
-    """The most that the worlds of a prefix may use, by the words of `LIMITS`; `calls` are those of a second."""
-
-    prefix: str
-    most: Mapping[str, int]
 
 
 class Usage:
@@ -125,18 +109,3 @@ class Quotas:
         if usage is None:
             return None
         return usage.call(self._reading()) or usage.full("entries") or (usage.full(MESSAGES) if sends else None)
-
-
-def parse_quotas(texts: Sequence[str]) -> tuple[Quota, ...]:
-    """The quotas of an option. Raises ValueError."""
-    quotas = []
-    for text in texts:
-        prefix, *words = text.split() or [""]
-        most = {match[1]: int(match[2]) for word in words if (match := _LIMIT.fullmatch(word))}
-        if not most or len(most) < len(words):
-            raise ValueError(f"{text!r} is not a quota; legal: {_LEGAL}")
-        quotas.append(Quota(parse_prefix(prefix), most))
-    if len({quota.prefix for quota in quotas}) < len(quotas):
-        raise ValueError(f"{', '.join(quota.prefix for quota in quotas)}: legal: one quota for each prefix")
-    check_prefixes((quota.prefix for quota in quotas), "quotas")
-    return tuple(quotas)

@@ -45,7 +45,7 @@ from sendbox.runtime.slot import (
     fresh_id,
     spread,
 )
-from sendbox.runtime.tokens import AUDITED, AuditedCall, Token
+from sendbox.runtime.teams import AUDITED, AuditedCall, Token
 
 if TYPE_CHECKING:
     from sendbox.engine.blueprint import Blueprint
@@ -137,8 +137,6 @@ class Runtime:
         self.bounds = None if limits == (None, None, None) else Bounds(self, resident)
         #: the quotas of worlds, None if there are none
         self.quotas = Quotas(settings.quotas, reading) if settings.quotas else None
-        #: all that may refuse a call
-        self.limits = tuple(limit for limit in (self.bounds, self.quotas) if limit is not None)
         self.idle = None if settings.world_ttl is None else IdleWorlds(self, settings.world_ttl)
         self._gone: list[tuple[HostedWorld, World]] = []
         self._sweeper: asyncio.TimerHandle | None = None
@@ -230,7 +228,8 @@ class Runtime:
 
     def refusal(self, key: str, *, sends: bool) -> Full | None:
         """The reason to refuse a call with a key; None if it is accepted. `sends` says that it makes messages."""
-        return next((full for limit in self.limits if (full := limit.refusal(key, sends=sends)) is not None), None)
+        full = None if self.bounds is None else self.bounds.refusal(key, sends=sends)
+        return full if full is not None or self.quotas is None else self.quotas.refusal(key, sends=sends)
 
     def refuse(self, key: str | None, path: str, why: str, what_to_do: str, *, full: bool = False) -> None:
         """Notes a call that came into no world; a key that may be one of the real service is shown in part only.

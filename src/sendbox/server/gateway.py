@@ -184,11 +184,10 @@ class Emulated(BaseRoute):
             else:
                 runtime.refuse(None, path, *(_NO_KEY if route.tokens is None else route.tokens.missing))
             return self._refused(scope, route.operation, answer)
-        if runtime.limits:
-            full = runtime.refusal(key, sends=route.operation in SENDING)
-            if full is not None:
-                runtime.refuse(key, path, *full, full=True)
-                return self._refused(scope, route.operation, route.error(503, full.why))
+        full = runtime.refusal(key, sends=route.operation in SENDING)
+        if full is not None:
+            runtime.refuse(key, path, *full, full=True)
+            return self._refused(scope, route.operation, route.error(503, full.why))
         try:
             hosted = runtime.find(key, path)
         except Capped as capped:

@@ -11,7 +11,7 @@ from playwright.sync_api import expect
 
 from sendbox.fixture.sandbox import Sandbox
 from sendbox.fixture.server import RemoteServer, SandboxServer
-from sendbox.runtime.tokens import parse_tokens
+from sendbox.runtime.teams import parse_tokens
 from sendbox.settings import Settings
 from tests.page.browser.calls import send
 from tests.page.browser.conftest import Tab

@@ -5,7 +5,7 @@ from __future__ import annotations
 from sendbox.control.arguments import Last
 from sendbox.control.operation import Call, operation
 from sendbox.engine.answer import Answer, Instant, moment
-from sendbox.runtime.tokens import Role
+from sendbox.runtime.teams import Role
 
 
 class QuotaUse(Answer):

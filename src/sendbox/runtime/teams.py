@@ -1,10 +1,13 @@
-"""Tokens of control: who calls it, in which role, and for which worlds. Of a token only its digest is kept."""
+"""Teams at one server, known by the beginning of the ids of their worlds: tokens of control, and quotas.
+
+Of a token only its digest is kept.
+"""
 
 from __future__ import annotations
 
 import hmac
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from hashlib import sha256
 from itertools import pairwise
 from typing import Final, Literal, cast
@@ -24,6 +27,11 @@ _PREFIX: Final = re.compile(r"[!-+.-~-]{1,54}")
 LEGAL_TOKEN: Final = "16 to 200 visible ASCII characters"
 LEGAL_PREFIX: Final = "1 to 54 visible ASCII characters without a comma, such as test-payments-"
 _LEGAL_LINE: Final = "NAME admin TOKEN, NAME team PREFIX TOKEN, NAME read TOKEN, or NAME read PREFIX TOKEN"
+
+#: The words of a quota.
+LIMITS: Final = ("worlds", "messages", "entries", "calls")
+_LIMIT: Final = re.compile(rf"({'|'.join(LIMITS)})=([1-9][0-9]{{0,14}})")
+_LEGAL_QUOTA: Final = f"a prefix and some of {', '.join(LIMITS)}, such as: test-payments- worlds=50 calls=100"
 
 
 class Token(Struct, frozen=True):
@@ -136,3 +144,28 @@ def token_of(tokens: Sequence[Token], headers: Sequence[bytes]) -> Token | None:
 
 def _digest(secret: str | bytes) -> bytes:
     return sha256(secret.encode() if isinstance(secret, str) else secret).digest()
+
+
+# --- quotas
+
+
+class Quota(Struct, frozen=True):
+    """The most that the worlds of a prefix may use, by the words of `LIMITS`; `calls` are those of a second."""
+
+    prefix: str
+    most: Mapping[str, int]
+
+
+def parse_quotas(texts: Sequence[str]) -> tuple[Quota, ...]:
+    """The quotas of an option. Raises ValueError."""
+    quotas = []
+    for text in texts:
+        prefix, *words = text.split() or [""]
+        most = {match[1]: int(match[2]) for word in words if (match := _LIMIT.fullmatch(word))}
+        if not most or len(most) < len(words):
+            raise ValueError(f"{text!r} is not a quota; legal: {_LEGAL_QUOTA}")
+        quotas.append(Quota(parse_prefix(prefix), most))
+    if len({quota.prefix for quota in quotas}) < len(quotas):
+        raise ValueError(f"{', '.join(quota.prefix for quota in quotas)}: legal: one quota for each prefix")
+    check_prefixes((quota.prefix for quota in quotas), "quotas")
+    return tuple(quotas)

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from sendbox.runtime.tokens import make_token, parse_tokens, token_of
+from sendbox.runtime.teams import make_token, parse_tokens, token_of
 
 SECRET = "0123456789abcdef"
 
