@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
@@ -30,6 +31,8 @@ TOKENS: Final = parse_tokens(
     """,
     "tokens.txt",
 )
+#: The one operation that changes worlds by an argument of its query.
+CLOSING: Final = app.SERVED.by_name["close_worlds"]
 OWN, FOREIGN, ABSENT = "test-a-1", "test-b-1", "test-b-2"
 EVERYBODY: Final = frozenset(SECRETS)
 #: Who may call an operation, by its scope, and by whether it changes something. A scope that is not here fails.
@@ -154,6 +157,28 @@ async def test_other_worlds_in_arguments() -> None:
             for path in (f"/worlds/{OWN}/compare?with={world}", f"/stream?worlds={world}"):
                 answer = await box.call("GET", PREFIX + path, headers=team)
                 assert (answer.status, answer.json["message"].partition(" is ")[0]) == (403, f'"{world}"')
+
+
+async def test_no_argument_confirms_a_world_of_others() -> None:
+    """Whatever argument has its id, the answer is that to the id of a world that is not there."""
+    async with boxed(control_tokens=TOKENS) as box:
+        team = {"authorization": f"Bearer {SECRETS['team']}"}
+        box.runtime.open(OWN)
+        box.runtime.open(FOREIGN)
+        asked = 0
+        for row in OPERATIONS:
+            for argument in row.legal if row.method == "GET" or row is CLOSING else ():
+                if row.in_path(argument):
+                    paths = [row.path.replace(f"{{{argument}}}", world) for world in (FOREIGN, ABSENT)]
+                else:
+                    paths = [f"{row.path}?{argument}={world}" for world in (FOREIGN, ABSENT)]
+                path, other = (re.sub(r"{\w+}", "1", path.replace("{id}", OWN)) for path in paths)
+                here, nowhere = [await box.call(row.method, PREFIX + each, headers=team) for each in (path, other)]
+                assert here.status == nowhere.status, path
+                assert here.body.replace(FOREIGN.encode(), ABSENT.encode()) == nowhere.body, path
+                asked += 1
+        assert asked > 100
+        assert FOREIGN in box.runtime.worlds
 
 
 async def test_refused_keys_are_those_of_the_team() -> None:
