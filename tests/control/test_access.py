@@ -159,6 +159,21 @@ async def test_other_worlds_in_arguments() -> None:
                 assert (answer.status, answer.json["message"].partition(" is ")[0]) == (403, f'"{world}"')
 
 
+async def test_explorations_are_of_a_team() -> None:
+    """Their worlds begin with its prefix; another team neither sees nor ends them."""
+    async with boxed(control_tokens=TOKENS) as box:
+        team, other, root = ({"authorization": f"Bearer {SECRETS[name]}"} for name in ("team", "other", "root"))
+        begun = await box.call("POST", "/_sandbox/explorations", b'{"test": "shop"}', team)
+        at = f"/_sandbox/explorations/{begun.json['id']}"
+        assert (await box.call("POST", f"{at}/next", headers=team)).json["prefix"] == "test-a-explore-1-1-"
+        for headers, count in ((team, 1), (other, 0), (root, 1)):
+            listed = (await box.call("GET", "/_sandbox/explorations", headers=headers)).json
+            assert len(listed["explorations"]) == count
+        for method in ("GET", "DELETE"):
+            assert (await box.call(method, at, headers=other)).json["error"] == "no_such_exploration"
+        assert (await box.call("DELETE", at, headers=root)).status == 200
+
+
 async def test_no_argument_confirms_a_world_of_others() -> None:
     """Whatever argument has its id, the answer is that to the id of a world that is not there."""
     async with boxed(control_tokens=TOKENS) as box:

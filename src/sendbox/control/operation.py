@@ -363,9 +363,10 @@ class Control:
         token: Token = EVERYONE,
     ) -> Any:
         """Performs an operation by its row, as `perform` does, for the holder of a token."""
-        if (text := denial(token, row.scope, changes=row.changes, world_id=world_id)) is not None:
+        own = world_id if row.scope == "world" else None  # else it is the id of something else
+        if (text := denial(token, row.scope, changes=row.changes, world_id=own)) is not None:
             raise forbidden(text)
-        self._count_call(token, world_id)
+        self._count_call(token, own)
         if row.in_path("id") and not row.worldly:
             arguments = {**arguments, "id": world_id}
         for name, value in arguments.items():

@@ -241,7 +241,9 @@ def _note(
 ) -> None:
     """Notes in the audit and in the log what a client did through control."""
     world = request.path_params.get("id") or answer.get("id") or ""
-    about = "" if row.scope == "server" else f"{arguments['prefix']}*" if "prefix" in arguments else world
+    about = world if row.path.startswith("/worlds") else ""
+    if "prefix" in arguments:
+        about = f"{arguments['prefix']}*"
     caller = _caller(request)
     control.runtime.note_control(token, caller, row.name, about)
     by = {"token": token.name} if token.name else {}
