@@ -25,7 +25,6 @@ KEPT: Final[Mapping[str, Callable[[HostedWorld], int]]] = {
     MESSAGES: lambda hosted: hosted.world.counts.get(MESSAGES, 0),
     "entries": lambda hosted: len(hosted.world.journal) - hosted.world.journal.first,
 }
-_prefix: Final = attrgetter("quota.prefix")
 
 
 class OverQuota(Capped):
@@ -39,13 +38,12 @@ class Usage:
 
     def __init__(self, quota: Quota, now: int) -> None:
         self.quota = quota
-        self.kept = dict.fromkeys(KEPT, 0)
+        self.kept = {name: 0 for name in KEPT if name in quota.most}
         self._spent = now - _SECOND
 
     def full(self, name: str) -> Full | None:
         """Why no more of something is taken; None while there is room, or no limit."""
-        most = self.quota.most.get(name)
-        if most is None or self.kept[name] < most:
+        if name not in self.kept or self.kept[name] < (most := self.quota.most[name]):
             return None
         why = f"the worlds of {self.quota.prefix} have {self.kept[name]} {name}, and their quota is {most}"
         return Full(why, "close or reset worlds, or raise --quota")
@@ -71,15 +69,15 @@ class Quotas:
     """The quotas of one runtime. `reading` is the monotonic clock, in nanoseconds."""
 
     def __init__(self, quotas: Iterable[Quota], reading: Callable[[], int]) -> None:
-        self._usages = sorted((Usage(quota, reading()) for quota in quotas), key=_prefix)
+        self._usages = [Usage(quota, reading()) for quota in sorted(quotas, key=attrgetter("prefix"))]
+        self._prefixes = [usage.quota.prefix for usage in self._usages]
         self._reading = reading
         self._counted: dict[HostedWorld, dict[str, int]] = {}
 
     def of(self, world_id: str) -> Usage | None:
         """The use of the quota that a world belongs to, or worlds whose ids begin so; None if there is none."""
-        place = bisect_right(self._usages, world_id, key=_prefix)
-        usage = self._usages[place - 1] if place else None
-        return usage if usage is not None and world_id.startswith(usage.quota.prefix) else None
+        place = bisect_right(self._prefixes, world_id) - 1
+        return self._usages[place] if place >= 0 and world_id.startswith(self._prefixes[place]) else None
 
     def count(self, hosted: HostedWorld, *, is_open: bool) -> None:
         """Counts anew what a world keeps: nothing once it has ended."""
@@ -88,7 +86,7 @@ class Quotas:
             return
         usage.add(self._counted.pop(hosted, {}), -1)
         if is_open:
-            self._counted[hosted] = kept = {name: count(hosted) for name, count in KEPT.items()}
+            self._counted[hosted] = kept = {name: KEPT[name](hosted) for name in usage.kept}
             usage.add(kept, 1)
 
     def opening(self, world_id: str) -> Full | None:
