@@ -379,7 +379,7 @@ async def test_a_taken_port_of_the_authority_is_told() -> None:
 
 @pytest.mark.asyncio
 @pytest.mark.parametrize(("host", "warns"), [("127.0.0.1", False), ("localhost", False), ("0.0.0.0", True)])
-async def test_control_that_is_open_to_others_is_told_at_the_start(host: str, warns: bool) -> None:
+async def test_control_that_is_open_to_others_is_logged_at_the_start(host: str, warns: bool) -> None:
     """A server that other machines reach says that control is open, unless it asks for a token."""
     lines: list[LogLine] = []
     async with sandbox(lines.append, host=host) as served:

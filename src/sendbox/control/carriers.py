@@ -222,7 +222,8 @@ class Client(ControlClient):
     @cached_property
     def _prefix(self) -> str:
         """The beginning of the ids of worlds that are opened without one: the prefix of the token, if it has one."""
-        return (self.call("token", None, {}).prefix if self._authorization else "") or BEGINS
+        asks = self._authorization and "token" in self.served.by_name
+        return (self.call("token", None, {}).prefix if asks else "") or BEGINS
 
     def check_same_server(self, world: str, headers: Mapping[str, str]) -> None:
         """Raises `ControlError` 502 where an answer about a world comes from another server than those before it."""

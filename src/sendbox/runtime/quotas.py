@@ -42,14 +42,14 @@ class Usage:
         self._spent = now - _SECOND
 
     def full(self, name: str) -> Full | None:
-        """Why no more of something is taken; None while there is room, or no limit."""
+        """The reason to take no more of something; None while there is room, or no limit."""
         if name not in self.kept or self.kept[name] < (most := self.quota.most[name]):
             return None
         why = f"the worlds of {self.quota.prefix} have {self.kept[name]} {name}, and their quota is {most}"
         return Full(why, "close or reset worlds, or raise --quota")
 
     def call(self, now: int) -> Full | None:
-        """Counts a call; why it is one too many, None if it is not."""
+        """Counts a call; the reason to refuse it, None if it is accepted."""
         most = self.quota.most.get("calls")
         if most is None:
             return None

@@ -19,7 +19,7 @@ SCOPES: Final[dict[Scope, str]] = {
 
 
 def denial(token: Token, scope: Scope, *, changes: bool, world_id: str | None = None) -> str | None:
-    """Why a token may not call an operation; None if it may. It does not depend on which worlds there are."""
+    """The reason why a token may not call an operation; None if it may. Which worlds there are makes no difference."""
     if scope in ("open", "facts") or token.role == "admin":
         return None
     if changes and token.role == "read":
@@ -30,7 +30,7 @@ def denial(token: Token, scope: Scope, *, changes: bool, world_id: str | None = 
 
 
 def foreign_world(token: Token, world_id: str) -> str | None:
-    """Why a world, or the worlds whose ids begin so, are not those of a token; None if they are."""
+    """The reason why a world, or the worlds whose ids begin so, are not those of a token; None if they are."""
     if token.covers(world_id):
         return None
     return f'"{world_id}" is not a world of the token {token.name}; legal: ids that begin with {token.prefix}'
