@@ -383,7 +383,7 @@ async def test_control_that_is_open_to_others_is_logged_at_the_start(host: str, 
     """A server that other machines reach says that control is open, unless it asks for a token."""
     lines: list[LogLine] = []
     async with sandbox(lines.append, host=host) as served:
-        warning = f"control is open to everyone who reaches {served.origin}: --control-token closes it"
+        warning = f"control is open to everyone who reaches {host}:{served.port}: --control-token closes it"
     assert lines == ([LogLine(warning, level="warning")] if warns else [])
     tokens = (make_token("ops", "admin", TOKEN),)
     async with (

@@ -173,8 +173,9 @@ async def serving(
             raise Failure(CANNOT, options.blamed(str(error), "callback_ca")) from None
         closing.push_async_callback(app.runtime.aclose)
         served = await _listen(options, app, tls, authority, closing)
-        if not options.settings.control_tokens and not is_loopback(options.settings.host):
-            text = f"control is open to everyone who reaches {served.origin}: --control-token closes it"
+        host = options.settings.host
+        if not options.settings.control_tokens and not is_loopback(host):
+            text = f"control is open to everyone who reaches {host}:{served.port}: --control-token closes it"
             log(LogLine(text, level="warning"))
         if options.watch:
             from sendbox.cli.watch import Watcher
