@@ -25,7 +25,7 @@ from msgspec.structs import replace
 from sendbox import __version__
 from sendbox.assembly import make_app
 from sendbox.cli import files
-from sendbox.cli.address import EVERY, bind, callable_host, unknown
+from sendbox.cli.address import EVERY, bind, callable_host, is_loopback, unknown
 from sendbox.cli.log import Form, Handler, Log, as_json
 from sendbox.cli.options import VARIABLES, make_option, option_sources
 from sendbox.cli.outcome import CANNOT, OK, USAGE, Failure, one_line
@@ -37,6 +37,7 @@ from sendbox.engine.kinds.masking import MASK
 from sendbox.page import lines
 from sendbox.runtime import collector, wall
 from sendbox.runtime.interface import LogLine
+from sendbox.runtime.worlds import BEGINS
 from sendbox.server.listener import CannotListen, HttpServer
 from sendbox.server.loop import new_loop
 from sendbox.settings import OPTIONS, Settings
@@ -112,6 +113,13 @@ def serve_options(arguments: JsonMapping) -> Options:
     if arguments["ca_port"] is not None and not arguments["tls"]:
         message = f"{origins['ca_port']} gives out the authority of --tls self: give that too, or leave it out"
         raise Failure(USAGE, message)
+    one, several = arguments["control_token"], arguments["control_token_file"] or ()
+    tokens = (*([] if one is None else [one]), *several)
+    limited = arguments["any_key"] or arguments["keys"]
+    for token in () if limited else tokens:
+        if not (token.prefix.startswith(BEGINS) or BEGINS.startswith(token.prefix)):
+            text = f"{token.name}: no key begins with {token.prefix}; legal: a prefix with {BEGINS} first, or --any-key"
+            raise Failure(USAGE, f"{origins['control_token_file']}: {text}")
     variables = {*VARIABLES, *(row.variable for row in OPTIONS.values())}
     settings, serve_values = (
         {name: arguments[name] for name in kind.__annotations__ if name in arguments} for kind in (Settings, Options)
@@ -123,7 +131,7 @@ def serve_options(arguments: JsonMapping) -> Options:
         "quiet": arguments["only_warnings"],
         "unknown": unknown(os.environ, variables),
     }
-    return Options(settings=Settings(**settings), sources=origins, **serve_values)
+    return Options(settings=Settings(**settings, control_tokens=tokens), sources=origins, **serve_values)
 
 
 class _NotingEnvironment(dict[str, str]):
@@ -169,6 +177,10 @@ async def serving(
             raise Failure(CANNOT, options.blamed(str(error), "callback_ca")) from None
         closing.push_async_callback(app.runtime.aclose)
         served = await _listen(options, app, tls, authority, closing)
+        host = options.settings.host
+        if not options.settings.control_tokens and not is_loopback(host):
+            text = f"control is open to everyone who reaches {host}:{served.port}: --control-token closes it"
+            log(LogLine(text, level="warning"))
         if options.watch:
             from sendbox.cli.watch import Watcher
 
