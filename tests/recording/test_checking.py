@@ -46,6 +46,7 @@ FIELDS: Final = "apikey=a-key-of-mine&number=420777000101&message=Hi"
                 'GET /Send: answer: "FINE" is not a legal JSON body; legal: text in the form',
             ],
         ),
+        ({"url": "/v1/credit/services", "method": "GET", "status": 401, "answer": '{"message": "Unauthorized"}'}, []),
         ({"url": "/v1/inbox", "method": "GET"}, ["GET /v1/inbox: request: it is outside the specification"]),
         ({"url": "/v2/message", "method": "PUT"}, ["PUT /v2/message: request: it is outside the specification"]),
         *(({"url": url, "method": method}, []) for url, method in (("/upload/a", "PUT"), ("/v2/message", "OPTIONS"))),

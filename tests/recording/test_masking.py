@@ -159,6 +159,8 @@ def in_texts(secret: Secrets) -> Iterator[Exchange]:
         f"api_key: {secret()}\npassword: {secret()}\nsession_token: '{secret()}'",
         f'{{"apikey": "{secret()}"}}\n{{"token": "{secret()}", "callback": "https://u:{secret()}@h.example/"}}',
         f'{{"apikey": "{secret()}", "client_secret": "{secret()}", "to": [{{"phone',
+        f'--x\r\nContent-Disposition: form-data; name="apikey"\r\n\r\n{secret()}\r\n--x--',
+        f'{{"token": "{secret("a{:04}u0041c-value")}"}}\n{{'.replace("u0041", "\\u0041"),
         f"see {JWT.replace('x', 'y')}, and https://{secret()}:{secret()}@h.example/?signature={secret()}",
         orjson.dumps({"log": f'{{"password": "{secret()}"}}', "line": f"Authorization: Bearer {secret()}"}).decode(),
         orjson.dumps({"deep": [[{"Password": secret(), "pwd": secret()}]], "passwords": [secret(), secret()]}).decode(),
@@ -263,6 +265,8 @@ def test_a_text_without_a_secret_stays_as_it_is() -> None:
         "OK|6ddb1484-e2a3-4ada-b60e-2340ad097479",
         '{"body": "see https://shop.example/upload/cat.png?size=1"}',
         '{"token": null, "secret": {}, "list": [{"name": "a"}]}',
+        "a=%&b=100%25",
+        f"a=%{'25' * 20}41",
     ):
         assert StandIns().text(text) == text
     assert StandIns().text('{"pin_token": 123456, "a": 1.50}') == '{"pin_token":0,"a":1.5}'

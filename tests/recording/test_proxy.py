@@ -25,7 +25,14 @@ async def test_a_request_goes_out_as_it_came(tmp_path: Path) -> None:
     body = b'{"to": [ ],\r\n "body": "\xc5\xbe"}'
     async with in_front_of(answering(OK, keep=False), tmp_path / "a.har") as (service, recorder):
         raw = request(
-            f"PATCH {TARGET}", body, X_Api_Key="k-1", X_Twice="1", x_twice_="2", te="trailers", keep_alive="5"
+            f"PATCH {TARGET}",
+            body,
+            X_Api_Key="k-1",
+            X_Twice="1",
+            x_twice_="2",
+            te="trailers",
+            x_utf="\xc5\xbe",
+            x_odd="\xff",
         ).replace(b"connection: close", b"connection: close, x-hop\r\nx-hop: 1\r\nX-Twice: 3")
         answer = await exchanged(recorder.port, raw)
         assert answer.partition(b"\r\n\r\n")[2] == b"ok"
@@ -36,6 +43,8 @@ async def test_a_request_goes_out_as_it_came(tmp_path: Path) -> None:
             [
                 f"host: 127.0.0.1:{service.port}",
                 "x-api-key: k-1",
+                "x-utf: ž",
+                "x-odd: ÿ",
                 "x-twice: 1",
                 "x-twice-: 2",
                 "x-twice: 3",
@@ -208,7 +217,16 @@ async def test_compressed_and_other_bodies(tmp_path: Path) -> None:
     """A compressed answer comes back as it is, and is written as text; what cannot be read is not written."""
     packed = gzip.compress(b'{"success":true}')
     head = b"HTTP/1.1 200 OK\r\ncontent-encoding: %b\r\ncontent-length: %d\r\n\r\n"
-    answers = iter([head % (b"gzip", len(packed)) + packed, head % (b"br", 4) + b"\x0b\x01\x80a", OK, OK])
+    bomb = gzip.compress(b"1" * 2_000_000)
+    answers = iter(
+        [
+            head % (b"gzip", len(packed)) + packed,
+            head % (b"br", 4) + b"\x0b\x01\x80a",
+            OK,
+            OK,
+            head % (b"gzip", len(bomb)) + bomb,
+        ]
+    )
 
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
         writer.write(next(answers))
@@ -220,14 +238,16 @@ async def test_compressed_and_other_bodies(tmp_path: Path) -> None:
         assert (await exchanged(recorder.port, request("GET /v1/apikey/list"))).endswith(b"\x0b\x01\x80a")
         await exchanged(recorder.port, request("PUT /upload/a", b"\xff\xfe"))
         await exchanged(recorder.port, request("PUT /upload/a", packed[:-4] + b"1234", content_encoding="gzip"))
+        await exchanged(recorder.port, request("GET /v1/apikey/list"))
     (entry,) = recorder.entries()
     assert entry["response"]["content"]["text"] == '{"success":true}'
     assert [line for line in recorder.lines if "is not recorded" in line] == [
         "GET /v1/apikey/list is not recorded: the body of the answer is compressed as br; legal: gzip, deflate",
         "PUT /upload/a is not recorded: the body of the request is no text in UTF-8",
         "PUT /upload/a is not recorded: the body of the request is no text in UTF-8",
+        "GET /v1/apikey/list is not recorded: the body of the answer is longer than 1048576 bytes",
     ]
-    assert recorder.lines[-1].startswith(f"1 calls are in {recorder.file}, 3 calls are not; ")
+    assert recorder.lines[-1].startswith(f"1 calls are in {recorder.file}, 4 calls are not; ")
 
 
 async def test_a_recorder_does_not_call_itself(tmp_path: Path) -> None:

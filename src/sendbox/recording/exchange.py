@@ -8,12 +8,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from sendbox.services.http.exchange import BODY_CAP, header
+from sendbox.services.http.exchange import header
 
 if TYPE_CHECKING:
     from sendbox.recording.standins import StandIns
 
 Headers = Sequence[tuple[bytes, bytes]]
+#: Bytes of a body that is written; a longer one would hold up the calls while it is masked.
+MAX_BODY: Final = 1024 * 1024
 #: Bytes of bodies that are kept until they are written; those of further calls are not.
 MAX_KEPT: Final = 64 * 1024 * 1024
 #: `wbits` of zlib for the codings of bodies that are read.
@@ -57,7 +59,7 @@ class Body:
         """Keeps a piece more."""
         if self._pieces is None:
             return
-        if self._size + len(piece) > BODY_CAP or not self._budget.take(len(piece)):
+        if self._size + len(piece) > MAX_BODY or not self._budget.take(len(piece)):
             self.release()
             self._pieces = None
             return
@@ -68,7 +70,7 @@ class Body:
         """The body as text. Raises `NotRecorded`."""
         if self._pieces is None:
             raise NotRecorded(
-                f"the body of the {whose} is longer than {BODY_CAP} bytes, or too many wait to be written"
+                f"the body of the {whose} is longer than {MAX_BODY} bytes, or too many wait to be written"
             )
         raw = b"".join(self._pieces)
         coding = (header(headers, b"content-encoding") or b"").decode("latin-1").strip().lower()
@@ -78,9 +80,9 @@ class Body:
         try:
             if bits and raw:
                 decoder = zlib.decompressobj(bits)
-                raw = decoder.decompress(raw, BODY_CAP)
+                raw = decoder.decompress(raw, MAX_BODY)
                 if decoder.unconsumed_tail:
-                    raise NotRecorded(f"the body of the {whose} is longer than {BODY_CAP} bytes")
+                    raise NotRecorded(f"the body of the {whose} is longer than {MAX_BODY} bytes")
             return raw.decode()
         except (zlib.error, UnicodeDecodeError):
             raise NotRecorded(f"the body of the {whose} is no text in UTF-8") from None

@@ -17,17 +17,23 @@ from sendbox.engine.kinds.masking import KEYS, OWN, SECRETS, SHORTEST, Mask
 from sendbox.engine.regex import regex
 from sendbox.interfaces import UPLOADS
 
-#: A part of a name that says that the value is a secret.
-_PART: Final = (
+#: A word in the name of a secret, and the rest of the name. Bounds keep the time linear in the length of a text.
+_WORDS: Final = (
     r"(?:api_?-?key|auth|cookie|credential|jwt|passw|private_?-?key|proof|pwd|secret|session|signature|token)"
 )
-_NAME: Final = regex(rf"[\w.-]*{_PART}[\w.-]*", re.IGNORECASE)
+_IN_NAME: Final = regex(_WORDS)
+_SECRET: Final = rf"{_WORDS}[\w.-]{{0,40}}"
+_NAME: Final = regex(rf"[\w.-]{{0,40}}?{_SECRET}", re.IGNORECASE)
 #: A name and its value in a form, in YAML, in an object that is not whole, and in an element or attribute of XML.
 _QUOTE: Final = r"(?:\\*[\"']|&quot;|&#3[49];)?"
 _NAMED: Final = regex(
-    rf"(?<![\w.-])([\w.-]*{_PART}[\w.-]*{_QUOTE}\s*[:=]\s*{_QUOTE})([^\s\"'&,;<>}}\\]+)", re.IGNORECASE
+    rf"({_SECRET}{_QUOTE}\s{{0,9}}[:=]\s{{0,9}}{_QUOTE})((?:[^\s\"'&,;<>}}\\]|\\[^\s\"'])+)", re.IGNORECASE
 )
-_ELEMENT: Final = regex(rf"(<(?:\w+:)?[\w.-]*{_PART}[\w.-]*(?:\s[^<>]*)?>\s*(?:<!\[CDATA\[)?)([^<\]]+)", re.IGNORECASE)
+_ELEMENT: Final = regex(rf"(<[\w.:-]{{0,40}}?{_SECRET}(?:\s[^<>]*)?>\s*(?:<!\[CDATA\[)?)([^<\]]+)", re.IGNORECASE)
+#: A part of a form with several parts.
+_PART: Final = regex(
+    rf"(name=\"?[\w.-]{{0,40}}?{_SECRET}\"?(?:\r?\n[^\r\n]+){{0,5}}\r?\n\r?\n)([^\r\n]+)", re.IGNORECASE
+)
 #: The value of a parameter that is encoded; it may be an address, or JSON.
 _ENCODED: Final = regex(r"(?<==)[^&#\s\"'<>\\]*%[^&#\s\"'<>\\]*")
 _BEARER: Final = regex(r"((?:bearer|basic) )([\w.~+/=-]{8,})", re.IGNORECASE)
@@ -52,6 +58,8 @@ _BEGINNING: Final = regex(r"test-|ey(?=[\w-]+\.[\w-]+\.)")
 _HIDDEN: Final = regex(r"[^._:-]")
 #: So many words are remembered; after that they begin anew, and equal secrets have two words.
 MAX_WORDS: Final = 200_000
+#: Values that were encoded more times than this are left as they are.
+MAX_DEPTH: Final = 4
 #: So many secrets are masked within words too.
 MAX_ANYWHERE: Final = 1_000
 
@@ -67,6 +75,8 @@ class StandIns(Mask):
         self._issued: set[str] = set()
         #: secrets that are masked within words too: keys, and those that have other characters than words
         self._anywhere: dict[str, str] = {}
+        #: how many times the text that is being masked was encoded
+        self._depth = 0
         #: the number of secrets so far
         self.count = 0
 
@@ -143,14 +153,28 @@ class StandIns(Mask):
                 hidden = self.field(value, "", KEYS)
                 return text if hidden == value else orjson.dumps(hidden).decode()
         masked = super().text(text)
-        for pattern in (_ELEMENT, _BEARER, _JWT, _OPEN):
+        for pattern in (_ELEMENT, _PART, _BEARER, _JWT, _OPEN):
             masked = pattern.sub(self._second, masked)
-        masked = _ENCODED.sub(self._encoded, _NAMED.sub(self.parameter, masked))
+        masked = _ENCODED.sub(self._encoded, self._mask_named(masked))
         return self._mask_known(self.address(masked))
+
+    def _mask_named(self, text: str) -> str:
+        """A text with the values behind names of secrets masked; to look for the names first is ten times as fast."""
+        lower, pieces, end = text.lower(), list[str](), 0
+        for name in _IN_NAME.finditer(lower if len(lower) == len(text) else text):
+            match = _NAMED.match(text, name.start()) if name.start() >= end else None
+            if match is not None:
+                pieces += (text[end : match.start()], self.parameter(match))
+                end = match.end()
+        return "".join((*pieces, text[end:]))
 
     def _encoded(self, match: re.Match[str]) -> str:
         text = unquote_plus(match[0])
+        if text == match[0] or self._depth >= MAX_DEPTH:
+            return match[0]
+        self._depth += 1
         masked = self.text(text)
+        self._depth -= 1
         return match[0] if masked == text else quote_plus(masked)
 
     def _mask_known(self, text: str) -> str:

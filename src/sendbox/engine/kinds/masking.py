@@ -49,7 +49,7 @@ _QUOTED_USER: Final = regex(
 )
 #: Parameters of a query whose names say that they prove who asks; and such a query, in the bytes of a view.
 _PROOF: Final = (
-    r"[^=&#\s\"'<>]*(?:auth|code|cookie|credential|jwt|key|passw|pwd|secret|session|sig|token)[^=&#\s\"'<>]*"
+    r"[^=&#?\s\"'<>]*?(?:auth|code|cookie|credential|jwt|key|passw|pwd|secret|session|sig|token)[^=&#?\s\"'<>]{0,99}"
 )
 _QUERY: Final = regex(rf"(?<=[?&])({_PROOF}=)([^&#\s\"'<>\\]+)", re.IGNORECASE)
 _QUERIED: Final = re.compile(rb"[?&]" + _PROOF.encode() + rb"=", re.IGNORECASE)
