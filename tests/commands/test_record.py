@@ -91,7 +91,7 @@ async def test_tls_on_our_side(tmp_path: Path) -> None:
 
 
 def test_a_service_with_other_assumptions_is_found_out(tmp_path: Path) -> None:
-    """A sandbox with five other settings stands for the service: `compare` names each of them."""
+    """A sandbox with five other settings stands for the service: `compare` names each of them, and writes them."""
     file, assume = tmp_path / "a.har", [f"{name}={value}" for name, value in SETTINGS.items()]
 
     async def recorded() -> None:
@@ -115,8 +115,11 @@ def test_a_service_with_other_assumptions_is_found_out(tmp_path: Path) -> None:
     assert REAL.encode() not in file.read_bytes()
     result = sendbox("compare", str(file))
     assert [setting for setting in assume if setting.replace("=", ": ") not in result.output] == [], result.output
-    settings = [argument for setting in assume for argument in ("--assume", setting)]
-    assert sendbox("compare", *settings, str(file)).output == "0 of 5 calls differ\n"
+    learned = tmp_path / "assume.yaml"
+    assert sendbox("compare", "--write", str(learned), str(file)).exit_code == OK
+    assert sendbox("compare", "--scenario", str(learned), str(file)).output == "0 of 5 calls differ\n"
+    text = learned.read_text("utf-8")
+    assert [setting for setting in assume if setting.replace("=", ": ") not in text] == [], text
 
 
 def test_a_recording_of_every_kind_of_name_agrees(tmp_path: Path) -> None:

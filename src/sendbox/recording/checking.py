@@ -81,26 +81,28 @@ class Checker:
             return
         schema = route.responses[exchange.status]
         if schema is not None and self._contract.definitions[name_of(schema)].get("type") == "string":
-            yield from self._findings(schema, exchange.answer)
+            yield from self._findings(schema, exchange.answer, recorded=True)
         elif schema is not None:
-            yield from self._of_json(schema, exchange.answer)
+            yield from self._of_json(schema, exchange.answer, recorded=True)
 
     def _of_webhook(self, exchange: MaskedExchange) -> Iterator[str]:
         parameters = urlsplit(exchange.url).query if exchange.method == "GET" else exchange.body
         form = exchange.method == "GET" or media_type(exchange.headers).startswith(FORM)
-        yield from self._of_json(None, _fields(parameters).get(_EVENTS, "") if form else exchange.body)
+        yield from self._of_json(None, _fields(parameters).get(_EVENTS, "") if form else exchange.body, recorded=True)
 
-    def _of_json(self, schema: str | None, text: str) -> Iterator[str]:
+    def _of_json(self, schema: str | None, text: str, *, recorded: bool = False) -> Iterator[str]:
         """The findings in a text of JSON; without a schema, in that of a webhook."""
         try:
             value = orjson.loads(text)
         except orjson.JSONDecodeError as error:
             yield f"the body is no JSON: {error}"
             return
-        yield from self._findings(schema or (BATCH if isinstance(value, list) else ONBOARDING), value)
+        yield from self._findings(
+            schema or (BATCH if isinstance(value, list) else ONBOARDING), value, recorded=recorded
+        )
 
-    def _findings(self, schema: str, value: object) -> Iterator[str]:
-        yield from map(line, self._contract.checker(schema).findings(value))
+    def _findings(self, schema: str, value: object, *, recorded: bool = False) -> Iterator[str]:
+        yield from map(line, self._contract.checker(schema, recorded=recorded).findings(value))
 
 
 def _fields(parameters: str) -> dict[str, str]:
