@@ -164,6 +164,8 @@ def in_texts(secret: Secrets) -> Iterator[Exchange]:
         f"see {JWT.replace('x', 'y')}, and https://{secret()}:{secret()}@h.example/?signature={secret()}",
         orjson.dumps({"log": f'{{"password": "{secret()}"}}', "line": f"Authorization: Bearer {secret()}"}).decode(),
         orjson.dumps({"deep": [[{"Password": secret(), "pwd": secret()}]], "passwords": [secret(), secret()]}).decode(),
+        orjson.dumps({"credentials": {"login": secret(), "pins": [secret()]}, "passphrase": secret()}).decode(),
+        f"signing-key={secret()}&b={quote(quote(quote(f'https://h.example/?code={secret()}')))}",
         orjson.dumps({"apikey": secret('quote"{:04}\\back'), "key": "0-0"}).decode(),
     ]
     secret.all.append(JWT.replace("x", "y"))
@@ -266,7 +268,8 @@ def test_a_text_without_a_secret_stays_as_it_is() -> None:
         '{"body": "see https://shop.example/upload/cat.png?size=1"}',
         '{"token": null, "secret": {}, "list": [{"name": "a"}]}',
         "a=%&b=100%25",
-        f"a=%{'25' * 20}41",
+        '{"verify_token": true, "callback_tokens": 5}',
     ):
         assert StandIns().text(text) == text
+    assert StandIns().text(f"a=%{'25' * 20}41") != f"a=%{'25' * 20}41"
     assert StandIns().text('{"pin_token": 123456, "a": 1.50}') == '{"pin_token":0,"a":1.5}'

@@ -25,8 +25,10 @@ class Callbacks:
     def __init__(self, origin: str, say: Callable[[str], None]) -> None:
         self._origin = origin
         self._say = say
-        self._addresses: dict[str, int] = {}
-        self._numbers: list[str] = []
+        #: the addresses of the client with their numbers, and in the order of these
+        self._numbers: dict[str, int] = {}
+        self._addresses: list[str] = []
+        self._full = False
 
     def replace(self, body: bytes) -> bytes:
         """A request with our addresses; the same bytes where it has no address to replace."""
@@ -48,9 +50,9 @@ class Callbacks:
     def original(self, path: str, query: str) -> str | None:
         """The address of the client that a path stands for, with the query that came; None for no such path."""
         number = path.removeprefix(PATH)
-        if number == path or not number.isdecimal() or int(number) >= len(self._numbers):
+        if number == path or not number.isdecimal() or int(number) >= len(self._addresses):
             return None
-        address = self._numbers[int(number)]
+        address = self._addresses[int(number)]
         return f"{address}{'&' if '?' in address else '?'}{query}" if query else address
 
     def _in_parameter(self, match: re.Match[str]) -> str:
@@ -82,14 +84,13 @@ class Callbacks:
             return address
         user, at, host = parsed.netloc.rpartition("@")
         target = parsed._replace(netloc=host, fragment="").geturl()
-        number = self._addresses.get(target)
-        if number is None:
-            if len(self._numbers) >= MAX_ADDRESSES:
-                if MAX_ADDRESSES not in self._addresses.values():
-                    self._addresses[""] = MAX_ADDRESSES
+        if target not in self._numbers:
+            if len(self._addresses) >= MAX_ADDRESSES:
+                if not self._full:
+                    self._full = True
                     self._say(f"{MAX_ADDRESSES} callback addresses are replaced; further ones stay as they are")
                 return address
-            number = self._addresses[target] = len(self._numbers)
-            self._numbers.append(target)
+            self._numbers[target] = len(self._addresses)
+            self._addresses.append(target)
         scheme, separator, ours = self._origin.partition("://")
-        return f"{scheme}{separator}{user}{at}{ours}{PATH}{number}"
+        return f"{scheme}{separator}{user}{at}{ours}{PATH}{self._numbers[target]}"

@@ -13,12 +13,12 @@ from collections.abc import AsyncIterator, Iterable
 from typing import TYPE_CHECKING, Final
 
 from sendbox.recording.callbacks import PATH, Callbacks
-from sendbox.recording.exchange import Body, Exchange
+from sendbox.recording.exchange import MAX_BODY, Body, Exchange
 from sendbox.runtime import wall
 from sendbox.runtime.policy import HttpCall
 from sendbox.runtime.sender import Sender, failure
 from sendbox.server.wire import wait_for_disconnect, wire_of
-from sendbox.services.http.exchange import BODY_CAP, header
+from sendbox.services.http.exchange import header
 
 if TYPE_CHECKING:
     from starlette.types import Message, Receive, Scope, Send
@@ -124,7 +124,7 @@ class Proxy:
             path, mark, query = url.partition("?")
             url = f"{path}{mark}{self._callbacks.replace_parameters(query)}"
             length = header(exchange.headers, b"content-length")
-            if pieces is not None and int(length or BODY_CAP) < BODY_CAP and not header(headers, b"content-encoding"):
+            if pieces is not None and int(length or MAX_BODY) < MAX_BODY and not header(headers, b"content-encoding"):
                 raw = b"".join([piece async for piece in pieces])
                 body, pieces = self._callbacks.replace(raw), None
                 headers = [pair for pair in headers if pair[0] != b"content-length"]

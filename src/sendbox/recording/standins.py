@@ -19,7 +19,8 @@ from sendbox.interfaces import UPLOADS
 
 #: A word in the name of a secret, and the rest of the name. Bounds keep the time linear in the length of a text.
 _WORDS: Final = (
-    r"(?:api_?-?key|auth|cookie|credential|jwt|passw|private_?-?key|proof|pwd|secret|session|signature|token)"
+    r"(?:(?:access|api|private|signing)[_-]?key|auth|cookie|credential|jwt|pass(?:code|phrase|w)|proof|pwd|secret|"
+    r"session|signature|token)"
 )
 _IN_NAME: Final = regex(_WORDS)
 _SECRET: Final = rf"{_WORDS}[\w.-]{{0,40}}"
@@ -34,8 +35,8 @@ _ELEMENT: Final = regex(rf"(<[\w.:-]{{0,40}}?{_SECRET}(?:\s[^<>]*)?>\s*(?:<!\[CD
 _PART: Final = regex(
     rf"(name=\"?[\w.-]{{0,40}}?{_SECRET}\"?(?:\r?\n[^\r\n]+){{0,5}}\r?\n\r?\n)([^\r\n]+)", re.IGNORECASE
 )
-#: The value of a parameter that is encoded; it may be an address, or JSON.
-_ENCODED: Final = regex(r"(?<==)[^&#\s\"'<>\\]*%[^&#\s\"'<>\\]*")
+#: A text, or the value of a parameter, that is encoded; it may be an address, or JSON.
+_ENCODED: Final = regex(r"(?:(?<==)|\A)[^&#\s\"'<>\\]*%[^&#\s\"'<>\\]*")
 _BEARER: Final = regex(r"((?:bearer|basic) )([\w.~+/=-]{8,})", re.IGNORECASE)
 _JWT: Final = regex(r"(?<![\w-])()(ey[\w-]{8,}\.[\w-]{8,}\.[\w-]*)")
 #: Addresses whose last part lets anybody in: uploads, and the pages of signups.
@@ -58,7 +59,7 @@ _BEGINNING: Final = regex(r"test-|ey(?=[\w-]+\.[\w-]+\.)")
 _HIDDEN: Final = regex(r"[^._:-]")
 #: So many words are remembered; after that they begin anew, and equal secrets have two words.
 MAX_WORDS: Final = 200_000
-#: Values that were encoded more times than this are left as they are.
+#: Values that were encoded more times than this are masked as a whole.
 MAX_DEPTH: Final = 4
 #: So many secrets are masked within words too.
 MAX_ANYWHERE: Final = 1_000
@@ -135,8 +136,11 @@ class StandIns(Mask):
                 return self._named(name, value)
             if name == "code" and _CODE.fullmatch(value):
                 return self.secret(value)
-        elif isinstance(value, int | float) and not isinstance(value, bool) and _NAME.fullmatch(name):
-            return 0
+        elif _NAME.fullmatch(name) and "callback" not in name.lower():
+            if isinstance(value, Mapping):
+                return {key: self.field(item, name, keys) for key, item in value.items()}
+            if isinstance(value, int | float) and not isinstance(value, bool):
+                return 0
         masked = super().field(value, name, keys)
         if isinstance(masked, Mapping):
             return {self._mask_known(str(key)): item for key, item in masked.items()}
@@ -170,11 +174,15 @@ class StandIns(Mask):
 
     def _encoded(self, match: re.Match[str]) -> str:
         text = unquote_plus(match[0])
-        if text == match[0] or self._depth >= MAX_DEPTH:
-            return match[0]
+        if text == match[0]:
+            return text
+        if self._depth == MAX_DEPTH:
+            return self.secret(match[0])
         self._depth += 1
-        masked = self.text(text)
-        self._depth -= 1
+        try:
+            masked = self.text(text)
+        finally:
+            self._depth -= 1
         return match[0] if masked == text else quote_plus(masked)
 
     def _mask_known(self, text: str) -> str:
