@@ -239,6 +239,7 @@ NOT_TO_START: Final = (
         "sendbox.fixture",
         "sendbox.language",
         "sendbox.playing",
+        "sendbox.recording",
     ),
     *("sendbox.control.operation", "sendbox.control.routes", "sendbox.page.routes", "sendbox.scenario"),
     *("sendbox.engine.coverage", "sendbox.engine.expect", "sendbox.engine.faults.table", "sendbox.engine.kinds.own"),
