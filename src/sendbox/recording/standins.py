@@ -44,6 +44,8 @@ _OPEN: Final = regex(
     rf"((?:{'|'.join(re.escape(path) for path in (*(row.path.partition('{')[0] for row in UPLOADS), '/signup/'))}))"
     r"([\w~-]{16,})"
 )
+#: The patterns of secrets behind something else, each with what every such text has in it.
+_PATTERNS: Final = (("<", _ELEMENT), ("ame=", _PART), (" ", _BEARER), ("ey", _JWT), ("/", _OPEN))
 #: A code that proves who asks; others, such as that of a coupon, are values as all.
 _CODE: Final = regex(r"\d{4,10}|\S{16,}")
 #: The field of an answer that lists API keys (A32).
@@ -157,9 +159,12 @@ class StandIns(Mask):
                 hidden = self.field(value, "", KEYS)
                 return text if hidden == value else orjson.dumps(hidden).decode()
         masked = super().text(text)
-        for pattern in (_ELEMENT, _PART, _BEARER, _JWT, _OPEN):
-            masked = pattern.sub(self._second, masked)
-        masked = _ENCODED.sub(self._encoded, self._mask_named(masked))
+        for sign, pattern in _PATTERNS:
+            if sign in masked:
+                masked = pattern.sub(self._second, masked)
+        masked = self._mask_named(masked)
+        if "%" in masked:
+            masked = _ENCODED.sub(self._encoded, masked)
         return self._mask_known(self.address(masked))
 
     def _mask_named(self, text: str) -> str:
