@@ -82,7 +82,7 @@ async def test_tls_on_our_side(tmp_path: Path) -> None:
     names = {"tls_self": True, "hosts": frozenset({"api.service.example"}), "public_url": "https://hooks.example"}
     async with sandbox() as service, recording(service.origin, tmp_path / "a.har", more=more, **names) as recorder:
         line = await recorder.line("the authority of its certificate: ")
-        async with httpx.AsyncClient(trust_env=False) as client:
+        async with httpx.AsyncClient(trust_env=False, timeout=60) as client:
             authority = await client.get(line.rpartition("certificate: ")[2].partition(";")[0])
         trust = ssl.create_default_context(cadata=authority.text)
         for name in ("api.service.example", "hooks.example"):
@@ -99,7 +99,7 @@ def test_a_service_with_other_assumptions_is_found_out(tmp_path: Path) -> None:
         async with (
             sandbox(assume=tuple(assume), any_key=True) as service,
             recording(service.origin, file) as recorder,
-            httpx.AsyncClient(base_url=recorder.origin, trust_env=False, headers=key) as client,
+            httpx.AsyncClient(base_url=recorder.origin, trust_env=False, timeout=60, headers=key) as client,
         ):
             messages = [{"body": "Hi", "to": TWO}, {"body": "Ho", "to": TWO[:1]}]
             assert len((await client.post("/v2/messages", json=messages)).json()["accepted"]) == 3
@@ -130,7 +130,7 @@ def test_a_recording_of_every_kind_of_name_agrees(tmp_path: Path) -> None:
         async with (
             sandbox(any_key=True) as service,
             recording(service.origin, file) as recorder,
-            httpx.AsyncClient(base_url=recorder.origin, trust_env=False) as client,
+            httpx.AsyncClient(base_url=recorder.origin, trust_env=False, timeout=60) as client,
         ):
 
             async def call(path: str, key: str = REAL, **body: Any) -> Any:

@@ -36,7 +36,7 @@ async def test_a_client_goes_through_the_recorder(tmp_path: Path, language: str,
     ):
         given = {"SANDBOX": recorder.origin.replace("http", "https" if secure else "http"), "KEY": key, "no_proxy": "*"}
         if secure:
-            async with httpx.AsyncClient(trust_env=False) as client:
+            async with httpx.AsyncClient(trust_env=False, timeout=60) as client:
                 authority.write_text((await client.get(f"http://127.0.0.1:{ca_port}/_sandbox/ca.pem")).text, "utf-8")
             given[trust] = str(authority)
         running = await asyncio.create_subprocess_exec(

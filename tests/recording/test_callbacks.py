@@ -86,7 +86,7 @@ async def test_a_webhook_goes_over_the_recorder(tmp_path: Path) -> None:
         recording(
             service.origin, tmp_path / "a.har", port=port, more={"callbacks": f"http://127.0.0.1:{port}"}
         ) as recorder,
-        httpx.AsyncClient(base_url=recorder.origin, trust_env=False, headers={"x-api-key": key}) as http,
+        httpx.AsyncClient(base_url=recorder.origin, trust_env=False, timeout=60, headers={"x-api-key": key}) as http,
     ):
         secret = {"default_callback_secret": "signs-everything"}
         assert (await http.post("/v1/apikey/update", json=secret)).status_code == 200
@@ -95,7 +95,7 @@ async def test_a_webhook_goes_over_the_recorder(tmp_path: Path) -> None:
         sent = await http.post("/v2/message", json=message)
         query = {"apikey": key, "number": "420777000101", "message": "Hi", "callback": client.url}
         assert (await http.get("/Send", params=query)).text.startswith("OK|")
-        async with httpx.AsyncClient(base_url=service.origin, trust_env=False) as control:
+        async with httpx.AsyncClient(base_url=service.origin, trust_env=False, timeout=60) as control:
             moved = await control.post(f"/_sandbox/worlds/{key}/clock/advance", json={"by": "1m"})
         assert (moved.json()["deliveries"], moved.json()["failed"]) == (6, 0)
         assert len(client.requests) == 6

@@ -20,7 +20,7 @@ from sendbox.recording.har import FileFull, HarFile, entry_of
 from sendbox.recording.recorder import Recorder
 from sendbox.recording.standins import StandIns
 from tests.recording.test_masking import call
-from tests.serving import free_port
+from tests.serving import LIMIT, free_port
 from tests.tiers import LONG
 
 
@@ -195,11 +195,13 @@ def test_a_killed_recorder_leaves_a_readable_file(tmp_path: Path) -> None:
     line = [sys.executable, "-m", "sendbox", "record", "--to", f"http://127.0.0.1:{free_port()}", "--port", str(port)]
     with subprocess.Popen([*line, "--file", str(file)], stdout=subprocess.PIPE, text=True) as program:
         assert program.stdout is not None
-        assert f":{port} go to " in program.stdout.readline()
-        for path in ("/v2/message", "/v1/apikey/me"):
-            with pytest.raises(httpx.RemoteProtocolError):
-                httpx.post(f"http://127.0.0.1:{port}{path}", content=b"{}", trust_env=False)
-            while f"{path} has no whole answer" not in program.stdout.readline():
-                pass
-        program.send_signal(signal.SIGKILL)
+        try:
+            assert f":{port} go to " in program.stdout.readline()
+            for path in ("/v2/message", "/v1/apikey/me"):
+                with pytest.raises(httpx.RemoteProtocolError):
+                    httpx.post(f"http://127.0.0.1:{port}{path}", content=b"{}", trust_env=False, timeout=LIMIT)
+                lines = iter(program.stdout.readline, "")
+                assert any(f"{path} has no whole answer" in line for line in lines)
+        finally:
+            program.send_signal(signal.SIGKILL)
     assert read(file.read_bytes())[0].path == "/v2/message"

@@ -81,7 +81,7 @@ class Recorder:
                 count, self._reported = self._refused - self._reported, self._refused
                 self._print(f"{count} calls are not recorded: too many waited to be written")
             if isinstance(item, str):
-                self._print(self._stand_ins.text(item))
+                self._print_masked(item)
                 continue
             try:
                 self._record(item, checker)
@@ -110,8 +110,11 @@ class Recorder:
                 self._print(f"the file {why}; further calls are handed on, and not recorded")
             return
         why = str(error) if isinstance(error, NotRecorded) else f"it cannot be read ({type(error).__name__})"
-        path = self._stand_ins.text(urlsplit(exchange.url).path)
-        self._print(f"{exchange.method} {path} is not recorded: {why}")
+        self._print_masked(f"{exchange.method} {urlsplit(exchange.url).path} is not recorded: {why}")
+
+    def _print_masked(self, line: str) -> None:
+        with contextlib.suppress(RecursionError):  # JSON in an address
+            self._print(self._stand_ins.text(line))
 
     def _print(self, line: str) -> None:
         with contextlib.suppress(OSError, ValueError):  # standard output is closed
