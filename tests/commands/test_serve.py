@@ -93,6 +93,20 @@ async def test_tls_self_gives_out_its_authority() -> None:
         assert (await send(served.origin, trust)).status_code == 200
 
 
+@pytest.mark.asyncio
+async def test_names_in_the_certificate_of_tls_self() -> None:
+    """It holds for the host of the public URL and for further hosts, beside the names of this machine."""
+    hosts, public = frozenset({"api.service.example", "old.service.example"}), "https://sandbox.example:7357"
+    async with sandbox(tls_self=True, hosts=hosts, public_url=public) as served:
+        async with httpx.AsyncClient(trust_env=False, timeout=60) as client:
+            trust = ssl.create_default_context(cadata=(await client.get(str(served.ca_url))).text)
+        for name in ("127.0.0.1", "sandbox.example", *hosts):
+            _, writer = await asyncio.open_connection("127.0.0.1", served.port, ssl=trust, server_hostname=name)
+            writer.close()
+        with pytest.raises(ssl.SSLCertVerificationError):
+            await asyncio.open_connection("127.0.0.1", served.port, ssl=trust, server_hostname="other.example")
+
+
 @pytest.mark.parametrize(
     ("port", "ca_port", "expected"), [(0, None, 0), (7357, None, 7358), (65535, None, 0), (7357, 9000, 9000)]
 )
@@ -104,7 +118,7 @@ async def test_port_of_the_authority(
     asked: list[int] = []
 
     class Server:
-        def __init__(self, app: Any, host: str, port: int, ssl: Any = None) -> None:
+        def __init__(self, app: Any, host: str, port: int, **given: Any) -> None:
             asked.append(port)
 
         async def start(self) -> int:
