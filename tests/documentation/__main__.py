@@ -1,6 +1,6 @@
-"""Writes what is generated anew: parts of schema and documents, plots, the compiled scenario, what the zoo shows.
+"""Writes what is generated anew: parts of schema and documents, plots, the compiled scenario.
 
-It says what changed.
+It says what changed. With `zoo` it explores the zoo before, which takes minutes.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ def main() -> None:
     """Rewrites what is stale: the schema first, since the documents show the language as it is read from there."""
     write(LANGUAGE, with_tables(text_of(LANGUAGE)))
     schema.cache_clear()
-    write(zoo.KEPT, zoo.fresh())
+    if "zoo" in sys.argv[1:]:
+        write(zoo.KEPT, zoo.fresh())
     for path in DOCUMENTS:
         write(path, filled(text_of(path), render))
     for name, plot in plots.drawn(document.rows_of(document.run())).items():

@@ -43,6 +43,7 @@ from sendbox.settings import OPTIONS, Settings
 if TYPE_CHECKING:
     from sendbox.engine.blueprint import Blueprint
     from sendbox.engine.timeline import Mode
+    from sendbox.runtime.store.store import Store
     from sendbox.runtime.worlds import Runtime
     from sendbox.server.application import Application
 
@@ -160,11 +161,16 @@ async def serving(
         if options.tls_self:
             tls, authority = _self_signed(options, closing)
         try:
-            app = make_app(options.settings, blueprint, Contract(deferred=True), tells=log, dropped=dropped)
+            store = _open_store(options)
+            app = make_app(
+                options.settings, blueprint, Contract(deferred=True), tells=log, dropped=dropped, store=store
+            )
         except ValueError as error:
             raise Failure(CANNOT, options.blamed(str(error), "callback_ca")) from None
         closing.push_async_callback(app.runtime.aclose)
         served = await _listen(options, app, tls, authority, closing)
+        if app.persistence is not None:
+            app.persistence.prepare()
         if options.watch:
             from sendbox.cli.watch import Watcher
 
@@ -195,6 +201,20 @@ def _read(options: Options, log: Callable[[LogLine], None]) -> tuple[Blueprint, 
         message = f"{names[0]} is a scenario of the library, which does not change; give a file"
         raise Failure(USAGE, options.blamed(message, "watch"))
     return blueprint, watched
+
+
+def _open_store(options: Options) -> Store | None:
+    """The store of the worlds, None if they end with the server. Raises `Failure`."""
+    settings = options.settings
+    if settings.data is None:
+        return None
+    from sendbox.runtime.store.sqlite import SqliteStore
+    from sendbox.runtime.store.store import StoreError
+
+    try:
+        return SqliteStore(settings.data, flush=settings.durability == "call")
+    except StoreError as error:
+        raise Failure(CANNOT, options.blamed(str(error), "data")) from None
 
 
 async def _listen(

@@ -143,11 +143,11 @@ class Operation:
     whose start is still open. An `act` is something that a tester does to the world, a command: it is done at once,
     without a pause, and put on record with its arguments, so that it can be repeated; `prepare` does beforehand what
     takes time, and answers the arguments to go on with. It is journaled too, unless it `journals` itself. `words` makes
-    lines for people of its answer. One that reads a world can be asked for its past (`THEN`); `present_only` says
-    why one cannot. One that only `watches` a world is not a use of it. One that `makes` a world, or finds it, answers
-    `Created`. An `unlogged` one has no line in the log: it changes nothing though it is no GET, or is repeated
-    all the time. A `deprecated` one ends with the next release. `answers` is the class of its answer
-    (`engine/answer.py`); without it the answer is any object.
+    lines for people of its answer. One that reads a world can be asked for its past (`THEN`); `present_only` says why
+    one cannot. One that only `watches` a world is not a use of it. One that `makes` a world, or finds it, answers
+    `Created`. An `unlogged` one has no line in the log: it changes nothing though it is no GET, or is repeated all the
+    time. One that `closes` a world does not make it again for that. A `deprecated` one ends with the next release.
+    `answers` is the class of its answer (`engine/answer.py`); without it the answer is any object.
     Over HTTP secrets are masked in answers, except in an `unmasked` one, which is repeated or carried out, or has the
     address of a world. A body may have `longest` bytes; more is refused before it is read.
 
@@ -170,6 +170,7 @@ class Operation:
     makes: bool = False
     answers: object = dict
     unmasked: bool = False
+    closes: bool = False
     deprecated: bool = False
     unlogged: bool = False
     longest: int = bounds.SHORT_BODY
@@ -342,6 +343,10 @@ class Control:
         try:
             if not row.worldly:
                 return await row.function(call, **row.convert(arguments))
+            if row.closes and self.runtime.is_stored(world_id or ""):
+                self.runtime.close_stored(world_id or "")
+                return {"closed": world_id}
+            await self.runtime.wake(world_id or "")
             call.hosted_or_none = hosted = self.world(world_id or "", early=row.early, reads=row.reads)
             hosted.controls += 1
             hosted.readers += 1

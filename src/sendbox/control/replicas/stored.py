@@ -1,0 +1,76 @@
+"""Stored worlds: the record of a world as a store keeps it, and the world made again from it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+from typing import TYPE_CHECKING, Final
+
+import orjson
+
+from sendbox.control.export.record import Unreadable, read_commands, write_blueprint, write_command
+from sendbox.control.replaying import Diverged, Replay
+from sendbox.engine.commands.command import Open
+from sendbox.runtime.store.store import Unavailable
+
+if TYPE_CHECKING:
+    from sendbox.control.operation import Control
+    from sendbox.engine.blueprint import Blueprint
+    from sendbox.engine.commands.command import Command, Stamp
+    from sendbox.runtime.slot import HostedWorld
+
+
+#: So many scenarios are kept compiled.
+MOST_SCENARIOS: Final = 100
+
+
+class StoredRecords:
+    """The form of commands in a store, and the way from a record to a world of one application."""
+
+    def __init__(self, control: Control) -> None:
+        self._control = control
+        own = control.runtime.blueprint
+        #: scenarios by name and text: most worlds have the server's own
+        self._scenarios = {(own.name, write_blueprint(own)["text"]): own}
+
+    def load(self, source: str, *, name: str, paths: bool) -> Blueprint:
+        """A scenario from its text. Raises `ScenarioError`."""
+        blueprint = self._scenarios.get((name, source))
+        if blueprint is None:
+            blueprint = self._control.served.language.load(source, name=name, paths=paths)
+            if len(self._scenarios) < MOST_SCENARIOS:
+                self._scenarios[name, source] = blueprint
+        return blueprint
+
+    def encode(self, stamp: Stamp, command: Command) -> bytes:
+        """A command as a store keeps it."""
+        return orjson.dumps(write_command(stamp, command))
+
+    def _decode(self, rows: list[bytes]) -> list[tuple[Stamp, Command]]:
+        return read_commands(map(orjson.loads, rows), self)
+
+    def opening(self, raw: bytes) -> Open:
+        """The command with which a world was opened."""
+        opened = self._decode([raw])[0][1]
+        assert isinstance(opened, Open)
+        return opened
+
+    def remake(self, rows: list[bytes], ends: Stamp) -> Generator[Callable[[], None] | None, None, HostedWorld]:
+        """Makes a world from its record, up to a place. Raises `Unavailable`."""
+        commands: list[tuple[Stamp, Command]] = []
+        problems: list[Unreadable] = []
+
+        def read() -> None:
+            try:
+                commands.extend(self._decode(rows))
+            except Unreadable as error:
+                problems.append(error)
+
+        yield read
+        if problems:
+            raise Unavailable("unreadable", f"the record in the store cannot be read: {problems[0]}")
+        replay = Replay(self._control, commands, ends)
+        try:
+            yield from replay.work()
+        except Diverged as diverged:
+            raise Unavailable("diverged", f"the record in the store makes another world here: {diverged}") from None
+        return replay.hosted

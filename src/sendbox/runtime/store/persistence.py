@@ -1,0 +1,402 @@
+"""Persistence: the worlds of a runtime in a store, and back.
+
+What comes into worlds in one turn of the loop is written in one commit, on a thread of its own. Nothing that shows it
+leaves before: an answer waits for the commit of its group, and so does the try of a webhook. Where a commit fails, the
+group is tried again until the store takes it, and all calls are refused until then.
+
+A world of an earlier process is not there until it is first asked for; then it is made again from its record.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Callable, Generator, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import TYPE_CHECKING, Final, Protocol
+
+from msgspec import Struct
+
+from sendbox import __version__
+from sendbox.engine import ENGINE
+from sendbox.engine.commands.command import Checkpoint, Move, Overtake, Restore, Stamp, Tune
+from sendbox.engine.commands.record import RequestRecord
+from sendbox.engine.durations import show
+from sendbox.runtime import wall
+from sendbox.runtime.slot import HostedWorld, Slice
+from sendbox.runtime.spool import MAX_BYTES_IN_MEMORY
+from sendbox.runtime.store.store import STORE_FAILED, Change, Facts, Store, StoredWorld, StoreError, Unavailable
+
+if TYPE_CHECKING:
+    from sendbox.engine.commands.command import Command, Open
+    from sendbox.engine.commands.record import Record
+    from sendbox.runtime.interface import RuntimeInterface
+    from sendbox.settings import Durability
+
+#: Real seconds between two commits with `second`, and between two tries of a commit that failed.
+PERIOD: Final = 1.0
+#: Called once a group is in the store, or with the reason why it is not.
+Then = Callable[[str | None], None]
+
+
+class Records(Protocol):
+    """The form of commands in a store, and the way from a record to a world."""
+
+    def encode(self, stamp: Stamp, command: Command) -> bytes:
+        """A command as a store keeps it."""
+
+    def opening(self, raw: bytes) -> Open:
+        """The command with which a world was opened."""
+
+    def remake(self, rows: list[bytes], ends: Stamp) -> Generator[Callable[[], None] | None, None, HostedWorld]:
+        """Makes a world from its record, up to a place. Raises `Unavailable`."""
+
+
+class _Written(Struct, eq=False):
+    """The part of a world's record that is in the store, or on its way; `mark` tells whether anything came since."""
+
+    record: Record | None = None
+    count: int = 0
+    epoch: int = 0
+    mark: object = None
+    opened: bool = False
+
+
+class _Group(Struct, eq=False):
+    """The changes of one commit, those commands not yet encoded, and who waits for it."""
+
+    changes: list[tuple[Change, list[tuple[Stamp, Command]], Open | None]]
+    waiting: list[Then]
+
+
+class Persistence:
+    """The persistence of one runtime. `load` makes the `Records`; it may take long, and is called off the loop."""
+
+    def __init__(
+        self, runtime: RuntimeInterface, store: Store, load: Callable[[], Records], durability: Durability = "call"
+    ) -> None:
+        self._runtime = runtime
+        self._store = store
+        self._load = load
+        self._records: Records | None = None
+        self._delay = 0.0 if durability == "call" else PERIOD
+        self._loop = asyncio.get_running_loop()
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="sendbox-store")
+        self._written: dict[HostedWorld, _Written] = {}
+        self._dirty: dict[HostedWorld, None] = {}
+        self._ended: list[StoredWorld] = []
+        self._waiting: list[Then] = []
+        self._group: _Group | None = None
+        self._writing: asyncio.Future[None] | None = None
+        self._timer: asyncio.Handle | None = None
+        self._closed = False
+        self._waking: dict[str, asyncio.Task[None]] = {}
+        #: why the store takes nothing, None while it does
+        self.failure: str | None = None
+        self._recovery: asyncio.Event = asyncio.Event()
+        self.instance = store.take_lease(runtime.instance)
+        #: the worlds that are only in the store, in the order of their opening, and their ids by their tags
+        self.stored: dict[str, StoredWorld] = {}
+        self.tags: dict[str, str] = {}
+        #: those that cannot be made again, with the reason
+        self.lost: dict[str, str] = {}
+        others = 0
+        for world in store.worlds():
+            runtime.open_worlds.opened = world.number
+            if world.facts.cut is not None:
+                self.lost[world.id] = f"the server was restarted, and {world.facts.cut} had cut its record"
+                self._ended.append(world)
+                continue
+            others += world.engine != ENGINE
+            self.stored[world.id] = world
+            self.tags[world.facts.tag] = world.id
+        if others:
+            text = f"{others} of {len(self.stored)} stored worlds are of another engine than {ENGINE}"
+            what = "start the version that wrote them to continue them, or close them"
+            runtime.log("", f"{text}: {what}; GET /_sandbox/worlds lists them", "warning")
+        self._schedule()
+
+    def prepare(self) -> None:
+        """Loads what the first call needs, which takes long, off the loop."""
+        self._thread.submit(self._loaded)
+
+    # -- into the store
+
+    def changed(self, hosted: HostedWorld) -> None:
+        """Notes that a command may have come into a world."""
+        if hosted.gone:
+            return
+        self._dirty[hosted] = None
+        if self._timer is None and self._group is None:
+            self._schedule()
+
+    def ended(self, hosted: HostedWorld) -> None:
+        """Notes that a world has ended: nothing of it stays in the store."""
+        self._dirty.pop(hosted, None)
+        if self._written.pop(hosted, None) is not None:
+            self._remove(self._row(hosted))
+
+    def end_stored(self, world_id: str) -> None:
+        """Ends a world that is only in the store."""
+        world = self.stored.pop(world_id)
+        del self.tags[world.facts.tag]
+        self._remove(world)
+
+    def _remove(self, world: StoredWorld) -> None:
+        self._ended.append(world)
+        if self._timer is None and self._group is None:
+            self._schedule()
+
+    def _schedule(self) -> None:
+        if self._closed:
+            return
+        self._timer = (
+            self._loop.call_later(self._delay, self._begin) if self._delay else self._loop.call_soon(self._begin)
+        )
+
+    def after_commit(self, then: Then) -> None:
+        """Calls `then` once all that has come in is in the store; at once where nothing must be waited for."""
+        if self.failure is not None or self._delay:
+            then(self.failure)
+        elif self._dirty or self._ended:
+            self._waiting.append(then)
+        elif self._group is not None:
+            self._group.waiting.append(then)
+        else:
+            then(None)
+
+    async def commit(self) -> str | None:
+        """Waits until all that has come in is in the store; returns why it is not, None = it is."""
+        ended: asyncio.Future[str | None] = self._loop.create_future()
+
+        def note(why: str | None) -> None:
+            if not ended.done():
+                ended.set_result(why)
+
+        self.after_commit(note)
+        return ended.result() if ended.done() else await ended
+
+    async def before_sending(self, hosted: HostedWorld) -> None:
+        """Waits until a world is in the store as it is; as long as that takes."""
+        self.changed(hosted)
+        while await self.commit() is not None:
+            self._recovery.clear()
+            await self._recovery.wait()
+
+    def _begin(self) -> None:
+        """Begins the commit of all that has changed."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        dirty, self._dirty = self._dirty, {}
+        ended, self._ended = self._ended, []
+        waiting, self._waiting = self._waiting, []
+        changes: list[tuple[Change, list[tuple[Stamp, Command]], Open | None]]
+        changes = [(Change(world, ended=True), [], None) for world in ended]
+        changes += [change for hosted in dirty if not hosted.gone and (change := self._change_of(hosted)) is not None]
+        if changes:
+            self._group = _Group(changes, waiting)
+            self._write()
+        else:
+            _call(waiting, None)
+
+    def _write(self) -> None:
+        assert self._group is not None
+        self._timer = None
+        self._writing = self._loop.run_in_executor(self._thread, self._commit, self._group)
+        self._writing.add_done_callback(self._committed)
+
+    def _commit(self, group: _Group) -> None:
+        """Writes a group; on the thread of the store."""
+        encode = self._loaded().encode
+        for change, commands, opened in group.changes:
+            if not change.commands:
+                change.commands = [encode(stamp, command) for stamp, command in commands]
+            if opened is not None and change.opened is None:
+                change.opened = encode(Stamp(opened.epoch, opened.start, 0), opened)
+        self._store.write([change for change, _, _ in group.changes])
+
+    def _loaded(self) -> Records:
+        if self._records is None:
+            self._records = self._load()
+        return self._records
+
+    def _committed(self, future: asyncio.Future[None]) -> None:
+        """The commit of a group has ended."""
+        group, self._writing = self._group, None
+        assert group is not None
+        error = future.exception()
+        if error is not None:
+            if self.failure is None:
+                self._runtime.log("", f"nothing is served until the store can be written: {error}", "error")
+            self.failure = str(error)
+            waiting, self._waiting = [*group.waiting, *self._waiting], []
+            group.waiting.clear()
+            _call(waiting, self.failure)
+            self._timer = self._loop.call_later(PERIOD, self._write)
+            return
+        self._group = self._timer = None
+        if self.failure is not None:
+            self.failure = None
+            self._runtime.log("", "the store can be written again")
+            self._recovery.set()
+        if self._dirty or self._ended:
+            self._schedule()
+        _call(group.waiting, None)
+
+    def _change_of(self, hosted: HostedWorld) -> tuple[Change, list[tuple[Stamp, Command]], Open | None] | None:
+        """The commands of a world that are not in the store yet; None if nothing has come in."""
+        world = hosted.world
+        record, written = world.record, self._written.setdefault(hosted, _Written())
+        length = len(record)
+        last = (record.at[-1], record.ticks[-1]) if length else None
+        mark = (length, last, world.epoch, world.now, world.ticks, record.cut_by)
+        if written.record is record and written.mark == mark:
+            return None
+        anew = written.record is not record or record.cut_by is not None
+        if anew:
+            written.record, written.count = record, 0
+            written.epoch = record.opening.epoch if record.cut_by is None else world.epoch
+        first = written.count
+        if first and isinstance(record.entries[first - 1], Move):  # moves in a row are one
+            first -= 1
+        commands, epoch = [], written.epoch
+        for number in range(first, length):
+            command = record.command(number)
+            commands.append((Stamp(epoch, record.at[number], record.ticks[number]), command))
+            if isinstance(command, Restore):
+                epoch = command.begins
+        written.count, written.epoch, written.mark = length, epoch, mark
+        opened = None if written.opened else hosted.opened or world.opening
+        written.opened = True
+        return Change(self._row(hosted), first, anew=anew), commands, opened
+
+    def _row(self, hosted: HostedWorld) -> StoredWorld:
+        world = hosted.world
+        facts = Facts(
+            scenario=hosted.blueprint.name,
+            seed=world.seed_given,
+            salt=world.salt,
+            tag=world.tag,
+            started=int(world.start),
+            mode=world.clock.mode,
+            rate=world.clock.rate,
+            due=world.timeline.next_due(),
+            pending=world.timeline.scheduled,
+            entries=len(world.journal),
+            counts=world.counts,
+            commands=len(world.record),
+            epoch=world.epoch,
+            at=int(world.now),
+            ticks=world.ticks,
+            pulling=hosted.pulling,
+            opened_pulling=hosted.opened_pulling,
+            late=None if hosted.starts is None else hosted.starts is wall.present,
+            cut=world.record.cut_by,
+        )
+        return StoredWorld(hosted.number, world.id, ENGINE, __version__, wall.now_ms(), facts)
+
+    # -- out of the store
+
+    def after(self, number: int) -> Iterator[StoredWorld]:
+        """The worlds that are only in the store and have a higher number."""
+        return (world for world in list(self.stored.values()) if world.number > number)
+
+    def backwards(self, number: int | None) -> Iterator[StoredWorld]:
+        """The worlds that are only in the store and have a lower number (None: all), newest first."""
+        return (world for world in list(self.stored.values())[::-1] if number is None or world.number < number)
+
+    def unused(self, ttl: int) -> list[str]:
+        """The worlds that are only in the store and were not used for so many milliseconds of real time."""
+        now = wall.now_ms()
+        return [world.id for world in self.stored.values() if now - world.used > ttl and world.id not in self._waking]
+
+    async def wake(self, world_id: str) -> None:
+        """Makes a world again that is only in the store. Raises `Unavailable`, and `Capped` at the cap."""
+        if world_id not in self.stored:
+            return
+        task = self._waking.get(world_id)
+        if task is None:
+            task = self._waking[world_id] = self._loop.create_task(self._wake(self.stored[world_id]))
+            task.add_done_callback(partial(self._woken, world_id))
+        await asyncio.shield(task)
+
+    def _woken(self, world_id: str, task: asyncio.Task[None]) -> None:
+        del self._waking[world_id]
+        if not task.cancelled():
+            task.exception()  # who waits for it has it
+
+    async def _wake(self, stored: StoredWorld) -> None:
+        if stored.engine != ENGINE:
+            raise Unavailable(
+                "other_engine",
+                f"{stored.id} was recorded by Sendbox {stored.version}, engine {stored.engine}, and this is engine "
+                f"{ENGINE}: start that version to continue it, or close it with DELETE /_sandbox/worlds/{stored.id}",
+            )
+        self._runtime.check_room()
+        try:
+            opened, rows = await self._loop.run_in_executor(self._thread, self._read, stored.number)
+            if len(rows) != stored.facts.commands:
+                raise StoreError(f"{len(rows)} of {stored.facts.commands} commands are there; the store is damaged")
+            records = self._loaded()
+            hosted = await Slice().through(records.remake(rows, stored.facts.ends))
+        except StoreError as error:
+            raise Unavailable(STORE_FAILED, f"{stored.id} cannot be read: {error}") from None
+        if stored.id in self.stored:  # else it was closed meanwhile
+            self._continue(stored, hosted, records.opening(opened))
+
+    def _read(self, number: int) -> tuple[bytes, list[bytes]]:
+        self._loaded()
+        return self._store.record(number)
+
+    def _continue(self, stored: StoredWorld, hosted: HostedWorld, opened: Open) -> None:
+        """Puts a world that was made again in its place; what the end of the process cut off goes on."""
+        runtime, world, facts = self._runtime, hosted.world, stored.facts
+        record, outlets = world.record, world.outlets
+        del self.stored[stored.id], self.tags[facts.tag]
+        hosted.number, hosted.opened, hosted.opened_pulling = stored.number, opened, facts.opened_pulling
+        hosted.pulling = outlets.captured
+        if facts.late is not None:
+            hosted.starts = wall.present if facts.late else partial(_start_of, opened)
+        for number, entry in enumerate(record.entries):
+            if isinstance(entry, RequestRecord):
+                entry.put_away(hosted.spool.keep, MAX_BYTES_IN_MEMORY)
+            elif isinstance(entry, Checkpoint):
+                hosted.checkpoints[entry.name] = record.head(number + 1)
+        mark = len(record), (record.at[-1], record.ticks[-1]), world.epoch, world.now, world.ticks, None
+        self._written[hosted] = _Written(record, len(record), facts.ends.epoch, mark, opened=True)
+        if (record.at[-1], record.ticks[-1]) != (world.now, world.ticks):  # a move was cut off
+            record.moved(world.now, world.ticks, len(record), by_hand=world.clock.mode == "manual")
+        if world.clock.mode == "real" and hosted.starts is None:
+            stood = max(0, wall.now_ms() - stored.used)
+            world.enter(Tune(world.now, {"stood_still": show(stood)}))
+        if outlets.injection.racing:  # the answer that they came before is lost
+            world.enter(Overtake(tuple(sorted(outlets.injection.racing)), leaves=True))
+        outlets.take()
+        runtime.resume(hosted)
+
+    async def aclose(self) -> None:
+        """Writes what is left, and closes the store."""
+        for task in list(self._waking.values()):
+            task.cancel()
+        while self.failure is None and (self._group is not None or self._dirty or self._ended):
+            if self._group is None:
+                self._begin()
+            if self._writing is not None:
+                await asyncio.wait({self._writing})
+        self._closed = True
+        if self._timer is not None:
+            self._timer.cancel()
+        self._thread.shutdown()
+        with contextlib.suppress(StoreError):
+            self._store.close()
+
+
+def _start_of(opened: Open) -> tuple[int, bool]:
+    return opened.start, opened.pinned
+
+
+def _call(waiting: list[Then], why: str | None) -> None:
+    for then in waiting:
+        then(why)
