@@ -30,6 +30,15 @@ ROWS: Final[tuple[Row, ...]] = (
         "phone, 25 a code, 20 a flow of two steps to three phones, 10 go to ten phones; no two are equal.",
     ),
     Row(
+        "durable",
+        "the same mix where `--data` keeps it",
+        "times one that is not kept",
+        at_most(1.6),
+        calls.durable,
+        "Processor time of a request of the mix at a server with `--data`, divided by that at one without. The commit "
+        "of its group is a part of it.",
+    ),
+    Row(
         "call-p99",
         "99th percentile of its time, 100,000 messages retained",
         "times bare",

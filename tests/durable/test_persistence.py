@@ -115,22 +115,43 @@ async def test_a_try_that_was_cut_off_is_made_again(tmp_path: Path) -> None:
 
 
 async def test_resets_and_checkpoints(tmp_path: Path) -> None:
-    """What a reset or a restore undid is not there; a checkpoint of the present line is."""
-    async with stored(tmp_path / "a.db") as box:
+    """What a reset or a restore undid is not there, but for checkpoints: those lead back to it in each process."""
+    async with stored(tmp_path / "a.db", HOOKED) as box:
+        deliver(box, lambda call: _answered(503))
         await box.send()
+        await box.advance("10s")
+        assert (await box.put(f"{WORLD}/checkpoints/first")).status == 201
+        undone = await digest(box)
         assert (await box.post(f"{WORLD}/reset")).status == 200
         await box.send("420777000103")
         assert (await box.put(f"{WORLD}/checkpoints/here")).status == 201
         await box.send("420777000104")
         assert (await box.post(f"{WORLD}/checkpoints/here")).status == 200
+        hosted = box.runtime.worlds[KEY]
+        box.runtime.take_checkpoint(hosted, "undone")  # in one commit with the reset
+        box.runtime.reset(hosted)
         before = await digest(box)
-    async with stored(tmp_path / "a.db") as box:
+    async with stored(tmp_path / "a.db", HOOKED) as box:
         assert await digest(box) == before
         shown = (await box.get(WORLD)).json
-        assert shown["epoch"] == 2
-        assert [each["name"] for each in shown["checkpoints"]] == ["here"]
+        assert shown["epoch"] == 3
+        assert [each["name"] for each in shown["checkpoints"]] == ["first", "here", "undone"]
+        assert (await box.post(f"{WORLD}/checkpoints/undone")).json["messages"] == 1
         await box.send("420777000105")
         assert (await box.post(f"{WORLD}/checkpoints/here")).json["messages"] == 1
+    async with stored(tmp_path / "a.db", HOOKED) as box:
+        await box.post(f"{WORLD}/checkpoints/first")
+        assert await digest(box) == undone
+        assert (await box.post(f"{WORLD}/checkpoints/here")).json["messages"] == 1
+        again = await digest(box)
+    async with stored(tmp_path / "a.db", HOOKED) as box:
+        assert await digest(box) == again
+        names = [each["name"] for each in (await box.get(WORLD)).json["checkpoints"]]
+        assert names == ["first", "here", "undone"]
+
+
+async def _answered(status: int) -> Answered:
+    return Answered(status)
 
 
 async def test_an_outbox_is_one_again(tmp_path: Path) -> None:

@@ -7,7 +7,9 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
+import httpx
 import pytest
 
 from sendbox.cli.outcome import CANNOT, Failure
@@ -15,8 +17,8 @@ from sendbox.cli.serve import serving
 from sendbox.runtime.store import persistence
 from sendbox.runtime.store.sqlite import APPLICATION, SqliteStore
 from sendbox.runtime.store.store import StoreError
-from tests.box import KEY, WORLD, Box, boxed
-from tests.commands.sandbox import options
+from tests.box import KEY, WORLD, boxed
+from tests.commands.sandbox import options, sandbox
 from tests.durable.files import listed, stored
 
 
@@ -86,9 +88,9 @@ def test_a_file_that_is_in_use(tmp_path: Path) -> None:
 
 
 @contextmanager
-def broken(box: Box, *, full: bool) -> Iterator[None]:
+def broken(kept: Any, *, full: bool) -> Iterator[None]:
     """A disk on which nothing more can be written."""
-    store = box.app.runtime.persistence._store
+    store = kept._store
     pages = store._connection.execute("PRAGMA page_count").fetchone()[0]
     limit, readonly = ("max_page_count", pages), ("query_only", 1)
     store._connection.execute("PRAGMA {} = {}".format(*(limit if full else readonly)))
@@ -105,7 +107,7 @@ async def test_a_store_that_takes_nothing(full: bool, tmp_path: Path, monkeypatc
     why = "is full; make room on its disk" if full else "cannot be written; make the file and its folder writable"
     async with stored(tmp_path / "a.db") as box:
         await box.send()
-        with broken(box, full=full):
+        with broken(box.runtime.persistence, full=full):
             message = {"to": [{"phone_number": "420777000102"}], "body": "x" * 60_000}
             first = await box.post("/v2/message", message, x_api_key=KEY)
             assert first.status == 503
@@ -135,7 +137,7 @@ async def test_a_store_that_fails_to_the_end(tmp_path: Path) -> None:
     """A server that can write nothing any more ends all the same."""
     async with stored(tmp_path / "a.db") as box:
         await box.send()
-        broken(box, full=False).__enter__()
+        broken(box.runtime.persistence, full=False).__enter__()
         assert (await box.post("/v2/message", {"to": []}, x_api_key=KEY)).status == 503
         assert (await box.get("/nowhere")).json["error"] == "store_failed"
     async with stored(tmp_path / "a.db") as box:
@@ -146,7 +148,7 @@ async def test_a_store_that_fails_to_the_end(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("statement", "error", "why"),
     [
-        ("DELETE FROM commands WHERE number = 1", "store_failed", "1 of 2 commands are there; the store is damaged"),
+        ("DELETE FROM commands WHERE number = 1", "unreadable", "1 of 2 commands are there; the store is damaged"),
         ("UPDATE commands SET command = '{' WHERE number = 1", "unreadable", "it is damaged: command 1"),
         (
             """UPDATE commands SET command = replace(command, '"ticks":0', '"ticks":7') WHERE number = 1""",
@@ -191,3 +193,31 @@ async def test_a_server_without_a_store() -> None:
         assert box.runtime.persistence is None
         await box.send()
     assert int.from_bytes(b"SEND") == APPLICATION
+
+
+@pytest.mark.asyncio
+async def test_an_answer_at_once_waits_for_its_commit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Over a connection too; it becomes a refusal where the commit fails, and nothing where its client has left."""
+    monkeypatch.setattr(persistence, "PERIOD", 0.0)
+    message = {"to": [{"phone_number": "420777000101"}], "body": "Hello"}
+    async with sandbox(data=str(tmp_path / "a.db"), mode="manual") as served:
+        kept = served.runtime.persistence
+        assert kept is not None
+        async with httpx.AsyncClient(base_url=served.origin, headers={"x-api-key": KEY}, timeout=60) as client:
+            assert (await client.post("/v2/message", json=message)).status_code == 200
+            assert [count for count, *_ in rows(kept, "SELECT count(*) FROM commands")] == [2]
+            with broken(kept, full=False):
+                answer = await client.post("/v2/message", json=message)
+                assert (answer.status_code, list(answer.json())) == (503, ["Message"])
+            await kept.persist()
+            hosted = served.runtime.worlds[KEY]
+            leaving = asyncio.create_task(client.post("/v2/message", json=message))
+            while len(hosted.world.record) < 4:
+                await asyncio.sleep(0)
+        leaving.cancel()
+
+
+def rows(kept: Any, statement: str) -> list[Any]:
+    """What the store has."""
+    found: list[Any] = kept._store._connection.execute(statement).fetchall()
+    return found

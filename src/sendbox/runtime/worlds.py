@@ -322,7 +322,8 @@ class Runtime:
     async def persist(self, hosted: HostedWorld) -> None:
         """Waits until a world is in the store as it is, if there is one."""
         if self.persistence is not None:
-            await self.persistence.before_sending(hosted)
+            self.persistence.changed(hosted)
+            await self.persistence.persist()
 
     def close_all_stored(self, prefix: str) -> int:
         """Closes the worlds that are only in the store and whose ids begin so; returns how many there were."""

@@ -95,14 +95,16 @@ class Application(Starlette):
             if message["type"] == "http.response.start":
                 message["headers"] = [*message.get("headers", ()), self.mark]
                 why = None if self.persistence is None else await self.persistence.commit()
-                if why is not None and scope["path"] != HEALTH:
+                if why is not None and scope["path"] not in ALWAYS:
                     lost = True
                     await reply(send, self.unavailable(scope, why))
+            elif not (lost or self.persistence is None or scope["path"] in ALWAYS):
+                await self.persistence.persist()  # a stream shows what has come in since its head
             if not lost:
                 await send(message)
 
         if scope["type"] == "http":
-            if self.persistence is not None and self.persistence.failure is not None and scope["path"] != HEALTH:
+            if self.persistence is not None and self.persistence.failure is not None and scope["path"] not in ALWAYS:
                 await reply(send, self.unavailable(scope, self.persistence.failure))
                 return
             refusal = has_wrong_host(scope)
@@ -145,8 +147,9 @@ class LazyApplication:
         await self.application(scope, receive, send)
 
 
-#: The path of the health check.
+#: The path of the health check, and all that is answered while nothing can be kept.
 HEALTH: Final = "/_sandbox/health"
+ALWAYS: Final = (HEALTH, "/metrics")
 
 
 class HealthRoute(Route):

@@ -10,7 +10,9 @@ from __future__ import annotations
 import json
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Generator, Iterable, Mapping
+from functools import lru_cache
 from hashlib import blake2b
+from sys import intern
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
 import orjson
@@ -26,6 +28,7 @@ from sendbox.engine.durations import instant, iso, shown
 from sendbox.engine.kinds.rows import KindTable, Observer
 from sendbox.scenario.model import ScenarioError
 from sendbox.scenario.write import dump
+from sendbox.services.http.requests import BoundedCache
 
 if TYPE_CHECKING:
     from sendbox.engine.commands.command import Body, Command
@@ -34,6 +37,10 @@ if TYPE_CHECKING:
 #: The version of this form.
 FORM: Final = 1
 _WORD: Final = {command: word for word, command in COMMANDS.items()}
+
+
+#: Scenarios with their texts, by identity: many worlds have the same one, and to write one takes 10 ms.
+_SCENARIOS: Final[BoundedCache[int, tuple[Blueprint, str]]] = BoundedCache()
 
 
 class Unreadable(Exception):
@@ -123,7 +130,10 @@ def _write(name: str, value: object) -> object:
 
 def write_blueprint(blueprint: Blueprint) -> dict[str, str]:
     """A scenario with what it builds on, and what it is called: its text may leave that to its file."""
-    return {"name": blueprint.name, "text": dump(source_of(blueprint))}
+    known = _SCENARIOS.get(id(blueprint))
+    if known is None or known[0] is not blueprint:
+        known = _SCENARIOS.store(id(blueprint), (blueprint, dump(source_of(blueprint))))
+    return {"name": blueprint.name, "text": known[1]}
 
 
 def _text(body: Body) -> str | dict[str, str] | None:
@@ -220,6 +230,12 @@ def _scenario(source: Mapping[str, str], scenarios: Scenarios) -> Blueprint:
         raise Unreadable(f"its scenario is no longer legal: {problems}") from None
 
 
+@lru_cache(maxsize=1_024)
+def _read_headers(headers: tuple[tuple[str, str], ...]) -> tuple[tuple[bytes, bytes], ...]:
+    """The headers of a call; those of nearly all calls are the same."""
+    return tuple((name.encode("latin-1"), value.encode("latin-1")) for name, value in headers)
+
+
 _TIME: Final = _Form(iso, lambda text, _: instant(text))
 #: The fields of commands that are not values of JSON.
 _FORMS: Final[Mapping[str, _Form]] = {
@@ -235,12 +251,14 @@ _FORMS: Final[Mapping[str, _Form]] = {
     "query": _Form(lambda raw: raw.decode("latin-1"), lambda text, _: text.encode("latin-1")),
     "headers": _Form(
         lambda headers: [[text.decode("latin-1") for text in header] for header in headers],
-        lambda headers, _: tuple((name.encode("latin-1"), value.encode("latin-1")) for name, value in headers),
+        lambda headers, _: _read_headers(tuple((name, value) for name, value in headers)),
     ),
     "body": _Form(
         _text,
         lambda body, _: body if body is None else body.encode() if isinstance(body, str) else b64decode(body["base64"]),
     ),
+    # one text for all calls, not one for each
+    **dict.fromkeys(("method", "path", "origin", "key"), _Form(str, lambda text, _: intern(text))),
     "requests": _Form(tuple, lambda requests, _: tuple(requests)),
 }
 #: Fields that have another name in a record, and those that stand last there.

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable, Generator, Iterable, Mapping
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import orjson
 
 from sendbox.control.export.record import Unreadable, read_commands, write_blueprint, write_command
 from sendbox.control.replaying import Diverged, Replay
-from sendbox.engine.commands.command import Open
+from sendbox.engine.commands.command import Open, Outcome
+from sendbox.engine.commands.record import Record
 from sendbox.runtime.store.store import Unavailable
 
 if TYPE_CHECKING:
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from sendbox.engine.blueprint import Blueprint
     from sendbox.engine.commands.command import Command, Stamp
     from sendbox.runtime.slot import HostedWorld
+    from sendbox.runtime.store.store import Facts
 
 
 #: So many scenarios are kept compiled.
@@ -54,23 +56,52 @@ class StoredRecords:
         assert isinstance(opened, Open)
         return opened
 
-    def remake(self, rows: list[bytes], ends: Stamp) -> Generator[Callable[[], None] | None, None, HostedWorld]:
-        """Makes a world from its record, up to a place. Raises `Unavailable`."""
+    def remake(
+        self, lines: Mapping[int, list[bytes]], facts: Facts
+    ) -> Generator[Callable[[], None] | None, None, HostedWorld]:
+        """Makes a world with its checkpoints again. Raises `Unavailable`."""
+        rows = lines.get(facts.line, [])
+        if len(rows) != facts.commands:
+            raise Unavailable("unreadable", f"{len(rows)} of {facts.commands} commands are there; the store is damaged")
         commands: list[tuple[Stamp, Command]] = []
+        heads: dict[str, Record] = {}
         problems: list[Unreadable] = []
 
         def read() -> None:
             try:
                 commands.extend(self._decode(rows))
+                for name, (line, length) in facts.checkpoints.items():
+                    if line != facts.line:
+                        heads[name] = _record_of(self._decode(lines.get(line, [])[:length]))
             except Unreadable as error:
                 problems.append(error)
 
         yield read
         if problems:
             raise Unavailable("unreadable", f"the record in the store cannot be read: {problems[0]}")
-        replay = Replay(self._control, commands, ends)
+        replay = Replay(self._control, commands, facts.ends)
         try:
             yield from replay.work()
         except Diverged as diverged:
             raise Unavailable("diverged", f"the record in the store makes another world here: {diverged}") from None
+        for name, (line, length) in facts.checkpoints.items():
+            replay.hosted.checkpoints[name] = replay.world.record.head(length) if line == facts.line else heads[name]
         return replay.hosted
+
+
+class _Ended(NamedTuple):
+    """A delivery of which only the outcome of one try is known."""
+
+    number: int
+    tries: tuple[Outcome]
+
+
+def _record_of(commands: Iterable[tuple[Stamp, Command]]) -> Record:
+    """The record that has these commands."""
+    record = Record()
+    for stamp, command in commands:
+        if isinstance(command, Outcome):
+            record.outcome(stamp.at, stamp.ticks, (_Ended(command.delivery, (command,)), 0))
+        else:
+            record.add(stamp.at, stamp.ticks, command)
+    return record

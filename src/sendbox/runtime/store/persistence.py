@@ -11,22 +11,22 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import TYPE_CHECKING, Final, Protocol
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from sendbox import __version__
 from sendbox.engine import ENGINE
-from sendbox.engine.commands.command import Checkpoint, Move, Overtake, Restore, Stamp, Tune
+from sendbox.engine.commands.command import Move, Overtake, Restore, Stamp, Tune
 from sendbox.engine.commands.record import RequestRecord
 from sendbox.engine.durations import show
 from sendbox.runtime import wall
 from sendbox.runtime.slot import HostedWorld, Slice
 from sendbox.runtime.spool import MAX_BYTES_IN_MEMORY
-from sendbox.runtime.store.store import STORE_FAILED, Change, Facts, Store, StoredWorld, StoreError, Unavailable
+from sendbox.runtime.store.store import STORE_FAILED, Change, Facts, Part, Store, StoredWorld, StoreError, Unavailable
 
 if TYPE_CHECKING:
     from sendbox.engine.commands.command import Command, Open
@@ -49,24 +49,39 @@ class Records(Protocol):
     def opening(self, raw: bytes) -> Open:
         """The command with which a world was opened."""
 
-    def remake(self, rows: list[bytes], ends: Stamp) -> Generator[Callable[[], None] | None, None, HostedWorld]:
-        """Makes a world from its record, up to a place. Raises `Unavailable`."""
+    def remake(
+        self, lines: Mapping[int, list[bytes]], facts: Facts
+    ) -> Generator[Callable[[], None] | None, None, HostedWorld]:
+        """Makes a world with its checkpoints again. Raises `Unavailable`."""
 
 
 class _Written(Struct, eq=False):
-    """The part of a world's record that is in the store, or on its way; `mark` tells whether anything came since."""
+    """The part of a world's record that is in the store, or on its way; `mark` tells whether anything came since.
+
+    `line` is where it is, `heads` are the records of checkpoints with their lines, by name.
+    """
 
     record: Record | None = None
+    line: int = -1
+    lines: int = 0
     count: int = 0
     epoch: int = 0
     mark: object = None
-    opened: bool = False
+    heads: dict[str, tuple[Record, int]] = field(default_factory=dict)
+
+
+class _Draft(Struct, eq=False):
+    """A change whose commands are not encoded yet: line, number of the first one, commands."""
+
+    change: Change
+    parts: list[tuple[int, int, list[tuple[Stamp, Command]]]]
+    opened: Open | None = None
 
 
 class _Group(Struct, eq=False):
-    """The changes of one commit, those commands not yet encoded, and who waits for it."""
+    """The changes of one commit, and who waits for it."""
 
-    changes: list[tuple[Change, list[tuple[Stamp, Command]], Open | None]]
+    drafts: list[_Draft]
     waiting: list[Then]
 
 
@@ -134,8 +149,10 @@ class Persistence:
     def ended(self, hosted: HostedWorld) -> None:
         """Notes that a world has ended: nothing of it stays in the store."""
         self._dirty.pop(hosted, None)
-        if self._written.pop(hosted, None) is not None:
-            self._remove(self._row(hosted))
+        if hosted in self._written:
+            row = self._row(hosted)
+            del self._written[hosted]
+            self._remove(row)
 
     def end_stored(self, world_id: str) -> None:
         """Ends a world that is only in the store."""
@@ -177,9 +194,8 @@ class Persistence:
         self.after_commit(note)
         return ended.result() if ended.done() else await ended
 
-    async def before_sending(self, hosted: HostedWorld) -> None:
-        """Waits until a world is in the store as it is; as long as that takes."""
-        self.changed(hosted)
+    async def persist(self) -> None:
+        """Waits until all that has come in is in the store, as long as that takes."""
         while await self.commit() is not None:
             self._recovery.clear()
             await self._recovery.wait()
@@ -192,11 +208,10 @@ class Persistence:
         dirty, self._dirty = self._dirty, {}
         ended, self._ended = self._ended, []
         waiting, self._waiting = self._waiting, []
-        changes: list[tuple[Change, list[tuple[Stamp, Command]], Open | None]]
-        changes = [(Change(world, ended=True), [], None) for world in ended]
-        changes += [change for hosted in dirty if not hosted.gone and (change := self._change_of(hosted)) is not None]
-        if changes:
-            self._group = _Group(changes, waiting)
+        drafts = [_Draft(Change(world, ended=True), []) for world in ended]
+        drafts += [draft for hosted in dirty if not hosted.gone and (draft := self._draft(hosted)) is not None]
+        if drafts:
+            self._group = _Group(drafts, waiting)
             self._write()
         else:
             _call(waiting, None)
@@ -210,12 +225,16 @@ class Persistence:
     def _commit(self, group: _Group) -> None:
         """Writes a group; on the thread of the store."""
         encode = self._loaded().encode
-        for change, commands, opened in group.changes:
-            if not change.commands:
-                change.commands = [encode(stamp, command) for stamp, command in commands]
+        for draft in group.drafts:
+            change, opened = draft.change, draft.opened
+            if not change.parts:
+                change.parts = [
+                    Part(line, first, [encode(stamp, command) for stamp, command in commands])
+                    for line, first, commands in draft.parts
+                ]
             if opened is not None and change.opened is None:
                 change.opened = encode(Stamp(opened.epoch, opened.start, 0), opened)
-        self._store.write([change for change, _, _ in group.changes])
+        self._store.write([draft.change for draft in group.drafts])
 
     def _loaded(self) -> Records:
         if self._records is None:
@@ -245,35 +264,42 @@ class Persistence:
             self._schedule()
         _call(group.waiting, None)
 
-    def _change_of(self, hosted: HostedWorld) -> tuple[Change, list[tuple[Stamp, Command]], Open | None] | None:
+    def _draft(self, hosted: HostedWorld) -> _Draft | None:
         """The commands of a world that are not in the store yet; None if nothing has come in."""
         world = hosted.world
-        record, written = world.record, self._written.setdefault(hosted, _Written())
-        length = len(record)
-        last = (record.at[-1], record.ticks[-1]) if length else None
-        mark = (length, last, world.epoch, world.now, world.ticks, record.cut_by)
-        if written.record is record and written.mark == mark:
+        record, written = world.record, self._written.get(hosted)
+        opened = None
+        if written is None:
+            written, opened = _Written(), hosted.opened or world.opening
+            self._written[hosted] = written
+        mark = _mark(hosted)
+        if written.mark == mark:
             return None
         anew = written.record is not record or record.cut_by is not None
         if anew:
+            written.lines += written.record is not None
+            written.line = written.lines
             written.record, written.count = record, 0
-            written.epoch = record.opening.epoch if record.cut_by is None else world.epoch
+            written.epoch = world.epoch if record.cut_by is not None else record.opening.epoch
         first = written.count
         if first and isinstance(record.entries[first - 1], Move):  # moves in a row are one
             first -= 1
-        commands, epoch = [], written.epoch
-        for number in range(first, length):
-            command = record.command(number)
-            commands.append((Stamp(epoch, record.at[number], record.ticks[number]), command))
-            if isinstance(command, Restore):
-                epoch = command.begins
-        written.count, written.epoch, written.mark = length, epoch, mark
-        opened = None if written.opened else hosted.opened or world.opening
-        written.opened = True
-        return Change(self._row(hosted), first, anew=anew), commands, opened
+        commands, written.epoch = _commands(record, first, written.epoch)
+        written.count, written.mark = len(record), mark
+        parts = [(written.line, first, commands)]
+        for name, head in hosted.checkpoints.items():
+            known, line = written.heads.get(name, (None, written.line))
+            if _begins_with(record, head):
+                line = written.line
+            elif known is not head:
+                line = written.lines = written.lines + 1
+                parts.append((line, 0, _commands(head, 0, head.opening.epoch)[0]))
+            written.heads[name] = head, line
+        lines = {written.line, *(written.heads[name][1] for name in hosted.checkpoints)}
+        return _Draft(Change(self._row(hosted), lines=[*lines] if anew else None), parts, opened)
 
     def _row(self, hosted: HostedWorld) -> StoredWorld:
-        world = hosted.world
+        world, written = hosted.world, self._written[hosted]
         facts = Facts(
             scenario=hosted.blueprint.name,
             seed=world.seed_given,
@@ -286,7 +312,9 @@ class Persistence:
             pending=world.timeline.scheduled,
             entries=len(world.journal),
             counts=world.counts,
+            line=written.line,
             commands=len(world.record),
+            checkpoints={name: (written.heads[name][1], len(head)) for name, head in hosted.checkpoints.items()},
             epoch=world.epoch,
             at=int(world.now),
             ticks=world.ticks,
@@ -336,17 +364,15 @@ class Persistence:
             )
         self._runtime.check_room()
         try:
-            opened, rows = await self._loop.run_in_executor(self._thread, self._read, stored.number)
-            if len(rows) != stored.facts.commands:
-                raise StoreError(f"{len(rows)} of {stored.facts.commands} commands are there; the store is damaged")
+            opened, lines = await self._loop.run_in_executor(self._thread, self._read, stored.number)
             records = self._loaded()
-            hosted = await Slice().through(records.remake(rows, stored.facts.ends))
+            hosted = await Slice().through(records.remake(lines, stored.facts))
         except StoreError as error:
             raise Unavailable(STORE_FAILED, f"{stored.id} cannot be read: {error}") from None
         if stored.id in self.stored:  # else it was closed meanwhile
             self._continue(stored, hosted, records.opening(opened))
 
-    def _read(self, number: int) -> tuple[bytes, list[bytes]]:
+    def _read(self, number: int) -> tuple[bytes, dict[int, list[bytes]]]:
         self._loaded()
         return self._store.record(number)
 
@@ -359,13 +385,12 @@ class Persistence:
         hosted.pulling = outlets.captured
         if facts.late is not None:
             hosted.starts = wall.present if facts.late else partial(_start_of, opened)
-        for number, entry in enumerate(record.entries):
+        for entry in record.entries:
             if isinstance(entry, RequestRecord):
                 entry.put_away(hosted.spool.keep, MAX_BYTES_IN_MEMORY)
-            elif isinstance(entry, Checkpoint):
-                hosted.checkpoints[entry.name] = record.head(number + 1)
-        mark = len(record), (record.at[-1], record.ticks[-1]), world.epoch, world.now, world.ticks, None
-        self._written[hosted] = _Written(record, len(record), facts.ends.epoch, mark, opened=True)
+        heads = {name: (head, facts.checkpoints[name][0]) for name, head in hosted.checkpoints.items()}
+        highest = max([facts.line, *(line for _, line in heads.values())])
+        self._written[hosted] = _Written(record, facts.line, highest, len(record), facts.epoch, _mark(hosted), heads)
         if (record.at[-1], record.ticks[-1]) != (world.now, world.ticks):  # a move was cut off
             record.moved(world.now, world.ticks, len(record), by_hand=world.clock.mode == "manual")
         if world.clock.mode == "real" and hosted.starts is None:
@@ -391,6 +416,30 @@ class Persistence:
         self._thread.shutdown()
         with contextlib.suppress(StoreError):
             self._store.close()
+
+
+def _mark(hosted: HostedWorld) -> object:
+    """A value that is another one once something has come into a world."""
+    world = hosted.world
+    record = world.record
+    last = (record.at[-1], record.ticks[-1]) if len(record) else None
+    return id(record), len(record), last, world.epoch, world.now, world.ticks, record.cut_by
+
+
+def _commands(record: Record, first: int, epoch: int) -> tuple[list[tuple[Stamp, Command]], int]:
+    """The commands of a record from one of them on, which has this epoch, and the epoch after the last."""
+    commands = []
+    for number in range(first, len(record)):
+        command = record.command(number)
+        commands.append((Stamp(epoch, record.at[number], record.ticks[number]), command))
+        if isinstance(command, Restore):
+            epoch = command.begins
+    return commands, epoch
+
+
+def _begins_with(record: Record, head: Record) -> bool:
+    """True if a checkpoint was taken on the way to a record, so that it begins with that."""
+    return 0 < len(head) <= len(record) and record.entries[len(head) - 1] is head.entries[-1]
 
 
 def _start_of(opened: Open) -> tuple[int, bool]:

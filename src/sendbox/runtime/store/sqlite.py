@@ -19,8 +19,8 @@ _TABLES: Final = (
         number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, engine INTEGER NOT NULL, version TEXT NOT NULL,
         used INTEGER NOT NULL, facts BLOB NOT NULL, opened BLOB NOT NULL)""",
     """CREATE TABLE commands (
-        world INTEGER NOT NULL, number INTEGER NOT NULL, command BLOB NOT NULL, PRIMARY KEY (world, number)
-        ) WITHOUT ROWID""",
+        world INTEGER NOT NULL, line INTEGER NOT NULL, number INTEGER NOT NULL, command BLOB NOT NULL,
+        PRIMARY KEY (world, line, number)) WITHOUT ROWID""",
     "CREATE TABLE leases (world INTEGER PRIMARY KEY, owner TEXT NOT NULL)",
     f"PRAGMA application_id = {APPLICATION}",
     f"PRAGMA user_version = {FORM}",
@@ -116,13 +116,16 @@ class SqliteStore:
                 for number, world_id, engine, version, used, facts in rows
             ]
 
-    def record(self, number: int) -> tuple[bytes, list[bytes]]:
-        """The command with which a world was opened, and its record."""
+    def record(self, number: int) -> tuple[bytes, dict[int, list[bytes]]]:
+        """The command with which a world was opened, and its lines."""
         with self._explained():
             execute = self._connection.execute
             opened: bytes = execute("SELECT opened FROM worlds WHERE number = ?", (number,)).fetchone()[0]
-            rows = execute("SELECT command FROM commands WHERE world = ? ORDER BY number", (number,))
-            return opened, [command for (command,) in rows]
+            lines: dict[int, list[bytes]] = {}
+            rows = execute("SELECT line, command FROM commands WHERE world = ? ORDER BY line, number", (number,))
+            for line, command in rows:
+                lines.setdefault(line, []).append(command)
+            return opened, lines
 
     def write(self, changes: Sequence[Change]) -> None:
         """Makes these changes in one commit. What they remove is overwritten in the file, and is in no log of it."""
@@ -135,11 +138,13 @@ class SqliteStore:
 
     def _write(self, change: Change) -> None:
         execute, world, number = self._connection.execute, change.world, change.world.number
-        if change.ended or change.anew:
-            execute("DELETE FROM commands WHERE world = ?", (number,))
         if change.ended:
+            execute("DELETE FROM commands WHERE world = ?", (number,))
             execute("DELETE FROM worlds WHERE number = ?", (number,))
             return
+        if change.lines is not None:
+            places = ", ".join("?" * len(change.lines))
+            execute(f"DELETE FROM commands WHERE world = ? AND line NOT IN ({places})", (number, *change.lines))
         row = (world.engine, world.version, world.used, msgspec.json.encode(world.facts))
         if change.opened is not None:
             execute(
@@ -147,10 +152,11 @@ class SqliteStore:
             )
         else:
             execute("UPDATE worlds SET engine = ?, version = ?, used = ?, facts = ? WHERE number = ?", (*row, number))
-        self._connection.executemany(
-            "INSERT OR REPLACE INTO commands VALUES (?, ?, ?)",
-            ((number, place, command) for place, command in enumerate(change.commands, change.first)),
-        )
+        for part in change.parts:
+            self._connection.executemany(
+                "INSERT OR REPLACE INTO commands VALUES (?, ?, ?, ?)",
+                ((number, part.line, place, command) for place, command in enumerate(part.commands, part.first)),
+            )
 
     def close(self) -> None:
         """Gives the file back."""

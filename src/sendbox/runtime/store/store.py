@@ -29,8 +29,9 @@ class Unavailable(Capped):
 class Facts(Struct):
     """The state of a world at its last commit, as far as it is known without the world.
 
-    `commands` counts its record. `late` says of a start that is still open whether it
-    is the present of the first command; `cut` names the bound that removed the record.
+    `commands` counts its record, which is on the line `line`; `checkpoints` have a line and how many commands of it
+    they are, by name. `late` says of a start that is still open whether it is the present of the first command; `cut`
+    names the bound that removed the record.
     """
 
     scenario: str
@@ -44,7 +45,9 @@ class Facts(Struct):
     pending: int
     entries: int
     counts: dict[str, int]
+    line: int
     commands: int
+    checkpoints: dict[str, tuple[int, int]]
     epoch: int
     at: int
     ticks: int
@@ -73,17 +76,25 @@ class StoredWorld(Struct):
     facts: Facts
 
 
+class Part(Struct):
+    """Commands of a line, which replace those from number `first` on."""
+
+    line: int
+    first: int
+    commands: Sequence[bytes]
+
+
 class Change(Struct):
     """A change of one world, all of which is in the store or nothing.
 
-    The commands from number `first` on are replaced by `commands`; with `anew` all of them are. `opened` is the command
-    with which the world was opened, None if the store has it. A world that `ended` is removed with all that it has.
+    A line is a record, that of the world or one on which checkpoints were taken; `lines` are those that stay, None =
+    all. `opened` is the command with which the world was opened, None if the store has it. A world that `ended` is
+    removed with all that it has.
     """
 
     world: StoredWorld
-    first: int = 0
-    commands: Sequence[bytes] = ()
-    anew: bool = False
+    parts: Sequence[Part] = ()
+    lines: Sequence[int] | None = None
     opened: bytes | None = None
     ended: bool = False
 
@@ -97,8 +108,8 @@ class Store(Protocol):
     def worlds(self) -> list[StoredWorld]:
         """The worlds, in the order of their numbers."""
 
-    def record(self, number: int) -> tuple[bytes, list[bytes]]:
-        """The command with which a world was opened, and its record."""
+    def record(self, number: int) -> tuple[bytes, dict[int, list[bytes]]]:
+        """The command with which a world was opened, and its lines."""
 
     def write(self, changes: Sequence[Change]) -> None:
         """Makes these changes in one commit, after which they outlast the process."""
