@@ -10,11 +10,14 @@ from typing import Any
 import pytest
 
 from sendbox.engine import ENGINE
+from sendbox.engine.commands.command import Call, Overtake
 from sendbox.runtime import wall
 from sendbox.runtime.policy import HttpCall
 from sendbox.runtime.policy import Outcome as Answered
+from sendbox.runtime.spool import Spooled
 from tests.box import KEY, WORLD, Box, Reading
 from tests.durable.files import digest, killed, listed, stored
+from tests.interfaces.rest.calls import put, upload_url
 
 pytestmark = pytest.mark.asyncio
 
@@ -76,6 +79,51 @@ async def test_calls_at_once_make_it_once(tmp_path: Path) -> None:
         views = await asyncio.gather(*(box.get(f"{WORLD}/messages") for _ in range(5)))
         assert [len(view.json["messages"]) for view in views] == [1] * 5
         assert len(box.runtime.worlds) == 1
+
+
+async def test_an_address_makes_its_world_again(tmp_path: Path) -> None:
+    """Where bodies are sent to; a long body is in the store, and out of the memory once it is there again."""
+    lines = b"".join(b'{"to":[{"phone_number":"4207770%05d"}],"body":"Hello"}\n' % number for number in range(1_500))
+    own = {"sendbox": 1, "name": "own", "attempts": [{"then": "failed"}]}
+    async with stored(tmp_path / "a.db") as box:
+        await box.open(scenario=own)
+        address = await upload_url(box)
+    async with stored(tmp_path / "a.db") as box:
+        assert (await put(box, address, lines)).status == 200
+        assert (await put(box, "/upload/nowhere", lines)).status != 200
+        await box.advance("1h")
+        before = await digest(box)
+    async with stored(tmp_path / "a.db") as box:
+        assert await digest(box) == before
+        assert (await box.get(WORLD)).json["messages"] == 1_500
+        bodies = [entry.body for entry in box.runtime.worlds[KEY].world.record.entries if isinstance(entry, Call)]
+        assert [isinstance(body, Spooled) and bytes(body) == lines for body in bodies] == [True]
+        assert (await box.put(WORLD, {"scenario": own})).status == 200
+
+
+async def test_an_answer_that_was_overtaken_is_lost(tmp_path: Path) -> None:
+    """Events that were to leave before an answer leave all the same, since nobody gets that any more."""
+    async with stored(tmp_path / "a.db") as box:
+        await box.send()
+        world = box.runtime.worlds[KEY].world
+        world.enter(Overtake(("a request",), leaves=False))
+        box.runtime.note_change(box.runtime.worlds[KEY])
+    async with stored(tmp_path / "a.db") as box:
+        await box.advance("1h")
+        assert box.runtime.worlds[KEY].world.outlets.injection.racing == set()
+        assert len(await box.events()) == 3
+
+
+async def test_a_server_ends_while_it_makes_a_world(tmp_path: Path) -> None:
+    """The world stays as it is in the store."""
+    async with stored(tmp_path / "a.db") as box:
+        await box.send()
+    async with stored(tmp_path / "a.db") as box:
+        asking = asyncio.create_task(box.runtime.wake(KEY))
+        await asyncio.sleep(0)
+        asking.cancel()
+    async with stored(tmp_path / "a.db") as box:
+        assert (await box.get(WORLD)).json["messages"] == 1
 
 
 async def test_a_try_that_was_cut_off_is_made_again(tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ from msgspec import Struct, field
 
 from sendbox import __version__
 from sendbox.engine import ENGINE
-from sendbox.engine.commands.command import Move, Overtake, Restore, Stamp, Tune
+from sendbox.engine.commands.command import Call, Move, Overtake, Restore, Stamp, Tune
 from sendbox.engine.commands.record import RequestRecord
 from sendbox.engine.durations import show
 from sendbox.runtime import wall
@@ -385,9 +385,12 @@ class Persistence:
         hosted.pulling = outlets.captured
         if facts.late is not None:
             hosted.starts = wall.present if facts.late else partial(_start_of, opened)
-        for entry in record.entries:
+        keep = hosted.spool.keep
+        for number, entry in enumerate(record.entries):
             if isinstance(entry, RequestRecord):
-                entry.put_away(hosted.spool.keep, MAX_BYTES_IN_MEMORY)
+                entry.put_away(keep, MAX_BYTES_IN_MEMORY)
+            elif isinstance(entry, Call) and isinstance(entry.body, bytes) and len(entry.body) > MAX_BYTES_IN_MEMORY:
+                record.entries[number] = entry._replace(body=keep(entry.body))
         heads = {name: (head, facts.checkpoints[name][0]) for name, head in hosted.checkpoints.items()}
         highest = max([facts.line, *(line for _, line in heads.values())])
         self._written[hosted] = _Written(record, facts.line, highest, len(record), facts.epoch, _mark(hosted), heads)
