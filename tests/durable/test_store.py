@@ -50,6 +50,14 @@ def torn(file: Path) -> None:
     file.write_bytes(data)
 
 
+def scribbled(file: Path) -> None:
+    SqliteStore(str(file)).close()
+    connection = sqlite3.connect(file)
+    connection.execute("INSERT INTO worlds VALUES (1, 'test-a', 1, '0', 0, '{', '{}')")
+    connection.commit()
+    connection.close()
+
+
 @pytest.mark.parametrize(
     ("make", "why"),
     [
@@ -57,6 +65,7 @@ def torn(file: Path) -> None:
         (foreign, "is a database of another program; give another file"),
         (newer, "is a store of form 99, and this version reads form 1; start a newer version"),
         (homeless, "cannot be opened; its folder must exist, and must be writable"),
+        (scribbled, "is damaged; give a copy of it, or a new file"),
         (torn, "is damaged; give a copy of it, or a new file"),
     ],
 )

@@ -36,6 +36,7 @@ from sendbox.engine.kinds.masking import MASK
 from sendbox.page import lines
 from sendbox.runtime import collector, wall
 from sendbox.runtime.interface import LogLine
+from sendbox.runtime.store.store import StoreError
 from sendbox.server.listener import CannotListen, HttpServer
 from sendbox.server.loop import new_loop
 from sendbox.settings import OPTIONS, Settings
@@ -161,10 +162,12 @@ async def serving(
         if options.tls_self:
             tls, authority = _self_signed(options, closing)
         try:
-            store = _open_store(options)
+            store = _open_store(options, closing)
             app = make_app(
                 options.settings, blueprint, Contract(deferred=True), tells=log, dropped=dropped, store=store
             )
+        except StoreError as error:
+            raise Failure(CANNOT, options.blamed(str(error), "data")) from None
         except ValueError as error:
             raise Failure(CANNOT, options.blamed(str(error), "callback_ca")) from None
         closing.push_async_callback(app.runtime.aclose)
@@ -203,18 +206,16 @@ def _read(options: Options, log: Callable[[LogLine], None]) -> tuple[Blueprint, 
     return blueprint, watched
 
 
-def _open_store(options: Options) -> Store | None:
-    """The store of the worlds, None if they end with the server. Raises `Failure`."""
+def _open_store(options: Options, closing: contextlib.AsyncExitStack) -> Store | None:
+    """The store of the worlds until `closing` ends, None if they end with the server. Raises `StoreError`."""
     settings = options.settings
     if settings.data is None:
         return None
     from sendbox.runtime.store.sqlite import SqliteStore
-    from sendbox.runtime.store.store import StoreError
 
-    try:
-        return SqliteStore(settings.data, flush=settings.durability == "call")
-    except StoreError as error:
-        raise Failure(CANNOT, options.blamed(str(error), "data")) from None
+    store = SqliteStore(settings.data, flush=settings.durability == "call")
+    closing.callback(store.close)
+    return store
 
 
 async def _listen(
