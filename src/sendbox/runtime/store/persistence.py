@@ -58,11 +58,13 @@ class Records(Protocol):
 class _Written(Struct, eq=False):
     """The part of a world's record that is in the store, or on its way; `mark` tells whether anything came since.
 
-    `line` is where it is, `heads` are the records of checkpoints with their lines, by name.
+    `row` is that of the world, `line` where its record is, the last of `lines` so far; `heads` are the records of
+    checkpoints with their lines, by name.
     """
 
+    row: StoredWorld | None = None
     record: Record | None = None
-    line: int = -1
+    line: int = 0
     lines: int = 0
     count: int = 0
     epoch: int = 0
@@ -149,10 +151,9 @@ class Persistence:
     def ended(self, hosted: HostedWorld) -> None:
         """Notes that a world has ended: nothing of it stays in the store."""
         self._dirty.pop(hosted, None)
-        if hosted in self._written:
-            row = self._row(hosted)
-            del self._written[hosted]
-            self._remove(row)
+        written = self._written.pop(hosted, None)
+        if written is not None and written.row is not None:
+            self._remove(written.row)
 
     def end_stored(self, world_id: str) -> None:
         """Ends a world that is only in the store."""
@@ -268,24 +269,31 @@ class Persistence:
         """The commands of a world that are not in the store yet; None if nothing has come in."""
         world = hosted.world
         record, written = world.record, self._written.get(hosted)
-        opened = None
+        opened, cut = None, record.cut_by is not None
+        begins = world.epoch if cut else record.opening.epoch
         if written is None:
-            written, opened = _Written(), hosted.opened or world.opening
+            written, opened = _Written(record=record, epoch=begins), hosted.opened or world.opening
             self._written[hosted] = written
         mark = _mark(hosted)
         if written.mark == mark:
             return None
-        anew = written.record is not record or record.cut_by is not None
+        written.mark = mark
+        anew = written.record is not record
         if anew:
-            written.lines += written.record is not None
-            written.line = written.lines
-            written.record, written.count = record, 0
-            written.epoch = world.epoch if record.cut_by is not None else record.opening.epoch
+            written.lines += 1
+            written.record, written.line, written.count = record, written.lines, 0
+            written.epoch = begins
+        lines: list[int] | None
+        if cut:
+            lines = [] if anew or written.count else None
+            written.count = 0
+            written.row = self._row(hosted, written)
+            return _Draft(Change(written.row, lines=lines), [], opened)
         first = written.count
         if first and isinstance(record.entries[first - 1], Move):  # moves in a row are one
             first -= 1
         commands, written.epoch = _commands(record, first, written.epoch)
-        written.count, written.mark = len(record), mark
+        written.count = len(record)
         parts = [(written.line, first, commands)]
         for name, head in hosted.checkpoints.items():
             known, line = written.heads.get(name, (None, written.line))
@@ -295,11 +303,13 @@ class Persistence:
                 line = written.lines = written.lines + 1
                 parts.append((line, 0, _commands(head, 0, head.opening.epoch)[0]))
             written.heads[name] = head, line
-        lines = {written.line, *(written.heads[name][1] for name in hosted.checkpoints)}
-        return _Draft(Change(self._row(hosted), lines=[*lines] if anew else None), parts, opened)
+        lines = [written.line, *{written.heads[name][1] for name in hosted.checkpoints}] if anew else None
+        written.row = self._row(hosted, written)
+        return _Draft(Change(written.row, lines=lines), parts, opened)
 
-    def _row(self, hosted: HostedWorld) -> StoredWorld:
-        world, written = hosted.world, self._written[hosted]
+    def _row(self, hosted: HostedWorld, written: _Written) -> StoredWorld:
+        world, cut = hosted.world, hosted.world.record.cut_by
+        heads = {} if cut else {name: (written.heads[name][1], len(head)) for name, head in hosted.checkpoints.items()}
         facts = Facts(
             scenario=hosted.blueprint.name,
             seed=world.seed_given,
@@ -314,14 +324,14 @@ class Persistence:
             counts=world.counts,
             line=written.line,
             commands=len(world.record),
-            checkpoints={name: (written.heads[name][1], len(head)) for name, head in hosted.checkpoints.items()},
+            checkpoints=heads,
             epoch=world.epoch,
             at=int(world.now),
             ticks=world.ticks,
             pulling=hosted.pulling,
             opened_pulling=hosted.opened_pulling,
             late=None if hosted.starts is None else hosted.starts is wall.present,
-            cut=world.record.cut_by,
+            cut=cut,
         )
         return StoredWorld(hosted.number, world.id, ENGINE, __version__, wall.now_ms(), facts)
 
@@ -393,7 +403,9 @@ class Persistence:
                 record.entries[number] = entry._replace(body=keep(entry.body))
         heads = {name: (head, facts.checkpoints[name][0]) for name, head in hosted.checkpoints.items()}
         highest = max([facts.line, *(line for _, line in heads.values())])
-        self._written[hosted] = _Written(record, facts.line, highest, len(record), facts.epoch, _mark(hosted), heads)
+        self._written[hosted] = _Written(
+            stored, record, facts.line, highest, len(record), facts.epoch, _mark(hosted), heads
+        )
         if (record.at[-1], record.ticks[-1]) != (world.now, world.ticks):  # a move was cut off
             record.moved(world.now, world.ticks, len(record), by_hand=world.clock.mode == "manual")
         if world.clock.mode == "real" and hosted.starts is None:

@@ -133,7 +133,7 @@ class SqliteStore:
             with self._commit():
                 for change in changes:
                     self._write(change)
-            if any(change.ended or change.world.facts.cut for change in changes):
+            if any(change.ended or change.lines is not None for change in changes):
                 self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
     def _write(self, change: Change) -> None:
@@ -143,8 +143,8 @@ class SqliteStore:
             execute("DELETE FROM worlds WHERE number = ?", (number,))
             return
         if change.lines is not None:
-            places = ", ".join("?" * len(change.lines))
-            execute(f"DELETE FROM commands WHERE world = ? AND line NOT IN ({places})", (number, *change.lines))
+            kept = ", ".join(map(str, change.lines))
+            execute(f"DELETE FROM commands WHERE world = ? AND line NOT IN ({kept})", (number,))
         row = (world.engine, world.version, world.used, msgspec.json.encode(world.facts))
         if change.opened is not None:
             execute(
