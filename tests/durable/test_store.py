@@ -159,6 +159,7 @@ async def test_a_store_that_fails_to_the_end(tmp_path: Path) -> None:
     [
         ("DELETE FROM commands WHERE number = 1", "unreadable", "1 of 2 commands are there; the store is damaged"),
         ("UPDATE commands SET command = '{' WHERE number = 1", "unreadable", "it is damaged: command 1"),
+        ("UPDATE worlds SET opened = '{'", "unreadable", "it is damaged: command 0"),
         (
             """UPDATE commands SET command = replace(command, '"ticks":0', '"ticks":7') WHERE number = 1""",
             "diverged",

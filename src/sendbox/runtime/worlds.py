@@ -271,7 +271,7 @@ class Runtime:
         """
         if world_id is None:
             world_id = self._draw_id()
-        if world_id in self.worlds:
+        if world_id in self.worlds or self.is_stored(world_id):
             raise Conflict("world_exists", f"{world_id} is open already", world=world_id)
         self.check_room()
         blueprint = blueprint or self.blueprint

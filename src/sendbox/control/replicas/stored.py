@@ -50,25 +50,24 @@ class StoredRecords:
     def _decode(self, rows: list[bytes]) -> list[tuple[Stamp, Command]]:
         return read_commands(map(orjson.loads, rows), self)
 
-    def opening(self, raw: bytes) -> Open:
-        """The command with which a world was opened."""
-        opened = self._decode([raw])[0][1]
-        assert isinstance(opened, Open)
-        return opened
-
     def remake(
-        self, lines: Mapping[int, list[bytes]], facts: Facts
+        self, opened: bytes, lines: Mapping[int, list[bytes]], facts: Facts
     ) -> Generator[Callable[[], None] | None, None, HostedWorld]:
-        """Makes a world with its checkpoints again. Raises `Unavailable`."""
+        """Makes a world with its checkpoints again, from the command that opened it and its lines.
+
+        Raises `Unavailable`.
+        """
         rows = lines.get(facts.line, [])
         if len(rows) != facts.commands:
             raise Unavailable("unreadable", f"{len(rows)} of {facts.commands} commands are there; the store is damaged")
         commands: list[tuple[Stamp, Command]] = []
+        openings: list[tuple[Stamp, Command]] = []
         heads: dict[str, Record] = {}
         problems: list[Unreadable] = []
 
         def read() -> None:
             try:
+                openings.extend(self._decode([opened]))
                 commands.extend(self._decode(rows))
                 for name, (line, length) in facts.checkpoints.items():
                     if line != facts.line:
@@ -84,6 +83,9 @@ class StoredRecords:
             yield from replay.work()
         except Diverged as diverged:
             raise Unavailable("diverged", f"the record in the store makes another world here: {diverged}") from None
+        opening = openings[0][1]
+        assert isinstance(opening, Open)
+        replay.hosted.opened = opening
         for name, (line, length) in facts.checkpoints.items():
             replay.hosted.checkpoints[name] = replay.world.record.head(length) if line == facts.line else heads[name]
         return replay.hosted

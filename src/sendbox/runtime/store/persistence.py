@@ -46,13 +46,13 @@ class Records(Protocol):
     def encode(self, stamp: Stamp, command: Command) -> bytes:
         """A command as a store keeps it."""
 
-    def opening(self, raw: bytes) -> Open:
-        """The command with which a world was opened."""
-
     def remake(
-        self, lines: Mapping[int, list[bytes]], facts: Facts
+        self, opened: bytes, lines: Mapping[int, list[bytes]], facts: Facts
     ) -> Generator[Callable[[], None] | None, None, HostedWorld]:
-        """Makes a world with its checkpoints again. Raises `Unavailable`."""
+        """Makes a world with its checkpoints again, from the command that opened it and its lines.
+
+        Raises `Unavailable`.
+        """
 
 
 class _Written(Struct, eq=False):
@@ -375,26 +375,24 @@ class Persistence:
         self._runtime.check_room()
         try:
             opened, lines = await self._loop.run_in_executor(self._thread, self._read, stored.number)
-            records = self._loaded()
-            hosted = await Slice().through(records.remake(lines, stored.facts))
+            hosted = await Slice().through(self._loaded().remake(opened, lines, stored.facts))
         except StoreError as error:
             raise Unavailable(STORE_FAILED, f"{stored.id} cannot be read: {error}") from None
         if stored.id in self.stored:  # else it was closed meanwhile
-            self._continue(stored, hosted, records.opening(opened))
+            self._continue(stored, hosted)
 
     def _read(self, number: int) -> tuple[bytes, dict[int, list[bytes]]]:
         self._loaded()
         return self._store.record(number)
 
-    def _continue(self, stored: StoredWorld, hosted: HostedWorld, opened: Open) -> None:
+    def _continue(self, stored: StoredWorld, hosted: HostedWorld) -> None:
         """Puts a world that was made again in its place; what the end of the process cut off goes on."""
         runtime, world, facts = self._runtime, hosted.world, stored.facts
         record, outlets = world.record, world.outlets
         del self.stored[stored.id], self.tags[facts.tag]
-        hosted.number, hosted.opened, hosted.opened_pulling = stored.number, opened, facts.opened_pulling
-        hosted.pulling = outlets.captured
+        hosted.number, hosted.opened_pulling, hosted.pulling = stored.number, facts.opened_pulling, outlets.captured
         if facts.late is not None:
-            hosted.starts = wall.present if facts.late else partial(_start_of, opened)
+            hosted.starts = wall.present if facts.late else partial(_start_of, world.opening)
         keep = hosted.spool.keep
         for number, entry in enumerate(record.entries):
             if isinstance(entry, RequestRecord):
