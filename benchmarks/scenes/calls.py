@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-from contextlib import ExitStack
-from tempfile import TemporaryDirectory
 from urllib.parse import urlsplit
 
 from benchmarks.bench import Bench
@@ -43,34 +41,6 @@ def mix(bench: Bench) -> Samples:
                 ours, result = server.cost(load)
                 figures = {"mix": base / ours, "mix:bare, µs": base * 1e6, "mix:ours, µs": ours * 1e6}
                 yield tree.name, figures | {"mix:requests a second": result.rate}
-
-
-def durable(bench: Bench) -> Samples:
-    """Processor time of what clients really send where it is kept in a file, against a server without one."""
-    requests = bench.size(2_500, 2_000)
-    with ExitStack() as stack:
-        folder = stack.enter_context(TemporaryDirectory(prefix="sendbox-bench-"))
-        for tree in bench.trees:
-            with bench.trying(tree):
-                without, call, second = servers = [
-                    stack.enter_context(tree.serve(*options))
-                    for options in (
-                        (),
-                        ("--data", f"{folder}/{tree.name}-call.db"),
-                        ("--data", f"{folder}/{tree.name}-second.db", "--durability", "second"),
-                    )
-                ]
-                for server in servers:
-                    server.load(Load(requests, mix=-1))
-                for number in bench.rounds(9):
-                    load = Load(requests, mix=number)
-                    base, usual = without.cost(load)
-                    kept, result = call.cost(load)
-                    later, _ = second.cost(load)
-                    figures = {"durable": kept / base, "durable:second, times": later / base}
-                    figures |= {"durable:without, µs": base * 1e6, "durable:call, µs": kept * 1e6}
-                    figures |= {"durable:without, requests a second": usual.rate}
-                    yield tree.name, figures | {"durable:call, requests a second": result.rate}
 
 
 def tail(bench: Bench) -> Samples:
