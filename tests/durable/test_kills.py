@@ -21,6 +21,8 @@ from tests.tiers import DEEP, LONG
 KILLS = 500 if DEEP else 20
 #: Worlds that are loaded at a time, clients of each, and kills after which other worlds are loaded.
 WORLDS, CLIENTS, TURN = 3, 2, 20
+#: The clocks of the worlds, in turn.
+MODES = ("manual", "auto", "real")
 
 
 class Server:
@@ -80,7 +82,9 @@ class Load:
             await self.server.gone()
 
     async def _client(self, client: httpx.AsyncClient, world: str) -> None:
+        mode = MODES[int(world.removeprefix("test-")) % len(MODES)]
         try:
+            await client.put(f"/_sandbox/worlds/{world}", json={"clock": {"mode": mode}})
             while True:
                 for _ in range(3):
                     await self._send(client, world)
@@ -153,7 +157,7 @@ async def test_nothing_acknowledged_is_lost(tmp_path: Path) -> None:
 
     async with receiving(react) as receiver:
         scenario = tmp_path / "hooked.yaml"
-        scenario.write_text(f"sendbox: 1\nclock: {{mode: manual}}\naccount: {{default_callback_url: {receiver.url}}}\n")
+        scenario.write_text(f"sendbox: 1\naccount: {{default_callback_url: {receiver.url}}}\n")
         server = Server(tmp_path / "a.db", scenario)
         load = Load(server)
         for number in range(KILLS):
