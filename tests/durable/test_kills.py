@@ -97,7 +97,7 @@ class Load:
         self._sent += 1
         to = [{"phone_number": f"420777{self._sent:06}"}]
         answer = await client.post("/v2/message", json={"body": "x" * 100, "to": to}, headers={"x-api-key": world})
-        self.accepted[world] += [each["message_id"] for each in answer.json()["accepted"]]
+        self.accepted[world] += [message["message_id"] for message in answer.json()["accepted"]]
         self.happened("answer")
 
 
@@ -118,16 +118,16 @@ async def check_messages(load: Load) -> None:
 
 async def digests(load: Load, file: Path) -> dict[str, str]:
     """The digests of all worlds once nothing is due in them; their records make equal ones."""
-    found = {}
+    proofs = {}
     async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{load.server.port}", timeout=120) as client:
         for world in load.accepted:
             while not (await control(client, "POST", f"{world}/clock/advance", by="1h"))["idle"]:
                 pass
-            found[world] = (await control(client, "GET", f"{world}/digest"))["digest"]
+            proofs[world] = (await control(client, "GET", f"{world}/digest"))["digest"]
             file.write_text((await client.get(f"/_sandbox/worlds/{world}/record")).text, "utf-8")
             lines, code = await asyncio.to_thread(replay, file)
-            assert (code, found[world] in lines[0]) == (0, True), lines
-    return found
+            assert (code, proofs[world] in lines[0]) == (0, True), lines
+    return proofs
 
 
 def check_webhooks(receiver: Receiver, load: Load) -> None:

@@ -156,7 +156,7 @@ async def test_a_try_that_was_cut_off_is_made_again(tmp_path: Path) -> None:
         assert calls[0] == calls[1]
         await box.advance("1m")
         deliveries = (await box.get(f"{WORLD}/deliveries")).json["deliveries"]
-        assert [[each["status"] for each in delivery["tries"]] for delivery in deliveries] == [[200]] * 3
+        assert [[one["status"] for one in delivery["tries"]] for delivery in deliveries] == [[200]] * 3
         again = await digest(box)
     async with stored(file, HOOKED) as box:
         assert await digest(box) == again
@@ -181,9 +181,9 @@ async def test_resets_and_checkpoints(tmp_path: Path) -> None:
         before = await digest(box)
     async with stored(tmp_path / "a.db", HOOKED) as box:
         assert await digest(box) == before
-        shown = (await box.get(WORLD)).json
-        assert shown["epoch"] == 3
-        assert [each["name"] for each in shown["checkpoints"]] == ["first", "here", "undone"]
+        view = (await box.get(WORLD)).json
+        assert view["epoch"] == 3
+        assert [checkpoint["name"] for checkpoint in view["checkpoints"]] == ["first", "here", "undone"]
         assert (await box.post(f"{WORLD}/checkpoints/undone")).json["messages"] == 1
         await box.send("420777000105")
         assert (await box.post(f"{WORLD}/checkpoints/here")).json["messages"] == 1
@@ -194,7 +194,7 @@ async def test_resets_and_checkpoints(tmp_path: Path) -> None:
         again = await digest(box)
     async with stored(tmp_path / "a.db", HOOKED) as box:
         assert await digest(box) == again
-        names = [each["name"] for each in (await box.get(WORLD)).json["checkpoints"]]
+        names = [checkpoint["name"] for checkpoint in (await box.get(WORLD)).json["checkpoints"]]
         assert names == ["first", "here", "undone"]
 
 

@@ -122,11 +122,11 @@ async def test_a_store_that_takes_nothing(full: bool, tmp_path: Path, monkeypatc
             assert first.status == 503
             assert why in first.json["Message"]
             assert why in (await box.post("/v2/message", message, x_api_key=KEY)).json["Message"]
-            shown = await box.get(WORLD)
-            assert (shown.status, shown.json["error"]) == (503, "store_failed")
+            answer = await box.get(WORLD)
+            assert (answer.status, answer.json["error"]) == (503, "store_failed")
             health = await box.get("/_sandbox/health")
             assert (health.status, health.json["error"], health.json["worlds"]) == (503, "store_failed", 1)
-            assert "sendbox-instance" in shown.headers
+            assert "sendbox-instance" in answer.headers
             sent = asyncio.create_task(box.runtime.persist(box.runtime.worlds[KEY]))
             await asyncio.sleep(0)
         await sent
@@ -229,5 +229,5 @@ async def test_an_answer_at_once_waits_for_its_commit(tmp_path: Path, monkeypatc
 
 def rows(kept: Any, statement: str) -> list[Any]:
     """What the store has."""
-    found: list[Any] = kept._store._connection.execute(statement).fetchall()
-    return found
+    values: list[Any] = kept._store._connection.execute(statement).fetchall()
+    return values

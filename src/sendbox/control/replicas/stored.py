@@ -9,8 +9,9 @@ import orjson
 
 from sendbox.control.export.record import Unreadable, read_commands, write_blueprint, write_command
 from sendbox.control.replaying import Diverged, Replay
-from sendbox.engine.commands.command import Open, Outcome
-from sendbox.engine.commands.record import Record
+from sendbox.engine.commands.command import Call, Open, Outcome
+from sendbox.engine.commands.record import Record, RequestRecord
+from sendbox.runtime.spool import MAX_BYTES_IN_MEMORY
 from sendbox.runtime.store.store import Unavailable
 
 if TYPE_CHECKING:
@@ -18,11 +19,14 @@ if TYPE_CHECKING:
     from sendbox.engine.blueprint import Blueprint
     from sendbox.engine.commands.command import Command, Stamp
     from sendbox.runtime.slot import HostedWorld
+    from sendbox.runtime.spool import Spool
     from sendbox.runtime.store.store import Facts
 
 
 #: So many scenarios are kept compiled.
 MOST_SCENARIOS: Final = 100
+#: Entries of a record that are looked at between two pauses.
+ENTRIES_PER_PAUSE: Final = 256
 
 
 class StoredRecords:
@@ -83,12 +87,24 @@ class StoredRecords:
             yield from replay.work()
         except Diverged as diverged:
             raise Unavailable("diverged", f"the record in the store makes another world here: {diverged}") from None
+        yield from _put_away(replay.world.record, replay.hosted.spool)
         opening = openings[0][1]
         assert isinstance(opening, Open)
         replay.hosted.opened = opening
         for name, (line, length) in facts.checkpoints.items():
             replay.hosted.checkpoints[name] = replay.world.record.head(length) if line == facts.line else heads[name]
         return replay.hosted
+
+
+def _put_away(record: Record, spool: Spool) -> Generator[None, None, None]:
+    """Takes the long bodies of a record out of the memory, with pauses."""
+    for number, entry in enumerate(record.entries):
+        if isinstance(entry, RequestRecord):
+            entry.put_away(spool.keep, MAX_BYTES_IN_MEMORY)
+        elif isinstance(entry, Call) and isinstance(entry.body, bytes) and len(entry.body) > MAX_BYTES_IN_MEMORY:
+            record.entries[number] = entry._replace(body=spool.keep(entry.body))
+        if number % ENTRIES_PER_PAUSE == 0:
+            yield
 
 
 class _Ended(NamedTuple):

@@ -20,12 +20,10 @@ from msgspec import Struct, field
 
 from sendbox import __version__
 from sendbox.engine import ENGINE
-from sendbox.engine.commands.command import Call, Move, Overtake, Restore, Stamp, Tune
-from sendbox.engine.commands.record import RequestRecord
+from sendbox.engine.commands.command import Move, Overtake, Restore, Stamp, Tune
 from sendbox.engine.durations import show
 from sendbox.runtime import wall
 from sendbox.runtime.slot import HostedWorld, Slice
-from sendbox.runtime.spool import MAX_BYTES_IN_MEMORY
 from sendbox.runtime.store.store import STORE_FAILED, Change, Facts, Part, Store, StoredWorld, StoreError, Unavailable
 
 if TYPE_CHECKING:
@@ -70,6 +68,11 @@ class _Written(Struct, eq=False):
     epoch: int = 0
     mark: object = None
     heads: dict[str, tuple[Record, int]] = field(default_factory=dict)
+
+    def copied(self) -> tuple[int, int] | None:
+        """The line and the number of commands that the record begins with; None if the store has no beginning of it."""
+        heads = [(len(head), line) for head, line in self.heads.values() if _begins_with(self.record, head)]
+        return max(heads)[::-1] if heads else None
 
 
 class _Draft(Struct, eq=False):
@@ -269,7 +272,7 @@ class Persistence:
         """The commands of a world that are not in the store yet; None if nothing has come in."""
         world = hosted.world
         record, written = world.record, self._written.get(hosted)
-        opened, cut = None, record.cut_by is not None
+        opened, copied, cut = None, None, record.cut_by is not None
         begins = world.epoch if cut else record.opening.epoch
         if written is None:
             written, opened = _Written(record=record, epoch=begins), hosted.opened or world.opening
@@ -281,8 +284,10 @@ class Persistence:
         anew = written.record is not record
         if anew:
             written.lines += 1
-            written.record, written.line, written.count = record, written.lines, 0
-            written.epoch = begins
+            written.record, written.line = record, written.lines
+            copied = None if cut else written.copied()
+            written.count = 0 if copied is None else copied[1]
+            written.epoch = _epoch_of(record, written.count, begins)
         lines: list[int] | None
         if cut:
             lines = [] if anew or written.count else None
@@ -305,7 +310,7 @@ class Persistence:
             written.heads[name] = head, line
         lines = [written.line, *{written.heads[name][1] for name in hosted.checkpoints}] if anew else None
         written.row = self._row(hosted, written)
-        return _Draft(Change(written.row, lines=lines), parts, opened)
+        return _Draft(Change(written.row, copied, lines=lines), parts, opened)
 
     def _row(self, hosted: HostedWorld, written: _Written) -> StoredWorld:
         world, cut = hosted.world, hosted.world.record.cut_by
@@ -393,12 +398,6 @@ class Persistence:
         hosted.number, hosted.opened_pulling, hosted.pulling = stored.number, facts.opened_pulling, outlets.captured
         if facts.late is not None:
             hosted.starts = wall.present if facts.late else partial(_start_of, world.opening)
-        keep = hosted.spool.keep
-        for number, entry in enumerate(record.entries):
-            if isinstance(entry, RequestRecord):
-                entry.put_away(keep, MAX_BYTES_IN_MEMORY)
-            elif isinstance(entry, Call) and isinstance(entry.body, bytes) and len(entry.body) > MAX_BYTES_IN_MEMORY:
-                record.entries[number] = entry._replace(body=keep(entry.body))
         heads = {name: (head, facts.checkpoints[name][0]) for name, head in hosted.checkpoints.items()}
         highest = max([facts.line, *(line for _, line in heads.values())])
         self._written[hosted] = _Written(
@@ -450,9 +449,15 @@ def _commands(record: Record, first: int, epoch: int) -> tuple[list[tuple[Stamp,
     return commands, epoch
 
 
-def _begins_with(record: Record, head: Record) -> bool:
+def _epoch_of(record: Record, count: int, begins: int) -> int:
+    """The epoch after so many commands of a record, the first of which has this one."""
+    restores = (entry.begins for entry in reversed(record.entries[:count]) if type(entry) is Restore)
+    return next(restores, begins)
+
+
+def _begins_with(record: Record | None, head: Record) -> bool:
     """True if a checkpoint was taken on the way to a record, so that it begins with that."""
-    return 0 < len(head) <= len(record) and record.entries[len(head) - 1] is head.entries[-1]
+    return record is not None and 0 < len(head) <= len(record) and record.entries[len(head) - 1] is head.entries[-1]
 
 
 def _start_of(opened: Open) -> tuple[int, bool]:

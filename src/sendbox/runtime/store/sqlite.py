@@ -142,6 +142,12 @@ class SqliteStore:
             execute("DELETE FROM commands WHERE world = ?", (number,))
             execute("DELETE FROM worlds WHERE number = ?", (number,))
             return
+        if change.copied is not None:
+            execute(
+                "INSERT INTO commands SELECT world, ?, number, command FROM commands "
+                "WHERE world = ? AND line = ? AND number < ?",
+                (change.parts[0].line, number, *change.copied),
+            )
         if change.lines is not None:
             kept = ", ".join(map(str, change.lines))
             execute(f"DELETE FROM commands WHERE world = ? AND line NOT IN ({kept})", (number,))

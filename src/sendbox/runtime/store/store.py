@@ -88,11 +88,13 @@ class Change(Struct):
     """A change of one world, all of which is in the store or nothing.
 
     A line is a record, that of the world or one on which checkpoints were taken; `lines` are those that stay, None =
-    all. `opened` is the command with which the world was opened, None if the store has it. A world that `ended` is
-    removed with all that it has.
+    all. With `copied` the line of the first part begins as another one does: (line, number of commands).
+    `opened` is the command with which the world was opened, None if the store has it. A world that `ended` is removed
+    with all that it has.
     """
 
     world: StoredWorld
+    copied: tuple[int, int] | None = None
     parts: Sequence[Part] = ()
     lines: Sequence[int] | None = None
     opened: bytes | None = None
