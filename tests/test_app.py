@@ -63,6 +63,17 @@ async def test_s5_6_a_missing_malformed_or_denied_key_is_400_with_its_own_text(c
         assert box.runtime.worlds == {}
 
 
+async def test_the_link_to_refused_keys_names_the_process() -> None:
+    """One of several behind a proxy, unless its number is 0; another process says that it is the wrong one."""
+    async with boxed(shard=3) as box:
+        answer = await box.get("/v1/apikey/me", x_api_key="prod")
+        link = answer.headers["sendbox-journal"]
+        assert link == f"{ORIGIN}/_sandbox/refused?shard=3"
+        assert len((await box.get(link.removeprefix(ORIGIN))).json["refused"]) == 1
+        other = await box.get("/_sandbox/refused?shard=1")
+        assert (other.status, other.json["error"]) == (421, "other_process")
+
+
 @pytest.mark.parametrize(
     ("method", "path"),
     [

@@ -36,6 +36,8 @@ from tests.scenarios import load
 from tests.tiers import examples
 
 DOCUMENT: Final = document(SERVED.routes, CONTRACT, origin=ORIGIN, version=__version__)
+#: The paths of the legacy interface, whose key is among the fields.
+LEGACY: Final = {route.path for route in SERVED.routes if route.auth == "form"}
 OPERATIONS: Final = {
     each.ok().definition.raw["operationId"]: each.ok()
     for each in schemathesis.openapi.from_dict(DOCUMENT).get_all_operations()
@@ -95,7 +97,7 @@ async def called(box: Box, case: Any, *, aimed: bool) -> httpx.Response:
     path: str = case.operation.path
     case.headers["x-api-key"] = KEY
     fields = case.body if isinstance(case.body, dict) else {}
-    if path in ("/Send", "/api-send.php"):
+    if path in LEGACY:
         for part in (case.query, fields):
             part.update({"apikey": KEY} if "apikey" in part else {})
     elif aimed:

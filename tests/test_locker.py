@@ -103,7 +103,7 @@ def test_what_is_refused(sendbox: Sandbox) -> None:
     assert httpx.post(url).json() == {"error": "X-API-Key is not a key of a sandbox"}
     assert httpx.get(url, headers={"x-api-key": sendbox.api_key}).status_code == 405
     lost = httpx.get(f"{url}/1", headers={"x-api-key": sendbox.api_key})
-    assert lost.json() == {"error": "/lockers/parcels/1 is not a path of the lockers interface"}
+    assert lost.json()["error"].startswith("/lockers/parcels/1 is not a path of the lockers interface, it is outside")
     assert [entry.status for entry in sendbox.perform("journal", kind="request").entries] == [400, 400, 405, 404]
     paths = httpx.get(f"{sendbox.origin}/openapi.json").json()["paths"]
     assert list(paths) == ["/lockers/parcels"]

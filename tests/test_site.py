@@ -41,7 +41,7 @@ def test_pages_stand_where_their_links_lead(site: ModuleType, tmp_path: Path, mo
     site.put(ROOT / "docs" / "pipelines.md")
     text = (tmp_path / "docs" / "pipelines.md").read_text("utf-8")
     linked = [name for name in re.findall(r"\]\((\.\./[^)#]+)\)", text) if not name.endswith(".md")]
-    assert "../examples/pipelines/nginx.conf" in linked
+    assert "../deploy/nginx.conf" in linked
     assert [name for name in linked if not (tmp_path / "docs" / name).is_file()] == []
 
 

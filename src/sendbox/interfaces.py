@@ -12,6 +12,7 @@ from sendbox.services.http import rest
 from sendbox.services.messaging.checks import LOGGED as OF_MESSAGES
 from sendbox.services.messaging.http.accepting import send_template
 from sendbox.services.messaging.http.legacy import ROUTES as LEGACY
+from sendbox.services.messaging.http.legacy_queries import ROUTES as QUERIES
 from sendbox.services.messaging.http.links import LINK
 from sendbox.services.messaging.http.rest.routes import ROUTES as ROWS
 from sendbox.services.messaging.http.rest.uploads import UPLOAD
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 PARTS: Final[tuple[type[Part], ...]] = (Account, Messaging, Verify, Partner)
 #: The rows of all interfaces, in the order in which they are listed.
 ROUTES: Final = sorted(
-    (*SENDING, *SIMPLE, *LEGACY, *ROWS, *ACCOUNT, *VERIFY, *partner_routes(send_template)),
+    (*SENDING, *SIMPLE, *LEGACY, *QUERIES, *ROWS, *ACCOUNT, *VERIFY, *partner_routes(send_template)),
     key=lambda route: EMULATED.index(route.operation),
 )
 #: The interfaces; one comes before another whose paths include its own.

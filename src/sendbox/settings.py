@@ -231,6 +231,7 @@ _ROWS: Final = (
         "Leave out the headers Sendbox-Journal, which says where a call is explained, and Sendbox-Rule.",
         renamed="hints",
     ),
+    Option("grace", "patience", "Real time that calls under way have when SIGTERM or Ctrl-C ends the server.", "5s"),
     Option("patience", "patience", "Real time that a receiver of webhooks has.", _PATIENCE, of_tests=_PATIENCE),
     Option(
         "callbacks",

@@ -21,7 +21,7 @@ def sendbox(*args: str, env: dict[str, str] | None = None) -> Result:
 
 def options(**given: Any) -> Options:
     """Options of a server on a free port; the fields of `Options` and of `Settings` by name."""
-    names = ("mode", "start", "tls", "tls_self", "ca_port", "log_format", "quiet")
+    names = ("mode", "start", "tls", "tls_self", "ca_port", "grace", "log_format", "quiet")
     own = {name: given.pop(name) for name in names if name in given}
     return Options(Settings(**{"port": 0, "public_url": None, **given}), **own)
 

@@ -50,6 +50,39 @@ def test_a_difference_and_the_setting_that_agrees(file: str) -> None:
     assert sent["differences"][0]["agrees"] == [{"setting": "legacy_error", "value": "plain"}]
 
 
+def test_settings_are_written(file: str) -> None:
+    """A scenario with the settings that agree; exit code 0 where nothing differs under them."""
+    target = Path(file).with_name("assume.yaml")
+    result = sendbox("compare", "--write", str(target), "--assume", "bundle=false", file)
+    assert (result.exit_code, result.output.splitlines()[-1]) == (
+        OK,
+        f"{target}: 1 setting; 0 of 1 calls differ under it",
+    )
+    assert target.read_text("utf-8") == (
+        "# Settings under which sendbox compare agrees with service.har.\n"
+        "# 1 of 1 calls differed before, 0 of 1 differ with them.\n"
+        "sendbox: 1\n"
+        "extends: default\n"
+        "assume:\n"
+        "  # set when it was compared\n"
+        "  bundle: false\n"
+        "  # A13 (F) legacy /Send and /api-send.php\n"
+        "  # call 1, POST /Send, at line 1: recorded ERROR\n"
+        "  #   legacy_error: code answers ERROR|202\n"
+        "  #   legacy_error: plain answers as recorded\n"
+        "  legacy_error: plain\n"
+    )
+    assert sendbox("check", str(target)).exit_code == OK
+    assert sendbox("compare", "--scenario", str(target), file).exit_code == OK
+    assert "extends" not in _written(target, "--scenario", str(target), file)
+    assert json.loads(sendbox("compare", "--json", "--write", str(target), file).output)["calls"] == 1
+
+
+def _written(target: Path, *arguments: str) -> str:
+    sendbox("compare", "--write", str(target), *arguments)
+    return target.read_text("utf-8")
+
+
 def test_what_is_wrong(file: str, tmp_path: Path) -> None:
     """One line that says what is wrong, and the exit code."""
     broken = tmp_path / "broken.har"
@@ -60,6 +93,7 @@ def test_what_is_wrong(file: str, tmp_path: Path) -> None:
         (["--assume", "plain", file], USAGE, "'plain' is not a setting of assume and its value"),
         (["--assume", "legacy_error=loud", file], NO, '"loud" is not'),
         (["--scenario", "nothing", file], CANNOT, "nothing"),
+        (["--write", str(tmp_path / "none" / "assume.yaml"), file], CANNOT, "cannot be written: No such file"),
     ):
         result = sendbox("compare", *arguments)
         assert (result.exit_code, result.stdout) == (code, ""), arguments

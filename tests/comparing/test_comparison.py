@@ -11,6 +11,7 @@ import pytest
 from sendbox.comparing import report
 from sendbox.comparing.comparison import ComparedCall, comparison
 from sendbox.comparing.recording import read
+from sendbox.comparing.running import OUTSIDE
 from sendbox.services.operations import CALLS
 from tests.box import KEY, WORLD, Box, boxed
 from tests.comparing.recorder import SERVICE, Recorder, har
@@ -57,7 +58,7 @@ def test_equal_settings_agree(everything: bytes, values: bool) -> None:
     places = [one.made.place for one in compared if one.made.answer is not None]
     interfaces = {place.route.interface for place in places if place is not None and place.route is not None}
     assert interfaces == {row.interface for row in CALLS.values()} - {"bulk", "links"}
-    assert {one.made.why for one in compared if one.made.answer is None} == {"it is not a call of an interface"}
+    assert {one.made.why for one in compared if one.made.answer is None} == {OUTSIDE}
     assert any(place is not None and place.path.startswith("/upload/") for place in places)
 
 
@@ -229,7 +230,7 @@ def test_an_answer_that_no_setting_makes() -> None:
         'call 1, POST /v2/message: at $.queue the recording has "420777000101", the answer here has nothing'
     )
     assert "call 2, POST /v2/message: the recording has the status 503, the answer here has 200" in lines
-    assert lines[-1] == "passed over: call 3, GET /assets/…: it is not a call of an interface"
+    assert lines[-1] == "passed over, outside the specification: 1 call: GET /assets/…"
     assert "420777" not in json.dumps(report.as_object(compared))
 
 
@@ -250,6 +251,132 @@ def test_the_test_number_of_the_service() -> None:
         "    A89 (O/F) the test number of the service; agrees with test_number: on",
         "1 of 2 calls differ",
     ]
+
+
+API: Final = "https://api.service.example"
+A, B = (recipient["phone_number"] for recipient in TWO)
+ID_A, ID_B, ID_C = (f"{digit * 8}-1b3f-4b62-a0d9-5e7f9a3c4d31" for digit in "abc")
+
+
+def _sent(*ids: str) -> dict[str, Any]:
+    accepted = [{"key": str(key), "message_id": id_} for key, id_ in enumerate(ids)]
+    return {"request_id": "9" * 8 + ID_A[8:], "accepted": accepted, "rejected": []}
+
+
+def _row(id_: str, phone: str, **fields: Any) -> dict[str, Any]:
+    """A row as the specification has it, with less than ours."""
+    stamps = dict.fromkeys(f"ts_{name}" for name in ("delivered", "updated", "clicked", "seen", "replied", "optout"))
+    flags = dict.fromkeys(("delivered", "seen", "clicked", "replied", "optout", "nondelivered"), 0)
+    about = {
+        "body": "Hi",
+        "flow": "sms",
+        "sender": "InfoSMS",
+        "phone_number": phone,
+        "price_czk": "1.2",
+        "price_eur": "0",
+    }
+    row = {"message_id": id_, "message_parts": 1, "ts_sent": "2026-03-02T09:00:00Z", "sent": 1}
+    return {**row, **stamps, **flags, **about, **fields}
+
+
+def _later(entries: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The calls, one in each second."""
+    return [{**entry, "startedDateTime": f"2026-03-02T09:00:{at:02}Z"} for at, entry in enumerate(entries)]
+
+
+def _rows(*rows: dict[str, Any]) -> dict[str, Any]:
+    return {"success": True, "messages": list(rows), "next_cursor": None}
+
+
+def test_rows_are_paired_by_their_id() -> None:
+    """Of two messages the service lists one, or both in another order; a later call goes to the phone that it names."""
+    day = f"{API}/v1/messages?date=2026-03-02"
+    status = {"status_code": "1", "delivery_code": None, "status_info": "Sent", "body": "Hi", "to": {"phone_number": B}}
+    times = dict.fromkeys(
+        ("ts_created", "ts_sent", "ts_delivered", "ts_seen", "ts_clicked", "ts_updated", "flow_index")
+    )
+    more: dict[str, Any] = {"tag": None, "request_id": None, "flow": [{"sms": {}}], "flow_status": {}, "price": 0.036}
+    entries = [
+        _entry(f"{API}/v2/message", 200, _sent(ID_A, ID_B), {"body": "Hi", "to": TWO}),
+        _entry(day, 200, _rows(_row(ID_B, B))),
+        _entry(day, 200, _rows(_row(ID_B, B), _row(ID_A, A))),
+        _entry(f"{API}/v2/message", 200, _sent(ID_C), {"body": "Hi", "to": TWO[1:]}),
+        _entry(f"{API}/v1/message?id={ID_C}", 200, {"success": True, "message": {**status, **times, **more}}),
+    ]
+    compared = comparison(read(har(_later(entries))), load("default"), values=True)
+    lines = said(compared)
+    assert lines[0].startswith(
+        "call 2, GET /v1/messages: at $.messages the recording has 1 entry, the answer here has 2"
+    )
+    assert [line for line in lines if "phone_number" in line] == []
+    assert [line for line in lines if line.startswith("call 3")] == []
+    answer = compared[-1].made.answer
+    assert answer is not None
+    assert json.loads(answer.body)["message"]["to"] == {"phone_number": B}
+
+
+def test_what_others_recorded_is_judged_by_the_specification() -> None:
+    """§2.4, A98: an instant in seconds and a price with one digit are legal, and so is null in GET /message (A29)."""
+    entries = [
+        _entry(f"{API}/v2/message", 200, _sent(ID_A), {"body": "Hi", "to": TWO[:1]}),
+        _entry(f"{API}/v1/messages?date=2026-03-02", 200, _rows(_row(ID_A, A))),
+        _entry(f"{API}/v1/messages?date=2026-03-02", 200, _rows(_row(ID_A, A, ts_sent="2 March", price_eur="free"))),
+    ]
+    lines = said(comparison(read(har(_later(entries))), load("default")))
+    assert [line.split(", ")[0] for line in lines if line.startswith("call")] == ["call 3", "call 3"]
+    assert "the recorded value at $.messages[0].ts_sent is not legal here" in lines[0]
+    assert "the recorded value at $.messages[0].price_eur is not legal here" in lines[2]
+
+
+DENIED: Final = "User is not authorized to access this resource with an explicit deny"
+
+
+@pytest.mark.parametrize("status", [400, 401, 403])
+def test_a_denial_in_any_status(status: int) -> None:
+    """A key whose calls have the words of a denial opens no world, also with 401 and 403 (§5.6)."""
+    entries = [
+        _entry(f"{API}/v2/message", status, {"Message": f"{DENIED} in a policy"}, {"body": "Hi", "to": TWO}),
+        _entry(f"{API}/v1/apikey/me", status if status != 400 else 401, {"message": "Unauthorized"}),
+    ]
+    compared = comparison(read(har(entries)), load("default"))
+    assert [one.made.answer and one.made.answer.status for one in compared] == [400, 401]
+    other = [_entry(f"{API}/v2/message", 403, {"Message": "Out of hours"}, {"body": "Hi", "to": TWO})]
+    (accepted,) = comparison(read(har(other)), load("default"))
+    assert accepted.made.answer is not None
+    assert accepted.made.answer.status == 200
+
+
+def test_what_the_sandbox_says() -> None:
+    """Where no setting agrees, the words of its refusal stand behind it, with the reason where they do not say it."""
+    entries = [
+        _entry(f"{API}/v2/message", 200, _sent(ID_A), {"to": TWO[:1]}),
+        _entry(f"{API}/v1/validations", 200, {"token": ID_A}, {"phoneNumber": "+42"}),
+        _text(f"{API}/Send?apikey=4f6d1c80aa&number={A}", "OK|17"),
+        _entry(f"{API}/v1/chatapp/phone_numbers/list", 200, {"success": True, "phone_numbers": []}, {"waba_id": "1"}),
+    ]
+    lines = said(comparison(read(har(entries)), load("default")))
+    refusals = [line.partition("; no setting agrees; the sandbox refused it with ")[2] for line in lines]
+    assert list(dict.fromkeys(filter(None, refusals))) == [
+        "400: no body is given; without a flow the root must have one (§2.1) at $.body",
+        "400: INVALID_PHONE: Invalid phone number, because " + LEGAL_PHONE,
+        "400: ERROR|202, because no message is given; legal is a text (§4.1, A13)",
+        '200: "1" is not a connected business account',
+    ]
+
+
+LEGAL_PHONE: Final = '"+42" is not a legal phoneNumber; legal: a digit from 1 to 9, then 6 to 14 digits (§4.5)'
+
+
+def test_calls_outside_the_specification() -> None:
+    """A path and a method that it does not have are passed over alike, in one line with one count."""
+    entries = [_entry(f"{API}/{path}", 200, {}) for path in ("inbox", "a", "a", "b", "c", "d", "e", "v2/message")]
+    compared = comparison(read(har(entries)), load("default"))
+    names = "GET /a (2 times), GET /inbox, GET /b, GET /c, GET /d, and 2 more"
+    assert said(compared) == [
+        "0 of 0 calls differ",
+        f"passed over, outside the specification: 8 calls: {names}",
+    ]
+    assert report.as_object(compared)["outside"] == 8
 
 
 def _text(url: str, text: str) -> dict[str, Any]:

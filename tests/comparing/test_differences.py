@@ -114,6 +114,104 @@ def test_the_schema() -> None:
     ]
 
 
+ROWS = "rest.json#/$defs/MessagesListResponse"
+MESSAGE = "rest.json#/$defs/MessageStatusResponse"
+
+
+def row(**fields: Any) -> dict[str, Any]:
+    """A row with the values that the specification has (§2.4)."""
+    names = "sent delivered updated clicked seen replied optout"
+    stamps = dict.fromkeys((f"ts_{name}" for name in names.split()), None)
+    flags = dict.fromkeys("sent delivered seen clicked replied optout nondelivered".split(), 0)
+    texts = {"message_id": ID, "body": "Hi", "flow": "sms", "sender": "InfoSMS", "phone_number": "420777000101"}
+    return {"message_parts": 1, **texts, **stamps, **flags, "price_czk": "0.90", "price_eur": "0.036", **fields}
+
+
+@pytest.mark.parametrize(
+    ("fields", "legal"),
+    [
+        ({"ts_sent": "2026-07-30T10:00:01Z", "price_czk": "1.2"}, True),
+        ({"ts_sent": "2026-07-30T10:00+00:00", "price_czk": "1"}, True),
+        ({"ts_sent": "2026-07-30T10:00:01.123456Z", "price_czk": "0.1234567"}, True),
+        ({"ts_sent": "2026-07-30T10:00:01+02:00"}, False),
+        ({"ts_sent": "yesterday"}, False),
+        ({"price_czk": "1,2"}, False),
+        ({"price_czk": 1.2}, False),
+        ({"sent": 2}, False),
+    ],
+)
+def test_s2_4_rows_that_others_recorded(fields: dict[str, Any], legal: bool) -> None:
+    """§2.4, A98: ISO 8601 in UTC and a decimal, in any precision; ours are held to milliseconds and 2 to 6 digits."""
+    recorded = {"success": True, "messages": [row(**fields)], "next_cursor": None}
+    assert signs(recorded, {**recorded, "messages": [row()]}, schema=ROWS) == ([] if legal else signs_of(fields))
+    assert not CONTRACT.checker(ROWS).is_valid(recorded)
+    assert CONTRACT.checker(ROWS, recorded=True).is_valid(recorded) is legal
+
+
+@pytest.mark.parametrize(
+    ("schema", "recorded"),
+    [
+        ("rest.json#/$defs/ListResponse", {"success": True, "accepted": 0, "invalid": []}),
+        (
+            "partner.json#/$defs/NumberRecordResponse",
+            {
+                "name": "Bakery",
+                "phone_number_id": "1",
+                "phone_number": "420777000101",
+                "phone_number_formated": "+420 777-000-101",
+                "phone_number_status": "CONNECTED",
+                "phone_number_quality": "GREEN",
+            },
+        ),
+        (
+            "webhooks.json#/$defs/SentMessageSms",
+            {
+                "request_id": ID,
+                "message_id": OTHER,
+                "gateway": "sms",
+                "timestamp": 1772355600,
+                "payload": {},
+                "type": "outgoing",
+                "to": {"phone_number": "420777000101"},
+                "result": "sending",
+                "result_info": "",
+                "sms": {
+                    "gateway": "high",
+                    "sender": "InfoSMS",
+                    "country": 230,
+                    "operator": 0,
+                    "price_czk": 0.9,
+                    "price_eur": 0.036,
+                    "count": 1,
+                },
+            },
+        ),
+    ],
+)
+def test_other_places_where_ours_is_tighter(schema: str, recorded: Any) -> None:
+    """§2.5, §4.4, §6: a count of 0, another form of a number and an empty text are legal where others answered them."""
+    assert CONTRACT.checker(schema, recorded=True).is_valid(recorded)
+    assert not CONTRACT.checker(schema).is_valid(recorded)
+
+
+def signs_of(fields: dict[str, Any]) -> list[tuple[str, str]]:
+    """The difference that a wrong field makes."""
+    return [("type" if value == 1.2 else "schema", f"$.messages[0].{name}") for name, value in fields.items()]
+
+
+def test_a_problem_of_an_object_that_may_be_null() -> None:
+    """§2.4, A98: the words are about its field; that the whole might be null says nothing of it."""
+    message = dict.fromkeys(("status_code", "delivery_code", "status_info", "flow_index", "price"))
+    message |= dict.fromkeys(("ts_sent", "ts_delivered", "ts_seen", "ts_clicked", "ts_updated"))
+    message |= {"body": "Hi", "to": {"phone_number": "420777000101"}, "flow": [{"sms": {}}], "flow_status": {}}
+    lacking = {"tag": None, "request_id": None, "ts_created": None}
+    recorded = {"success": True, "message": {**message, **lacking}}
+    assert CONTRACT.checker(MESSAGE, recorded=True).findings(recorded) == []
+    assert [(one.path, "legal: null" in one.message) for one in CONTRACT.checker(MESSAGE).findings(recorded)] == [
+        (f"$.message.{name}", False) for name in lacking
+    ]
+
+
 @pytest.mark.parametrize(
     ("text", "left"),
     [("/x/420777000101", "/x/…"), (f"/y/{ID}/z", "/y/…/z"), ("test-shop", "…"), ("/v2/message", "/v2/message")],

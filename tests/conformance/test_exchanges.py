@@ -14,6 +14,7 @@ import pytest
 
 from sendbox.services.http.exchange import Route
 from sendbox.services.messaging.http.legacy import ROUTES as LEGACY
+from sendbox.services.messaging.http.legacy_queries import ROUTES as QUERIES
 from sendbox.services.messaging.http.sending.routes import ROUTES as SENDING
 from sendbox.services.messaging.http.sending.simple import ROUTES as SIMPLE
 from sendbox.services.verify.http import ROUTES as VERIFY
@@ -25,7 +26,7 @@ from tests.conformance.cases import load as load_requests
 T = TypeVar("T")
 
 CASES: Final = exchanges.load()
-ROUTES: Final = {route.operation: route for route in (*SENDING, *SIMPLE, *LEGACY, *VERIFY)}
+ROUTES: Final = {route.operation: route for route in (*SENDING, *SIMPLE, *LEGACY, *QUERIES, *VERIFY)}
 #: Those that a world answers whatever happened in it before; what is about a session, the exchanges send.
 REQUESTS: Final = [
     case for case in load_requests() if ROUTES[case.operation].auth != "none" and "{" not in ROUTES[case.operation].path

@@ -10,6 +10,7 @@ import pytest
 
 from sendbox.contract.validators import Contract
 from sendbox.services.messaging.http.legacy import ROUTES as LEGACY
+from sendbox.services.messaging.http.legacy_queries import ROUTES as QUERIES
 from sendbox.services.messaging.http.sending.routes import ROUTES as SENDING
 from sendbox.services.messaging.http.sending.simple import ROUTES as SIMPLE
 from sendbox.services.verify.http import ROUTES as VERIFY
@@ -48,7 +49,9 @@ def test_what_no_schema_can_say_passes_the_schema(case: Case, contract: Contract
 
 def test_the_operations_are_those_of_the_routes() -> None:
     """Cases name operations that exist, and check them against the schema that the route has."""
-    routes = {route.operation: route.request or route.query for route in (*SENDING, *SIMPLE, *LEGACY, *VERIFY)}
+    routes = {
+        route.operation: route.request or route.query for route in (*SENDING, *SIMPLE, *LEGACY, *QUERIES, *VERIFY)
+    }
     assert {operation: routes.get(operation) for operation in SCHEMAS} == SCHEMAS
 
 

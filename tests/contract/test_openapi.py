@@ -117,8 +117,8 @@ def test_the_legacy_interface_is_deprecated_plain_text() -> None:
     assert operation["deprecated"] is True
     assert operation["security"] == []
     assert {parameter["name"]: parameter["required"] for parameter in operation["parameters"]} == {
-        "apikey": True, "number": True, "message": True, "sender": False, "gateway": False, "time": False,
-        "callback": False,
+        "apikey": True, "number": True, "message": True, "sender": False, "gateway": False, "type": False,
+        "time": False, "expiration": False, "customid": False, "callback": False,
     }  # fmt: skip
     assert list(operation["responses"]["200"]["content"]) == ["text/plain"]
 

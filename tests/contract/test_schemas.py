@@ -52,6 +52,16 @@ def everything(definitions: dict[str, schemas.Node]) -> list[tuple[str, dict[str
 Everything = list[tuple[str, dict[str, Any]]]
 
 
+def test_a98_what_others_recorded_is_judged_by_the_specification(everything: Everything) -> None:
+    """`x-recorded` stands in answers only, and loosens keywords that stand beside it."""
+    looser = [(place, node) for place, node in everything if "x-recorded" in node]
+    assert looser
+    for place, node in looser:
+        assert OUT.search(place.partition("/")[0]), place
+        assert node["x-recorded"].keys() <= node.keys(), place
+        assert schemas.as_recorded(node) == {**node, **node["x-recorded"]}
+
+
 @pytest.mark.unmeasured
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
 def test_files_are_schemas_of_the_draft_they_name(path: Path) -> None:

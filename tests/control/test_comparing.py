@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from sendbox.cli.diff import as_text, diff
+from sendbox.runtime.ending import UNKNOWN
 from tests.box import KEY, WORLD, Box, boxed
 
 pytestmark = pytest.mark.asyncio
@@ -152,7 +153,7 @@ async def test_equal_requests_that_one_world_has_forgotten() -> None:
 @pytest.mark.parametrize(
     ("query", "status", "message"),
     [
-        ("with=test-3", 404, '"test-3" is not an open world; POST /_sandbox/worlds opens one'),
+        ("with=test-3", 404, f'"test-3" is not an open world: {UNKNOWN}; POST /_sandbox/worlds opens one'),
         ("with=test-1", 400, 'with: "test-1" is this world; legal: another open world'),
         ("with=test-2&around=-1", 400, "around: -1 is not legal; legal: 0 and more"),
         ("", 400, '"with" is missing; compare needs with'),

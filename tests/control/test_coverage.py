@@ -14,6 +14,7 @@ from sendbox.control.catalog import catalog
 from sendbox.engine.coverage import Item, Row
 from sendbox.runtime.slot import Slice
 from sendbox.services.assumptions import registry
+from sendbox.services.coverage.assumptions import UNTOLD
 from sendbox.services.coverage.catalog import DIMENSIONS
 from sendbox.services.messaging.messaging import Messaging
 from tests.box import CONTRACT, KEY, WORLD, Answer, Box, boxed, turns
@@ -27,12 +28,14 @@ NEED_MORE: Final = {
     "operations": {
         "changeSubKey accepted", "verifyCode accepted", "uploadBulk accepted",
         "verifyProof accepted",  # without a secret
+        "legacyRequestStatus accepted", "legacyRequestStatusByQuery accepted",
     },
     "errors": {"legacy denied key"},
     "states": {"key changed"},
     "fields": {
         "listMessages $.cursor", "verifyCode $.code",
         *(item.name for item in ITEMS if item.name.startswith(("changeSubKey $", "verifyProof $"))),
+        *(item.name for item in ITEMS if item.name.startswith("legacyRequestStatus") and item.dimension == "fields"),
         *(item.name for item in ITEMS if item.name.endswith("_url.domain")),
         *(item.name for item in ITEMS if item.assumed == "A02" and item.dimension == "fields"),
     },
@@ -332,6 +335,6 @@ async def test_assumptions_say_what_was_leaned_on() -> None:
         assert [row["id"] for row in told["assumptions"]] == [row.id for row in registry()]
         assert told["settings"]["webhook_retry"] == [30_000, 60_000, 120_000, 240_000]
         assert told["leaned"] == [{"id": "A57", "count": 1, "entries": [1]}]
-        assert told["untold"] == []
+        assert told["untold"] == [{"id": id_, "reason": reason} for id_, reason in UNTOLD.items()]
         entry = (await box.get(f"{WORLD}/journal/1")).json
         assert entry["advice"][0]["assumed"] == "A57"

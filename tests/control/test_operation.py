@@ -9,6 +9,7 @@ import pytest
 
 from sendbox.app import SERVED
 from sendbox.control.operation import Call, ControlError, act, operation
+from sendbox.runtime.ending import UNKNOWN
 from sendbox.services.messaging.messaging import Messaging
 from tests.box import KEY, ORIGIN, WORLD, boxed, turns
 
@@ -37,7 +38,10 @@ async def test_control_never_opens_a_world(name: str) -> None:
         answer = await box.call(row.method, target, b"" if not needed or row.method == "GET" else _json(needed))
         assert (answer.status, answer.json) == (
             404,
-            {"error": "no_such_world", "message": '"test-1" is not an open world; POST /_sandbox/worlds opens one'},
+            {
+                "error": "no_such_world",
+                "message": f'"test-1" is not an open world: {UNKNOWN}; POST /_sandbox/worlds opens one',
+            },
         )
         assert box.runtime.worlds == {}
 
@@ -253,7 +257,7 @@ async def test_in_process_an_operation_answers_plain_objects_and_raises() -> Non
             await box.app.control.perform(ORIGIN, "world", "test-2", {})
         assert raised.value.as_json() == {
             "error": "no_such_world",
-            "message": '"test-2" is not an open world; POST /_sandbox/worlds opens one',
+            "message": f'"test-2" is not an open world: {UNKNOWN}; POST /_sandbox/worlds opens one',
         }
         with pytest.raises(ControlError) as raised:
             await box.app.control.perform(ORIGIN, "advance", KEY, {"by": "500d"})

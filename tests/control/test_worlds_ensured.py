@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from sendbox.runtime.ending import UNKNOWN
 from sendbox.runtime.slot import CloseReason
 from tests.box import KEY, WORLD, boxed
 
@@ -124,7 +125,7 @@ async def test_with_strict_keys_only_control_opens_worlds() -> None:
     async with boxed(strict_keys=True) as box:
         assert (await box.get("/v1/message?id=x", x_api_key=KEY)).status == 401
         refused = box.runtime.refused[-1]
-        assert refused.why == "no world was opened for this key, and --strict-keys is set"
+        assert refused.why == f"the world of this key is not open: {UNKNOWN}, and --strict-keys is set"
         assert refused.what_to_do == "open it with PUT or POST under /_sandbox/worlds"
         await box.put(WORLD)
         await box.send()

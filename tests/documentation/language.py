@@ -219,7 +219,7 @@ def settings() -> str:
     for name, setting in SETTINGS.items():
         node = _resolved(setting.definition())
         shown = setting.unset or code(_written(node["default"]))
-        rows.append((code(name), _wanted(node), shown, node["description"], setting.assumption))
+        rows.append((code(name), _wanted(node), shown, node["description"], ", ".join(setting.assumptions)))
     return table(("setting", "value", "default", "meaning", "assumption"), rows)
 
 

@@ -29,6 +29,7 @@ from sendbox.language import LANGUAGE, SUBJECTS
 from sendbox.pytest_plugin import MARKER, pytest_addoption
 from sendbox.scenario import library
 from sendbox.scenario.shape import schema
+from sendbox.server.metrics import METRICS
 from sendbox.services.account.orders import ORDER
 from sendbox.services.advice import ADVICE
 from sendbox.services.assumptions import CONFIDENCE, Assumption, registry
@@ -231,6 +232,15 @@ def options(fields: str) -> str:
     return table(("option", "environment", "meaning"), [_option(known[field], context) for field in fields.split()])
 
 
+def metrics() -> str:
+    """The metrics of a server, with their labels."""
+    rows = [
+        (code(f"{row.name}{{{','.join(row.labels)}}}" if row.labels else row.name), row.kind, row.words)
+        for row in METRICS
+    ]
+    return table(("metric", "type", "what it is"), rows)
+
+
 #: The options of `serve` that set a field of another name.
 _OPTIONS: Final = {"mode": "clock"}
 
@@ -370,6 +380,7 @@ PARTS: Final[dict[str, Callable[[], str]]] = {
     "settings": settings,
     "settings of a container": lambda: options(_CONTAINER),
     "bounds": lambda: options(_BOUNDS),
+    "metrics": metrics,
     "fixture sandbox": lambda: fixture("sandbox"),
     "fixture phone": lambda: fixture("phone"),
     "pytest options": pytest_options,

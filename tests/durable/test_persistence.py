@@ -330,6 +330,13 @@ async def test_a_second_is_enough_where_one_says_so(tmp_path: Path) -> None:
         assert [world["id"] for world in await listed(box)] == [KEY]
 
 
+async def test_a_world_that_is_not_in_the_store(tmp_path: Path) -> None:
+    """Nothing says that a restart has ended it."""
+    async with stored(tmp_path / "a.db") as box:
+        why = "this server knows none of that name, and its store has none; POST"
+        assert why in (await box.get(WORLD)).json["message"]
+
+
 async def test_the_server_keeps_its_name(tmp_path: Path) -> None:
     """A client takes it for the same server, because its worlds are there."""
     async with stored(tmp_path / "a.db") as box:

@@ -17,23 +17,28 @@ from sendbox.control.carriers import Client
 from sendbox.settings import PORT
 from tests.documentation.markdown import ROOT
 from tests.examples.running import LIMIT, Folder, need, plugin
-from tests.examples.test_pipelines import RECIPES, ran
+from tests.examples.test_pipelines import DEPLOY, RECIPES, ran
 from tests.interfaces.rest.calls import OWN
 from tests.serving import free_port
 
+CONFIGURATION: Final = DEPLOY / "nginx.conf"
 #: What nginx would write to folders of the machine.
 TEMPORARY: Final = ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
 
 
-@contextmanager
-def proxy(folder: Path, text: str) -> Iterator[None]:
-    """nginx with a configuration, in one process that writes only to a folder."""
+def command(folder: Path, text: str) -> list[str]:
+    """The line that starts nginx with a configuration, in one process that writes only to a folder."""
     places = "".join(f"{kind}_temp_path {folder}/{kind};\n" for kind in TEMPORARY)
     text = text.replace("http {\n", f"http {{\naccess_log off;\n{places}")
     head = f"pid {folder}/pid;\nerror_log {folder}/error.log;\ndaemon off;\nmaster_process off;\n"
     (folder / "nginx.conf").write_text(head + text, "utf-8")
-    line = ["nginx", "-p", str(folder), "-e", str(folder / "error.log"), "-c", str(folder / "nginx.conf")]
-    process = subprocess.Popen(line, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    return ["nginx", "-p", str(folder), "-e", str(folder / "error.log"), "-c", str(folder / "nginx.conf")]
+
+
+@contextmanager
+def proxy(folder: Path, text: str) -> Iterator[None]:
+    """nginx with a configuration."""
+    process = subprocess.Popen(command(folder, text), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
         yield
     finally:
@@ -50,9 +55,11 @@ def farmed(tmp_path: Path, *down: int) -> Iterator[tuple[httpx.Client, list[str]
     need("nginx")
     ports = [free_port(), free_port()]
     port = free_port()
-    text = (RECIPES / "nginx.conf").read_text("utf-8").replace(f"listen {PORT}", f"listen 127.0.0.1:{port}")
+    text = CONFIGURATION.read_text("utf-8").replace(f"listen {PORT}", f"listen 127.0.0.1:{port}")
+    text = text.replace("resolver 127.0.0.11", f"resolver 127.0.0.1:{free_port()}")  # which resolves nothing
     for number, own in enumerate(ports):
-        text = text.replace(f"sandbox-{number}:{PORT}", f"127.0.0.1:{own}")
+        if number not in down:
+            text = text.replace(f"sandbox-{number}:{PORT}", f"127.0.0.1:{own}")
     public = f"http://127.0.0.1:{port}"
     given = {"SENDBOX_PUBLIC_URL": public, "SENDBOX_CLOCK": "manual"}
     folder = Folder(tmp_path)
@@ -125,6 +132,17 @@ def test_several_sandboxes_behind_nginx(farm: tuple[httpx.Client, list[str]]) ->
         begun = asked(client, "POST", "/v1/chatapp/signup", key, json=body).json()
         assert "Acme" in asked(client, "GET", begun["redirect_url"], params={"token": begun["token"]}).text
         asked(client, "GET", "/_sandbox/", params={"world": key})
+    # a key that is denied: the link to the reason, by whichever sandbox
+    for number in range(8):
+        denied = client.get("/v1/apikey/me", headers={"x-api-key": f"live-{number}"})
+        reasons = asked(client, "GET", denied.headers["sendbox-journal"])
+        assert reasons.headers["sendbox-instance"] == denied.headers["sendbox-instance"]
+
+
+def test_the_configuration_by_itself(tmp_path: Path) -> None:
+    """It is legal where no name of it resolves."""
+    need("nginx")
+    ran([*command(tmp_path, CONFIGURATION.read_text("utf-8")), "-t"], ROOT)
 
 
 @pytest.mark.deep
@@ -167,11 +185,13 @@ def test_the_helper_for_node_behind_nginx(farm: tuple[httpx.Client, list[str]]) 
 
 
 def test_worlds_of_a_sandbox_that_is_down(tmp_path: Path) -> None:
-    """They are answered with 502: the other sandbox does not take them, with the first call and with later ones."""
+    """They are answered with 502 in JSON, also while its name does not resolve: no other sandbox takes them."""
     with farmed(tmp_path, 1) as (client, _):
-        for _ in range(2):
-            answers = [client.get("/v1/credit/services", headers={"x-api-key": key}).status_code for key in KEYS]
-            assert {200, 502} == set(answers)
+        answers = [client.get("/v1/credit/services", headers={"x-api-key": key}) for key in KEYS[:4]]
+        assert {200, 502} == {answer.status_code for answer in answers}
+        for answer in answers:
+            if answer.status_code == 502:
+                assert answer.json()["error"] == "sandbox_down"
 
 
 @pytest.mark.deep

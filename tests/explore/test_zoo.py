@@ -43,7 +43,7 @@ def test_each_bug_is_found_and_made_small(tmp_path: Path) -> None:
     """With the usual options, as the documentation has it; `scripts/docs` writes its table anew."""
     ran = explored(tmp_path, "bugs")
     proved(ran)
-    assert KEPT.read_text("utf-8") == written(ran.finds), "run scripts/docs"
+    assert KEPT.read_text("utf-8") == written(ran.finds), "run scripts/docs zoo"
 
 
 def test_the_kinds_that_break_clients_are_tried_first() -> None:

@@ -107,4 +107,4 @@ def test_a11_remarks_are_relocated() -> None:
 )
 def test_s4_1_media_type(header: bytes | None, expected: str | None) -> None:
     """The media type comes without parameters and in lower case."""
-    assert media_type(exchange(ROUTES[0], content_type=header)) == expected
+    assert media_type(exchange(ROUTES[0], content_type=header).headers) == expected

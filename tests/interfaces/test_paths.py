@@ -10,13 +10,19 @@ import pytest
 from sendbox.services.http.exchange import RouteTable
 
 
-def row(method: str, path: str) -> Any:
+def row(method: str, path: str, **more: bool) -> Any:
     """As much of a route as is looked at."""
-    return cast("Any", SimpleNamespace(method=method, path=path))
+    return cast("Any", SimpleNamespace(method=method, path=path, **{"any_case": False, "at_root": False, **more}))
 
 
 PATHS = RouteTable(
-    [row("POST", "/v1/a"), row("POST", "/v1/a/{x}/b"), row("GET", "/v1/a/{x}"), row("PATCH", "/v1/a/{x}")]
+    [
+        row("POST", "/v1/a"),
+        row("POST", "/v1/a/{x}/b"),
+        row("GET", "/v1/a/{x}"),
+        row("PATCH", "/v1/a/{x}"),
+        row("GET", "/Send", any_case=True, at_root=True),
+    ]
 )
 
 
@@ -33,6 +39,9 @@ PATHS = RouteTable(
         ("/v1/a/1/b/2", None, {}),
         ("/v1/b", None, {}),
         ("/v1/a/{x}", {"GET", "PATCH"}, {}),
+        ("/Send", {"GET"}, {}),
+        ("/sEND", {"GET"}, {}),
+        ("/V1/a", None, {}),
     ],
 )
 def test_find(path: str, methods: set[str] | None, params: dict[str, str]) -> None:
@@ -45,3 +54,5 @@ def test_a_path_with_parameters_is_known_by_its_rows_only() -> None:
     """Containment is about exact paths: it is asked on the hot path."""
     assert "/v1/a" in PATHS
     assert "/v1/a/1" not in PATHS
+    assert "/SEND" in PATHS
+    assert set(PATHS.at_root) == {"GET"}

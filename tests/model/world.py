@@ -81,7 +81,7 @@ class World:
         phone, steps = numbers.normalized(to), requests.flow_of(request)
         if any(gateway == "chatapp_template" and not requests.fits(step, self.templates) for gateway, step in steps):
             return "variables"
-        if phone is None and self.assume.get("invalid_number") == "response":
+        if phone is None and (self.assume.get("invalid_number") == "response" or not to.strip()):
             return "number"
         tags = requests.tags_of(request)
         target = Target.of(request.get("callback"), self.account["default_callback_url"])

@@ -19,6 +19,16 @@ def _flow(step: Any, **more: Any) -> Step:
 
 
 #: Each is answered with an error, or with a remark.
+#: What clients of the legacy interface ask, once as it should be and once not.
+_QUESTIONS: Final[tuple[tuple[str, dict[str, str]], ...]] = (
+    ("/GetUserInfo", {}),
+    ("/GetUserInfo", {"apikey": "nobody"}),
+    ("/GetPrice", {"number": "420777000101;12", "message": "Hello"}),
+    ("/GetPrice", {"number": "12"}),
+    ("/RequestList", {}),
+    ("/RequestStatus", {"requestID": "<message:0>"}),
+    ("/RequestStatus", {"requestID": "nobody"}),
+)
 WRONG: Final[tuple[Step, ...]] = (
     _json("/v2/message", TEXT, None),
     {"call": "POST /v2/message", "key": None, "headers": {"x-api-key": "production"}, "json": TEXT},
@@ -143,6 +153,14 @@ WRONG: Final[tuple[Step, ...]] = (
     {"control": "DELETE /outages/nothing"},
     {"control": "DELETE /outages/out"},
     {"control": "DELETE /outages"},
+    _json("/v2/message", TEXT),
+    {"call": "GET /v1/credit", "key": ""},
+    {"call": "GET /v1/credit", "key": None},
+    *(
+        {"call": f"{method} {path}", "key": None, carrier: {"apikey": "<world>", **fields}}
+        for path, fields in _QUESTIONS
+        for method, carrier in (("POST", "form"), ("GET", "query"))
+    ),
 )
 
 _START: Final = {"mode": "manual", "start": "2026-03-01T09:00:00Z"}

@@ -14,6 +14,7 @@ from freezegun import freeze_time
 from sendbox.assembly import make_app
 from sendbox.engine.kinds.masking import masked
 from sendbox.engine.timeline import Goal
+from sendbox.runtime.ending import UNKNOWN
 from sendbox.runtime.interface import LogLine
 from sendbox.runtime.policy import HttpCall, Outcome
 from sendbox.runtime.slot import Capped, spread
@@ -55,7 +56,7 @@ OURS = "only keys that begin with test- open a world"
         pytest.param("prod-1", {"keys": frozenset({"prod-1"})}, None, id="admitted-by-key"),
         pytest.param("prod-2", {"keys": frozenset({"prod-1"})}, OURS, id="not-the-admitted-one"),
         pytest.param("whatever it is", {"any_key": True}, None, id="any-key"),
-        pytest.param("test-a~1", {}, "this sub-key was never made", id="sub-key-never-made"),
+        pytest.param("test-a~1", {}, f"the world of this sub-key is not open: {UNKNOWN}", id="sub-key-never-made"),
     ],
 )
 async def test_which_keys_open_a_world(key: str, settings: dict[str, Any], why: str | None) -> None:

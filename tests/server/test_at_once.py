@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from starlette.types import Receive, Scope, Send
 from uvicorn.server import ServerState
 
+from sendbox.runtime.counts import Counts
 from sendbox.server.application import Application
 from sendbox.server.listener import HttpServer
 from sendbox.server.wire import AsgiCall
@@ -25,6 +27,8 @@ class App(Application):
 
     def __init__(self) -> None:
         self.mark = (b"sendbox-instance", b"1")
+        runtime: Any = SimpleNamespace(counts=Counts())
+        self.runtime = runtime
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answers the body, as every application does."""

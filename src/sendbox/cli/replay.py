@@ -10,10 +10,10 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import click
 
@@ -21,10 +21,11 @@ from sendbox import __version__
 from sendbox.app import SERVED
 from sendbox.assembly import make_app
 from sendbox.cli import address
-from sendbox.cli.files import load
+from sendbox.cli.files import load, source_of
 from sendbox.cli.options import ASSUME, scenario_option
-from sendbox.cli.outcome import CANNOT, NO, OK, Failure, content, format_json, one_line
+from sendbox.cli.outcome import CANNOT, NO, OK, Failure, content, format_json, one_line, write_output
 from sendbox.comparing import recording, report
+from sendbox.comparing.agreement import agree, scenario_text
 from sendbox.comparing.comparison import comparison
 from sendbox.contract.validators import Contract
 from sendbox.control.export import record
@@ -38,8 +39,9 @@ from sendbox.server.loop import new_loop
 from sendbox.settings import Settings
 
 if TYPE_CHECKING:
-    from sendbox.comparing.comparison import ComparedCall
     from sendbox.control.operation import Control, Served
+
+T = TypeVar("T")
 
 
 @click.command()
@@ -161,35 +163,57 @@ def lines(answer: JsonObject) -> list[str]:
 @click.option("--assume", **ASSUME)
 @click.option("--values", is_flag=True, help="Compare values too, except ids, times and prices.")
 @click.option("--json", "as_json", is_flag=True, help="Print the report to send: no bodies, values, keys or numbers.")
+@click.option(
+    "--write",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="File for a scenario with the settings under which the sandbox agrees, and the evidence of each.",
+)
 def compare_command(
-    file: Path, scenarios: tuple[str, ...], assume: tuple[str, ...], values: bool, as_json: bool
+    file: Path, scenarios: tuple[str, ...], assume: tuple[str, ...], values: bool, as_json: bool, write: Path | None
 ) -> int:
     """FILE is a HAR file with calls and answers, or a journal of Sendbox. The same calls are made in a fresh world, in
     this process; nothing is sent anywhere. Each answer that differs in status or structure is shown, with the
     assumption that it touches, and with the setting under which it would agree. Exit code 0 when no answer differs, 1
-    when one does.
+    when one does; with --write, when one differs under the settings that were written.
 
     \b
     Examples:
       sendbox compare service.har
       sendbox compare --assume legacy_error=plain --json service.har
+      sendbox compare --write assume.yaml service.har
     """
-    compared = compare(file, scenarios, assume, os.environ, values=values)
+    agreed = None
+    if write is None:
+        compared = compare(file, scenarios, assume, os.environ, comparison, values=values)
+    else:
+        agreed = compare(file, scenarios, assume, os.environ, agree, values=values)
+        compared = agreed.compared
+        extends = scenarios[0] if len(scenarios) == 1 and isinstance(source_of(scenarios[0]), str) else None
+        settings = dict(entry.split("=", 1) for entry in assume)
+        write_output(scenario_text(agreed, one_line(file.name), extends, settings), write)
     if as_json:
         click.echo(format_json(report.as_object(compared)))
     else:
         for line in report.lines(compared):
             click.echo(one_line(line))
-    return NO if report.differing(compared) else OK
+        if agreed is not None:
+            click.echo(f"{write}: {agreed.summary}")
+    return NO if (report.differing(compared) if agreed is None else agreed.left) else OK
 
 
 def compare(
-    file: Path, scenarios: tuple[str, ...], assume: tuple[str, ...], env: Mapping[str, str], *, values: bool
-) -> list[ComparedCall]:
-    """Every call of a file with its differences. Raises `Failure`."""
+    file: Path,
+    scenarios: tuple[str, ...],
+    assume: tuple[str, ...],
+    env: Mapping[str, str],
+    comparer: Callable[..., T],
+    *,
+    values: bool,
+) -> T:
+    """The result of `comparer` for the calls of a file. Raises `Failure`."""
     blueprint = load(*scenarios, env=env, texts=Settings(assume=assume).assumptions)
     try:
-        return comparison(recording.read(content(file)), blueprint, values=values)
+        return comparer(recording.read(content(file)), blueprint, values=values)
     except recording.Unreadable as error:
         raise Failure(CANNOT, f"{file} cannot be compared: {error}") from None
     except Conflict as conflict:

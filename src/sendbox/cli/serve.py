@@ -32,6 +32,7 @@ from sendbox.cli.outcome import CANNOT, OK, USAGE, Failure, one_line
 from sendbox.cli.signals import on_signals
 from sendbox.contract.validators import Contract
 from sendbox.engine.answer import JsonMapping, JsonObject
+from sendbox.engine.durations import show
 from sendbox.engine.kinds.masking import MASK
 from sendbox.page import lines
 from sendbox.runtime import collector, wall
@@ -71,6 +72,8 @@ class Options:
     ca_port: int | None = None
     #: whether new worlds open with the scenario as its files are at that time
     watch: bool = False
+    #: real seconds that calls under way have at the end
+    grace: float = 5.0
     log_format: Form = "text"
     #: whether the log has warnings and errors only
     quiet: bool = False
@@ -143,6 +146,7 @@ class RunningServer:
     """A sandbox that listens: its addresses begin with `origin`; `ca_url` is that of its authority, if it has one."""
 
     runtime: Runtime
+    server: HttpServer
     port: int
     origin: str
     ca_url: str | None = None
@@ -234,7 +238,8 @@ async def _listen(
         port = await server.start()
         app.runtime.senders.serves_at(port)
         origin = f"{'http' if tls is None else 'https'}://{host}:{port}"
-        served = RunningServer(app.runtime, port, settings.public_url.rstrip("/") if settings.public_url else origin)
+        public = settings.public_url.rstrip("/") if settings.public_url else origin
+        served = RunningServer(app.runtime, server, port, public)
         if authority is not None:
             ca_port = options.ca_port
             if ca_port is None:
@@ -258,6 +263,11 @@ async def serve(
         say(banner(options, served) if shown and not options.quiet else start_line(options, served))
         await stop.wait()
         log.line(LogLine(f"Sendbox stops at {served.origin}; open worlds: {len(served.runtime.worlds)}"))
+        served.runtime.leave()
+        if cut := await served.server.drain(options.grace):
+            grace = show(round(options.grace * 1000))
+            text = f"connections whose calls took longer than --grace ({grace}) are cut off: {cut}"
+            log.line(LogLine(text, level="warning"))
 
 
 def run(options: Options) -> int:

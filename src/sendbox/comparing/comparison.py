@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import AsyncIterator, Iterable, Sequence
+from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
 from sendbox.app import SERVED
@@ -21,7 +22,9 @@ from sendbox.settings import Settings
 
 if TYPE_CHECKING:
     from sendbox.comparing.recording import RecordedCall
+    from sendbox.contract.findings import Pairs
     from sendbox.engine.blueprint import Blueprint
+    from sendbox.server.application import Application
 
 Differences = dict[int, dict[tuple[str, str], Difference]]
 
@@ -46,6 +49,54 @@ class ComparedCall(NamedTuple):
     named: tuple[NamedDifference, ...]
 
 
+class Session:
+    """Runs of the same calls under one scenario after another, in one process."""
+
+    def __init__(self, app: Application, contract: Contract, calls: Sequence[RecordedCall], *, values: bool) -> None:
+        self.calls = calls
+        self._app = app
+        self._contract = contract
+        self._catalog = catalog(SERVED)
+        self._values = values
+        self._runs = 0
+
+    async def differences(self, scenario: Blueprint) -> tuple[list[CallOutcome], Differences]:
+        """The outcomes of all calls under a scenario, and their differences."""
+        run = Run(self._app, self._catalog, self.calls, scenario, self._runs)
+        self._runs += 1
+        outcomes = await run.make_calls()
+        return outcomes, _differences(self.calls, outcomes, self._contract, run.names.similar, values=self._values)
+
+    async def trials(self, blueprint: Blueprint, candidates: Iterable[Alternative]) -> list[Trial]:
+        """The differences under each other value of a setting."""
+        trials = []
+        for other in candidates:
+            try:
+                changed = with_setting(SERVED.language, blueprint, other)
+            except ScenarioError:
+                continue
+            trials.append(Trial(other, (await self.differences(changed))[1]))
+        return trials
+
+
+class Trial(NamedTuple):
+    """A value of a setting, and the differences that are left under it."""
+
+    other: Alternative
+    left: Differences
+
+
+@asynccontextmanager
+async def open_session(calls: Sequence[RecordedCall], blueprint: Blueprint, *, values: bool) -> AsyncIterator[Session]:
+    """The session of some calls; it ends with the block."""
+    contract = Contract(*SERVED.schemas)
+    app = make_app(Settings(mode="manual", public_url=ORIGIN), blueprint, contract, SERVED)
+    try:
+        yield Session(app, contract, calls, values=values)
+    finally:
+        await app.runtime.aclose()
+
+
 def comparison(calls: Sequence[RecordedCall], blueprint: Blueprint, *, values: bool = False) -> list[ComparedCall]:
     """Every call with its differences. Raises `Conflict` if the recorded times cannot be reached."""
     with asyncio.Runner(loop_factory=new_loop) as runner:
@@ -53,35 +104,27 @@ def comparison(calls: Sequence[RecordedCall], blueprint: Blueprint, *, values: b
 
 
 async def _comparison(calls: Sequence[RecordedCall], blueprint: Blueprint, *, values: bool) -> list[ComparedCall]:
-    contract = Contract(*SERVED.schemas)
-    app = make_app(Settings(mode="manual", public_url=ORIGIN), blueprint, contract, SERVED)
-    try:
-        everything = catalog(SERVED)
+    async with open_session(calls, blueprint, values=values) as session:
+        outcomes, differing = await session.differences(blueprint)
+        trials = await session.trials(blueprint, candidates(outcomes, differing, blueprint.assume))
+        return compared_calls(calls, outcomes, differing, trials)
 
-        async def differences(scenario: Blueprint, number: int) -> tuple[list[CallOutcome], Differences]:
-            outcomes = await Run(app, everything, calls, scenario, number).make_calls()
-            return outcomes, _differences(calls, outcomes, contract, values=values)
 
-        outcomes, differing = await differences(blueprint, 0)
-        agreeing: dict[tuple[int, tuple[str, str]], list[Alternative]] = {}
-        partly: dict[int, list[Alternative]] = {}
-        candidates = _candidates(outcomes, differing, blueprint.assume)
-        for number, other in enumerate(candidates, 1):
-            try:
-                changed = with_setting(SERVED.language, blueprint, other)
-            except ScenarioError:
+def compared_calls(
+    calls: Sequence[RecordedCall], outcomes: Sequence[CallOutcome], differing: Differences, trials: Sequence[Trial]
+) -> list[ComparedCall]:
+    """The calls, with the settings under which each difference is gone."""
+    agreeing: dict[tuple[int, tuple[str, str]], list[Alternative]] = {}
+    partly: dict[int, list[Alternative]] = {}
+    for other, left in trials:
+        for place, before in differing.items():
+            if place not in left:
                 continue
-            _, left = await differences(changed, number)
-            for place, before in differing.items():
-                if place not in left:
-                    continue
-                if STATUS in before and STATUS not in left[place] and left[place]:
-                    partly.setdefault(place, []).append(other)
-                elif left[place].keys() < before.keys():
-                    for sign in before.keys() - left[place].keys():
-                        agreeing.setdefault((place, sign), []).append(other)
-    finally:
-        await app.runtime.aclose()
+            if STATUS in before and STATUS not in left[place] and left[place]:
+                partly.setdefault(place, []).append(other)
+            elif left[place].keys() < before.keys():
+                for sign in before.keys() - left[place].keys():
+                    agreeing.setdefault((place, sign), []).append(other)
     return [
         ComparedCall(
             call,
@@ -100,7 +143,7 @@ async def _comparison(calls: Sequence[RecordedCall], blueprint: Blueprint, *, va
 
 
 def _differences(
-    calls: Sequence[RecordedCall], outcomes: Sequence[CallOutcome], contract: Contract, *, values: bool
+    calls: Sequence[RecordedCall], outcomes: Sequence[CallOutcome], contract: Contract, pair: Pairs, *, values: bool
 ) -> Differences:
     """The differences, by the place of the call and the sign of the difference."""
     differing: Differences = {}
@@ -109,12 +152,14 @@ def _differences(
             continue
         route = None if one.place is None else one.place.route
         schema = None if route is None else route.responses.get(call.status)
-        listed = compare(StatusAndBody(call.status, call.answer), one.answer, contract, schema, values=values)
+        listed = compare(
+            StatusAndBody(call.status, call.answer), one.answer, contract, schema, values=values, pair=pair
+        )
         differing[place] = {difference.sign: difference for difference in listed}
     return differing
 
 
-def _candidates(outcomes: Sequence[CallOutcome], differing: Differences, settings: object) -> list[Alternative]:
+def candidates(outcomes: Sequence[CallOutcome], differing: Differences, settings: object) -> list[Alternative]:
     """Other values of each setting of the assumptions that the calls with differences rest on."""
     ids: set[str] = set()
     for place, differences in differing.items():

@@ -1,4 +1,4 @@
-"""One recorded answer beside ours: status and structure, and the recorded one beside our schema.
+"""One recorded answer beside ours: status and structure, and the recorded one beside the schema (§2.4, A98).
 
 Passed over are values that differ between any two runs: ids, times and prices, by name and form.
 """
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 import orjson
 
-from sendbox.contract.findings import MISSING, Path, differing, json_path, show
+from sendbox.contract.findings import MISSING, Pairs, Path, by_place, differing, json_path, show
 from sendbox.contract.schemas import inlined, name_of
 from sendbox.engine.answer import JsonObject
 
@@ -50,6 +50,16 @@ def passed_over(name: str | int | None, value: object) -> bool:
     """True if a value is an id, a time or a price."""
     named = isinstance(name, str) and any(rule.name.search(name) for rule in RULES)
     return named or (isinstance(value, str) and any(rule.form.fullmatch(value) for rule in RULES))
+
+
+def is_id(name: str, text: str) -> bool:
+    """True if a text is an id. Digits are one only in a field of ids: a phone number has them too."""
+    return IDS.form.fullmatch(text) is not None and (not text.isdigit() or IDS.name.search(name) is not None)
+
+
+def is_label(name: str, text: str) -> bool:
+    """True if a text is the same wherever a call is made: a word, or a phone number."""
+    return not passed_over(name, "" if text.isdigit() else text)
 
 
 _PERSONAL: Final = re.compile(r"[0-9a-fA-F-]*\d[0-9a-fA-F-]{6,}|ey[\w-]+\.[\w.-]+|test-[\w.~-]+|\d{6,}")
@@ -99,12 +109,21 @@ class StatusAndBody(NamedTuple):
 
 
 def compare(
-    recorded: StatusAndBody, here: StatusAndBody, contract: Contract, schema: str | None, *, values: bool
+    recorded: StatusAndBody,
+    here: StatusAndBody,
+    contract: Contract,
+    schema: str | None,
+    *,
+    values: bool,
+    pair: Pairs = by_place,
 ) -> list[Difference]:
-    """The differences, each once for all entries of an array. `schema` is ours for the recorded status."""
+    """The differences, each once for all entries of an array. `schema` is ours for the recorded status.
+
+    `pair` yields the entries of two arrays that are compared with each other.
+    """
     by_sign: dict[tuple[str, str], Difference] = {}
     node = None if schema is None else inlined(contract.definitions, name_of(schema))
-    for difference in _differences(recorded, here, contract, schema, values=values):
+    for difference in _differences(recorded, here, contract, schema, values, pair):
         named = difference
         if named.assumed is None and node is not None:
             named = named._replace(assumed=_assumed(node, _steps(difference.path)))
@@ -113,7 +132,7 @@ def compare(
 
 
 def _differences(
-    recorded: StatusAndBody, here: StatusAndBody, contract: Contract, schema: str | None, *, values: bool
+    recorded: StatusAndBody, here: StatusAndBody, contract: Contract, schema: str | None, values: bool, pair: Pairs
 ) -> Iterator[Difference]:
     recorded_body, local_body = (_parsed(answer.body) for answer in (recorded, here))
     places: set[str] = set()
@@ -127,12 +146,12 @@ def _differences(
         kinds = tuple("no JSON" if value is _NOT_JSON else "JSON" for value in (recorded_body, local_body))
         yield Difference("type", "$", kinds[0], kinds[1], (kinds[0], kinds[1]))
     else:
-        for path, a, b in differing(recorded_body, local_body):
+        for path, a, b in differing(recorded_body, local_body, pair=pair):
             if (difference := _pair(path, a, b, values=values)) is not None:
                 places.add(difference.path)
                 yield difference
     if schema is not None and recorded_body is not _NOT_JSON:
-        for finding in contract.checker(schema).findings(recorded_body):
+        for finding in contract.checker(schema, recorded=True).findings(recorded_body):
             named = finding.rule in _OF_FIELDS and any(place.startswith(finding.path) for place in places)
             if not named and finding.path not in places:
                 in_words = finding.message, "legal"

@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
+import orjson
+
 from sendbox import __version__
 from sendbox.comparing.differences import Difference, mask_text
+from sendbox.comparing.running import OUTSIDE
 from sendbox.engine.answer import JsonObject
 from sendbox.services.assumptions import registry
 
 if TYPE_CHECKING:
     from sendbox.comparing.comparison import ComparedCall, NamedDifference
+    from sendbox.comparing.running import CallOutcome
 
 #: The greatest number of assumptions of an operation that are named where nothing says which one it is.
 _MAX_ASSUMPTIONS: Final = 4
+#: The greatest number of paths outside the specification that are named.
+_MAX_OUTSIDE: Final = 5
+#: The fields with the words of a refusal (§7.2).
+_REFUSALS: Final = ("error", "Message", "message")
 
 
 def differing(compared: Sequence[ComparedCall]) -> int:
@@ -26,12 +35,36 @@ def lines(compared: Sequence[ComparedCall]) -> Iterator[str]:
     """The report for people."""
     for one in compared:
         for named in one.named:
-            yield f"call {one.call.number}, {one.call.method} {_path(one)}: {_describe_difference(named.difference)}"
-            yield f"    {_about(named)}"
+            yield f"call {one.call.number}, {one.call.method} {path_of(one)}: {_describe_difference(named.difference)}"
+            yield f"    {_about(named)}{'' if named.agreeing else _refusal(one.made)}"
     passed = [one for one in compared if one.made.answer is None]
     yield f"{differing(compared)} of {len(compared) - len(passed)} calls differ"
     for one in passed:
-        yield f"passed over: call {one.call.number}, {one.call.method} {_path(one)}: {one.made.why}"
+        if one.made.why != OUTSIDE:
+            yield f"passed over: call {one.call.number}, {one.call.method} {path_of(one)}: {one.made.why}"
+    if outside := Counter(f"{one.call.method} {path_of(one)}" for one in compared if one.made.why == OUTSIDE):
+        names = [f"{name} ({count} times)" if count > 1 else name for name, count in outside.most_common(_MAX_OUTSIDE)]
+        more = f", and {len(outside) - _MAX_OUTSIDE} more" if len(outside) > _MAX_OUTSIDE else ""
+        calls = f"{outside.total()} call{'s' * (outside.total() > 1)}"
+        yield f"passed over, outside the specification: {calls}: {', '.join(names)}{more}"
+
+
+def _refusal(outcome: CallOutcome) -> str:
+    """The words with which the sandbox refused a call, and the reason, behind a semicolon; "" if it did not."""
+    if outcome.answer is None:
+        return ""
+    try:
+        value = orjson.loads(outcome.answer.body)
+        fields = value if isinstance(value, dict) else {}
+        refused = outcome.answer.status >= 400 or fields.get("success") is False
+        words = ": ".join(text for name in _REFUSALS if isinstance(text := fields.get(name), str))
+    except orjson.JSONDecodeError:
+        words = outcome.answer.body.decode("utf-8", "replace")
+        refused = outcome.answer.status >= 400
+    if not refused:
+        return ""
+    reason = "" if outcome.reason in words else f", because {outcome.reason}"
+    return f"; the sandbox refused it with {outcome.answer.status}: {words}{reason}"
 
 
 def as_object(compared: Sequence[ComparedCall]) -> JsonObject:
@@ -42,6 +75,7 @@ def as_object(compared: Sequence[ComparedCall]) -> JsonObject:
         "version": __version__,
         "calls": len(compared),
         "compared": sum(one.made.answer is not None for one in compared),
+        "outside": sum(one.made.why == OUTSIDE for one in compared),
         "differences": [
             {
                 "call": one.call.number,
@@ -49,7 +83,7 @@ def as_object(compared: Sequence[ComparedCall]) -> JsonObject:
                 if one.made.place is None or one.made.place.route is None
                 else one.made.place.route.operation,
                 "method": one.call.method,
-                "path": _path(one),
+                "path": path_of(one),
                 "kind": named.difference.kind,
                 "at": mask_text(named.difference.path),
                 "recorded": named.difference.recorded,
@@ -65,14 +99,14 @@ def as_object(compared: Sequence[ComparedCall]) -> JsonObject:
             for named in one.named
         ],
         "passed_over": [
-            {"call": one.call.number, "method": one.call.method, "path": _path(one), "why": one.made.why}
+            {"call": one.call.number, "method": one.call.method, "path": path_of(one), "why": one.made.why}
             for one in compared
             if one.made.answer is None
         ],
     }
 
 
-def _path(one: ComparedCall) -> str:
+def path_of(one: ComparedCall) -> str:
     """The path of the operation; for a call without an operation, the call's own path, without names."""
     place = one.made.place
     return mask_text(one.call.path) if place is None or place.route is None else place.route.path

@@ -14,8 +14,10 @@ from urllib.parse import urlsplit
 
 import orjson
 
-from sendbox.comparing.differences import IDS, StatusAndBody
+from sendbox.comparing.differences import StatusAndBody, is_id
+from sendbox.comparing.names import Names
 from sendbox.contract.findings import MISSING, differing
+from sendbox.engine.commands.record import RequestRecord
 from sendbox.engine.coverage import Catalog, Collector
 from sendbox.engine.timeline import Goal
 from sendbox.playing.player import ORIGIN
@@ -32,6 +34,10 @@ if TYPE_CHECKING:
 
 #: The key of calls whose own was never accepted: it opens no world.
 UNKNOWN: Final = "unknown-key"
+#: The reason why a call is passed over whose path or method the specification does not have.
+OUTSIDE: Final = "it is outside the specification"
+#: The statuses of a denial, besides the one that the interface has (§5.6, §7.1).
+_DENIALS: Final = (401, 403)
 #: The interface whose requests repeat values of its answers that have no form of their own (§5.4).
 _REPEATING: Final = "verify"
 _CODE: Final = "code"
@@ -47,13 +53,14 @@ _WORD: Final = re.compile(r"""https?://[^\s"'<>\\]+|[\w.~-]+""")
 class CallOutcome(NamedTuple):
     """A recorded call that was made here: where, the answer, and the assumptions that it relied on.
 
-    `why` says why it was not made; then there is no answer.
+    `why` says why it was not made; then there is no answer. `reason` is the first finding of a call that was refused.
     """
 
     place: Place | None
     answer: StatusAndBody | None = None
     leaned: tuple[str, ...] = ()
     why: str = ""
+    reason: str = ""
 
 
 class Run:
@@ -66,7 +73,7 @@ class Run:
         self._app = app
         self._catalog = catalog
         self._calls = calls
-        self._names: dict[str, str] = {}
+        self.names = Names()
         self._values: dict[tuple[str, object], object] = {}
         #: where the journal has each call, by its number
         self._entries: dict[int, str] = {}
@@ -81,7 +88,7 @@ class Run:
             )
             runtime.deliver_to(hosted, _taken)
             self._worlds[key] = hosted
-            self._names[key] = hosted.world.id
+            self.names.learn(key, hosted.world.id)
 
     async def make_calls(self) -> list[CallOutcome]:
         """Makes all calls, and closes the worlds."""
@@ -97,8 +104,8 @@ class Run:
         given_out = url != call.url and url.startswith(ORIGIN)
         path = urlsplit(url).path
         place = Place(path, None) if given_out else find(self._app.desk.paths, call.method, path)
-        if place is None or (place.route is None and call.method == "OPTIONS"):
-            return CallOutcome(None, why="it is not a call of an interface")
+        if place is None or (place.route is None and not given_out):
+            return CallOutcome(None, why=OUTSIDE)
         if call.incomplete:
             return CallOutcome(place, why=call.incomplete)
         query = urlsplit(url).query
@@ -113,7 +120,7 @@ class Run:
             )
         except Exception as error:  # a fault of the scenario breaks the connection
             return CallOutcome(place, why=f"it has no answer here: {str(error) or type(error).__name__}")
-        self._learn(call.answer, answer)
+        self._learn(call, answer)
         self._entries[call.number] = headers.get(b"sendbox-journal", b"").decode()
         return CallOutcome(place, StatusAndBody(status, answer))
 
@@ -137,7 +144,7 @@ class Run:
             if call.key is not None and route.auth not in ("form", "none"):
                 headers["x-api-key"] = call.key
         if "x-api-key" in headers:
-            headers["x-api-key"] = self._names.get(headers["x-api-key"], UNKNOWN)
+            headers["x-api-key"] = self.names.ours(headers["x-api-key"]) or UNKNOWN
         return headers
 
     def _body(self, call: RecordedCall, place: Place) -> bytes:
@@ -173,44 +180,52 @@ class Run:
         return _WORD.sub(self._ours, text)
 
     def _ours(self, word: re.Match[str]) -> str:
-        """Our name for a word; an address that was not given out may hold names, and an id may have an index."""
+        """Our name for a word; an address that was not given out may hold names."""
         text = word[0]
-        if text in self._names:
-            return self._names[text]
-        if "://" in text:
+        ours = self.names.ours(text)
+        if ours is None and "://" in text:
             return "/".join(map(self._replaced, text.split("/")))
-        base, dash, index = text.rpartition("-")
-        return f"{self._names[base]}{dash}{index}" if base in self._names else text
+        return text if ours is None else ours
 
     # -- what is learnt
 
-    def _learn(self, recorded: bytes, here: bytes) -> None:
+    def _learn(self, call: RecordedCall, here: bytes) -> None:
+        """Notes what an answer gave out, and ours in its place; what the client sent itself was not given out."""
         try:
-            pairs = [(path, a, b) for path, a, b in differing(orjson.loads(recorded), orjson.loads(here))]
+            pairs = list(differing(orjson.loads(call.answer), orjson.loads(here), pair=self.names.same))
         except orjson.JSONDecodeError:
-            pairs = list(_words(recorded, here))
+            pairs = list(_words(call.answer, here))
+        sent = {*_WORD.findall(call.url), *_WORD.findall(call.body.decode("utf-8", "replace"))}
         for path, a, b in pairs:
             if MISSING in (a, b) or not (_plain(a) and _plain(b)) or type(a) is not type(b):
                 continue
-            name = path[-1] if path else ""
-            if isinstance(name, str):
-                self._values[name, a] = b
-            if isinstance(a, str) and (name in _NAMING or IDS.form.fullmatch(a)) and a not in self._names:
-                self._names[a] = b
+            name = next((step for step in reversed(path) if isinstance(step, str)), "")
+            self._values[name, a] = b
+            if isinstance(a, str) and a not in sent and ((a and name in _NAMING) or is_id(name, a)):
+                self.names.learn(a, b)
 
     # -- what was relied on
 
     def _leaning(self, outcomes: list[CallOutcome]) -> list[CallOutcome]:
-        """The calls, with the assumptions that the entries of the journals name."""
-        leaned: dict[str, tuple[str, ...]] = {}
+        """The calls, with the assumptions and the first finding that the entries of the journals name."""
+        noted: dict[str, tuple[tuple[str, ...], str]] = {}
         for hosted in self._worlds.values():
             collector = Collector(hosted.world, self._catalog)
             for entry in range(len(hosted.world.journal)):
                 collector.leaned = {}
                 collector.look(entry, counting=True)
-                leaned[f"/_sandbox/worlds/{hosted.world.id}/journal/{entry}"] = tuple(collector.leaned)
+                subject = hosted.world.journal.entry(entry)[2]
+                findings = subject.findings if isinstance(subject, RequestRecord) else ()
+                noted[f"/_sandbox/worlds/{hosted.world.id}/journal/{entry}"] = (
+                    tuple(collector.leaned),
+                    findings[0].message if findings else "",
+                )
         places = (self._entries.get(call.number, "").removeprefix(ORIGIN) for call in self._calls)
-        return [one._replace(leaned=leaned.get(place, ())) for one, place in zip(outcomes, places, strict=True)]
+        return [
+            one._replace(leaned=leaned, reason=reason)
+            for one, place in zip(outcomes, places, strict=True)
+            for leaned, reason in [noted.get(place, ((), ""))]
+        ]
 
 
 async def _taken(_call: HttpCall) -> Outcome:
@@ -234,22 +249,30 @@ def _denied(call: RecordedCall, paths: RouteTable) -> bool:
     """True if a call was refused because of its key.
 
     Another status than 401 can mean something else too, so the answer must have the words of our refusal (A11, A37).
+    A status that is not the interface's own is a denial with the words of any of them (§5.6).
     """
     place = find(paths, call.method, call.path)
     if place is None or place.route is None:
         return True
     denial = place.route.deny(True)
-    if call.status != denial.status:
-        return False
-    return call.status == 401 or all(
-        text.encode() in call.answer for text in orjson.loads(denial.body).values() if isinstance(text, str)
-    )
+    if call.status == denial.status:
+        return call.status == 401 or _has(call.answer, denial.body)
+    return call.status in _DENIALS and any(_has(call.answer, route.deny(True).body) for route in paths.routes)
+
+
+def _has(answer: bytes, denial: bytes) -> bool:
+    """True if an answer has the words of a denial."""
+    try:
+        texts = orjson.loads(denial).values()
+    except orjson.JSONDecodeError:
+        texts = [denial.decode()]
+    return all(text.encode() in answer for text in texts if isinstance(text, str))
 
 
 def _words(recorded: bytes, here: bytes) -> Iterator[tuple[tuple[str, ...], str, str]]:
-    """The words of plain texts in pairs, line by line, as places with both values."""
-    lines = (text.decode("utf-8", "replace").splitlines() for text in (recorded, here))
-    for left, right in zip(*lines, strict=False):
+    """The words of plain texts in pairs, line by line, as places with both values; none where one has more lines."""
+    lines, others = (text.decode("utf-8", "replace").splitlines() for text in (recorded, here))
+    for left, right in zip(lines, others, strict=False) if len(lines) == len(others) else ():
         a, b = left.split("|"), right.split("|")
         naming = a[0] == b[0] == _OK and len("".join(a[1:2])) >= _SHORTEST
         for index, (word, other) in enumerate(zip(a, b, strict=False)):

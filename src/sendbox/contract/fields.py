@@ -48,6 +48,7 @@ SAMPLES: Final[JsonObject] = {
     "payload": {"order": "17"},
     "datetime": "2030-03-01T09:00:00Z",
     "time": "2030-03-01T09:00:00Z",
+    "expiration": "2030-03-01T10:00:00Z",
     "timestamp": "2026-03-01T09:00:00.000Z",
     "expires_at": 1900000000,
     "expires": 1900000000,

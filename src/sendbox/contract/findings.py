@@ -318,16 +318,23 @@ MISSING: Final = object()
 
 #: The steps to a place.
 Path = tuple[str | int, ...]
+#: The entries of two arrays that are compared with each other, each pair with its place in the first.
+Pairs = Callable[[list[Any], list[Any]], Iterable[tuple[int, Any, Any]]]
 
 
-def differing(a: object, b: object, path: Path = ()) -> Iterator[tuple[Path, Any, Any]]:
-    """Each place that differs, with both values; of arrays first their common entries, then arrays of other lengths."""
+def by_place(a: list[Any], b: list[Any]) -> Iterator[tuple[int, Any, Any]]:
+    """The entries of two arrays that stand at the same place, with it."""
+    return ((index, left, right) for index, (left, right) in enumerate(zip(a, b, strict=False)))
+
+
+def differing(a: object, b: object, path: Path = (), pair: Pairs = by_place) -> Iterator[tuple[Path, Any, Any]]:
+    """Each place that differs, with both values; of arrays first the entries that `pair` yields, then other lengths."""
     if isinstance(a, dict) and isinstance(b, dict):
         for key in dict.fromkeys((*a, *b)):
-            yield from differing(a.get(key, MISSING), b.get(key, MISSING), (*path, key))
+            yield from differing(a.get(key, MISSING), b.get(key, MISSING), (*path, key), pair)
     elif isinstance(a, list) and isinstance(b, list):
-        for index, (left, right) in enumerate(zip(a, b, strict=False)):
-            yield from differing(left, right, (*path, index))
+        for index, left, right in pair(a, b):
+            yield from differing(left, right, (*path, index), pair)
         if len(a) != len(b):
             yield path, a, b
     elif type(a) is not type(b) or a != b:

@@ -7,6 +7,8 @@ matters (OpenAPI's components, the validators). Our own keywords, which both val
 - `x-assumed` the assumption it rests on; with `x-assumed-for`, only for the keywords listed there
 - `x-setting` keywords that a setting of `assume:` relaxes, with its name; code checks those (see `without_settings`)
 - `x-switch` of a property: the setting of `assume:` without which it is not legal; messages do not count it as legal
+- `x-recorded` keywords as the specification has them, where those beside them are what we promise and tighter: what
+  others recorded is judged by them (A98; see `as_recorded`)
 - `x-truncate` the length to which a text is cut (`maxLength` would make generated clients refuse what is taken)
 - `x-legal`, `x-noun`, `x-unit` words for messages: what is legal, what a thing is called, what a number counts
 - `x-replaced-by` the name that took the place of a deprecated one
@@ -154,6 +156,12 @@ def without_settings(node: Node) -> Node:
 
     stripped: Node = rebuilt(node, strict)
     return stripped
+
+
+def as_recorded(node: Node) -> Node:
+    """An inlined schema with the keywords of the specification, in place of what we promise beyond them (§2.4, A98)."""
+    looser: Node = rebuilt(node, lambda part: {**part, **part.get("x-recorded", {})})
+    return looser
 
 
 def rebuilt(node: object, change: Callable[[Node], Node]) -> Any:

@@ -102,7 +102,7 @@ class Contract:
         self._deferred = deferred
         self._folders = folders or (data.folder("schemas"),)
         self._files: dict[str, dict[str, schemas.Node]] = {}
-        self._checkers: dict[str, Checker] = {}
+        self._checkers: dict[tuple[str, bool], Checker] = {}
         if not deferred:
             _ = self.definitions
 
@@ -123,15 +123,18 @@ class Contract:
                 pass
         return schemas.inlined(self.definitions, name)
 
-    def checker(self, ref: str) -> Checker:
+    def checker(self, ref: str, *, recorded: bool = False) -> Checker:
         """The checker of a schema; `KeyError` for a reference to none.
 
-        What a setting can relax (`x-setting`) is left to code.
+        What a setting can relax (`x-setting`) is left to code. With `recorded` it judges by the specification alone
+        what others answered (A98).
         """
-        checker = self._checkers.get(ref)
+        checker = self._checkers.get((ref, recorded))
         if checker is None:
             schema = schemas.without_settings(self._inlined(ref))
-            checker = self._checkers[ref] = Checker(ref, schema, deferred=self._deferred)
+            if recorded:
+                schema = schemas.as_recorded(schema)
+            checker = self._checkers[ref, recorded] = Checker(ref, schema, deferred=self._deferred)
         return checker
 
 
@@ -142,7 +145,7 @@ def preload() -> None:
 
 
 def _nearest_problems(error: ValidationError) -> Iterator[Problem]:
-    """The error, or for a union those of the branch that comes nearest: the one with the fewest."""
+    """The error, or for a union those of the branch that comes nearest: of the value's type, with the fewest errors."""
     if not error.context:
         yield Problem(
             str(error.validator),
@@ -155,8 +158,13 @@ def _nearest_problems(error: ValidationError) -> Iterator[Problem]:
     branches: dict[object, list[ValidationError]] = {}
     for inner in error.context:
         branches.setdefault(inner.schema_path[0], []).append(inner)
-    for inner in min(branches.values(), key=len):
+    for inner in min(branches.values(), key=_distance):
         yield from _nearest_problems(inner)
+
+
+def _distance(branch: list[ValidationError]) -> tuple[bool, int]:
+    """The order of branches of a union: one whose type is another comes last, then the number of errors counts."""
+    return any(error.validator == "type" and len(error.path) == 0 for error in branch), len(branch)
 
 
 @cache

@@ -380,7 +380,7 @@ class Control:
             raise closed(kept)
         if hosted is None:
             why = runtime.closed.why(world_id)
-            text = f'"{world_id}" is not an open world{f": {why}" if why else ""}; POST /_sandbox/worlds opens one'
+            text = f'"{world_id}" is not an open world: {why or runtime.unknown}; POST /_sandbox/worlds opens one'
             raise ControlError(404, "no_such_world", text, **({"closed": True} if world_id in runtime.closed else {}))
         if not early:
             if hosted.starts is not None:

@@ -118,13 +118,13 @@ async def wait_for(hosted: HostedWorld, wait: int | None, look: Callable[[], Awa
     """Looks, and while there is nothing, waits until something happens, at most `wait` milliseconds (a long poll)."""
     changes = hosted.changes
     answer = await look()
-    if answer or wait is None:
+    if answer or wait is None or hosted.leaving:
         return answer
     if hosted.gone:
         raise closed(hosted)
     try:
         async with asyncio.timeout(wait / 1000):
-            while not answer:
+            while not answer and not hosted.leaving:
                 if hosted.changes == changes:  # else something happened during the look
                     await _change(hosted)
                 changes = hosted.changes

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from sendbox.control.operation import Call, operation
+from typing import Annotated
+
+from sendbox.control.arguments import Size, described
+from sendbox.control.operation import Call, ControlError, operation
 from sendbox.engine.answer import Answer, Instant, moment
 
 
@@ -23,8 +26,16 @@ class RefusedKeys(Answer):
 
 
 @operation("GET", "/refused", answers=RefusedKeys)
-async def refused(call: Call) -> RefusedKeys:
-    """Keys that opened no world, and why; newest last."""
+async def refused(
+    call: Call, shard: Annotated[Size | None, described("the process that is asked, by its number (`--shard`)")] = None
+) -> RefusedKeys:
+    """Keys that opened no world, and why; newest last.
+
+    Another process than the one that is asked answers 421: a proxy has sent the call to the wrong one.
+    """
+    own = call.runtime.settings.shard
+    if shard not in (None, own):
+        raise ControlError(421, "other_process", f"this is process {own}, and {shard} is asked (--shard)")
     return RefusedKeys(
         refused=[
             RefusedKey(at=moment(item.at), key=item.key, path=item.path, why=item.why, what_to_do=item.what_to_do)

@@ -90,6 +90,7 @@ class Streamed(Response):
             self.raw_headers.append((b"connection", b"close"))
         self._pieces = pieces
         self._endless = endless
+        self._begun = False
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Sends what there is."""
@@ -101,14 +102,19 @@ class Streamed(Response):
         try:
             await asyncio.wait({sending, leaving, self._endless}, return_when=asyncio.FIRST_COMPLETED)
         finally:
+            ends = self._begun and not (sending.done() or leaving.done())
             sending.cancel()
             leaving.cancel()
             await asyncio.wait({sending, leaving})
             await self._pieces.aclose()
         if not sending.cancelled():
             sending.result()
+        elif ends:
+            async with asyncio.timeout(READ_TIMEOUT):
+                await send({"type": "http.response.body", "body": b""})
 
     async def _send(self, send: Send) -> None:
+        self._begun = True
         await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
         async for piece in self._pieces:
             # who does not read is dropped, else the connection waits for ever
@@ -149,6 +155,8 @@ async def _pieces(value: JsonObject, encode: Callable[[object], bytes] = encoded
 
 async def _perform(row: Operation, request: Request) -> Response:
     control: Control = request.app.state.control
+    reading = control.runtime.reading
+    began = reading()
     mask = control.runtime.mask(request.path_params.get("id", ""))  # before it is closed
     encode: Callable[[object], bytes] = encoded if row.unmasked else mask.encoded
     try:
@@ -172,6 +180,8 @@ async def _perform(row: Operation, request: Request) -> Response:
     except Exception:
         log.exception("control failed at %s", row.name)
         return json_answer({"error": "internal", "message": "an error of the sandbox itself, see its log"}, 500)
+    finally:
+        control.runtime.counts.control_seconds[row.name].add(reading() - began)
     if isinstance(value, Text):
         return Response(str(value) if row.unmasked else mask.text(value), row.status, media_type=value.media_type)
     if isinstance(value, Events):

@@ -245,6 +245,8 @@ class Events:
             if not oldest.done():
                 oldest.set_result(None)
         source.streams.append(self.end)
+        if self.control.runtime.leaving and not self.end.done():
+            self.end.set_result(None)
 
     def leave(self, source: Changing | None) -> None:
         """This stream tells what happens there no longer."""

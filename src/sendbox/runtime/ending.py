@@ -26,6 +26,10 @@ _NS_PER_MS: Final = 1_000_000
 #: A tester closed it.
 CLOSED: Final = CloseReason("it was closed", denied=True)
 
+#: Why a world is not open that this server does not know, without a store and with one.
+UNKNOWN: Final = "this server knows none of that name; a restart ends all worlds, and changes Sendbox-Instance"
+NOT_STORED: Final = "this server knows none of that name, and its store has none"
+
 
 class CloseReasons:
     """The reasons why worlds are gone, by their ids. An id is `in` it if its key is denied."""

@@ -318,11 +318,15 @@ class HostedWorld(Changing, eq=False):
     calls: Calls = msgspec.field(default_factory=Calls)
     #: ends the answers that a fault delays, with this epoch
     lingering: set[asyncio.Future[None]] = msgspec.field(default_factory=set)
+    #: those of them that have no other end
+    endless: set[asyncio.Future[None]] = msgspec.field(default_factory=set)
     #: calls of control that are at work, and those that may still look at this world
     controls: int = 0
     readers: int = 0
     #: long polls of control that wait for something to happen
     waits: int = 0
+    #: the server is about to stop: no call waits for anything to happen any more
+    leaving: bool = False
     #: wakes an advance that waits for requests to be answered, or for deliveries to end
     stirred: asyncio.Event | None = None
     timer: asyncio.TimerHandle | None = None

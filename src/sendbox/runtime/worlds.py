@@ -30,7 +30,7 @@ from sendbox.runtime import wall
 from sendbox.runtime.bounds import Bounds, Builder, resident
 from sendbox.runtime.counts import Counts, LoopHolds, messages_made
 from sendbox.runtime.dispatcher import Dispatcher
-from sendbox.runtime.ending import CLOSED, CloseReasons, IdleWorlds
+from sendbox.runtime.ending import CLOSED, NOT_STORED, UNKNOWN, CloseReasons, IdleWorlds
 from sendbox.runtime.interface import Level, LogLine, WorldHooks
 from sendbox.runtime.registry import ClosedWorlds, OpenWorlds, Replicas
 from sendbox.runtime.scheduler import Mover
@@ -118,7 +118,6 @@ class Runtime:
         self._drawn = itertools.count(1)
         #: what it counts of itself
         self.counts = Counts()
-        self.resident = resident
         #: tells two servers apart
         self.instance = tag_of(f"instance {os.getpid()} {wall.monotonic_ns()}")[2:]
         self.reading = reading
@@ -127,6 +126,8 @@ class Runtime:
         self.tells = tells
         self.dropped = dropped
         self.check_batch = check_batch
+        #: it is about to stop (`leave`)
+        self.leaving = False
         #: what went out against the contract (tests only)
         self.violations: list[str] = []
         self.hooks = WorldHooks()
@@ -143,6 +144,8 @@ class Runtime:
         self._sweeper: asyncio.TimerHandle | None = None
         #: None where worlds end with the process
         self.persistence: Persistence | None = None
+        #: why a world is not open that this server does not know
+        self.unknown = UNKNOWN if store is None else NOT_STORED
         if store is not None:
             from sendbox.runtime.store.persistence import Persistence
 
@@ -209,8 +212,10 @@ class Runtime:
                     return hosted
                 self.refuse(key, path, "this sub-key is disabled", "enable it with POST /v1/apikey/change")
                 return None
-            why = None if hosted is not None else self.closed.why(world_id)
-            why = "this sub-key was never made" if why is None else f"the world of this sub-key is gone: {why}"
+            why = "this sub-key was never made"
+            if hosted is None:
+                gone = self.closed.why(world_id)
+                why = f"the world of this sub-key is {f'gone: {gone}' if gone else f'not open: {self.unknown}'}"
             self.refuse(key, path, why, "make it with its parent key, then use it")
             return None
         if not self.legal_id(key):
@@ -223,7 +228,7 @@ class Runtime:
             return None
         if self.settings.strict_keys:
             gone = self.closed.why(key)
-            why = "no world was opened for this key" if gone is None else f"the world of this key is gone: {gone}"
+            why = f"the world of this key is {f'gone: {gone}' if gone else f'not open: {self.unknown}'}"
             self.refuse(
                 key, path, f"{why}, and --strict-keys is set", "open it with PUT or POST under /_sandbox/worlds"
             )
@@ -289,6 +294,7 @@ class Runtime:
         self.worlds[world_id] = hosted
         self.open_worlds.add(hosted)
         hosted.used = self.reading()
+        hosted.leaving = self.leaving
         hosted.before = self.closed.opened(world_id)
         if hosted.before is not None:
             hosted.news = True
@@ -604,6 +610,18 @@ class Runtime:
             "dropped": self.dropped(),
             **({} if self.bounds is None else self.bounds.of_server()),
         }
+
+    def leave(self) -> None:
+        """The server is about to stop: long polls are answered, and streams and hanging answers end."""
+        self.leaving = True
+        ends = list(self.open_worlds.streams)
+        for hosted in self.worlds.values():
+            hosted.leaving = True
+            hosted.touch()
+            ends += [*hosted.streams, *hosted.endless]
+        for end in ends:
+            if not end.done():
+                end.set_result(None)
 
     async def aclose(self) -> None:
         """Ends all worlds and the client that delivers."""

@@ -36,6 +36,10 @@ def json_answer(value: object, status: int = 200, headers: Mapping[str, str] | N
     return Response(orjson.dumps(value), status, headers, media_type="application/json")
 
 
+#: The header of the last answer on a connection.
+CLOSE: Final = ((b"connection", b"close"),)
+
+
 class Application(Starlette):
     """All that is served over HTTP: the emulated interfaces, which come first, and the other `routes`.
 
@@ -93,7 +97,8 @@ class Application(Starlette):
         async def marked(message: Message) -> None:
             nonlocal lost
             if message["type"] == "http.response.start":
-                message["headers"] = [*message.get("headers", ()), self.mark]
+                ends = CLOSE if self.runtime.leaving else ()
+                message["headers"] = [*message.get("headers", ()), self.mark, *ends]
                 why = None if self.persistence is None else await self.persistence.commit()
                 if why is not None and scope["path"] not in ALWAYS:
                     lost = True
@@ -104,6 +109,8 @@ class Application(Starlette):
                 await send(message)
 
         if scope["type"] == "http":
+            if scope["path"] == "/":
+                self.emulated.readdress(scope)
             if self.persistence is not None and self.persistence.failure is not None and scope["path"] not in ALWAYS:
                 await reply(send, self.unavailable(scope, self.persistence.failure))
                 return

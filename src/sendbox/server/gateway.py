@@ -26,6 +26,7 @@ from sendbox.runtime.spool import MAX_BYTES_IN_MEMORY
 from sendbox.server.origin import ClientLeft, call_of, headers_of, heading_of, key_field, origin_of, read_body
 from sendbox.server.wire import carry_out, reply
 from sendbox.services.http.desk import UNKNOWN, Desk, Handled, call_handler
+from sendbox.services.http.forms import FORM, form_problem, media_type
 from sendbox.services.operations import SENDING
 
 if TYPE_CHECKING:
@@ -43,6 +44,8 @@ _LATE: Final = (
     "its world was closed or reset while the call was on its way",
     "stop clients before their test ends",
 )
+#: Of so many calls that are answered at once the last is measured, and stands for all: to measure takes 2 µs.
+SAMPLE: Final = 8
 #: The characters that stay as they are in the value of a header of Sendbox; all others are percent-encoded.
 _PLAIN: Final = "".join(map(chr, range(0x20, 0x7F))).replace("%", "")
 
@@ -65,7 +68,9 @@ class Emulated(BaseRoute):
     def __init__(self, runtime: Runtime, desk: Desk, empty: Callable[[], Blueprint]) -> None:
         self._runtime = runtime
         self.desk = desk
-        self._calls = runtime.counts.calls
+        self._calls, self._seconds = runtime.counts.calls, runtime.counts.call_seconds
+        #: calls that were answered at once since the last one that was measured
+        self._unmeasured = 0
         self._paths = desk.paths
         self._empty = empty
         if runtime.settings.check_answers:
@@ -82,6 +87,18 @@ class Emulated(BaseRoute):
             scope["path"] in self._paths or scope["path"].startswith(self.desk.prefixes)
         )
         return (Match.FULL if takes else Match.NONE), {}
+
+    def readdress(self, scope: Scope) -> None:
+        """Gives a call to `/` that carries the fields of a row which is served there too the path of that row (A13)."""
+        route = self._paths.at_root.get(scope["method"])
+        if route is None:
+            return
+        if route.request is not None:
+            carries = media_type(scope["headers"]) == route.request_type
+        else:
+            carries = key_field(scope["query_string"]) is not None
+        if carries:
+            scope["path"] = route.path
 
     def url_path_for(self, name: str, /, **path_params: object) -> URLPath:
         """Raises `NoMatchFound`: rows are found by their paths."""
@@ -116,13 +133,20 @@ class Emulated(BaseRoute):
             return None
         self.note(hosted, outcome)
         self._runtime.note_change(hosted)
-        return self.hinted(outcome, hosted, call.origin)
+        answer = self.hinted(outcome, hosted, call.origin)
+        self._unmeasured += 1
+        if self._unmeasured == SAMPLE:
+            self._unmeasured = 0
+            took = self._runtime.reading() - hosted.used  # which was read when it was found
+            self._seconds[route.operation].add(took, SAMPLE)
+        return answer
 
     async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answers one call of an emulated interface."""
         route, params = self._find(scope)
         if route is None:
-            await reply(send, await self._unserved(scope))
+            with suppress(ClientLeft):
+                await self._unserved(scope, receive, send)
             return
         with suppress(ClientLeft):  # the client does not wait for an answer, and half a body is not a request
             credentials = await self._credentials(scope, route, receive)
@@ -140,8 +164,10 @@ class Emulated(BaseRoute):
             world = hosted.world
             body = credentials.body if credentials.read else await read_body(receive, route.longest)
             token = hosted.request_began()  # an advance does not wait for a body that is on its way
+            began = self._runtime.reading()
             try:
                 answer = await self._serve(scope, route, params, hosted, world, credentials.key or "", body)
+                self._seconds[route.operation].add(self._runtime.reading() - began)
                 if answer.fault is None:
                     await reply(send, answer)
             finally:
@@ -183,12 +209,14 @@ class Emulated(BaseRoute):
         """The world that a call comes to, opened if need be, or the answer that refuses the call."""
         runtime, path, key = self._runtime, scope["path"], credentials.key
         if key is None:
-            answer = route.deny(credentials.token)
+            answer, refusal = route.deny(credentials.token), _NO_KEY if route.tokens is None else route.tokens.missing
             if credentials.read and credentials.body is None:
-                runtime.refuse(None, path, route.too_long, "send less at once")
-                answer = route.error(413, route.too_long)
-            else:
-                runtime.refuse(None, path, *(_NO_KEY if route.tokens is None else route.tokens.missing))
+                answer, refusal = route.error(413, route.too_long), (route.too_long, "send less at once")
+            elif route.request_type == FORM and route.auth == "form" and credentials.body is not None:
+                problem = form_problem(scope["headers"], credentials.body)
+                if problem is not None:
+                    answer, refusal = route.error(415, problem), (problem, "send the fields as a form")
+            runtime.refuse(None, path, *refusal)
             return self._refused(scope, route.operation, answer)
         if runtime.bounds is not None:
             full = runtime.bounds.refusal(key, sends=route.operation in SENDING)
@@ -310,30 +338,48 @@ class Emulated(BaseRoute):
         """An answer whose reason is not in a world's journal but among the refused keys."""
         self.denied(operation, answer.status)
         if self._runtime.settings.hints:
-            address = f"{origin_of(self._runtime, scope)}/_sandbox/refused"
+            shard = self._runtime.settings.shard
+            address = f"{origin_of(self._runtime, scope)}/_sandbox/refused{f'?shard={shard}' if shard else ''}"
             answer.headers = (*answer.headers, (b"sendbox-journal", address.encode("latin-1", "replace")))
         return answer
 
-    async def _unserved(self, scope: Scope) -> Answer:
-        """A path or a method that no row has (A75)."""
-        path: str = scope["path"]
+    async def _unserved(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answers a call whose path (A97) or method (A75) no row has; its body is read if a rule may answer it.
+
+        Raises `ClientLeft`.
+        """
+        runtime, path = self._runtime, scope["path"]
+        refusal = self.desk.lost(scope["method"], path)
         key = heading_of(scope).key
         hosted = None
         if key is None:
-            why = self.desk.lost(scope["method"], path)[1]
-            self._runtime.refuse(None, path, why, "/openapi.json lists what is served")
+            runtime.refuse(None, path, refusal.finding.message, "/openapi.json lists what is served")
         elif await self._wake(scope, key) is None:
             with suppress(Capped):
-                hosted = self._runtime.find(key, path)
+                hosted = runtime.find(key, path)
         if key is None or hosted is None:
-            return self._refused(scope, UNKNOWN, self.desk.lost(scope["method"], path)[0])
+            await reply(send, self._refused(scope, UNKNOWN, refusal.answer))
+            return
+        api, body = hosted.world.api, b""
+        if api.of_paths:
+            full = None if runtime.bounds is None else runtime.bounds.refusal(key, sends=False)
+            if full is not None:
+                runtime.refuse(key, path, *full, full=True)
+                await reply(send, self._refused(scope, UNKNOWN, refusal.error(503, full.why)))
+                return
+            body = await read_body(receive) or b""
         await hosted.wait_until_idle()
-        call = call_of(self._runtime, scope, key, b"")
-        self._runtime.present(hosted)
+        headers = headers_of(scope, api.headers) if api.headers else None
+        call = call_of(runtime, scope, key, body, headers)
+        runtime.present(hosted)
         outcome = self.desk.unserved(hosted.world, call)
         self.note(hosted, outcome)
-        self._runtime.note_change(hosted)
-        return self.hinted(outcome, hosted, call.origin)
+        runtime.note_change(hosted)
+        answer = self.hinted(outcome, hosted, call.origin)
+        if answer.fault is None:
+            await reply(send, answer)
+        else:
+            await carry_out(runtime, answer.fault, answer, hosted, scope, receive, send)
 
     def _check(self, route: Route, answer: Answer) -> None:
         """In tests: what goes out keeps to the contract too."""

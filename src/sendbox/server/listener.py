@@ -41,7 +41,10 @@ SILENCE: Final = 10.0
 HEAD: Final = 64 * 1024
 #: Seconds of the loop's clock that requests under way have to end once they are cancelled.
 END_TIMEOUT: Final = 1.0
-#: Turns of the loop in which closed transports report their end, and requests that listen for it end.
+#: Seconds that an idle connection has for its next request when the server stops.
+LINGER: Final = 0.25
+#: Turns of the loop in which closed transports report their end, and requests that listen for it end; and in which
+#: connections are accepted, and what they have sent is read.
 TURNS: Final = 5
 
 
@@ -100,11 +103,15 @@ class Protocol(HttpToolsProtocol):
         #: when the head that is being read began, or the last byte of the body came, and what looks after that
         self._since = 0.0
         self._watch: asyncio.TimerHandle | None = None
+        #: done when the connection has ended, once it must
+        self._left: asyncio.Future[None] | None = None
         #: requests that were not answered yet when the next one came
         self._behind: list[RequestResponseCycle] = []
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn has it
         """Begins a connection whose answers leave in one piece."""
+        if self._application is not None:
+            self._application.runtime.counts.connections += 1
         self._joined = joined = JoiningTransport(transport, self.loop)
         super().connection_made(joined)
         self._line = Line(joined)
@@ -190,6 +197,8 @@ class Protocol(HttpToolsProtocol):
         if not self._offered:
             before: RequestResponseCycle | None = self.cycle
             super().on_headers_complete()
+            if self._left is not None:
+                self.cycle.keep_alive = False
             if self.parser.get_method() == b"CONNECT" and any(name in FRAMING for name, _ in self.headers):
                 self._tunnel = True
                 self.cycle.keep_alive = False
@@ -199,12 +208,48 @@ class Protocol(HttpToolsProtocol):
                 if self._line is not None and self._line.hangs:
                     self.flow.resume_reading()  # uvicorn reads no further, and would not notice that the client leaves
 
+    def leave(self, linger: float) -> asyncio.Future[None]:
+        """Ends the connection behind its next answer, or after `linger` seconds without a request.
+
+        A client that sends its next request just then would else find a closed connection. The returned future is done
+        when the connection has ended.
+        """
+        if self._left is None:
+            self._left = self.loop.create_future()
+            cycle: RequestResponseCycle | None = self.cycle
+            if cycle is not None and not cycle.response_complete:
+                self.shutdown()
+            else:
+                self.loop.call_later(linger, self._end_linger)
+        return self._left
+
+    def _end_linger(self) -> None:
+        """No request has come: the connection ends."""
+        if not (self._heading and self._unfinished()):
+            self.shutdown()
+            self._note_end()
+
+    def on_response_complete(self) -> None:
+        """Called when a request was answered."""
+        super().on_response_complete()
+        self._note_end()
+
+    def _note_end(self) -> None:
+        """The connection has ended, as far as it is awaited: nothing is left to send. TLS still says farewell."""
+        left, transport = self._left, self.transport
+        if left is not None and not left.done() and transport.is_closing() and not transport.get_write_buffer_size():
+            left.set_result(None)
+
     def connection_lost(self, exc: Exception | None) -> None:
         """Ends all requests of the connection."""
         super().connection_lost(exc)
+        if self._application is not None:
+            self._application.runtime.counts.connections -= 1
         if self._watch is not None:
             self._watch.cancel()
             self._watch = None
+        if self._left is not None and not self._left.done():
+            self._left.set_result(None)
         for cycle in self._behind:
             if not cycle.response_complete:
                 cycle.disconnected = True
@@ -330,6 +375,29 @@ class HttpServer:
         self.port = int(sockets[0].getsockname()[1])
         return self.port
 
+    async def drain(self, grace: float, linger: float = LINGER) -> int:
+        """Takes no more connections, and ends each behind its last answer; returns how many have not ended in time.
+
+        `grace` is in real seconds; so is `linger`, after which a connection without a request ends.
+        """
+        assert self._server is not None
+        loop, connections = asyncio.get_running_loop(), self._server.server_state.connections
+        end = loop.time() + grace
+        for _ in range(TURNS):  # what has come is read
+            await asyncio.sleep(0)
+        self._stop_accepting(self._server)
+        for listener in self._server.servers:
+            listener.close()
+        for _ in range(TURNS):
+            await asyncio.sleep(0)
+        while True:
+            ends = [cast("Protocol", connection).leave(linger) for connection in connections]
+            waiting = [left for left in ends if not left.done()]
+            seconds = end - loop.time()
+            if not waiting or seconds <= 0:
+                return len(waiting)
+            await asyncio.wait(waiting, timeout=seconds)
+
     async def stop(self) -> None:
         """Closes the port and every connection, and cancels the requests under way. Does nothing when stopped."""
         server, self._server = self._server, None
@@ -337,13 +405,7 @@ class HttpServer:
             return
         self._stopping = True
         state = server.server_state
-        # A server that is closed while a connection is being accepted leaves that one open (asyncio of 3.11): nothing
-        # more is accepted first.
-        loop = asyncio.get_running_loop()
-        with contextlib.suppress(NotImplementedError):  # a loop that waits for no sockets, as on Windows
-            for listener in server.servers:
-                for accepting in listener.sockets:
-                    loop.remove_reader(accepting)
+        self._stop_accepting(server)
         # Connections first: a request whose connection is gone ends by itself if it listens, and without a word if it
         # is cancelled; while it is there, uvicorn logs an error. Who was just accepted is known after some turns.
         for _ in range(TURNS):
@@ -361,6 +423,15 @@ class HttpServer:
             for task in tasks:
                 task.cancel()
             await asyncio.wait(tasks, timeout=END_TIMEOUT)
+
+    @staticmethod
+    def _stop_accepting(server: uvicorn.Server) -> None:
+        """A server that is closed while a connection is being accepted leaves that one open (asyncio of 3.11)."""
+        loop = asyncio.get_running_loop()
+        with contextlib.suppress(NotImplementedError):  # a loop that waits for no sockets, as on Windows
+            for listener in server.servers:
+                for accepting in listener.sockets:
+                    loop.remove_reader(accepting)
 
     def _make_config(self) -> uvicorn.Config:
         certificate, key = self._ssl or (None, None)

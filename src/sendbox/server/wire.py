@@ -256,6 +256,10 @@ async def carry_out(
         for number, act in enumerate(acts, 1):
             match act:
                 case Wait(milliseconds):
+                    if milliseconds is None:
+                        hosted.endless.add(ended)
+                        if hosted.leaving and not ended.done():
+                            ended.set_result(None)
                     if not await wire.wait(milliseconds, ended, receive):
                         break
                 case Advance(milliseconds, waits):
@@ -284,6 +288,7 @@ def _lingering(hosted: HostedWorld) -> Iterator[asyncio.Future[None]]:
         yield ended
     finally:
         hosted.lingering.discard(ended)
+        hosted.endless.discard(ended)
 
 
 async def reply(send: Send, answer: Answer) -> None:

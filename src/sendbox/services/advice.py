@@ -57,6 +57,7 @@ TEST_NUMBER: Final = "test-number"
 HOURS_NEVER_MET: Final = "hours-never-met"
 UNTAGGED_PROMOTIONAL: Final = "untagged-promotional"
 PLAN_VALUE_UNUSABLE: Final = "plan-value-unusable"
+OUTSIDE_SPECIFICATION: Final = "outside-specification"
 
 
 class Kind(msgspec.Struct, frozen=True):
@@ -151,6 +152,9 @@ ADVICE: Final[dict[str, Kind]] = {
     ),
     PLAN_VALUE_UNUSABLE: Kind(
         "a value in the plan that is not legal for its draw; the seed decides", "§1", called=False
+    ),
+    OUTSIDE_SPECIFICATION: Kind(
+        "a call to a path that the specification does not have; a rule of `api` can answer it", "§7", "A97"
     ),
 }
 

@@ -48,6 +48,7 @@ LegacyAnswer = Literal["id", "number"]
 Nulls = Literal["refuse", "absent"]
 ContentType = Literal["advice", "strict"]
 UnknownFields = Literal["advice", "refuse"]
+Beyond = Literal["on", "off"]
 SenderForm = Literal["refuse", "accept"]
 SmsSender = Literal["accept", "strict"]
 Hash = Literal["sha1", "sha256", "sha384", "sha512"]
@@ -422,6 +423,12 @@ class Assume:
     )
     verify_code_required: bool = setting(False, "A41", switch("Whether phone_numbers/verify needs a code."))
     bulk: BulkLimits = setting(BulkLimits(), "A35", into(BulkLimits, _BULK), other={"lines": 100})
+    beyond: Beyond = setting(
+        "on",
+        "A94",
+        choice("Whether the calls are served that clients make and the specification does not have.", Beyond),
+        also=("A95", "A96"),
+    )
 
     @classmethod
     def of(cls, world: World) -> Assume:

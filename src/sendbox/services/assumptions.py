@@ -60,6 +60,6 @@ class Assumption(msgspec.Struct, frozen=True):
 def registry() -> tuple[Assumption, ...]:
     """All rows, by their ids."""
     return tuple(
-        Assumption(setting=tuple(name for name, setting in SETTINGS.items() if setting.assumption == row["id"]), **row)
+        Assumption(setting=tuple(name for name, setting in SETTINGS.items() if row["id"] in setting.assumptions), **row)
         for row in table(__name__, "assumptions.json")
     )

@@ -114,6 +114,7 @@ def _lint(linter: Linter) -> None:
         when = item.get("when")
         if when is not None:
             _lacks(when, ("phone", "country"), _PHONELESS, "names no phone", linter)
+            _fit_together(when, linter)
 
 
 def _doubt(expected: Node, linter: Linter) -> None:
@@ -144,18 +145,46 @@ def _lacks(conditions: Node, fields: tuple[str, ...], without: frozenset[str], w
             linter.warn(conditions.entries()[key], "never-asked", message, value=key)
 
 
+def _items(conditions: Node, *keys: str) -> dict[str, list[Node]]:
+    """The values of the conditions that stand there."""
+    return {key: node.items() or [node] for key in keys if (node := conditions.get(key)) is not None}
+
+
+def _rows(paths: list[Node]) -> list[Operation]:
+    """The operations that are served at some of the paths."""
+    return [row for row in CALLS.values() if any(globs.overlaps(str(item.value), _path(row)) for item in paths)]
+
+
+def _fit_together(when: Node, linter: Linter) -> None:
+    """Warns about operations of a rule none of which is served at the paths beside them."""
+    conditions = _items(when, "path", "operation")
+    if len(conditions) > 1:
+        paths = conditions["path"]
+        legal = [row.name for row in _rows(paths)] or [_UNKNOWN]
+        _apart(conditions["operation"], legal, "the operation of", paths, linter)
+
+
 def _not_served(where: Node, linter: Linter) -> None:
-    """A path that is not served, or not by this method, or as another operation; such a call is `unknown`."""
-    conditions = {key: node.items() or [node] for key in ("path", "method", "operation") if (node := where.get(key))}
+    """A path that nothing serves or answers, or not by this method, or as another operation.
+
+    A call that no operation serves is `unknown`.
+    """
+    conditions = _items(where, "path", "method", "operation")
     operations = [Pattern(str(item.value)) for item in conditions.get("operation", ())]
     if any(pattern.matches(_UNKNOWN) for pattern in operations):
         return
     paths = conditions.get("path", [])
+    answered = [
+        str(path.value)
+        for _, rule in linter.entries("api")
+        if (when := rule.get("when")) is not None
+        for path in _items(when, "path").get("path", ())
+    ]
     for item in paths:
-        if not any(globs.overlaps(str(item.value), served) for served in _SERVED):
+        if not any(globs.overlaps(str(item.value), known) for known in (*_SERVED, *answered)):
             message = f"{show(item.value)} is not a path that is served (a call to it has the operation unknown)"
             linter.warn(item, "not-served", message, near=nearest(item.value, _SERVED))
-    rows = [row for row in CALLS.values() if any(globs.overlaps(str(item.value), _path(row)) for item in paths)]
+    rows = _rows(paths)
     if operations:
         _apart(conditions["operation"], [row.name for row in rows], "the operation of", paths, linter)
         named = [row for row in CALLS.values() if any(pattern.matches(row.name) for pattern in operations)]

@@ -52,11 +52,20 @@ _TABLE: Final = """
     legacy legacySendByQuery GET /Send query sends
     legacy legacyApiSend POST /api-send.php form sends
     legacy legacyApiSendByQuery GET /api-send.php query sends
+    legacy legacyUserInfo POST /GetUserInfo form
+    legacy legacyUserInfoByQuery GET /GetUserInfo query
+    legacy legacyPrice POST /GetPrice form phone
+    legacy legacyPriceByQuery GET /GetPrice query phone
+    legacy legacyRequestList POST /RequestList form
+    legacy legacyRequestListByQuery GET /RequestList query
+    legacy legacyRequestStatus POST /RequestStatus form
+    legacy legacyRequestStatusByQuery GET /RequestStatus query
     rest requestUpload POST /v1/messaging/url body
     rest blacklist POST /v1/blacklist body phone
     rest optout POST /v1/optout body phone
     rest listMessages GET /v1/messages query phone
     rest getMessage GET /v1/message query
+    rest showCredit GET /v1/credit -
     rest listServices GET /v1/credit/services -
     rest orderService POST /v1/credit/order body
     rest registerDevice POST /v1/push/device body

@@ -48,10 +48,10 @@ class SettingReader(forms.ValueReader, Protocol):
 class Setting(NamedTuple):
     """The row of a setting.
 
-    `assumption` is the id of the assumption that it changes, `default` its value if a scenario does not set it. `node`
-    is the schema of the value in a scenario, without the default, and `read` reads it. `unset` gives the meaning of
-    None as default, in words. `other` is a value, as a scenario has it, that shows the effect of the setting; a choice
-    of words needs none.
+    `assumption` is the id of the assumption that it changes, `also` has those of others. `default` is its value if a
+    scenario does not set it. `node` is the schema of the value in a scenario, without the default, and `read` reads it.
+    `unset` gives the meaning of None as default, in words. `other` is a value, as a scenario has it, that shows the
+    effect of the setting; a choice of words needs none.
     """
 
     assumption: str
@@ -60,6 +60,12 @@ class Setting(NamedTuple):
     read: Callable[[ValueNode, SettingReader], object]
     unset: str
     other: object = None
+    also: tuple[str, ...] = ()
+
+    @property
+    def assumptions(self) -> tuple[str, ...]:
+        """The ids of all assumptions that it changes."""
+        return (self.assumption, *self.also)
 
     def written(self, value: object) -> object:
         """A value as a scenario has it; None = the scenario leaves the setting out."""
@@ -82,9 +88,11 @@ class Setting(NamedTuple):
         return {key: node[key] for key in sorted(node, key=lambda key: _LAST.index(key) if key in _LAST else -1)}
 
 
-def setting(default: T, assumption: str, form: Value, unset: str = "", *, other: object = None) -> T:
+def setting(
+    default: T, assumption: str, form: Value, unset: str = "", *, other: object = None, also: tuple[str, ...] = ()
+) -> T:
     """The field of a setting (see `Setting`)."""
-    return field(default=default, metadata={"setting": Setting(assumption, default, *form, unset, other)})
+    return field(default=default, metadata={"setting": Setting(assumption, default, *form, unset, other, also)})
 
 
 def rows(owner: type) -> dict[str, Setting]:

@@ -62,6 +62,7 @@ TOLD: Final[dict[str, tuple[str, ...]]] = {
     "A80": ("remark", "rule"), "A81": ("rule",), "A82": ("rule",), "A83": ("item",), "A84": ("rule", "remark"),
     "A85": ("remark",), "A86": ("remark",), "A87": ("item",), "A88": ("rule",), "A89": ("remark", "rule"),
     "A90": ("rule",), "A91": ("item",), "A92": ("item",), "A93": ("item",),
+    "A94": ("operation",), "A95": ("operation",), "A96": ("operation", "remark"), "A97": ("item", "remark"),
 }  # fmt: skip
 
 

@@ -184,6 +184,16 @@ def test_a08_an_invalid_number_may_be_rejected_in_the_response() -> None:
     assert message.result == "delivered"
 
 
+@pytest.mark.parametrize("number", ["", "  "])
+def test_a08_an_empty_number_is_rejected_in_the_response(number: str) -> None:
+    """§6: no event could name it, so there is none, and the others are sent."""
+    world = make_world()
+    result = accept(world, command(number, PHONE))
+    assert result.messages == [[None, f"{result.base_ids[0]}-1"]]
+    assert [(finding.path, finding.assumed) for finding in result.findings] == [("$.to[0].phone_number", "A08")]
+    assert [message.phone for message in Messaging.of(world).messages] == [PHONE]
+
+
 def test_a09_an_object_of_which_nothing_is_accepted_leaves_nothing() -> None:
     """Where the response rejects all recipients, no message is made, no step scheduled, and ordinals go on."""
     world = make_world(assume=Assume(invalid_number="response"))

@@ -9,8 +9,9 @@ import pytest
 from sendbox.engine.world import World
 from sendbox.services.account.account import Account
 from sendbox.services.account.spec import AccountSpec, SubKeySpec
+from sendbox.services.http.rest import decimal
 from sendbox.services.messaging.http.rest import listing
-from sendbox.services.messaging.http.rest.listing import PAGE, Filter, Page, cursor, decimal, place_of, row, status
+from sendbox.services.messaging.http.rest.listing import PAGE, Filter, Page, cursor, place_of, row, status
 from sendbox.services.messaging.messaging import Messaging
 from sendbox.services.messaging.model import Shortening
 from sendbox.services.messaging.records import Message

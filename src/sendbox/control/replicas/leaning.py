@@ -65,9 +65,9 @@ def alternatives(settings: object, ids: Iterable[str]) -> list[Alternative]:
     """Every other value of the settings of some assumptions, in the order of the settings."""
     assumption_ids = frozenset(ids)
     return [
-        Alternative(row.assumption, name, value)
+        Alternative(next(id_ for id_ in row.assumptions if id_ in assumption_ids), name, value)
         for name, row in SETTINGS.items()
-        if row.assumption in assumption_ids
+        if not assumption_ids.isdisjoint(row.assumptions)
         for value in row.others(getattr(settings, name))
     ]
 

@@ -84,8 +84,8 @@ class Outlets:
         self._begun: list[Delivery] = []
         #: how many milliseconds those tries took that took any
         self.took: dict[Try, int] = {}
-        #: how many deliveries have failed finally
-        self.failed = 0
+        #: how many deliveries have failed finally, and how many wait for a later try
+        self.failed = self.retrying = 0
         self.faults = WebhookFaults(world, rules)
         self.injection = Injection(world, self.faults)
         #: True while an app in process or an outbox also takes the deliveries of the built-in receiver
@@ -101,6 +101,11 @@ class Outlets:
     def in_flight(self) -> int:
         """The number of tries that are under way."""
         return len(self.under_way)
+
+    @property
+    def backlog(self) -> int:
+        """The number of batches that wait for their turn, for a later try, or for the outcome of a try."""
+        return sum(len(outlet.queue) for outlet in self._lines.values()) + self.retrying + len(self.under_way)
 
     def line(self, target: Target) -> Outlet:
         """The line to a target; equal targets share one."""
@@ -298,6 +303,7 @@ class Outlets:
             self.failed += 1
             return
         delivery.state = "waiting"
+        self.retrying += 1
         again = max(world.clock.now, free_at, last.at + retries[len(delivery.tries) - 1])
         world.timeline.at(again, -1, self.retry_due, (delivery, len(delivery.tries)))
 
@@ -310,6 +316,7 @@ class Outlets:
     def retry_due(self, retry: tuple[Delivery, int]) -> None:
         """A failed batch is due again, unless it was held, or released and tried, meanwhile."""
         delivery, tries = retry
+        self.retrying -= 1
         if delivery.state == "waiting" and not delivery.queued and len(delivery.tries) == tries:
             self.queue(delivery)
 

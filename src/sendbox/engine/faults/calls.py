@@ -169,6 +169,8 @@ class ApiFaults(Rulebook[ApiRule]):
         super()._arrange(rules)
         #: the headers that rules ask for: a call is recorded with them
         self.headers = frozenset(name.encode("latin-1") for rule in rules for name in _headers(rule.when))
+        #: the rules that are asked about calls which no operation serves
+        self.of_paths = [rule for rule in rules if "path" in rule.when.asked]
 
     def note_unanswered(self, content: bytes, now: int) -> None:
         """Remembers a call whose answer was lost; of many only the newest."""
@@ -180,10 +182,13 @@ class ApiFaults(Rulebook[ApiRule]):
         """Calls of an operation draw by themselves."""
         return f"{case.fields['operation']}\0{case.subject}"
 
-    def strike(self, call: Call) -> tuple[Applied | None, bool]:
-        """The fault of a call, None = it goes well; and whether that depended on the order of arrival."""
+    def strike(self, call: Call, *, served: bool = True) -> tuple[Applied | None, bool]:
+        """The fault of a call, None = it goes well; and whether that depended on the order of arrival.
+
+        About a call that is not `served` only rules that ask for its path are asked.
+        """
         self._wait = 0
-        decisions, order_sensitive = self.decide(self.rules, call)
+        decisions, order_sensitive = self.decide(self.rules if served else self.of_paths, call)
         if not decisions:
             return None, order_sensitive
         ((rule, _, _, drawn),) = decisions

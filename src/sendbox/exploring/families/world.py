@@ -239,7 +239,7 @@ KINDS: Final = (
     *(
         _of_assumptions(
             name,
-            (row.assumption,),
+            row.assumptions,
             "The specification leaves this open, so a client may rely on no value of the setting.",
             _other_value,
         )

@@ -82,6 +82,10 @@ API_RULES: Final = RuleForm(
                     node, reader.emulated, "not an operation of an emulated interface"
                 ),
             ),
+            "path": pattern(
+                "The path that is called. A call that no interface serves is met only by rules that ask for its path."
+            ),
+            "method": pattern("The HTTP method of the call, such as GET."),
             "key": key("The API key that calls."),
             "headers": any_keys(
                 "call headers",

@@ -34,11 +34,20 @@ OPERATIONS: Final[dict[str, tuple[str, ...]]] = {
     "legacySendByQuery": ("A13",),
     "legacyApiSend": ("A13",),
     "legacyApiSendByQuery": ("A13",),
+    "legacyUserInfo": ("A95",),
+    "legacyUserInfoByQuery": ("A95",),
+    "legacyPrice": ("A95",),
+    "legacyPriceByQuery": ("A95",),
+    "legacyRequestList": ("A96",),
+    "legacyRequestListByQuery": ("A96",),
+    "legacyRequestStatus": ("A96",),
+    "legacyRequestStatusByQuery": ("A96",),
     "requestUpload": ("A35", "A79"),
     "blacklist": ("A27",),
     "optout": ("A27",),
     "listMessages": ("A28", "A65", "A71"),
     "getMessage": ("A29", "A30", "A65"),
+    "showCredit": ("A94",),
     "orderService": ("A31",),
     "updateKey": ("A33",),
     "addSubKey": ("A32",),
@@ -70,7 +79,7 @@ OPERATIONS: Final[dict[str, tuple[str, ...]]] = {
 REFUSALS: Final = {"sending": "A11", "legacy": "A13", "rest": "A26", "partner": "A37", "verify": "A54"}
 
 #: Rows that no entry of a journal shows, and why.
-UNTOLD: Final[dict[str, str]] = {}
+UNTOLD: Final[dict[str, str]] = {"A98": "it is about what others recorded, which no world has"}
 
 
 def of_request(interface: str, record: RequestRecord, request: object) -> Iterator[str]:

@@ -218,7 +218,8 @@ def _errors() -> Iterator[Item]:
         ("simple accepted false", "§4.1", "request", "GET /v2/simple/message?phone_number=12&message=Hello", "A12"),
         ("sending 500", "§7.1", "scenario", fault("sendMessage"), None),
         ("legacy 101", "§4.1", "python", 'client.put("/Send")', "A13"),
-        ("legacy 102", "§4.1", "python", 'client.post("/Send?apikey=test-demo", json={})', "A13"),
+        ("legacy 102", "§4.1", "request",
+         "POST /Send apikey=test-demo&number=420777000101&message=Hello&time=tomorrow", "A13"),
         ("legacy denied key", "§5", "request", "POST /Send apikey=denied&number=420777000101&message=Hello", "A13"),
         ("legacy 104", "§4.1", "request",
          "POST /Send apikey=test-demo&number=420777000101&message=Hello&gateway=fast", "A13"),
@@ -253,7 +254,7 @@ def _errors() -> Iterator[Item]:
         ("verify EXPIRED", "§7.2", "python", 'sendbox.advance("10m"); client.verify(token, code)', "A49"),
         ("verify NOT_FOUND", "§7.1", "request", 'POST /v1/validations/unknown/verify {"code": "123456"}', "A49"),
         ("verify INTERNAL_ERROR", "§7.2", "scenario", fault("createValidation"), None),
-        ("unknown path", "§7", "request", "GET /v2/unknown", "A75"),
+        ("unknown path", "§7", "request", "GET /v2/unknown", "A97"),
         ("wrong method", "§7", "request", "GET /v2/message", "A75"),
     )  # fmt: skip
     for name, section, form, snippet, assumed in rows:

@@ -14,14 +14,17 @@ from typing import TYPE_CHECKING, Final
 from msgspec import Struct
 from msgspec.structs import replace
 
+from sendbox.contract.findings import show
 from sendbox.contract.validators import NotLoaded, preload
 from sendbox.engine.commands.record import MANY, RequestRecord
 from sendbox.engine.commands.tracing import TRACEPARENT
 from sendbox.engine.durations import iso
 from sendbox.engine.journal import CODE
-from sendbox.engine.remarks import Finding
-from sendbox.services.advice import POLLING_STOPPED_CLOCK, SENT_AGAIN, advise
-from sendbox.services.http.exchange import Answer, Exchange, Refused, Route, RouteTable, header
+from sendbox.engine.regex import regex
+from sendbox.engine.remarks import Advice, Finding
+from sendbox.services.advice import OUTSIDE_SPECIFICATION, POLLING_STOPPED_CLOCK, SENT_AGAIN, advise
+from sendbox.services.assume import Assume
+from sendbox.services.http.exchange import Answer, Exchange, Refusal, Refused, Route, RouteTable, header
 from sendbox.services.http.faulting import NO_FAULT, Decision, decide, note_fault, retry_at, spoil_answer
 from sendbox.services.http.requests import add_values
 from sendbox.services.operations import SENDING
@@ -37,6 +40,8 @@ if TYPE_CHECKING:
 HEADERS: Final = frozenset({b"content-type", b"x-api-key"})
 #: The operation of a call that no row serves.
 UNKNOWN: Final = "unknown"
+#: A path that needs no quotation marks in YAML.
+_PLAIN: Final = regex(r"/[A-Za-z0-9/._~-]{1,200}")
 #: So much of an upload is read at a time.
 _PIECE: Final = 1 << 16
 
@@ -61,6 +66,25 @@ class Handled(Struct, frozen=True):
     number: int = -1
     overtaking_requests: RequestIds = ()
     sent: tuple[str, str] | None = None
+
+
+class Unserved(Struct, frozen=True):
+    """The refusal of a call that no row serves: its answer, and the remarks on it; `error` is that of its interface."""
+
+    answer: Answer
+    error: Refusal
+    finding: Finding
+    advice: tuple[Advice, ...] = ()
+
+
+def outside_specification(path: str, interface: str, error: Refusal) -> Unserved:
+    """The refusal of a path that the specification does not have; its text says how a rule can answer it (A97)."""
+    name = path if _PLAIN.fullmatch(path) else show(path)
+    why = f"{name} is not a path of the {interface} interface, it is outside the specification"
+    rule = f"api: [{{when: {{path: {name}}}, fault: {{answer: {{status: 200, body: {{}}}}}}}}]"
+    answer = error(404, f"{why}; a rule of `api` can answer it: {rule}")
+    finding, advice = Finding("$", "call", why, "§7", "A97"), advise(OUTSIDE_SPECIFICATION, why, "$")
+    return Unserved(answer, error, finding, (advice,))
 
 
 class Desk:
@@ -104,28 +128,41 @@ class Desk:
         """True if a path belongs to an interface, or is an address that worlds give out."""
         return path in self.paths or path.startswith(self._heads)
 
-    def lost(self, method: str, path: str) -> tuple[Answer, str]:
-        """The answer to a path or a method that no row has, in the shape of its interface (A75), and why."""
+    def lost(self, method: str, path: str) -> Unserved:
+        """The refusal of a path (A97) or a method (A75) that no row has."""
         rows, _ = self.paths.find(path)
         if rows is None:
             interface = next(interface for interface in self.interfaces if path.startswith(interface.prefixes))
-            why = f"{path} is not a path of the {interface.name} interface"
-            return interface.error(404, why), why
+            return outside_specification(path, interface.name, interface.error)
         legal = ", ".join(sorted(rows))
         why = f"{method} is not served at {path}; legal: {legal}"
-        answer = next(iter(rows.values())).error(405, why)
+        error = next(iter(rows.values())).error
+        answer = error(405, why)
         answer.headers = ((b"allow", legal.encode()),)
-        return answer, why
+        return Unserved(answer, error, _call_finding(why))
 
     def unserved(self, world: World, call: Call) -> Handled:
         """Carries out a call of a path or a method that no row has."""
-        answer, why = self.lost(call.method, call.path)
-        return _refused(world, call, UNKNOWN, answer, _call_finding(why))
+        return self._unserved(world, call, self.lost(call.method, call.path))
+
+    def _unserved(self, world: World, call: Call, refusal: Unserved) -> Handled:
+        """Refuses a call, unless a rule of `api` that asks for its path answers it."""
+        decision = NO_FAULT
+        if world.api.of_paths:
+            decision = decide(world, UNKNOWN, call, body_bytes(call.body), "")
+        if decision[0] is None:
+            record = RequestRecord(UNKNOWN, call, refusal.answer.status, refusal.answer.body)
+            record.findings, record.advice = [refusal.finding], refusal.advice
+            return _journaled(world, record, refusal.answer, decision)
+        answer = spoil_answer(decision[0], refusal.error, refusal.answer if decision[0].rule.has_effect else None)
+        return _journaled(world, RequestRecord(UNKNOWN, call, answer.status, answer.body), answer, decision)
 
     # -- rows
 
     def serve(self, world: World, call: Call, route: Route, params: Mapping[str, str]) -> Handled | Work:
         """Carries out a call of a row, or returns the work that takes time; `params` are the parameters of its path."""
+        if route.beyond and Assume.of(world).beyond == "off":
+            return self._unserved(world, call, outside_specification(route.path, route.interface, route.error))
         if call.body is None:
             return _refused(
                 world, call, route.operation, route.error(413, route.too_long), _call_finding(route.too_long)

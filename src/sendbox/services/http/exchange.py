@@ -199,6 +199,11 @@ class Route(msgspec.Struct, frozen=True):
     refused: str | None = None
     #: the most bytes of a body that are read
     longest: int = BODY_CAP
+    #: it is served at its path in any case, and at `/` where the call carries fields (A13)
+    any_case: bool = False
+    at_root: bool = False
+    #: the specification does not have it, so that a setting can switch it off
+    beyond: bool = False
 
     @property
     def methods(self) -> frozenset[str]:
@@ -287,9 +292,12 @@ class RouteTable:
             for path, rows in self._routes_by_path.items()
             if "{" in path
         ]
+        self._folded = {route.path.lower(): self._routes_by_path[route.path] for route in self.routes if route.any_case}
+        #: the rows that are served at `/`, too, by method
+        self.at_root = {route.method: route for route in self.routes if route.at_root}
 
     def __contains__(self, path: str) -> bool:
-        return path in self._routes_by_path
+        return path in self._routes_by_path or path.lower() in self._folded
 
     def find(self, path: str) -> tuple[MethodRoutes | None, Mapping[str, str]]:
         """The rows of a path, None if it has none, and the values of its parameters."""
@@ -298,4 +306,5 @@ class RouteTable:
             for prefix, pattern, candidate in self._patterns:
                 if path.startswith(prefix) and (match := pattern.fullmatch(path)):
                     return candidate, match.groupdict()
+            rows = self._folded.get(path.lower())
         return rows, _NO_PARAMETERS

@@ -13,6 +13,7 @@ from sendbox.engine.faults.calls import Call as Asking
 from sendbox.engine.faults.fault import NO_ANSWER, Error, Whole
 from sendbox.services.http.exchange import Answer, Refusal, header
 from sendbox.services.http.numbers import addressee
+from sendbox.services.operations import CALLS
 
 if TYPE_CHECKING:
     from sendbox.engine.commands.command import Call
@@ -39,8 +40,15 @@ def decide(world: World, operation: str, call: Call, body: bytes, about: str) ->
     def content() -> bytes:
         return b"\0".join((call.key.encode(), call.path.encode("utf-8", "replace"), query, body))
 
-    fields = {"operation": operation, "key": call.key, "phone": phone, "headers": call.headers}
-    return world.api.strike(Asking(fields, phone, content, world.now))
+    fields = {
+        "operation": operation,
+        "path": call.path,
+        "method": call.method,
+        "key": call.key,
+        "phone": phone,
+        "headers": call.headers,
+    }
+    return world.api.strike(Asking(fields, phone, content, world.now), served=operation in CALLS)
 
 
 def spoil_answer(applied: Applied, error: Refusal, answer: Answer | None) -> Answer:

@@ -6,7 +6,7 @@ Text is UTF-8 whichever charset a header names; a `%` that does not begin an esc
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import Final, TypeVar
 from urllib.parse import unquote_to_bytes
 
 from msgspec.structs import replace
@@ -17,10 +17,8 @@ from sendbox.engine import bounds
 from sendbox.engine.bounds import ESCAPES, PARAMETERS
 from sendbox.engine.remarks import Advice, Finding
 from sendbox.services.advice import REPEATED_PARAMETER, advise
+from sendbox.services.http.exchange import header
 from sendbox.services.http.requests import unknown_fields
-
-if TYPE_CHECKING:
-    from sendbox.services.http.exchange import Exchange
 
 #: Media type of a form (§4.1).
 FORM: Final = "application/x-www-form-urlencoded"
@@ -39,12 +37,25 @@ class Unreadable(Exception):
         self.finding = finding
 
 
-def media_type(exchange: Exchange) -> str | None:
-    """The media type of the body, in lower case and without parameters; None if the request names none."""
-    value = exchange.header(b"content-type")
+def media_type(headers: Iterable[tuple[bytes, bytes]]) -> str | None:
+    """The media type of a body, in lower case and without parameters; None if the headers name none."""
+    value = header(headers, b"content-type")
     if value is None:
         return None
     return value.decode("latin-1").partition(";")[0].strip().lower()
+
+
+def form_problem(headers: Iterable[tuple[bytes, bytes]], body: bytes) -> str | None:
+    """The reason why a body is not a form: it is XML, or of another content type; None for a form.
+
+    Clients send XML as a form, too, as it stands or in its field XMLDATA; a body without a content type is a form.
+    """
+    kind = media_type(headers)
+    if body.lstrip().startswith((b"<", b"XMLDATA=")):
+        return f"XML is not read: the XML interface is deprecated (§9) and not emulated; legal: {FORM} (§4.1)"
+    if kind not in (None, FORM):
+        return f"{show(kind)} is not the content type of this call; legal: {FORM} (§4.1)"
+    return None
 
 
 def read_form(raw: bytes, advice: list[Advice]) -> dict[str, str]:

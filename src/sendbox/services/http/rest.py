@@ -40,6 +40,13 @@ def error(status: int, text: str) -> Answer:
     return Answer(status, orjson.dumps({"message": text}))
 
 
+def decimal(millionths: int) -> str:
+    """An amount as a decimal number in a string, with two places or more (§2.4)."""
+    units, fraction = divmod(millionths, 1_000_000)
+    places = f"{fraction:06}".rstrip("0")
+    return f"{units}.{places:0<2}"
+
+
 #: The paths below `/v1/` that belong to no other interface.
 INTERFACE: Final = Interface("REST", ("/v1/",), error)
 

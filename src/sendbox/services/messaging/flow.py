@@ -64,6 +64,12 @@ def meets_condition(attempt: Attempt) -> bool:
     return any(REACH[code] >= needed for code, _ in attempt.transitions())
 
 
+def expired_result(attempt: Attempt) -> int | None:
+    """The result of an attempt whose message expires (A13); None if the attempt has ended."""
+    legal = LEGAL[attempt.step.channel][attempt.state]
+    return next((code for code in (UNDELIVERED, FAILED) if legal[code]), None)
+
+
 def _report_alike(attempt: Attempt, other: Attempt) -> bool:
     """True if attempts of two submissions report to the same target, and no flow continues after them."""
     submission, other_submission = attempt.message.submission, other.message.submission
@@ -212,6 +218,11 @@ class Simulator:
             home.rows.add(messages[first:place], now)
         if begun:
             self._schedule_next(begun, plan)
+            if submission.send.expires is not None:
+                at = max(submission.send.expires, now)
+                for attempt_begun in begun:
+                    ordinal = attempt_begun.message.ordinal + LATE
+                    world.timeline.at(at, ordinal, self.expiration_due, attempt_begun)
         if refusal is not None:
             self._refuse(attempt, refusal)
         return place
@@ -425,6 +436,13 @@ class Simulator:
     def ttl_due(self, attempt: Attempt) -> None:
         """The attempt's TTL has passed: the flow moves on unless the condition is met."""
         self._move_on(attempt, "ttl")
+
+    def expiration_due(self, attempt: Attempt) -> None:
+        """The message has expired (A13): an attempt that has not ended is undelivered, or failed before it was sent."""
+        code = expired_result(attempt)
+        if code is not None:
+            attempt.plan = None
+            self.enter((attempt,), code, None)
 
     def _move_on(self, attempt: Attempt, why: str) -> None:
         """To the next step at this instant, unless the flow has to stay; a step of its own, as flows may be long."""

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 
 from sendbox.engine.draws import UNSEEDED
 from sendbox.engine.kept import SIZE, Fingerprints
-from sendbox.services.messaging.flow import meets_condition
+from sendbox.services.messaging.flow import expired_result, meets_condition
 from sendbox.services.messaging.results import DELIVERED
 
 if TYPE_CHECKING:
@@ -76,6 +76,8 @@ def has_ended(home: Home, message: Message) -> bool:
     if last is None:
         return home.is_test(message.phone)
     if last.plan is not None:
+        return False
+    if message.submission.send.expires is not None and expired_result(last) is not None:
         return False
     history = last.transitions()
     ttl = last.step.ttl if last.number + 1 < len(message.submission.send.steps) else None

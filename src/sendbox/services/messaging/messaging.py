@@ -184,7 +184,9 @@ class Messaging(Part):
             ids: list[str | None] = []
             messages: list[Message] = []
             for position, recipient in enumerate(send.recipients):
-                if template_findings or (refuse_numbers and not recipient.valid):
+                # no webhook could name a recipient without a number (§6)
+                refused = not recipient.valid and (refuse_numbers or not recipient.number.strip())
+                if template_findings or refused:
                     if not template_findings:
                         place = f"{send.path}.to[{position}].phone_number"
                         findings.append(number_finding(recipient.number, place, "A08"))

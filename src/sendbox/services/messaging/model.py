@@ -98,6 +98,8 @@ class Send(msgspec.Struct):
     at: int | None = None
     window: Window | None = None
     shortening: Shortening | None = None
+    #: when a try that is not delivered by then ends, in virtual milliseconds (A13)
+    expires: int | None = None
     priority: bool = False
     #: limits of sending do not apply, as to a line of a bulk file (A79)
     unlimited: bool = False

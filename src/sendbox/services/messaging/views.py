@@ -14,6 +14,7 @@ from sendbox.services.messaging import answers
 from sendbox.services.messaging.channels import channels_on
 from sendbox.services.messaging.content.text import text_shown
 from sendbox.services.messaging.events import channel_details, timeline_of
+from sendbox.services.messaging.flow import expired_result
 from sendbox.services.messaging.forgetting import has_ended
 from sendbox.services.messaging.messaging import Messaging
 from sendbox.services.messaging.model import CONDITIONS
@@ -284,6 +285,16 @@ def _ttl(attempt: Attempt) -> About:
     return {"what": text, "phone": attempt.message.phone}
 
 
+def _expiration(attempt: Attempt) -> About:
+    code = expired_result(attempt)
+    if code is None:
+        return None
+    return {
+        "what": f"{attempt.step.channel} expires: {STATES[code]} unless it ends before",
+        "phone": attempt.message.phone,
+    }
+
+
 def _fallback(subject: tuple[Attempt, str]) -> About:
     return {
         "what": f"the flow goes on after {subject[0].step.channel} ({subject[1]})",
@@ -312,6 +323,7 @@ STEP_DESCRIPTIONS: Final[Mapping[str, Callable[[Any], About]]] = {
     "queue_turn_due": _message,
     "transition_due": _transition,
     "ttl_due": _ttl,
+    "expiration_due": _expiration,
     "fallback_due": _fallback,
     "reply_due": _reply,
     "click_due": _click,

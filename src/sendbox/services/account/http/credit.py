@@ -1,4 +1,4 @@
-"""`/credit/services` and `/credit/order`: the services that can be ordered, and their orders (§2.5, §4.4; A31)."""
+"""`/credit`, `/credit/services`, `/credit/order`: credit, and services that can be ordered (§2.5, §4.4; A31, A94)."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from sendbox.engine.answer import JsonObject
 from sendbox.engine.regex import regex
 from sendbox.services.account import orders
 from sendbox.services.account.account import Account
-from sendbox.services.account.http.keys import may_change
+from sendbox.services.account.http.keys import may_change, tax_and_zone
 from sendbox.services.account.orders import NoCredit, NoSender, fee_of
-from sendbox.services.http.rest import lacks, read_body, refuse, success
+from sendbox.services.http.rest import decimal, lacks, read_body, refuse, success
 from sendbox.services.numbers import normal as numbers
 
 if TYPE_CHECKING:
@@ -20,6 +20,17 @@ if TYPE_CHECKING:
 #: A sender name: at most 11 characters (§8), a letter among them, or it would be a number.
 _NAME: Final = regex(r"(?=[^A-Za-z]*[A-Za-z])[^+\x00-\x1f][^\x00-\x1f]{0,10}")
 _MISSING: Final = "Missing required service fields in request data"
+
+
+def balance(exchange: Exchange) -> Answer:
+    """`GET /credit`: the credit of the key that calls, in the currency of its balance (A94)."""
+    billing = Account.of(exchange.world).billing_of(exchange.key)
+    amounts = {
+        f"credit_{currency}": decimal(billing.balance if currency.upper() == billing.currency else 0)
+        for currency in ("czk", "eur")
+    }
+    credit = {"priceLevels": {}, **amounts, "billing_id": billing.subid, **tax_and_zone(billing)}
+    return success(credit=credit)
 
 
 def services(_exchange: Exchange) -> Answer:

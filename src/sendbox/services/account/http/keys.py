@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from sendbox.engine.world import World
     from sendbox.services.account.keys import Key
     from sendbox.services.http.exchange import Answer, Exchange
+    from sendbox.services.ports import Billing
 
 _SETTINGS: Final = frozenset({"note", "default_callback_url", "default_callback_secret", "default_sender"})
 _TEXTS: Final = {"$.scope": "Invalid scope value"}
@@ -150,10 +151,13 @@ def _own_record(world: World, key: Key) -> JsonObject:
         "share_senders": str(int(key.share_senders)),
         "is_blocked": int(key.disabled),
         "senders": _senders(account),
-        "vat": "0",
-        "currency": account.billing_of(key).currency.lower(),
-        "tz": "UTC",
+        **tax_and_zone(account.billing_of(key)),
     }
+
+
+def tax_and_zone(billing: Billing) -> dict[str, str]:
+    """The tax, the currency and the time zone of a balance."""
+    return {"vat": "0", "currency": billing.currency.lower(), "tz": "UTC"}
 
 
 def _senders(account: Account) -> list[dict[str, str]]:

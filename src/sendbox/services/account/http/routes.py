@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from msgspec.structs import replace
+
 from sendbox.services.account.http import credit, keys, lists
 from sendbox.services.http.rest import row
 
@@ -19,6 +21,9 @@ ROUTES: Final[tuple[Route, ...]] = (
         for name, words, handler in (
             ("blacklist", "blacklist", lists.blacklist), ("optout", "opt-out list", lists.optout),
         )
+    ),
+    replace(
+        row("showCredit", "Show the credit", credit.balance, "CreditResponse", "A94", errors=(401,)), beyond=True
     ),
     row(
         "listServices", "List the services that can be ordered", credit.services,

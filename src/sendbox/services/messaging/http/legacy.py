@@ -1,5 +1,7 @@
 """The deprecated legacy interface: /Send and /api-send.php with its recipient as `to`, POST and GET (§4.1, A13).
 
+Its clients write the paths in any case, and send to the root as well.
+
 The rules are those of a Message (§2.1); what breaks one has a code instead of a text. Refused calls are answered by one
 line of plain text, `ERROR|<code>` or `ERROR`. The exact meaning of each of 101, 102 and 109 is not known; the
 distinction here is ours.
@@ -10,17 +12,22 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final
 
+from msgspec.structs import replace
+
 from sendbox.contract.findings import show
 from sendbox.engine.regex import regex
 from sendbox.engine.remarks import Finding
 from sendbox.services import limits
+from sendbox.services.advice import UNKNOWN_FIELD, advise
 from sendbox.services.assume import Assume
 from sendbox.services.http.exchange import Answer, Exchange, Refused, Route
-from sendbox.services.http.forms import FORM, Unreadable, media_type, read_form, unknown_parameters
+from sendbox.services.http.forms import Unreadable, form_problem, read_form, relocate, unknown_parameters
 from sendbox.services.http.numbers import remark_recipient
 from sendbox.services.http.requests import canonical, refused_fields
 from sendbox.services.http.routing import make_route
+from sendbox.services.messaging.channels import USUAL
 from sendbox.services.messaging.http.accepting import accept, unpaid
+from sendbox.services.messaging.http.sending.decode import read_datetime
 from sendbox.services.messaging.http.sending.parameters import message_of, read_message
 from sendbox.services.messaging.http.sending.routes import without_callback
 from sendbox.services.numbers import normal as numbers
@@ -28,6 +35,8 @@ from sendbox.services.operations import CALLS
 from sendbox.services.ports import account_of
 
 if TYPE_CHECKING:
+    from sendbox.engine.answer import JsonObject
+    from sendbox.engine.remarks import Advice
     from sendbox.services.messaging.model import Send
 
 #: the request cannot be read: not UTF-8, unknown path, wrong method
@@ -67,20 +76,29 @@ STATUS: Final = {
 ASSUMED: Final = ("A01", "A13", "A14", "A57", "A58", "A59", "A80", "A89")
 RESULT: Final = "legacy.json#/$defs/SendResult"
 
-_CODE_OF_STATUS: Final = {401: BAD_KEY, 402: NO_CREDIT, 503: FULL}
+_CODE_OF_STATUS: Final = {401: BAD_KEY, 402: NO_CREDIT, 415: BAD_PARAMETER, 503: FULL}
+#: The types that have an effect; clients send others as well.
+_TYPES: Final = ("utf", "sms")
+#: Other words for gateways (A13).
+_GATEWAYS: Final = {"economy": "lowcost", "low": "lowcost"}
+#: A handler of a call whose fields were read.
+FieldsHandler = Callable[[Exchange, dict[str, str]], Answer]
 #: What stands between two numbers.
 _SEPARATOR: Final = regex(r"[;,]")
-_FIELDS: Final = frozenset({"apikey", "message", "sender", "gateway", "time", "callback"})
+_FIELDS: Final = frozenset(
+    {"apikey", "message", "sender", "gateway", "type", "time", "expiration", "customid", "callback"}
+)
 _CODES: Final = {"$.message": BAD_MESSAGE, "$.sender": BAD_SENDER, "$.gateway": BAD_GATEWAY}
 
 
 def error(status: int, text: str) -> Answer:
     """The answer to a refused call; `text` is its line where a handler refused, else the line follows from `status`.
 
-    A status that has no code of its own is 9xx from 500 on, 101 below.
+    A status that has no code of its own is 9xx from 500 on, 101 below; a body that is not a form is 102, with 400.
     """
     if not text.startswith("ERROR"):
-        text = f"ERROR|{_CODE_OF_STATUS.get(status, INTERNAL if status >= 500 else UNREADABLE)}"
+        code = _CODE_OF_STATUS.get(status, INTERNAL if status >= 500 else UNREADABLE)
+        status, text = STATUS[code] if status == 415 else status, f"ERROR|{code}"
     return Answer(status, text.encode(), CONTENT_TYPE)
 
 
@@ -109,10 +127,9 @@ def read_fields(exchange: Exchange, raw: bytes) -> dict[str, str]:
 
 def check_media_type(exchange: Exchange) -> None:
     """Refuses with 102 a body of another content type than a form; one without a content type is read as a form."""
-    kind = media_type(exchange)
-    if kind not in (None, FORM):
-        text = f"{show(kind)} is not the content type of this call; legal: {FORM} (§4.1)"
-        finding = Finding("header content-type", "content-type", text, "§4.1", "A13")
+    problem = form_problem(exchange.headers, exchange.body)
+    if problem is not None:
+        finding = Finding("header content-type", "content-type", problem, "§4.1", "A13")
         raise refusal(BAD_PARAMETER, [finding], Assume.of(exchange.world))
 
 
@@ -139,21 +156,46 @@ def decode(exchange: Exchange, fields: dict[str, str], name: str, schema: str) -
         )
     if "message" not in fields:
         problems.append(_fault("message", "required", "no message is given; legal is a text"))
-    problems += _check_schema(exchange, fields, schema, {finding.path for finding in problems})
+    problems += check_schema(exchange, fields, schema, {finding.path for finding in problems})
     unknown_parameters(fields, _FIELDS | {name}, exchange.advice)
+    if fields.get("type", "utf") not in _TYPES:
+        text = f"{show(fields['type'])} is not a type that is known ({', '.join(_TYPES)}) and has no effect"
+        exchange.advice.append(advise(UNKNOWN_FIELD, text, "$.type", "§4.1"))
     problems += refused_fields(exchange, exchange.advice)
     names = {"phone_number": name, "message": "message", "datetime": "time"}
+    gateway = _GATEWAYS.get(fields.get("gateway", ""))
+    if gateway is not None:
+        fields = fields | {"gateway": gateway}
     message = message_of(fields, names, recipients, exchange, problems)
+    if fields.get("type") in _TYPES:
+        step: JsonObject = message["flow"][0][USUAL] if "flow" in message else {}
+        message["flow"] = [{USUAL: {**step, "type": fields["type"]}}]
     send = read_message(message, names, exchange, problems)
+    expires = _read_expiration(fields, exchange, problems)
     if send is None or problems:
         raise refusal(_code(problems[0], name), problems, Assume.of(exchange.world))
     for number in phone_numbers:
         if number not in recipients:
             remark_recipient(number, None, f"$.{name}", exchange.advice, "is left out (A13)")
+    send.expires = expires
+    message |= {field: fields[field] for field in ("expiration", "customid") if field in fields}
     return send, canonical(without_callback(message))
 
 
-def _check_schema(exchange: Exchange, fields: dict[str, str], schema: str, places: set[str]) -> list[Finding]:
+def _read_expiration(fields: dict[str, str], exchange: Exchange, problems: list[Finding]) -> int | None:
+    """The instant at which the message expires; None where it never does, or the text is no instant."""
+    if "expiration" not in fields or any(finding.path == "$.expiration" for finding in problems):
+        return None
+    findings: list[Finding] = []
+    remarks: list[Advice] = []
+    expires = read_datetime(fields["expiration"], "$", findings, remarks)
+    places = {"$.datetime": "$.expiration"}
+    problems += relocate(findings, places)
+    exchange.advice += relocate(remarks, places)
+    return expires
+
+
+def check_schema(exchange: Exchange, fields: dict[str, str], schema: str, places: set[str]) -> list[Finding]:
     """The findings of the schema, except at places that already have a finding."""
     # The key may have come another way; the caller is known before any handler runs (§5).
     fields = {"apikey": exchange.key.id, **fields}
@@ -174,49 +216,72 @@ def _fault(name: str, rule: str, text: str) -> Finding:
     return Finding(f"$.{name}", rule, f"{text} (§4.1, A13)", "§4.1", "A13")
 
 
-def _handler(name: str, schema: str, *, form: bool) -> Callable[[Exchange], Answer]:
-    """The handler of a row whose recipients are in the field `name`."""
-
-    def handle(exchange: Exchange) -> Answer:
-        """Takes one text to one number or several; each gets its own line."""
-        if form:
-            check_media_type(exchange)
-        fields = read_fields(exchange, exchange.body if form else exchange.query)
-        return _accept(exchange, *decode(exchange, fields, name, schema))
-
-    return handle
+def _send(name: str, schema: str) -> FieldsHandler:
+    """The handler of a row whose recipients are in the field `name`: each number gets its own line."""
+    return lambda exchange, fields: _accept(exchange, *decode(exchange, fields, name, schema), fields.get("customid"))
 
 
-def _accept(exchange: Exchange, send: Send, content: bytes) -> Answer:
+def _accept(exchange: Exchange, send: Send, content: bytes, custom_id: str | None) -> Answer:
     finding = unpaid(exchange, send, "A13")
     if finding is not None:
         raise refusal(NO_CREDIT, [finding], Assume.of(exchange.world))
     phone_numbers = [recipient.number for recipient in send.recipients]
     ids = accept(exchange, [send], content).messages[0]
-    return answer(ids, phone_numbers, Assume.of(exchange.world))
+    return answer(ids, phone_numbers, custom_id, Assume.of(exchange.world))
 
 
-def answer(ids: Sequence[str | None], phone_numbers: Sequence[str], assume: Assume) -> Answer:
-    """One line for each number, in their order: `OK|<id>`, with `legacy_answer: number` the number behind it (A13)."""
-    suffixes = [f"|{number}" if assume.legacy_answer == "number" else "" for number in phone_numbers]
-    lines = [f"OK|{id}{number}" for id, number in zip(ids, suffixes, strict=True)]
-    return Answer(200, "\n".join(lines).encode(), CONTENT_TYPE)
+def answer(ids: Sequence[str | None], phone_numbers: Sequence[str], custom_id: str | None, assume: Assume) -> Answer:
+    """One line for each number, in their order: `OK|<id>`, with `legacy_answer: number` number and `customid` too."""
+    lines = []
+    for id, number in zip(ids, phone_numbers, strict=True):
+        further = [number, custom_id] if assume.legacy_answer == "number" else []
+        lines.append("|".join(filter(None, ("OK", id, *further))))
+    return text_answer("\n".join(lines))
+
+
+def text_answer(text: str) -> Answer:
+    """200 with plain text."""
+    return Answer(200, text.encode(), CONTENT_TYPE)
+
+
+def legacy_route(
+    operation: str,
+    summary: str,
+    handler: FieldsHandler,
+    schema: str,
+    assumed: Sequence[str],
+    *,
+    result: str = RESULT,
+    errors: Sequence[int] = (400, 401),
+    at_root: bool = False,
+) -> Route:
+    """The row of an operation; its handler gets the fields of the form or the query."""
+    form = CALLS[operation].part == "form"
+
+    def handle(exchange: Exchange) -> Answer:
+        if form:
+            check_media_type(exchange)
+        return handler(exchange, read_fields(exchange, exchange.body if form else exchange.query))
+
+    route = make_route(
+        operation,
+        summary,
+        handle,
+        schema,
+        {200: result, **dict.fromkeys(errors, RESULT)},
+        section="§4.1",
+        error=error,
+        deny=deny,
+        assumed=assumed,
+        auth="form",
+    )
+    return replace(route, any_case=True, at_root=at_root)
 
 
 def _route(operation: str, name: str, schema: str, summary: str) -> Route:
     reference = f"legacy.json#/$defs/{schema}"
-    return make_route(
-        operation,
-        summary,
-        _handler(name, reference, form=CALLS[operation].part == "form"),
-        reference,
-        dict.fromkeys((200, 400, 401, 402), RESULT),
-        section="§4.1",
-        error=error,
-        deny=deny,
-        assumed=ASSUMED,
-        auth="form",
-    )
+    handler, at_root = _send(name, reference), name == "number"
+    return legacy_route(operation, summary, handler, reference, ASSUMED, errors=(400, 401, 402), at_root=at_root)
 
 
 ROUTES: Final = (

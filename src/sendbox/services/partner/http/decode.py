@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 Request = JsonObject
 
+#: The reason why a token in the body does not let a call in.
+_NO_TOKEN: Final = "a token is accepted for phone numbers, templates and analytics only (§5.3)"
 _DATE: Final = regex(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 
 
@@ -99,3 +101,8 @@ def denial_answer(with_credentials: bool) -> Answer:
         if with_credentials
         else error(400, missing("xapikey' or 'token").text)
     )
+
+
+def keyless_answer(with_credentials: bool) -> Answer:
+    """The same where a token does not take the place of the key, though the body may have one (§5.3)."""
+    return denial_answer(True) if with_credentials else error(400, f"{missing('xapikey').text}; {_NO_TOKEN}")

@@ -10,7 +10,7 @@ from sendbox.engine.remarks import Finding
 from sendbox.services.http.rest import error
 from sendbox.services.http.routing import make_route
 from sendbox.services.partner.http import analytics, signups, templates
-from sendbox.services.partner.http.decode import Request, denial_answer, failure_answer, read
+from sendbox.services.partner.http.decode import Request, denial_answer, failure_answer, keyless_answer, read
 from sendbox.services.partner.http.tokens import TOKENS
 from sendbox.services.partner.partner import Partner
 from sendbox.services.partner.records import BusinessAccount, Failure
@@ -70,7 +70,7 @@ def _row(
         assumed=(*ASSUMED, *assumed),
         auth="header" if tokens is None else "header-or-token",
         tokens=tokens,
-        deny=denial_answer,
+        deny=keyless_answer if tokens is None else denial_answer,
     )
 
 

@@ -68,7 +68,7 @@ def list_accounts(exchange: Exchange, request: Request) -> Answer:
     accounts = [
         account
         for account in Partner.of(exchange.world).accounts.values()
-        if request.get("client_id") in (None, account.client_id) and request.get("waba_id") in (None, account.id)
+        if request.get("client_id") in (None, account.client_id or "") and request.get("waba_id") in (None, account.id)
     ]
     if not accounts:
         raise Failure("No connected business account was found", "$", "none", assumed="A40")
@@ -99,7 +99,7 @@ def list_numbers(exchange: Exchange, _request: Request, account: BusinessAccount
 def _account_record(account: BusinessAccount) -> JsonObject:
     """The object for a connected business account in an answer (A40)."""
     return {
-        "client_id": account.client_id,
+        "client_id": account.client_id or "",
         "chatapp_name": account.name,
         "chatapp_id": account.id,
         "chatapp_currency": account.currency,

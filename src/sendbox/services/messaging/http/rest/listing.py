@@ -15,7 +15,10 @@ from msgspec import Struct
 
 from sendbox.engine.answer import JsonObject
 from sendbox.engine.durations import DAY, iso
+from sendbox.engine.kept import ITEMS_PER_PAUSE
 from sendbox.engine.regex import regex
+from sendbox.services.http.exchange import in_slices
+from sendbox.services.http.rest import decimal
 from sendbox.services.messaging.content.text import text_shown
 from sendbox.services.messaging.events import DEFAULT_INFO, info_of
 from sendbox.services.messaging.messaging import Messaging
@@ -26,6 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Generator
 
     from sendbox.engine.world import World
+    from sendbox.services.http.exchange import Answer, Exchange, Handler
     from sendbox.services.messaging.records import Attempt, Message, Submission
     from sendbox.services.ports import Billing
 
@@ -165,6 +169,30 @@ class ReachedTimes:
 # One message
 
 
+def message_of(exchange: Exchange, id: str) -> Message | None:
+    """The message of an id; None for one that is unknown or another's, and for one to the test number (A29, A89)."""
+    world, key = exchange.world, exchange.key
+    message = Messaging.of(world).by_id.get(id)
+    if message is None or Messaging.of(world).is_test(message.phone):
+        return None
+    account = account_of(world)
+    owned = key.id == world.id or account.billing_of(message.submission.key) is account.billing_of(key)
+    return message if owned else None
+
+
+def with_messages_found(exchange: Exchange, handler: Handler) -> Answer:
+    """The answer of a handler that looks messages up by their ids, once all new ones are read; that may take slices."""
+    by_id = Messaging.of(exchange.world).by_id
+    if by_id.behind <= ITEMS_PER_PAUSE:
+        return handler(exchange)
+
+    def work() -> Generator[None, None, Answer]:
+        yield from by_id.read()
+        return handler(exchange)
+
+    return in_slices(work())
+
+
 def status(world: World, message: Message) -> JsonObject:
     """The status of one message, also of one that still waits (A29)."""
     shown_attempt = message.shown
@@ -235,10 +263,3 @@ def _code_of(info: str | None, state: int) -> str:
 
 def _iso(at: int | None) -> str | None:
     return None if at is None else iso(at)
-
-
-def decimal(millionths: int) -> str:
-    """An amount as a decimal number in a string, with two places or more (§2.4)."""
-    units, fraction = divmod(millionths, 1_000_000)
-    places = f"{fraction:06}".rstrip("0")
-    return f"{units}.{places:0<2}"

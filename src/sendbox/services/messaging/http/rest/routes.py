@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Final
 
 from sendbox.contract.findings import show
 from sendbox.engine.durations import instant
-from sendbox.engine.kept import ITEMS_PER_PAUSE
 from sendbox.engine.remarks import Finding
 from sendbox.services.advice import BASE_ID, advise
 from sendbox.services.http.exchange import Answer, Exchange, in_slices
@@ -87,31 +86,17 @@ def _page(exchange: Exchange) -> Generator[None, None, Answer]:
 
 def message(exchange: Exchange) -> Answer:
     """`GET /message`: one message; null for an id that is unknown, or another's (§4.4, A29)."""
-    if Messaging.of(exchange.world).by_id.behind <= ITEMS_PER_PAUSE:
-        return _message(exchange)
-    return in_slices(_load_message(exchange))
-
-
-def _load_message(exchange: Exchange) -> Generator[None, None, Answer]:
-    yield from Messaging.of(exchange.world).by_id.read()
-    return _message(exchange)
+    return listing.with_messages_found(exchange, _message)
 
 
 def _message(exchange: Exchange) -> Answer:
     fields = read_query(exchange, NO_ID, "id")
-    world, key = exchange.world, exchange.key
-    by_id = Messaging.of(world).by_id
-    message = by_id.get(fields["id"])
-    if message is None and f"{fields['id']}-0" in by_id:
+    by_id = Messaging.of(exchange.world).by_id
+    if fields["id"] not in by_id and f"{fields['id']}-0" in by_id:
         text = f'"{fields["id"]}" is the base id of an object of /messages; the ids of its messages end in -0, -1, …'
         exchange.advice.append(advise(BASE_ID, text, "$.id"))
-    if message is not None and Messaging.of(world).is_test(message.phone):
-        message = None
-    if message is not None and key.id != world.id:
-        account = account_of(world)
-        if account.billing_of(message.submission.key) is not account.billing_of(key):
-            message = None
-    return success(message=None if message is None else listing.status(world, message))
+    message = listing.message_of(exchange, fields["id"])
+    return success(message=None if message is None else listing.status(exchange.world, message))
 
 
 ROUTES: Final[tuple[Route, ...]] = (

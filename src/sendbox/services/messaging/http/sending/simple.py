@@ -36,7 +36,7 @@ def send_by_query(exchange: Exchange) -> Answer:
 
 def send_by_form(exchange: Exchange) -> Answer:
     """`POST /simple/message`: a form only, anything else is 415 (§4.1, §7.1)."""
-    kind = media_type(exchange)
+    kind = media_type(exchange.headers)
     if kind != FORM:
         type_text = "no content type" if kind is None else show(kind)
         text = f"{type_text} is not the content type of this call; legal: {FORM} (§4.1)"
