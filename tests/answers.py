@@ -13,6 +13,7 @@ from sendbox.control.openapi import document
 from sendbox.control.operation import Control, Operation, Served, Text
 from sendbox.control.stream import Events
 from sendbox.engine.answer import plain
+from sendbox.runtime.teams import EVERYONE, Token
 
 #: What was not as the contract says, until the end of a test.
 VIOLATIONS: Final[list[str]] = []
@@ -38,9 +39,14 @@ def _answers(served: Served, name: str) -> Any:
 
 
 async def _checked(
-    control: Control, origin: str, row: Operation, world_id: str | None = None, arguments: Mapping[str, Any] = {}
+    control: Control,
+    origin: str,
+    row: Operation,
+    world_id: str | None = None,
+    arguments: Mapping[str, Any] = {},
+    token: Token = EVERYONE,
 ) -> Any:
-    answer = await _PERFORM(control, origin, row, world_id, arguments)
+    answer = await _PERFORM(control, origin, row, world_id, arguments, token)
     served = control.served
     if control.runtime.settings.check_answers and row in served.operations and not isinstance(answer, Text | Events):
         for error in _answers(served, row.name).iter_errors(plain(answer)):

@@ -208,7 +208,8 @@ OWNERS: Final = (
     owner("pytest", "fixture pytest_plugin", "part of the extra `test`: what is served runs without it"),
     owner(
         "starlette",
-        "assembly control page server services.http " + " ".join(f"services.{name}.http" for name in SERVICES),
+        "assembly control page recording server services.http "
+        + " ".join(f"services.{name}.http" for name in SERVICES),
         "the core, and what surrounds it, know no HTTP",
     ),
     owner("trustme", "server.tls", "part of the extra `tls`", lazy=True),
@@ -238,6 +239,7 @@ NOT_TO_START: Final = (
         "sendbox.fixture",
         "sendbox.language",
         "sendbox.playing",
+        "sendbox.recording",
     ),
     *("sendbox.control.operation", "sendbox.control.routes", "sendbox.page.routes", "sendbox.scenario"),
     *("sendbox.engine.coverage", "sendbox.engine.expect", "sendbox.engine.faults.table", "sendbox.engine.kinds.own"),

@@ -6,6 +6,7 @@ from typing import Final
 
 from sendbox import data
 from sendbox.control import checkpoints, coverage, pending, records, refused, scenarios, time, worlds
+from sendbox.control.access import access
 from sendbox.control.exchanges import deliveries, requests
 from sendbox.control.export import export
 from sendbox.control.export.rows import OWN
@@ -57,6 +58,7 @@ SERVED: Final = Served(
         account,
         checkpoints,
         refused,
+        access,
         time,
         outages,
         messages,

@@ -19,7 +19,7 @@ from sendbox.runtime.coverage import Tried
 from sendbox.runtime.wall import monotonic_ns
 from sendbox.runtime.worlds import Runtime
 from sendbox.server.addresses import link_route, upload_route
-from sendbox.server.application import Application, HealthRoute, LazyApplication, json_answer, with_refusals
+from sendbox.server.application import Application, HealthRoute, LazyApplication, OpenRoute, json_answer, with_refusals
 from sendbox.server.gateway import Emulated
 from sendbox.server.metrics import metrics_route
 from sendbox.server.origin import origin_of
@@ -96,12 +96,12 @@ def make_app(
             *(upload_route(runtime, emulated, upload) for upload in desk.uploads),
             *(link_route(runtime, desk, link, _lost) for link in desk.links),
             metrics_route(runtime),
-            Route("/openapi.json", later(partial(_contract, contract)), methods=["GET"]),
+            OpenRoute("/openapi.json", later(partial(_contract, contract)), methods=["GET"]),
             HealthRoute(runtime),
             Mount("/_sandbox", later(_control)),
             Mount("/signup", later(_signup)),
-            Route("/_sandbox", _page, methods=["GET"]),
-            Route("/", _page, methods=["GET"]),
+            OpenRoute("/_sandbox", _page, methods=["GET"]),
+            OpenRoute("/", _page, methods=["GET"]),
         ],
         lambda app: _control_of(app, load()),
     )

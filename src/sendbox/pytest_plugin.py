@@ -50,6 +50,7 @@ _OPTIONS: Final[tuple[tuple[str, str, dict[str, object]], ...]] = (
         {"type": int, "default": 0, "metavar": "PORT"},
     ),
     ("url", "use the sandbox at this address (a container) instead", {"metavar": "URL"}),
+    ("token", "the token of the sandbox of --sendbox-url, if it asks for one; default SENDBOX_TOKEN", {}),
     (
         "coverage",
         "report what the tests tried of the service, also into a file that ends in .json, .html or .txt",
@@ -194,7 +195,8 @@ def _server(config: pytest.Config) -> SandboxServer | RemoteServer:
     settings = {row.field: read(READERS[row.legal], config.getini(row.ini), row.ini) for row in OF_TESTS}
     url = config.getoption("--sendbox-url")
     if url:
-        return RemoteServer(url, patience=settings["patience"], callbacks=settings["callbacks"])
+        token = config.getoption("--sendbox-token")
+        return RemoteServer(url, patience=settings["patience"], callbacks=settings["callbacks"], token=token)
     port = config.getoption("--sendbox-port")
     worker = getattr(config, "workerinput", {}).get("workerid", "gw0")
     port += int(worker.removeprefix("gw")) if port else 0

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 if TYPE_CHECKING:
     from sendbox.engine.timeline import Mode
     from sendbox.runtime.callbacks import Callbacks
+    from sendbox.runtime.teams import Quota, Token
 
 PORT: Final = 7357
 #: What happens at a bound.
@@ -47,7 +48,8 @@ class Settings:
     `callbacks` says where webhooks may go. With `coverage`, what was tried in a world is kept when it ends or resets.
     `data` is the file in which worlds outlast the process, None = they end with it; `durability` says when it has them.
     `hosts` are further names under which browsers may use control and the pages (`server/origin.py`), as `parse_hosts`
-    reads them.
+    reads them. `control_tokens` are those of which control asks for one; without them it is open.
+    `quotas` bound what the worlds of a prefix use together.
     """
 
     host: str = "127.0.0.1"
@@ -85,6 +87,8 @@ class Settings:
     coverage: bool = False
     data: str | None = None
     durability: Durability = "call"
+    control_tokens: tuple[Token, ...] = ()
+    quotas: tuple[Quota, ...] = ()
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -178,6 +182,16 @@ _ROWS: Final = (
         "Host names under which control and the pages are served beside local ones: a list with commas.",
         "",
     ),
+    Option(
+        "control-token",
+        "token",
+        "Token of an administrator, without which control and the page are denied.  [default: control is open]",
+    ),
+    Option(
+        "control-token-file",
+        "tokens",
+        "File of tokens for several people: lines NAME ROLE [PREFIX] TOKEN; a role is admin, team, or read.",
+    ),
     Option("tls-cert", "file", "Serve https with this certificate (PEM, chain included)."),
     Option("tls-key", "file", "The certificate's key (PEM)."),
     Option("tls", ("self",), "self: serve https with a certificate made now."),
@@ -197,6 +211,13 @@ _ROWS: Final = (
         ("refuse", "forget"),
         "At --max-messages and --max-memory: answer 503 to what would add to it, or forget the oldest that has ended.",
         Settings.when_full,
+    ),
+    Option(
+        "quota",
+        "quotas",
+        "The most that worlds whose ids begin with a prefix may use: worlds, messages, entries of journals, calls a "
+        'second, as "test-payments- worlds=50 calls=100". May be repeated (with commas in the environment).',
+        renamed="quotas",
     ),
     Option(
         "max-calls",

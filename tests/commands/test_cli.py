@@ -217,7 +217,7 @@ def test_serve_takes_the_environment(served: list[Options], name: str, value: st
 
 def test_every_option_of_serve_has_a_field() -> None:
     """Each row sets a field of the settings or of the process; `options` of cli/main.py combines these few."""
-    combined = {"clock", "tls_cert", "tls_key", "only_warnings"}
+    combined = {"clock", "tls_cert", "tls_key", "only_warnings", "control_token", "control_token_file"}
     assert OPTIONS.keys() - Settings.__annotations__.keys() - Options.__annotations__.keys() == combined
 
 

@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import click
 import httpx
 import pytest
 
@@ -22,14 +23,16 @@ from sendbox import __version__
 from sendbox.cli.address import bind, callable_host
 from sendbox.cli.log import Log
 from sendbox.cli.outcome import CANNOT, Failure
-from sendbox.cli.serve import Options, run, scenario, serve, to_stderr
+from sendbox.cli.serve import Options, run, scenario, serve, serve_command, serve_options, to_stderr
 from sendbox.runtime.collector import THRESHOLDS
 from sendbox.runtime.interface import LogLine
+from sendbox.runtime.teams import make_token
 from sendbox.server.tls import self_signed
 from sendbox.services.assume import Assume
 from sendbox.settings import Settings
 from tests.commands.sandbox import options, sandbox
 
+TOKEN = "0123456789abcdef"
 MESSAGE: dict[str, Any] = {"to": [{"phone_number": "420777000101"}], "body": "Hello"}
 
 
@@ -90,6 +93,20 @@ async def test_tls_self_gives_out_its_authority() -> None:
         assert (await send(served.origin, trust)).status_code == 200
 
 
+@pytest.mark.asyncio
+async def test_names_in_the_certificate_of_tls_self() -> None:
+    """It holds for the host of the public URL and for further hosts, beside the names of this machine."""
+    hosts, public = frozenset({"api.service.example", "old.service.example"}), "https://sandbox.example:7357"
+    async with sandbox(tls_self=True, hosts=hosts, public_url=public) as served:
+        async with httpx.AsyncClient(trust_env=False, timeout=60) as client:
+            trust = ssl.create_default_context(cadata=(await client.get(str(served.ca_url))).text)
+        for name in ("127.0.0.1", "sandbox.example", *hosts):
+            _, writer = await asyncio.open_connection("127.0.0.1", served.port, ssl=trust, server_hostname=name)
+            writer.close()
+        with pytest.raises(ssl.SSLCertVerificationError):
+            await asyncio.open_connection("127.0.0.1", served.port, ssl=trust, server_hostname="other.example")
+
+
 @pytest.mark.parametrize(
     ("port", "ca_port", "expected"), [(0, None, 0), (7357, None, 7358), (65535, None, 0), (7357, 9000, 9000)]
 )
@@ -101,7 +118,7 @@ async def test_port_of_the_authority(
     asked: list[int] = []
 
     class Server:
-        def __init__(self, app: Any, host: str, port: int, ssl: Any = None) -> None:
+        def __init__(self, app: Any, host: str, port: int, **given: Any) -> None:
             asked.append(port)
 
         async def start(self) -> int:
@@ -372,3 +389,52 @@ async def test_a_taken_port_of_the_authority_is_told() -> None:
         with pytest.raises(Failure, match="is taken by another program"):
             async with sandbox(tls_self=True, ca_port=taken.getsockname()[1]):
                 pass
+
+
+@pytest.mark.asyncio
+@pytest.mark.parametrize(("host", "warns"), [("127.0.0.1", False), ("localhost", False), ("0.0.0.0", True)])
+async def test_control_that_is_open_to_others_is_logged_at_the_start(host: str, warns: bool) -> None:
+    """A server that other machines reach says that control is open, unless it asks for a token."""
+    lines: list[LogLine] = []
+    async with sandbox(lines.append, host=host) as served:
+        warning = f"control is open to everyone who reaches {host}:{served.port}: --control-token closes it"
+    assert lines == ([LogLine(warning, level="warning")] if warns else [])
+    tokens = (make_token("ops", "admin", TOKEN),)
+    async with (
+        sandbox(lines.append, host=host, control_tokens=tokens) as served,
+        httpx.AsyncClient(trust_env=False) as client,
+    ):
+        worlds = f"{served.origin}/_sandbox/worlds"
+        assert (await client.get(worlds)).status_code == 401
+        assert (await client.get(worlds, headers={"authorization": f"Bearer {TOKEN}"})).status_code == 200
+    assert len(lines) == warns + 1  # the call without a token
+
+
+def test_tokens_of_options(tmp_path: Path) -> None:
+    """One token of an administrator, a file of several, or both; no error shows a token."""
+    file = tmp_path / "tokens.txt"
+
+    def parsed(*arguments: str) -> Any:
+        with serve_command.make_context("serve", [*arguments]) as context:
+            return serve_options(context.params).settings.control_tokens
+
+    def refusal(*arguments: str) -> str:
+        with pytest.raises((click.BadParameter, Failure)) as caught:
+            parsed(*arguments)
+        message = str(getattr(caught.value, "message", caught.value))
+        assert TOKEN not in message
+        return message
+
+    file.write_text(f"pay team test-pay- {TOKEN}1\n")
+    assert parsed() == ()
+    assert [token.name for token in parsed("--control-token", TOKEN)] == ["control-token"]
+    both = parsed("--control-token", TOKEN, "--control-token-file", str(file))
+    assert [token.name for token in both] == ["control-token", "pay"]
+    assert refusal("--control-token", "short").startswith("5 characters that are no token; legal: 16 to 200")
+    file.write_text(f"pay team pay- {TOKEN}1\n")
+    assert refusal("--control-token-file", str(file)) == (
+        "--control-token-file: pay: no key begins with pay-; legal: a prefix with test- first, or --any-key"
+    )
+    assert parsed("--any-key", "--control-token-file", str(file))[0].prefix == "pay-"
+    file.write_bytes(b"\xff")
+    assert refusal("--control-token-file", str(file)).startswith(f"{file} cannot be read: ")

@@ -25,6 +25,7 @@ CLIENTS: Final = {
     "javascript": "examples/client.mjs",
     "php": "examples/client.php",
     "go": "examples/client.go",
+    "ruby": "examples/client.rb",
     "sh": "examples/client.sh",
 }
 #: By name. Those of the service are all of its files, whole.

@@ -12,11 +12,13 @@ from types import FunctionType
 from typing import Any, Final
 
 from sendbox.app import SERVED
+from sendbox.control.access.roles import SCOPES, Scope, denial
 from sendbox.control.openapi import document
 from sendbox.control.operation import THEN, Operation
 from sendbox.control.routes import PREFIX
 from sendbox.control.stream import STREAMED
 from sendbox.engine.answer import COMPONENTS, JsonObject
+from sendbox.runtime.teams import Token
 from tests.documentation.markdown import code, table
 
 #: All operations, with those that only HTTP carries.
@@ -24,7 +26,7 @@ OPERATIONS: Final = (*SERVED.operations, *STREAMED)
 #: The pages in the order in which they are read, and in which their examples run: one for each tag.
 _PAGES: Final = (
     "worlds account checkpoints scenarios time playing messaging verify partner records requests deliveries pending "
-    "export report stream compare coverage leaning exploring refused"
+    "export report stream compare coverage leaning exploring refused access"
 ).split()
 TAGS: Final = tuple(sorted({row.tag for row in OPERATIONS}, key=_PAGES.index))
 
@@ -44,6 +46,23 @@ def index() -> str:
         if row.tag == tag
     ]
     return table(("page", f"under `{PREFIX}`", "operation"), rows)
+
+
+def roles() -> str:
+    """Who may call what: the operations by their scope, and by whether they change something, for each role."""
+    holders = [Token("", "admin"), Token("", "team", "test-"), Token("", "read", "test-"), Token("", "read")]
+    rows = []
+    for scope, changes in sorted({(row.scope, row.changes) for row in OPERATIONS}, key=_order):
+        listed = [row for row in OPERATIONS if (row.scope, row.changes) == (scope, changes)]
+        names = ", ".join(f"[{row.name}](control/{row.tag}.md#{row.name})" for row in listed)
+        may = ["-" if denial(holder, scope, changes=changes) else "yes" for holder in holders]
+        about = f"all {len(listed)} under `/worlds/{{id}}`" if scope == "world" else names
+        rows.append((SCOPES[scope], "changes" if changes else "reads", *may, about))
+    return table(("about", "", "admin", "team", "read, with a prefix", "read", "operations"), rows)
+
+
+def _order(row: tuple[Scope, bool]) -> tuple[int, bool]:
+    return [*SCOPES].index(row[0]), row[1]
 
 
 def reference(tag: str) -> str:

@@ -220,8 +220,11 @@ def _option(option: click.Option, context: click.Context) -> tuple[str, str, str
 
 
 #: The settings of a container that are used most, and the bounds of a server, by their fields.
-_CONTAINER: Final = "clock scenario watch seed keys strict_keys coverage public_url hosts log_format only_warnings tls"
-_BOUNDS: Final = "max_worlds world_ttl keep_closed max_messages max_journal max_memory when_full"
+_CONTAINER: Final = (
+    "clock scenario watch seed keys strict_keys control_token control_token_file coverage public_url hosts log_format "
+    "only_warnings tls"
+)
+_BOUNDS: Final = "max_worlds world_ttl keep_closed max_messages max_journal max_memory when_full quotas"
 
 
 def options(fields: str) -> str:
@@ -373,6 +376,7 @@ PARTS: Final[dict[str, Callable[[], str]]] = {
     "lifecycle signup": lambda: drawn(SIGNUP),
     "lifecycle orders": lambda: drawn(ORDER),
     "operations": control.index,
+    "roles": control.roles,
     "answers": control.answers,
     "journal kinds": kinds,
     "commands": commands,

@@ -21,6 +21,7 @@ RUNS: Final = {
     "javascript": ("node", ["node", CLIENTS["javascript"]], "NODE_EXTRA_CA_CERTS"),
     "php": ("php", ["php", CLIENTS["php"]], "SSL_CERT_FILE"),
     "go": ("go", ["go", "run", CLIENTS["go"]], "SSL_CERT_FILE"),
+    "ruby": ("ruby", ["ruby", CLIENTS["ruby"]], "SSL_CERT_FILE"),
     "sh": ("curl", [CLIENTS["sh"]], "CURL_CA_BUNDLE"),
 }
 

@@ -241,4 +241,6 @@ SERVER: Final[tuple[Step, ...]] = (
     _whole("GET /_sandbox/explorations/1"),
     _whole("DELETE /_sandbox/explorations/1"),
     _whole("DELETE /_sandbox/explorations/1"),
+    _whole("GET /_sandbox/token"),
+    _whole("GET /_sandbox/audit", query={"last": "0"}),  # its calls are of real time
 )

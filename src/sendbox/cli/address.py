@@ -5,11 +5,15 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Collection, Generator, Mapping, Sequence
+from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
+import click
+
 from sendbox.cli.outcome import CANNOT, USAGE, Failure, one_line
 from sendbox.engine.texts import Pattern
+from sendbox.runtime.callbacks import is_local, literal
 from sendbox.runtime.callbacks import origin as parsed
 from sendbox.settings import PORT
 
@@ -42,6 +46,13 @@ def callable_host(host: str) -> str:
     if host in EVERY:
         return "127.0.0.1"
     return f"[{host}]" if ":" in host else host
+
+
+def is_loopback(host: str) -> bool:
+    """True if only this machine reaches a server that listens there."""
+    name = bind(host)
+    number = literal(name)
+    return is_local(name) if number is None else ip_address(number).is_loopback
 
 
 def origin(url: str) -> str:
@@ -94,13 +105,23 @@ def fitting(pattern: Pattern) -> Generator[dict[str, str], JsonMapping, list[str
         arguments = {**arguments, "cursor": page["next_cursor"]}
 
 
+#: The place of the token among the values of a command.
+TOKEN: Final = "sendbox.token"
+
+
+def token() -> str | None:
+    """The token of the command that runs; None if it has none of its own."""
+    context = click.get_current_context(silent=True)
+    return None if context is None else context.meta.get(TOKEN)
+
+
 def call(origin: str, operation: str, world: str | None, arguments: JsonMapping) -> Any:
     """The answer of the sandbox at an origin. Raises `Failure`."""
     from sendbox.app import SERVED
     from sendbox.control.carriers import Client
     from sendbox.control.operation import ControlError
 
-    client = Client(origin, SERVED)
+    client = Client(origin, SERVED, token=token())
     try:
         return client.call(operation, world, arguments)
     except ControlError as error:

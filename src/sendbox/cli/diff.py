@@ -18,7 +18,7 @@ import click
 import orjson
 
 from sendbox.cli.address import call
-from sendbox.cli.options import format_option
+from sendbox.cli.options import TOKEN, format_option
 from sendbox.cli.outcome import CANNOT, NO, OK, USAGE, Failure, format_json, json_of, one_line
 from sendbox.control.replicas import journals
 from sendbox.control.replicas.journals import Difference, Entry, Journal, as_text, comparable_entries, notes
@@ -40,6 +40,7 @@ _ORIGIN: Final = re.compile(r"https?://[^/\s\"]+(?=/(?:s|upload|signup|_sandbox)
 @click.command()
 @click.argument("a")
 @click.argument("b")
+@TOKEN
 @format_option("text", "json")
 def diff_command(a: str, b: str, format: str) -> int:
     """A and B are files that hold what /_sandbox/worlds/ID/journal?form=canonical answered, or what play --format json

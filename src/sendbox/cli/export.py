@@ -15,7 +15,7 @@ import click
 
 from sendbox.app import SERVED
 from sendbox.cli import address
-from sendbox.cli.options import FILE, URL, WORLD, format_option
+from sendbox.cli.options import FILE, TOKEN, URL, WORLD, format_option
 from sendbox.cli.outcome import CANNOT, NO, OK, USAGE, Failure, json_of, one_line, write_output
 from sendbox.control.catalog import catalog
 from sendbox.control.reports import coverage
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("world")
 @URL
+@TOKEN
 @click.option(
     "--as",
     "form",
@@ -52,6 +53,7 @@ def export_command(world: str, url: str | None, form: str, output: Path | None) 
 
 @click.command()
 @URL
+@TOKEN
 @WORLD
 @format_option("html", "json")
 @click.option(

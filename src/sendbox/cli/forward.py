@@ -20,7 +20,7 @@ import click
 import httpx
 
 from sendbox.cli import address
-from sendbox.cli.options import FILE, URL, WORLD
+from sendbox.cli.options import FILE, TOKEN, URL, WORLD
 from sendbox.cli.outcome import CANNOT, USAGE, Failure, one_line
 from sendbox.cli.signals import on_signals
 from sendbox.engine.answer import JsonMapping, JsonObject
@@ -28,7 +28,7 @@ from sendbox.engine.kinds.masking import MASK
 from sendbox.runtime.callbacks import Callbacks
 from sendbox.runtime.policy import HttpCall
 from sendbox.runtime.sender import Sender
-from sendbox.server.instance import Instances, routing
+from sendbox.server.instance import Instances, authorization, routing
 
 if TYPE_CHECKING:
     from sendbox.engine.texts import Pattern
@@ -48,6 +48,7 @@ TRIES: Final = 5
 @click.command()
 @click.option("--to", required=True, help="Address of your receiver, http://127.0.0.1:3000/hooks.")
 @URL
+@TOKEN
 @WORLD
 @click.option("--cacert", type=FILE, help="Authority to trust besides the usual ones (PEM), as curl's --cacert.")
 def forward_command(to: str, url: str | None, world: str | None, cacert: str | None) -> None:
@@ -102,6 +103,7 @@ def _client_of(origin: str, cacert: str | None, instances: Instances) -> httpx.A
 
     return httpx.AsyncClient(
         base_url=f"{origin}/_sandbox",
+        headers=authorization(address.token()),
         verify=_trust(cacert),
         timeout=httpx.Timeout(CONNECT, read=POLL_ANSWER, pool=None),
         limits=httpx.Limits(max_connections=None, max_keepalive_connections=None),  # a long poll for each world

@@ -29,6 +29,7 @@ _ROWS: Final = {
     "explain": ("sendbox.cli.explain", "Show what a scenario does with a message, and why."),
     "play": ("sendbox.cli.play", "Play scenarios, and print what happens."),
     "diff": ("sendbox.cli.diff", "Compare two journals, and show the first entry that differs."),
+    "record": ("sendbox.cli.record", "Record calls to the real service, as a proxy in front of it."),
     "compare": ("sendbox.cli.replay", "Compare recorded calls of the service with this sandbox."),
     "explore": ("sendbox.cli.explore.command", "Explore which misfortune breaks a client, in any language."),
     "numbers": ("sendbox.cli.reference", "List the magic numbers and their results."),

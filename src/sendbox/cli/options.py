@@ -14,6 +14,8 @@ from sendbox.cli import address
 from sendbox.cli.outcome import Failure
 from sendbox.engine import bounds, durations
 from sendbox.runtime.callbacks import Callbacks, host_name
+from sendbox.runtime.teams import Token, make_token, parse_quotas, parse_tokens
+from sendbox.server.instance import TOKEN_VARIABLE
 from sendbox.settings import OPTIONS, Numbers, Option
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -85,6 +87,15 @@ def parse_keys(keys: Iterable[str]) -> frozenset[str]:
     return frozenset(keys)
 
 
+def read_tokens(file: str) -> tuple[Token, ...]:
+    """The tokens of a file. Raises ValueError."""
+    try:
+        text = Path(file).read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ValueError(f"{file} cannot be read: {error}") from None
+    return parse_tokens(text, file)
+
+
 # --- types of options
 
 
@@ -153,6 +164,14 @@ OPTION_TYPES: Final[dict[str, dict[str, Any]]] = {
     "size": {"metavar": "SIZE", "callback": converter(parse_size)},
     "hosts": {"metavar": "LIST", "callback": converter(parse_hosts)},
     "callbacks": {"metavar": "LIST", "callback": converter(Callbacks.parse)},
+    "token": {"metavar": "TOKEN", "callback": converter(lambda secret: make_token("control-token", "admin", secret))},
+    "quotas": {
+        "type": CommaSeparated(),
+        "multiple": True,
+        "metavar": "QUOTA",
+        "callback": converter(parse_quotas),
+    },
+    "tokens": {"type": FILE, "callback": converter(read_tokens)},
     "keys": {"type": CommaSeparated(), "multiple": True, "callback": converter(parse_keys)},
     "assumptions": {
         "type": CommaSeparated(),
@@ -196,6 +215,14 @@ URL: Final = click.option(
     callback=converter(address.origin),
     help="Address of the sandbox.  [default: this machine's]",
 )
+TOKEN: Final = click.option(
+    "--token",
+    envvar=TOKEN_VARIABLE,
+    show_envvar=True,
+    expose_value=False,
+    callback=lambda context, _option, value: context.meta.update({address.TOKEN: value}),
+    help="Token, if the sandbox asks for one.",
+)
 OUTPUT: Final = click.option(
     "--output", type=click.Path(path_type=Path, dir_okay=False), help="File to write it to.  [default: stdout]"
 )
@@ -204,7 +231,7 @@ WORLD: Final = click.option(
     "--world", envvar="SENDBOX_WORLD", show_envvar=True, help="The world (its key).  [default: the only one]"
 )
 #: The variables of these; each option of `serve` has one of its own.
-VARIABLES: Final = ("SENDBOX_URL", "SENDBOX_WORLD")
+VARIABLES: Final = ("SENDBOX_URL", "SENDBOX_WORLD", TOKEN_VARIABLE)
 
 
 def scenario_option(subject: str) -> Callable[[F], F]:

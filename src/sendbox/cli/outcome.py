@@ -12,7 +12,7 @@ OK: Final = 0
 NO: Final = 1
 USAGE: Final = 2
 CANNOT: Final = 3
-#: As shells have it; `serve` and `forward` are meant to be ended so, and have 0.
+#: As shells have it; `serve`, `forward` and `record` are meant to be ended so, and have 0.
 INTERRUPTED: Final = 130
 
 #: The exit codes of all commands. The same case has the same code in every command.
@@ -23,7 +23,7 @@ CODES: Final[dict[int, str]] = {
     USAGE: "the arguments are wrong",
     CANNOT: "it cannot be done here: a file cannot be read, used or written, the port is in use, no sandbox answers, "
     "the world is not open, a command fails without misfortune",
-    INTERRUPTED: "Ctrl-C ended the command; serve and forward are meant to be ended so, and have 0",
+    INTERRUPTED: "Ctrl-C ended the command; serve, forward and record are meant to be ended so, and have 0",
 }
 
 

@@ -11,7 +11,7 @@ import click
 
 from sendbox.cli import address
 from sendbox.cli.files import schema
-from sendbox.cli.options import OUTPUT, URL
+from sendbox.cli.options import OUTPUT, TOKEN, URL
 from sendbox.cli.outcome import USAGE, Failure, format_json, one_line, write_output
 from sendbox.scenario.library import magic
 from sendbox.services.assumptions import registry
@@ -41,6 +41,7 @@ def format_table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
 @click.option("--leaned", is_flag=True, help="List only those that a run relied on, with what their settings change.")
 @click.option("--world", metavar="KEY", help="With --leaned: the run is this world of a sandbox.")
 @URL
+@TOKEN
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, with the defaults.")
 def assumptions_command(file: Path | None, leaned: bool, world: str | None, url: str | None, as_json: bool) -> None:
     """A setting is a key under `assume:` of a scenario that changes the row. The letter says how sure it is: F observed

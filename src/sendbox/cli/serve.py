@@ -16,7 +16,7 @@ import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from urllib.parse import urlsplit
 
 import click
@@ -25,7 +25,7 @@ from msgspec.structs import replace
 from sendbox import __version__
 from sendbox.assembly import make_app
 from sendbox.cli import files
-from sendbox.cli.address import EVERY, bind, callable_host, unknown
+from sendbox.cli.address import EVERY, bind, callable_host, is_loopback, unknown
 from sendbox.cli.log import Form, Handler, Log, as_json
 from sendbox.cli.options import VARIABLES, make_option, option_sources
 from sendbox.cli.outcome import CANNOT, OK, USAGE, Failure, one_line
@@ -38,6 +38,7 @@ from sendbox.page import lines
 from sendbox.runtime import collector, wall
 from sendbox.runtime.interface import LogLine
 from sendbox.runtime.store.store import StoreError
+from sendbox.runtime.worlds import BEGINS
 from sendbox.server.listener import CannotListen, HttpServer
 from sendbox.server.loop import new_loop
 from sendbox.settings import OPTIONS, Settings
@@ -46,9 +47,11 @@ if TYPE_CHECKING:
     from sendbox.engine.blueprint import Blueprint
     from sendbox.engine.timeline import Mode
     from sendbox.runtime.store.store import Store
+    from sendbox.runtime.teams import Token
     from sendbox.runtime.worlds import Runtime
-    from sendbox.server.application import Application
 
+#: An application of ASGI, or what one sends its messages to.
+App = Callable[..., Awaitable[None]]
 #: The path of the authority of `--tls self`, over plain HTTP: its client cannot check a certificate yet.
 CA_PATH: Final = "/_sandbox/ca.pem"
 #: The file name for it in the lines of the banner.
@@ -101,7 +104,7 @@ def serve_command(**arguments: Any) -> int:
 
 
 def serve_options(arguments: JsonMapping) -> Options:
-    """The `Options` of `serve` for its arguments. Raises `Failure`."""
+    """The `Options` of `serve` for its arguments, or for those of another command that listens. Raises `Failure`."""
     origins = option_sources()
     tls = (arguments["tls_cert"], arguments["tls_key"])
     certificate_option = origins.get("tls_cert") or origins.get("tls_key")
@@ -119,13 +122,26 @@ def serve_options(arguments: JsonMapping) -> Options:
         {name: arguments[name] for name in kind.__annotations__ if name in arguments} for kind in (Settings, Options)
     )
     serve_values |= {
-        "mode": arguments["clock"],
+        "mode": arguments.get("clock"),
         "tls": tls if all(tls) else None,
         "tls_self": arguments["tls"] is not None,
-        "quiet": arguments["only_warnings"],
+        "quiet": arguments.get("only_warnings", False),
         "unknown": unknown(os.environ, variables),
     }
+    settings["control_tokens"] = _control_tokens(arguments, origins)
     return Options(settings=Settings(**settings), sources=origins, **serve_values)
+
+
+def _control_tokens(arguments: JsonMapping, origins: Mapping[str, str]) -> tuple[Token, ...]:
+    """The tokens of control, in the arguments of a command that has control. Raises `Failure`."""
+    one, several = arguments.get("control_token"), arguments.get("control_token_file") or ()
+    tokens = (*([] if one is None else [one]), *several)
+    any_prefix = arguments.get("any_key") or arguments.get("keys")
+    for token in () if any_prefix else tokens:
+        if not (token.prefix.startswith(BEGINS) or BEGINS.startswith(token.prefix)):
+            text = f"{token.name}: no key begins with {token.prefix}; legal: a prefix with {BEGINS} first, or --any-key"
+            raise Failure(USAGE, f"{origins['control_token_file']}: {text}")
+    return tokens
 
 
 class _NotingEnvironment(dict[str, str]):
@@ -162,9 +178,6 @@ async def serving(
     """
     blueprint, watched = _read(options, log)
     async with contextlib.AsyncExitStack() as closing:
-        tls, authority = options.tls, None
-        if options.tls_self:
-            tls, authority = _self_signed(options, closing)
         try:
             store = _open_store(options, closing)
             app = make_app(
@@ -175,16 +188,22 @@ async def serving(
         except ValueError as error:
             raise Failure(CANNOT, options.blamed(str(error), "callback_ca")) from None
         closing.push_async_callback(app.runtime.aclose)
-        served = await _listen(options, app, tls, authority, closing)
+        server, port, origin, ca_url = await listen(options, app, closing)
+        app.runtime.senders.serves_at(port)
         if app.persistence is not None:
             app.persistence.prepare()
+        host = options.settings.host
+        if not options.settings.control_tokens and not is_loopback(host):
+            text = f"control is open to everyone who reaches {host}:{port}: --control-token closes it"
+            log(LogLine(text, level="warning"))
         if options.watch:
             from sendbox.cli.watch import Watcher
 
             watcher = Watcher(lambda: scenario(options), watched, blueprint, app.runtime, log)
             closing.callback(watcher.stop)
             watcher.start()
-        yield served
+        public = options.settings.public_url
+        yield RunningServer(app.runtime, server, port, public.rstrip("/") if public else origin, ca_url)
 
 
 def _read(options: Options, log: Callable[[LogLine], None]) -> tuple[Blueprint, list[Path]]:
@@ -222,24 +241,31 @@ def _open_store(options: Options, closing: contextlib.AsyncExitStack) -> Store |
     return store
 
 
-async def _listen(
-    options: Options,
-    app: Application,
-    tls: tuple[str, str] | None,
-    authority: bytes | None,
-    closing: contextlib.AsyncExitStack,
-) -> RunningServer:
-    """Serves an application, and the certificate of an authority, until `closing` ends. Raises `Failure`."""
+class Listening(NamedTuple):
+    """A server, its port, its origin as this machine calls it, and the address of its authority, if it has one."""
+
+    server: HttpServer
+    port: int
+    origin: str
+    ca_url: str | None
+
+
+async def listen(
+    options: Options, app: App, closing: contextlib.AsyncExitStack, *, limit: int | None = None
+) -> Listening:
+    """Serves an application, and the certificate of an authority, until `closing` ends. Raises `Failure`.
+
+    Beyond `limit` connections at once the answer is 503.
+    """
     settings, listening = options.settings, ("host", "port")
-    host = callable_host(settings.host)
-    server = HttpServer(app, bind(settings.host), settings.port, ssl=tls)
+    host, ca_url = callable_host(settings.host), None
+    tls, authority = options.tls, None
+    if options.tls_self:
+        tls, authority = _self_signed(options, closing)
+    server = HttpServer(app, bind(settings.host), settings.port, ssl=tls, limit=limit)
     closing.push_async_callback(server.stop)
     try:
         port = await server.start()
-        app.runtime.senders.serves_at(port)
-        origin = f"{'http' if tls is None else 'https'}://{host}:{port}"
-        public = settings.public_url.rstrip("/") if settings.public_url else origin
-        served = RunningServer(app.runtime, server, port, public)
         if authority is not None:
             ca_port = options.ca_port
             if ca_port is None:
@@ -247,12 +273,12 @@ async def _listen(
             listening = ("host", "ca_port")
             second = HttpServer(_authority(authority), bind(settings.host), ca_port)
             closing.push_async_callback(second.stop)
-            served.ca_url = f"http://{host}:{await second.start()}{CA_PATH}"
+            ca_url = f"http://{host}:{await second.start()}{CA_PATH}"
     except CannotListen as error:
         if error.errno is None:  # not of a socket
             listening = ("tls_cert", "tls_key")
         raise Failure(CANNOT, options.blamed(error.strerror or str(error), *listening)) from None
-    return served
+    return Listening(server, port, f"{'http' if tls is None else 'https'}://{host}:{port}", ca_url)
 
 
 async def serve(
@@ -349,7 +375,7 @@ def _self_signed(options: Options, closing: contextlib.AsyncExitStack) -> tuple[
 
     settings = options.settings
     public = urlsplit(settings.public_url or "").hostname
-    names = [name for name in (bind(settings.host), public) if name and name not in EVERY]
+    names = [name for name in (bind(settings.host), public, *sorted(settings.hosts)) if name and name not in EVERY]
     try:
         certificate = closing.enter_context(self_signed(names))
     except NoTls as error:
@@ -357,14 +383,10 @@ def _self_signed(options: Options, closing: contextlib.AsyncExitStack) -> tuple[
     return (certificate.certfile, certificate.keyfile), certificate.ca_pem
 
 
-#: Sends a message of ASGI.
-_Send = Callable[[dict[str, object]], Awaitable[None]]
-
-
-def _authority(pem: bytes) -> Callable[[Mapping[str, object], object, _Send], Awaitable[None]]:
+def _authority(pem: bytes) -> App:
     """An application that serves only the certificate of the authority."""
 
-    async def app(scope: Mapping[str, object], _receive: object, send: _Send) -> None:
+    async def app(scope: Mapping[str, object], _receive: object, send: App) -> None:
         is_certificate = scope["path"] == CA_PATH
         body = pem if is_certificate else f"only {CA_PATH} is served here\n".encode()
         headers = [

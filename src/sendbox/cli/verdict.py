@@ -11,7 +11,7 @@ from xml.etree import ElementTree as ET
 import click
 
 from sendbox.cli import address
-from sendbox.cli.options import OUTPUT, URL, WORLD, format_option
+from sendbox.cli.options import OUTPUT, TOKEN, URL, WORLD, format_option
 from sendbox.cli.outcome import NO, OK, one_line, write_output
 from sendbox.engine.expect.verdict import lines, proves, reasons, untrusted, warned, warning_lines
 
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 @click.command()
 @URL
+@TOKEN
 @WORLD
 @format_option("text", "json", "junit")
 @OUTPUT

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from base64 import b64decode
 from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
@@ -53,7 +54,9 @@ def read(raw: bytes) -> list[RecordedCall]:
     try:
         value = orjson.loads(raw)
     except orjson.JSONDecodeError as error:
-        raise Unreadable(f"it is not JSON: {error}; {LEGAL}") from None
+        value = _cut_off(raw)
+        if value is None:
+            raise Unreadable(f"it is not JSON: {error}; {LEGAL}") from None
     calls: list[RecordedCall] = []
     for place, read_one, entry in _entries(value):
         try:
@@ -65,6 +68,17 @@ def read(raw: bytes) -> list[RecordedCall]:
         raise Unreadable(f"it has no call; {LEGAL}")
     calls.sort(key=lambda call: call.at)
     return [call._replace(number=number) for number, call in enumerate(calls, 1)]
+
+
+def _cut_off(raw: bytes) -> JsonMapping | None:
+    """The whole calls of a file of `sendbox record`, each on a line, that was cut off; None for another file."""
+    begin, _, rest = raw.partition(b"\n")
+    if not (begin.startswith(b'{"log":') and begin.endswith(b"[")):
+        return None
+    entries: list[object] = []
+    with contextlib.suppress(orjson.JSONDecodeError):
+        entries.extend(orjson.loads(line.removesuffix(b",")) for line in rest.split(b"\n"))
+    return {"log": {"entries": entries}}
 
 
 #: What comes of reading fields that are not as they should be.
@@ -101,7 +115,7 @@ def _from_har(entry: JsonMapping) -> RecordedCall:
     url, status = str(request["url"]), int(response["status"])
     answer = _bytes(content.get("text") or "", content.get("encoding"))
     key = headers.get("x-api-key") or _key(urlsplit(url).query, body, headers)
-    why = "it has no answer" if status == 0 else ""
+    why = "it is a webhook" if entry.get("_webhook") else "it has no answer" if status == 0 else ""
     if not answer and content.get("size", 0) > 0:
         why = "the recording does not have the answer's content"
     at = _instant(entry["startedDateTime"])

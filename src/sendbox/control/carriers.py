@@ -12,6 +12,7 @@ import threading
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeGuard, TypeVar
 from urllib.parse import quote
@@ -22,8 +23,9 @@ from sendbox.control.operation import Control, ControlError, Operation, Served, 
 from sendbox.engine.answer import Answer, JsonMapping, JsonObject, read
 from sendbox.engine.blueprint import Blueprint
 from sendbox.runtime.policy import HttpCall, Outcome
+from sendbox.runtime.worlds import BEGINS
 from sendbox.scenario.model import ScenarioError
-from sendbox.server.instance import Instances, routing
+from sendbox.server.instance import Instances, authorization, routing
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
@@ -132,7 +134,7 @@ class Client(ControlClient):
     """A sandbox at an address. Not bound to a loop: asynchronous calls run on threads of their own.
 
     Each call about a world has its id in the header `x-api-key`, by which a proxy finds the server of the world.
-    A world that is opened without an id gets one here.
+    A world that is opened without an id gets one here. The `token` is that of SENDBOX_TOKEN unless it is given.
     """
 
     origin: str
@@ -140,7 +142,9 @@ class Client(ControlClient):
     served: Served
     """The operations that can be called."""
 
-    def __init__(self, origin: str, served: Served, http: httpx.Client | None = None) -> None:
+    def __init__(
+        self, origin: str, served: Served, http: httpx.Client | None = None, *, token: str | None = None
+    ) -> None:
         import httpx
 
         self.origin = origin.rstrip("/")
@@ -148,6 +152,7 @@ class Client(ControlClient):
         # an advance lasts as long as its receivers take, so there is a limit for connecting only
         self._http = http or httpx.Client(timeout=httpx.Timeout(None, connect=10.0))
         self.instances = Instances()
+        self._authorization = authorization(token)
         self._pool: ThreadPoolExecutor | None = None
         self._under_way: set[Future[object]] = set()
 
@@ -169,8 +174,8 @@ class Client(ControlClient):
 
         row = self.served.by_name[name]
         values = {key: value for key, value in arguments.items() if value is not None}
-        if name == "open_world":
-            values.setdefault("id", self.instances.new_world())
+        if name == "open_world" and "id" not in values:
+            values["id"] = self.instances.new_world(self._prefix)
         named = values["id"] if name == "open_world" else world
         path = row.path.replace("{id}", quote(world or "", safe=""))
         for key in list(values):
@@ -178,7 +183,10 @@ class Client(ControlClient):
                 path = path.replace(f"{{{key}}}", quote(str(values.pop(key)), safe=""))
         try:
             response = self._http.request(
-                row.method, f"{self.origin}/_sandbox{path}", headers=routing(named), **_payload(row, values)
+                row.method,
+                f"{self.origin}/_sandbox{path}",
+                headers={**routing(named), **self._authorization},
+                **_payload(row, values),
             )
             if world is not None:
                 self.check_same_server(world, response.headers)
@@ -210,6 +218,12 @@ class Client(ControlClient):
         except ValidationError as error:
             text = f"{self.origin} is a Sandbox of another version: {name} answers otherwise: {error}"
             raise ControlError(502, "no_sandbox", text) from None
+
+    @cached_property
+    def _prefix(self) -> str:
+        """The beginning of the ids of worlds that are opened without one: the prefix of the token, if it has one."""
+        asks = self._authorization and "token" in self.served.by_name
+        return (self.call("token", None, {}).prefix if asks else "") or BEGINS
 
     def check_same_server(self, world: str, headers: Mapping[str, str]) -> None:
         """Raises `ControlError` 502 where an answer about a world comes from another server than those before it."""

@@ -37,6 +37,7 @@ _FAILED: Final = {
     "description": "A bound of the server is reached (503, for example `too_many_worlds`), or the sandbox failed (500, "
     "`internal`).",
 }
+_TOKEN: Final = {"type": "http", "scheme": "bearer", "description": "A token, where the server asks for one."}
 _RESUMED: Final = {
     "name": "Last-Event-ID",
     "in": "header",
@@ -70,9 +71,9 @@ def document(served: Served, *, prefix: str, origin: str, version: str) -> JsonO
             "summary": "Worlds, time, phones and what happened",
         },
         "servers": [{"url": origin}],
-        "security": [],
+        "security": [{}, {"token": []}],
         "paths": paths,
-        "components": {"schemas": schemas},
+        "components": {"schemas": schemas, "securitySchemes": {"token": _TOKEN}},
     }
 
 
@@ -149,6 +150,8 @@ def _operation(types: Schemas, row: Operation, *further: JsonObject) -> JsonObje
     }
     if row.deprecated:
         operation["deprecated"] = True
+    if row.scope == "open":
+        operation["security"] = []
     if row.method in ("GET", "DELETE") or row.raw:
         parameters += [
             _parameter(name, "query", in_query(schema), required=name in required) for name, schema in others.items()

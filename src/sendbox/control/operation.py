@@ -20,6 +20,7 @@ import msgspec
 from msgspec.structs import replace
 
 from sendbox.contract.findings import json_path
+from sendbox.control.access.roles import Scope, denial, foreign_world
 from sendbox.control.arguments import convert, unknown
 from sendbox.engine import bounds
 from sendbox.engine.answer import JsonMapping, JsonObject
@@ -28,6 +29,7 @@ from sendbox.engine.commands.record import RecordIncomplete
 from sendbox.engine.digest import finished
 from sendbox.engine.durations import shown
 from sendbox.engine.texts import foreign, nearest
+from sendbox.runtime.teams import EVERYONE, Token
 from sendbox.runtime.worlds import Conflict, HostedWorld
 
 if TYPE_CHECKING:
@@ -94,11 +96,15 @@ class Text(str):
 
 @dataclass(slots=True)
 class Call:
-    """The context of an operation: control, the origin of addresses that it gives out, and its world if it has one."""
+    """The context of an operation: control, the origin of addresses that it gives out, and its world if it has one.
+
+    `token` says who calls.
+    """
 
     control: Control
     origin: str
     hosted_or_none: HostedWorld | None = None
+    token: Token = EVERYONE
 
     @property
     def runtime(self) -> Runtime:
@@ -115,6 +121,16 @@ class Call:
         """The world of an operation that has one."""
         assert self.hosted_or_none is not None
         return self.hosted_or_none
+
+    def other_world(self, world_id: str) -> HostedWorld:
+        """Another world, to be read. Raises `ControlError`."""
+        self.check_own(world_id)
+        return self.control.world(world_id, reads=True)
+
+    def check_own(self, world_id: str) -> None:
+        """Raises `ControlError` unless a world, or all worlds whose ids begin so, are those of the token."""
+        if (text := foreign_world(self.token, world_id)) is not None:
+            raise forbidden(text)
 
 
 Function = Callable[..., Awaitable[object]]
@@ -143,11 +159,13 @@ class Operation:
     whose start is still open. An `act` is something that a tester does to the world, a command: it is done at once,
     without a pause, and put on record with its arguments, so that it can be repeated; `prepare` does beforehand what
     takes time, and answers the arguments to go on with. It is journaled too, unless it `journals` itself. `words` makes
-    lines for people of its answer. One that reads a world can be asked for its past (`THEN`); `present_only` says why
-    one cannot. One that only `watches` a world is not a use of it. One that `makes` a world, or finds it, answers
-    `Created`. An `unlogged` one has no line in the log: it changes nothing though it is no GET, or is repeated all the
-    time. One that `closes` a world does not make it again for that. A `deprecated` one ends with the next release.
-    `answers` is the class of its answer (`engine/answer.py`); without it the answer is any object.
+    lines for people of its answer. One that reads a world can be asked for its past (`THEN`); `present_only` says
+    why one cannot. One that only `watches` a world is not a use of it. One that `makes` a world, or finds it, answers
+    `Created`. An `unlogged` one has no line in the log: it changes nothing though it is no GET, or is repeated
+    all the time. Its `scope` says which tokens may call it (`control/access/roles.py`): one without its own is
+    about its world, or else about the whole server. One that `closes` a world does not make it again for that. A
+    `deprecated` one ends with the next release. `answers` is the class of its answer (`engine/answer.py`); without it
+    the answer is any object.
     Over HTTP secrets are masked in answers, except in an `unmasked` one, which is repeated or carried out, or has the
     address of a world. A body may have `longest` bytes; more is refused before it is read.
 
@@ -174,6 +192,7 @@ class Operation:
     deprecated: bool = False
     unlogged: bool = False
     longest: int = bounds.SHORT_BODY
+    own_scope: Scope | None = None
 
     def __call__(self, call: Call, *positional: object, **named: object) -> Awaitable[Any]:
         """The answer of the function of the row."""
@@ -189,6 +208,16 @@ class Operation:
         """The service that it belongs to, or the noun of control that it is about."""
         parts = self.function.__module__.split(".")
         return parts[2] if parts[1] == "services" else parts[1] if parts[-1] == "control" else parts[-1]
+
+    @property
+    def scope(self) -> Scope:
+        """What it is about, as tokens are for it."""
+        return self.own_scope or ("world" if self.worldly or self.makes else "server")
+
+    @property
+    def changes(self) -> bool:
+        """True if a token that only reads may not call it."""
+        return self.method != "GET" and self.scope != "facts"
 
     @property
     def reads(self) -> bool:
@@ -327,8 +356,19 @@ class Control:
         """Performs an operation by its name; `arguments` by public name. Raises `ControlError`."""
         return await self.do(origin, self.served.by_name[name], world_id, arguments)
 
-    async def do(self, origin: str, row: Operation, world_id: str | None = None, arguments: JsonMapping = _NONE) -> Any:
-        """Performs an operation by its row, as `perform` does."""
+    async def do(
+        self,
+        origin: str,
+        row: Operation,
+        world_id: str | None = None,
+        arguments: JsonMapping = _NONE,
+        token: Token = EVERYONE,
+    ) -> Any:
+        """Performs an operation by its row, as `perform` does, for the holder of a token."""
+        own = world_id if row.scope == "world" else None  # else it is the id of something else
+        if (text := denial(token, row.scope, changes=row.changes, world_id=own)) is not None:
+            raise forbidden(text)
+        self._count_call(token, own)
         if row.in_path("id") and not row.worldly:
             arguments = {**arguments, "id": world_id}
         for name, value in arguments.items():
@@ -338,7 +378,7 @@ class Control:
             if name not in arguments:
                 text = f'"{name}" is missing; {row.name} needs {", ".join(needed)}'
                 raise ControlError(400, "missing_argument", text)
-        call = Call(self, origin)
+        call = Call(self, origin, token=token)
         then = arguments.get(THEN) if row.reads else None
         try:
             if not row.worldly:
@@ -365,6 +405,17 @@ class Control:
             raise ControlError(409, "record_cut", str(incomplete), bound=incomplete.bound) from None
         except Conflict as conflict:
             raise refusal(conflict) from None
+
+    def _count_call(self, token: Token, world_id: str | None) -> None:
+        """Counts a call for the quota of its world, or of its token; not one of an administrator, who must get through.
+
+        Raises `ControlError` for one too many.
+        """
+        quotas = self.runtime.quotas
+        if quotas is None or (token.role == "admin" and token is not EVERYONE):
+            return
+        if (full := quotas.call(world_id or token.prefix)) is not None:
+            raise ControlError(429, "quota", f"{full.why}; {full.what_to_do}")
 
     def world(self, world_id: str, *, early: bool = False, reads: bool = False) -> HostedWorld:
         """An open world, at the present, or to be read a closed one that is kept. Raises `ControlError`.
@@ -402,6 +453,11 @@ class Control:
         answer = act(call, row, values)
         self.runtime.note_change(hosted)
         return answer
+
+
+def forbidden(text: str) -> ControlError:
+    """The answer to a token that may not do this."""
+    return ControlError(403, "forbidden", text)
 
 
 def refusal(conflict: Conflict) -> ControlError:

@@ -25,7 +25,7 @@ class RefusedKeys(Answer):
     refused: list[RefusedKey]
 
 
-@operation("GET", "/refused", answers=RefusedKeys)
+@operation("GET", "/refused", answers=RefusedKeys, own_scope="worlds")
 async def refused(
     call: Call, shard: Annotated[Size | None, described("the process that is asked, by its number (`--shard`)")] = None
 ) -> RefusedKeys:
@@ -40,5 +40,6 @@ async def refused(
         refused=[
             RefusedKey(at=moment(item.at), key=item.key, path=item.path, why=item.why, what_to_do=item.what_to_do)
             for item in call.runtime.refused
+            if call.token.covers(item.key or "")
         ],
     )

@@ -19,6 +19,8 @@ from sendbox.control.stream import STREAMED, Events
 from sendbox.engine import bounds
 from sendbox.engine.answer import Answer, JsonMapping, JsonObject, encoded
 from sendbox.runtime.slot import Conflict, Slice
+from sendbox.runtime.teams import EVERYONE, Token, token_of
+from sendbox.server.application import OpenRoute as OpenRoute
 from sendbox.server.origin import ClientLeft, read_body
 from sendbox.server.origin import origin_of as origin_of
 from sendbox.server.wire import WIRE, SocketlessCall
@@ -36,6 +38,10 @@ CANONICAL: Final = "canonical"
 MAX_DROPPED_BYTES = 16 * 1024 * 1024
 #: Real seconds in which the reader of a stream must take what was sent.
 READ_TIMEOUT = 30.0
+#: The statuses of answers to a call without a token, and to one with a token that is not for it.
+DENIALS: Final = (401, 403)
+#: Headers of answers, by their status.
+HEADERS: Final = {401: {"www-authenticate": 'Bearer realm="sendbox"'}, 429: {"retry-after": "1"}}
 #: The number of items of a list that are encoded before other tasks of the loop run.
 ITEMS_PER_TURN = 50
 
@@ -48,7 +54,7 @@ def control_routes(served: Served) -> tuple[Route, ...]:
             Route(row.path, partial(_perform, row), methods=[row.method], name=row.name)
             for row in (*served.operations, *STREAMED)
         ),
-        Route("/openapi.json", _openapi, methods=["GET"], name="control_openapi"),
+        OpenRoute("/openapi.json", _openapi, methods=["GET"], name="control_openapi"),
     )
 
 
@@ -160,11 +166,12 @@ async def _perform(row: Operation, request: Request) -> Response:
     mask = control.runtime.mask(request.path_params.get("id", ""))  # before it is closed
     encode: Callable[[object], bytes] = encoded if row.unmasked else mask.encoded
     try:
+        token = EVERYONE if row.scope == "open" else _authenticate(control, request)
         arguments = await _arguments(control, request, row)
         if arguments.get("form") == CANONICAL:
             encode = encoded
         origin = origin_of(control.runtime, request.scope)
-        coroutine = control.do(origin, row, request.path_params.get("id"), arguments)
+        coroutine = control.do(origin, row, request.path_params.get("id"), arguments, token)
         abandonable = (
             (row.reads or row.unlogged)
             and row not in STREAMED
@@ -172,9 +179,14 @@ async def _perform(row: Operation, request: Request) -> Response:
         )
         value = await (_run_while_connected(coroutine, request.receive) if abandonable else coroutine)
         if row.logged:
-            _log(control, row, request, value)
+            _note(control, row, request, token, arguments, value)
     except ControlError as error:
-        return json_answer(error.as_json(), error.status, encode)
+        if error.status in DENIALS:
+            text = f"control {row.name} from {_caller(request)} is refused: {error.message}"
+            control.runtime.log("", text, "warning", row.name, caller=_caller(request))
+        answer = json_answer(error.as_json(), error.status, encode)
+        answer.headers.update(HEADERS.get(error.status, {}))
+        return answer
     except ClientLeft:
         return Response(status_code=499)  # nobody reads it
     except Exception:
@@ -216,11 +228,37 @@ async def _run_while_connected(coroutine: Awaitable[T], receive: Receive) -> T:
         leaving.cancel()
 
 
-def _log(control: Control, row: Operation, request: Request, answer: JsonMapping) -> None:
-    """A line for what a client did through control."""
+def _authenticate(control: Control, request: Request) -> Token:
+    """The token of a call. Raises `ControlError` if control asks for one and the call has none of them."""
+    tokens = control.runtime.settings.control_tokens
+    if not tokens:
+        return EVERYONE
+    sent = [value for name, value in request.scope["headers"] if name == b"authorization"]
+    token = token_of(tokens, sent)
+    if token is None:
+        why = "the token of this call is none of this server" if sent else "this server asks for a token"
+        raise ControlError(401, "no_token", f"{why}; legal: the header Authorization: Bearer TOKEN")
+    return token
+
+
+def _caller(request: Request) -> str:
+    """The address of a client."""
+    return "a local socket" if request.client is None else f"{request.client.host}:{request.client.port}"
+
+
+def _note(
+    control: Control, row: Operation, request: Request, token: Token, arguments: JsonMapping, answer: JsonMapping
+) -> None:
+    """Notes in the audit and in the log what a client did through control."""
     world = request.path_params.get("id") or answer.get("id") or ""
-    caller = "a local socket" if request.client is None else f"{request.client.host}:{request.client.port}"
-    control.runtime.log(world, f"control {row.name} from {caller}", operation=row.name, caller=caller)
+    about = world if row.path.startswith("/worlds") else ""
+    if "prefix" in arguments:
+        about = f"{arguments['prefix']}*"
+    caller = _caller(request)
+    control.runtime.note_control(token, caller, row.name, about)
+    by = {"token": token.name} if token.name else {}
+    holder = f" with the token {token.name}" if token.name else ""
+    control.runtime.log(world, f"control {row.name} from {caller}{holder}", "info", row.name, caller=caller, **by)
 
 
 async def _arguments(control: Control, request: Request, row: Operation) -> JsonObject:

@@ -121,7 +121,7 @@ class ScenarioShown(Answer):
     settings: ScenarioSettings
 
 
-@operation("POST", "/check", answers=Checked, unmasked=True, unlogged=True, longest=LONG_BODY)
+@operation("POST", "/check", answers=Checked, unmasked=True, unlogged=True, longest=LONG_BODY, own_scope="facts")
 async def check(
     call: Call,
     text: Annotated[str, described("a scenario as YAML, which may be unfinished")],
@@ -147,7 +147,7 @@ def _checked(language: Language, text: str, line: int | None, column: int | None
     return read({"ok": not errors(problems), "problems": rows, **legal.as_json()}, Checked)
 
 
-@operation("GET", "/scenarios", answers=Library, unmasked=True)
+@operation("GET", "/scenarios", answers=Library, unmasked=True, own_scope="facts")
 async def scenarios(call: Call) -> Library:
     """The scenarios of the library: `{name, title, summary, traffic}` of each.
 
@@ -157,7 +157,7 @@ async def scenarios(call: Call) -> Library:
     return Library(scenarios=[LibraryRow(**row._asdict()) for row in rows])
 
 
-@operation("GET", "/scenarios/{name}", answers=LibraryScenario, unmasked=True)
+@operation("GET", "/scenarios/{name}", answers=LibraryScenario, unmasked=True, own_scope="facts")
 async def library_scenario(call: Call, name: str) -> LibraryScenario:
     """The text of a scenario of the library."""
     if name not in library.names():
@@ -166,7 +166,7 @@ async def library_scenario(call: Call, name: str) -> LibraryScenario:
     return LibraryScenario(name=name, text=library.text(name))
 
 
-@operation("GET", "/numbers", answers=MagicNumbers, unmasked=True)
+@operation("GET", "/numbers", answers=MagicNumbers, unmasked=True, own_scope="facts")
 async def numbers(call: Call) -> MagicNumbers:
     """The magic numbers of the default scenario: `{ends, example, meaning}` of each, in order of their ends."""
     rows = await asyncio.get_running_loop().run_in_executor(None, library.magic)

@@ -26,6 +26,7 @@ from sendbox.engine.durations import shown
 from sendbox.engine.kinds.answers import Entry
 from sendbox.engine.kinds.rows import Observer
 from sendbox.runtime.slot import Changing, HostedWorld, change_of
+from sendbox.runtime.teams import EVERYONE, Token
 
 if TYPE_CHECKING:
     from sendbox.engine.kinds.masking import Mask
@@ -214,7 +215,7 @@ class Events:
     """A stream: its answer is `pieces`, until `end` is done or its reader has gone.
 
     `positions` says where worlds begin, by name, `most` how many entries may wait (None: any number). A stream that is
-    `alone` in its world ends with it.
+    `alone` in its world ends with it. Worlds of the `token` are counted.
     """
 
     media_type: ClassVar[str] = "text/event-stream"
@@ -227,8 +228,10 @@ class Events:
         positions: Mapping[str, Position] | None = None,
         most: int | None,
         alone: bool = False,
+        token: Token = EVERYONE,
     ) -> None:
         self.control = control
+        self._token = token
         self.end: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         #: touched when the stream must look again, though nothing happened
         self.wake = Changing()
@@ -268,7 +271,9 @@ class Events:
                 if not self._alone and worlds != self._order.changes and not self._worlds_window.told:
                     worlds = self._order.changes
                     self._worlds_window.add()
-                    yield self._piece("worlds", {"open": len(self.control.runtime.worlds)})
+                    names = self.control.runtime.worlds
+                    count = sum(map(self._token.covers, names)) if self._token.prefix else len(names)
+                    yield self._piece("worlds", {"open": count})
                 for reader in self._readers:
                     with closing(reader.look()) as events:
                         for event, data in events:
@@ -420,7 +425,7 @@ async def stream(call: Call, most: AtMost | None = None) -> Events:
     return Events(call.control, [call.hosted.world.id], most=most, alone=True)
 
 
-@operation("GET", "/stream", answers=EVENTS)
+@operation("GET", "/stream", answers=EVENTS, own_scope="worlds")
 async def stream_worlds(
     call: Call,
     worlds: Annotated[str, described("ids of worlds, percent-encoded, with commas between them, at most 64")] = "",
@@ -440,11 +445,13 @@ async def stream_worlds(
     if None in names or len(known) > MAX_WORLDS:
         legal = f"at most {MAX_WORLDS} ids of worlds, percent-encoded, with commas between"
         raise ControlError(400, "bad_argument", f"worlds: {shown(worlds)} is not legal; legal: {legal}")
+    for name in known:
+        call.check_own(name)
     positions = positions_of(since) if since else {}
     if positions is None or not known.keys() >= positions.keys():
         legal = "positions in these worlds, as test-a=0.15, with commas between"
         raise ControlError(400, "bad_argument", f"since: {shown(since)} is not legal; legal: {legal}")
-    return Events(call.control, [*known], positions=positions, most=most)
+    return Events(call.control, [*known], positions=positions, most=most, token=call.token)
 
 
 #: The operations that answer with a stream.

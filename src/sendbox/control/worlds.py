@@ -222,7 +222,7 @@ class DroppedRule(Answer):
     dropped: str
 
 
-@operation("GET", "/health", answers=Health)
+@operation("GET", "/health", answers=Health, own_scope="open")
 async def health(call: Call) -> Health:
     """Answers once the scenario is loaded. `dropped` counts lines of the log that could not be written.
 
@@ -234,7 +234,7 @@ async def health(call: Call) -> Health:
     return read(health, Health)
 
 
-@operation("GET", "/schema", answers=dict, unmasked=True)
+@operation("GET", "/schema", answers=dict, unmasked=True, own_scope="facts")
 async def schema(call: Call) -> JsonObject:
     """The JSON Schema of scenarios, by which editors complete and check them."""
     return dict(call.served.language.shape.schema)
@@ -247,7 +247,7 @@ Carried = Annotated[str, DELIVERIES, described("`pull` leaves webhooks in the ou
 Frozen = Annotated[bool, described("the clock of the caller is frozen at `now`; the start counts as pinned")]
 
 
-@operation("POST", "/worlds", status=201, answers=World, unmasked=True, longest=bounds.LONG_BODY)
+@operation("POST", "/worlds", status=201, answers=World, unmasked=True, longest=bounds.LONG_BODY, own_scope="worlds")
 async def open_world(
     call: Call,
     id: Annotated[str | None, described("the API key of the world; a new one unless given")] = None,
@@ -270,6 +270,10 @@ async def open_world(
     is the present by the first command or reading of time, or `now`, unless `start_world` says it.
     """
     runtime = call.runtime
+    if id is not None:
+        call.check_own(id)
+    elif call.token.prefix:
+        id = runtime.draw_id(call.token.prefix)
     settings = await _settings(call, id, scenario, seed, clock, salt, deliveries)
     pinned = (settings["blueprint"] or runtime.blueprint).start, runtime.settings.start
     if pinned == (None, None) and "start" not in settings:
@@ -400,7 +404,7 @@ def clock_settings(clock: JsonObject) -> JsonObject:
     return settings
 
 
-@operation("GET", "/worlds", answers=Worlds, unmasked=True)
+@operation("GET", "/worlds", answers=Worlds, unmasked=True, own_scope="worlds")
 async def worlds(
     call: Call,
     last: Last = None,
@@ -426,7 +430,9 @@ async def worlds(
 
     def fits(hosted: HostedWorld | StoredWorld) -> bool:
         world_id = hosted.id if isinstance(hosted, StoredWorld) else hosted.world.id
-        return world_id.startswith(prefix) and (compiled_pattern is None or bool(compiled_pattern.matches(world_id)))
+        if not (world_id.startswith(prefix) and call.token.covers(world_id)):
+            return False
+        return compiled_pattern is None or bool(compiled_pattern.matches(world_id))
 
     result: Page[HostedWorld | StoredWorld]
     if closed:
@@ -505,7 +511,7 @@ async def close_world(call: Call) -> Closed:
     return Closed(closed=world_id)
 
 
-@operation("DELETE", "/worlds", answers=ClosedMany)
+@operation("DELETE", "/worlds", answers=ClosedMany, own_scope="worlds")
 async def close_worlds(
     call: Call, prefix: Annotated[str, described("the first characters of their ids, at least one")]
 ) -> ClosedMany:
@@ -513,6 +519,7 @@ async def close_worlds(
     if not prefix:
         legal = "the beginning of an id, such as test-job42-"
         raise ControlError(400, "bad_argument", f"prefix: it is empty, which would close every world; legal: {legal}")
+    call.check_own(prefix)
     matching = await select(call.runtime.open_worlds.after(0), lambda hosted: hosted.world.id.startswith(prefix))
     closed, work = call.runtime.close_all_stored(prefix), Slice()
     for hosted in matching:

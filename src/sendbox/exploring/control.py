@@ -34,7 +34,7 @@ def _explorations(call: Call) -> Explorations:
     return Explorations.of(call.runtime)
 
 
-@operation("POST", "/explorations", status=201, answers=Exploration)
+@operation("POST", "/explorations", status=201, answers=Exploration, own_scope="worlds")
 async def begin_exploration(
     call: Call,
     test: Annotated[Text, described("the name of the test")],
@@ -51,29 +51,29 @@ async def begin_exploration(
     return _explorations(call).open(call, test, families, keep or (), seed=seed, runs=runs, time=time).view()
 
 
-@operation("GET", "/explorations", answers=ExplorationList)
+@operation("GET", "/explorations", answers=ExplorationList, own_scope="worlds")
 async def explorations(call: Call) -> ExplorationList:
     """The explorations of this server."""
-    return ExplorationList(explorations=[item.view() for item in _explorations(call).by_id.values()])
+    return ExplorationList(explorations=[item.view() for item in _explorations(call).own(call)])
 
 
-@operation("GET", "/explorations/{id}", answers=Exploration)
+@operation("GET", "/explorations/{id}", answers=Exploration, own_scope="worlds")
 async def exploration(call: Call, id: str) -> Exploration:
     """An exploration: how it stands, and once it is over what it found. `scenarios` are the files of a find."""
-    return _explorations(call).get(id).view()
+    return _explorations(call).get(call, id).view()
 
 
-@operation("POST", "/explorations/{id}/next", answers=NextRun, unmasked=True, unlogged=True)
+@operation("POST", "/explorations/{id}/next", answers=NextRun, unmasked=True, unlogged=True, own_scope="worlds")
 async def next_run(call: Call, id: str) -> NextRun:
     """The next run that is to be made, or `done`. The first two have no misfortune.
 
     Each world whose id begins with `prefix` is a world of this run, however it is opened: the plan is laid over it. Use
     the same ids behind the prefix in each run. `worlds` has those of the first run, with what is laid over each.
     """
-    return _explorations(call).get(id).next()
+    return _explorations(call).get(call, id).next()
 
 
-@operation("POST", "/explorations/{id}/result", answers=Exploration, unlogged=True)
+@operation("POST", "/explorations/{id}/result", answers=Exploration, unlogged=True, own_scope="worlds")
 async def end_run(
     call: Call,
     id: str,
@@ -89,13 +89,13 @@ async def end_run(
     A good `assertion` is its place in the code. A run is `unknown` that was skipped, took too long, or in which an act
     of the test itself was refused.
     """
-    exploring = _explorations(call).get(id)
+    exploring = _explorations(call).get(call, id)
     await exploring.end_run(call.runtime, run, RESULTS[result], message, assertion)
     return exploring.view()
 
 
-@operation("DELETE", "/explorations/{id}", answers=ForgottenExploration)
+@operation("DELETE", "/explorations/{id}", answers=ForgottenExploration, own_scope="worlds")
 async def end_exploration(call: Call, id: str) -> ForgottenExploration:
     """Ends an exploration, closes the worlds of its run, and forgets it. Its finds are gone too."""
-    _explorations(call).delete(call.runtime, id)
+    _explorations(call).delete(call, id)
     return ForgottenExploration(deleted=id)

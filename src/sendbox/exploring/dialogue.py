@@ -16,6 +16,7 @@ from sendbox.exploring.misfortune import Plan, scenarios
 from sendbox.exploring.watcher import Watcher
 from sendbox.runtime import wall
 from sendbox.runtime.interface import WorldHooks
+from sendbox.runtime.worlds import BEGINS
 from sendbox.scenario.model import ScenarioError
 
 if TYPE_CHECKING:
@@ -26,16 +27,18 @@ if TYPE_CHECKING:
 
 #: The most explorations of a server.
 MAX_EXPLORATIONS: Final = 32
-#: What the ids of the worlds of explorations begin with.
-PREFIX: Final = "test-explore-"
+#: How the ids of the worlds of explorations go on, behind the prefix of the token that began them.
+PREFIX: Final = "explore-"
 
 
 class _Exploring:
     """One exploration, between its runs and in one."""
 
-    def __init__(self, id: str, test: str, watcher: Watcher, start: int) -> None:
+    def __init__(self, id: str, test: str, watcher: Watcher, start: int, begins: str) -> None:
         self.id = id
         self.test = test
+        #: the beginning of the ids of all its worlds
+        self.begins = begins
         self.state: State = "ready"
         self.watcher = watcher
         #: the instant at which worlds start for which nothing says another
@@ -61,7 +64,7 @@ class _Exploring:
     @property
     def prefix(self) -> str:
         """The beginning of the ids of the worlds of the present run."""
-        return f"{PREFIX}{self.id}-{self.number}-"
+        return f"{self.begins}{PREFIX}{self.id}-{self.number}-"
 
     def proceed(self, run: Run | None) -> None:
         """Goes on to the next run that is to be made, after a run of the present plan."""
@@ -187,25 +190,34 @@ class Explorations(WorldHooks):
         self._count += 1
         start = call.runtime.settings.start
         exploring = _Exploring(
-            str(self._count), test, Watcher(call.served), wall.present()[0] if start is None else start
+            str(self._count),
+            test,
+            Watcher(call.served),
+            wall.present()[0] if start is None else start,
+            call.token.prefix or BEGINS,
         )
         explore = partial(explore, name=test, seed=seed, runs=runs, over=deadline(time), progress=exploring.count)
         exploring.begin(_explore_test(exploring, explore))
         self.by_id[exploring.id] = exploring
         return exploring
 
-    def delete(self, runtime: Runtime, id: str) -> None:
+    def delete(self, call: Call, id: str) -> None:
         """Ends an exploration. Raises `ControlError`."""
-        exploring = self.get(id)
+        exploring = self.get(call, id)
         del self.by_id[id]
-        exploring.close_worlds(runtime)
+        exploring.close_worlds(call.runtime)
 
-    def get(self, id: str) -> _Exploring:
-        """An exploration. Raises `ControlError`."""
-        if id not in self.by_id:
+    def own(self, call: Call) -> list[_Exploring]:
+        """The explorations whose worlds are those of the token."""
+        return [item for item in self.by_id.values() if call.token.covers(item.begins)]
+
+    def get(self, call: Call, id: str) -> _Exploring:
+        """An exploration of the token. Raises `ControlError`."""
+        exploring = self.by_id.get(id)
+        if exploring is None or not call.token.covers(exploring.begins):
             text = f'"{id}" is not an exploration of this server; POST /_sandbox/explorations begins one'
             raise ControlError(404, "no_such_exploration", text)
-        return self.by_id[id]
+        return exploring
 
     def _exploring(self, world_id: str) -> _Exploring | None:
         running = (item for item in self.by_id.values() if item.state == "running")

@@ -18,9 +18,13 @@ def send_line(base_url: str, key: str, *, cacert: str | None = None) -> str:
     return _curl(*trust, f"{base_url}/message", *headers, body=body)
 
 
-def open_line(control_url: str) -> str:
-    """curl opens a world whose clock stands still until it is moved."""
-    return _curl(f"{control_url}/worlds", body={"clock": {"mode": "manual"}})
+def open_line(control_url: str, *, token: bool) -> str:
+    """curl opens a world whose clock stands still until it is moved.
+
+    With `token` it sends that of the variable SENDBOX_TOKEN.
+    """
+    line = _curl(f"{control_url}/worlds", body={"clock": {"mode": "manual"}})
+    return f'{line} -H "Authorization: Bearer $SENDBOX_TOKEN"' if token else line
 
 
 def _curl(*arguments: str, body: object) -> str:

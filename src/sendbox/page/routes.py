@@ -6,15 +6,15 @@ import asyncio
 from typing import TYPE_CHECKING, Final
 
 from starlette.responses import Response
-from starlette.routing import Route
 
 from sendbox.control.answers import addresses
-from sendbox.control.routes import PREFIX, json_answer, origin_of
+from sendbox.control.routes import PREFIX, OpenRoute, json_answer, origin_of
 from sendbox.page import answers, lines
 from sendbox.page.answers import assets
 
 if TYPE_CHECKING:
     from starlette.requests import Request
+    from starlette.routing import Route
 
     from sendbox.control.operation import Control
 
@@ -33,7 +33,9 @@ def page_routes(control: Control) -> list[Route]:
             "origin": origin,
             "addresses": addresses(origin).json,
             "lines": {
-                "Open a world": lines.open_line(f"{origin}{PREFIX}"),
+                "Open a world": lines.open_line(
+                    f"{origin}{PREFIX}", token=bool(control.runtime.settings.control_tokens)
+                ),
                 "Send a first message": lines.send_line(f"{origin}/v2", "test-demo"),
             },
             "served": {
@@ -52,8 +54,8 @@ def page_routes(control: Control) -> list[Route]:
         return await answers.page("shell.html", lambda: data, headers=answers.SHELL)
 
     return [
-        Route("/", show_shell, methods=["GET"], name="page"),
-        Route("/page/{stamp}/{path:path}", _file, methods=["GET"], name="page_file"),
+        OpenRoute("/", show_shell, methods=["GET"], name="page"),
+        OpenRoute("/page/{stamp}/{path:path}", _file, methods=["GET"], name="page_file"),
     ]
 
 

@@ -181,6 +181,7 @@ class Bounds:
             return
         if forgetting.step():
             self._begin(forgetting)  # more may have come meanwhile
+        self._runtime.count_kept(hosted)
         if forgetting.work is not None:
             forgetting.waits = True
             self._loop.call_soon(self._step, hosted, forgetting)

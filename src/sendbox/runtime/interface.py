@@ -81,6 +81,9 @@ class RuntimeInterface(Protocol):
     def note_change(self, hosted: HostedWorld) -> None:
         """Continues the world after a request, an outcome or an act."""
 
+    def count_kept(self, hosted: HostedWorld) -> None:
+        """Counts for its quota what a world keeps, after it may have changed."""
+
     def log_new_entries(self, hosted: HostedWorld) -> None:
         """Writes the lines of new entries of which the log tells."""
 

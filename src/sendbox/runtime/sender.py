@@ -11,6 +11,7 @@ frozen clock both are kept longer or dropped sooner; a connection that the recei
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import errno
 import functools
 import importlib
@@ -18,7 +19,7 @@ import io
 import os
 import socket
 import ssl
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import AsyncIterable, AsyncIterator, Callable, Collection, Iterable
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
@@ -39,6 +40,8 @@ CONCURRENT: Final = 256
 IDLE: Final = 1.0
 #: Bodies from this size are handed over as a stream: aiohttp warns of longer ones in one piece.
 STREAM_BYTES: Final = 2**20
+#: Bytes that a line of the head of an answer may have where the answer is handed on.
+LONGEST_LINE: Final = 64 * 1024
 #: The greatest number of allowed places that are remembered.
 MAX_ALLOWED_PLACES: Final = 1_024
 
@@ -92,6 +95,31 @@ class Sender:
             return Outcome(status, "redirect", "redirects are not followed")
         return Outcome(status)
 
+    @contextlib.asynccontextmanager
+    async def answer(
+        self, call: HttpCall, pieces: AsyncIterable[bytes] | None = None
+    ) -> AsyncIterator[aiohttp.ClientResponse]:
+        """The answer to `call` as it comes, without a time limit; its body may be `pieces` that come while it is sent.
+
+        The call goes out with its own headers only. Raises what goes wrong, for which `failure` has the word.
+        """
+        session = self._session or await self._open()
+        verify = await self._verification() if call.url[:5].lower() == "https" else True
+        self._allow_literal(call.url)
+        async with session.request(
+            call.method,
+            importlib.import_module("yarl").URL(call.url, encoded=True),
+            data=pieces or _data(call.body),
+            headers=call.headers,
+            skip_auto_headers=("Accept", "User-Agent"),
+            allow_redirects=False,
+            ssl=verify,
+            timeout=self._timers,
+            max_line_size=LONGEST_LINE,
+            max_field_size=LONGEST_LINE,
+        ) as response:
+            yield response
+
     async def close(self) -> None:
         """Closes every connection; calls under way end as `closed`, later ones too."""
         self._closed = True
@@ -102,11 +130,10 @@ class Sender:
 
     async def _exchange(self, session: aiohttp.ClientSession, call: HttpCall, verify: bool | ssl.SSLContext) -> int:
         """Makes the call, reads the answer to its end or to the cap, and returns its status."""
-        data = io.BytesIO(call.body) if len(call.body) >= STREAM_BYTES else call.body or None
         async with session.request(
             call.method,
             call.url,
-            data=data,
+            data=_data(call.body),
             headers=call.headers,
             allow_redirects=False,
             ssl=verify,
@@ -173,6 +200,10 @@ class Sender:
         if self._verify is None:
             self._verify = asyncio.create_task(asyncio.to_thread(_trusting, self._ca))
         return await asyncio.shield(self._verify)
+
+
+def _data(body: bytes) -> io.BytesIO | bytes | None:
+    return io.BytesIO(body) if len(body) >= STREAM_BYTES else body or None
 
 
 class _Resolver:

@@ -42,9 +42,9 @@ T = TypeVar("T")
 Deliverer = Callable[[HttpCall], Awaitable[Outcome]]
 
 
-def fresh_id(source: str) -> str:
-    """An id for a world that is not named: `test-` and 14 hexadecimal digits, of the source and of the time."""
-    return f"test-{tag_of(f'{source} {wall.monotonic_ns()}')[2:]}"
+def fresh_id(source: str, prefix: str = "test-") -> str:
+    """An id for a world that is not named: a prefix and 14 hexadecimal digits, of the source and of the time."""
+    return f"{prefix}{tag_of(f'{source} {wall.monotonic_ns()}')[2:]}"
 
 
 class Conflict(Exception):

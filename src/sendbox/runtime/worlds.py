@@ -27,11 +27,12 @@ from sendbox.engine.kinds.masking import MASK, Mask, key_shown
 from sendbox.engine.regex import regex
 from sendbox.engine.world import World
 from sendbox.runtime import wall
-from sendbox.runtime.bounds import Bounds, Builder, resident
+from sendbox.runtime.bounds import Bounds, Builder, Full, resident
 from sendbox.runtime.counts import Counts, LoopHolds, messages_made
 from sendbox.runtime.dispatcher import Dispatcher
 from sendbox.runtime.ending import CLOSED, NOT_STORED, UNKNOWN, CloseReasons, IdleWorlds
 from sendbox.runtime.interface import Level, LogLine, WorldHooks
+from sendbox.runtime.quotas import OverQuota, Quotas
 from sendbox.runtime.registry import ClosedWorlds, OpenWorlds, Replicas
 from sendbox.runtime.scheduler import Mover
 from sendbox.runtime.sender import Senders
@@ -47,6 +48,7 @@ from sendbox.runtime.slot import (
     fresh_id,
     spread,
 )
+from sendbox.runtime.teams import AUDITED, AuditedCall, Token
 
 if TYPE_CHECKING:
     from sendbox.engine.blueprint import Blueprint
@@ -114,6 +116,8 @@ class Runtime:
         #: closed worlds that can still be read
         self.closed_worlds = ClosedWorlds(settings.keep_closed, self._forget)
         self.refused: deque[Refusal] = deque(maxlen=200)
+        #: the newest calls of control that changed something
+        self.audit: deque[AuditedCall] = deque(maxlen=AUDITED)
         self._tags: dict[str, str] = {}
         self._drawn = itertools.count(1)
         #: what it counts of itself
@@ -139,6 +143,8 @@ class Runtime:
         #: the bounds of what is kept, None if there are none
         limits = (settings.max_journal, settings.max_messages, settings.max_memory)
         self.bounds = None if limits == (None, None, None) else Bounds(self, resident)
+        #: the quotas of worlds, None if there are none
+        self.quotas = Quotas(settings.quotas, reading) if settings.quotas else None
         self.idle = None if settings.world_ttl is None else IdleWorlds(self, settings.world_ttl)
         self._gone: list[tuple[HostedWorld, World]] = []
         self._sweeper: asyncio.TimerHandle | None = None
@@ -237,7 +243,15 @@ class Runtime:
             why = f"{len(self.worlds)} worlds are open, the cap"
             self.refuse(key, path, why, "close worlds, or raise --max-worlds", full=True)
             raise Capped("too_many_worlds", why)
+        if (over := None if self.quotas is None else self.quotas.opening(key)) is not None:
+            self.refuse(key, path, *over, full=True)
+            raise Capped("quota", over.why)
         return self.open(key)
+
+    def refusal(self, key: str, *, sends: bool) -> Full | None:
+        """The reason to refuse a call with a key; None if it is accepted. `sends` says that it makes messages."""
+        full = None if self.bounds is None else self.bounds.refusal(key, sends=sends)
+        return full if full is not None or self.quotas is None else self.quotas.refusal(key, sends=sends)
 
     def refuse(self, key: str | None, path: str, why: str, what_to_do: str, *, full: bool = False) -> None:
         """Notes a call that came into no world; a key that may be one of the real service is shown in part only.
@@ -248,6 +262,10 @@ class Runtime:
             self.tried.refused(path, key)
         key_text = key and key_shown(key)
         self.refused.append(Refusal(wall.now_ms(), key_text, path, why, what_to_do, "full" if full else "denied"))
+
+    def note_control(self, token: Token, caller: str, operation: str, world: str) -> None:
+        """Notes in the audit a call of control that changed something."""
+        self.audit.append(AuditedCall(wall.now_ms(), token.name, caller, operation, world))
 
     def refusal_answered(self, operation: str | None, status: int) -> str:
         """Logs the call that was refused last, once its answer is known; returns its outcome."""
@@ -275,10 +293,12 @@ class Runtime:
         until the first command or reading of time: then it is the present, or `start`.
         """
         if world_id is None:
-            world_id = self._draw_id()
+            world_id = self.draw_id()
         if world_id in self.worlds or self.is_stored(world_id):
             raise Conflict("world_exists", f"{world_id} is open already", world=world_id)
         self.check_room()
+        if (over := None if self.quotas is None else self.quotas.opening(world_id)) is not None:
+            raise OverQuota("quota", f"{over.why}; {over.what_to_do}")
         blueprint = blueprint or self.blueprint
         seed, given_start = self._seed(blueprint, seed), start
         blueprint, start = self.hooks.before_open(world_id, blueprint, start)
@@ -452,10 +472,10 @@ class Runtime:
         short = len(pattern.text.replace("*", "")) <= LONGEST
         return fits and short and _LEGAL.fullmatch(pattern.text) is not None
 
-    def _draw_id(self) -> str:
+    def draw_id(self, prefix: str = BEGINS) -> str:
         """An unused id: derived from the process's own count and age, so that two servers differ."""
         while True:
-            world_id = fresh_id(f"{self.instance} {next(self._drawn)}")
+            world_id = fresh_id(f"{self.instance} {next(self._drawn)}", prefix)
             if world_id not in self.worlds and world_id not in self.closed and not self.is_stored(world_id):
                 return world_id
 
@@ -485,6 +505,7 @@ class Runtime:
         hosted.gone, hosted.why = True, gone.why
         if self.persistence is not None:
             self.persistence.ended(hosted)
+        self.count_kept(hosted)
         self._drop(hosted)
         hosted.touch()
         if gone.denied:  # a tester may want to read it
@@ -670,7 +691,13 @@ class Runtime:
             self.bounds.changed(hosted)
         if self.persistence is not None:
             self.persistence.changed(hosted)
+        self.count_kept(hosted)
         self.mover.kick(hosted)
+
+    def count_kept(self, hosted: HostedWorld) -> None:
+        """Counts for its quota what a world keeps, after it may have changed."""
+        if self.quotas is not None:
+            self.quotas.count(hosted, is_open=self.worlds.get(hosted.world.id) is hosted)
 
     def keep_task(self, hosted: HostedWorld, task: asyncio.Task[None]) -> None:
         """Something that runs for a world; it ends with the world's epoch."""

@@ -69,8 +69,7 @@ def upload_route(runtime: Runtime, emulated: Emulated, upload: Upload) -> Route:
         hosted = await runtime.by_tag(request.path_params["address"])
         if hosted is None:
             return lost()
-        bounds = runtime.bounds
-        full = None if bounds is None else bounds.refusal(hosted.world.id, sends=True)
+        full = runtime.refusal(hosted.world.id, sends=True)
         if full is not None:
             runtime.refuse(None, upload.path.partition("{")[0], *full, full=True)
             emulated.denied(upload.operation, 503)

@@ -159,7 +159,11 @@ HEALTH: Final = "/_sandbox/health"
 ALWAYS: Final = (HEALTH, "/metrics")
 
 
-class HealthRoute(Route):
+class OpenRoute(Route):
+    """A route that needs no token of control: it shows nothing of a world."""
+
+
+class HealthRoute(OpenRoute):
     """A health check, answered as the operation of control does, before control is imported.
 
     One with a query goes to control, which knows no argument of it.

@@ -218,11 +218,10 @@ class Emulated(BaseRoute):
                     answer, refusal = route.error(415, problem), (problem, "send the fields as a form")
             runtime.refuse(None, path, *refusal)
             return self._refused(scope, route.operation, answer)
-        if runtime.bounds is not None:
-            full = runtime.bounds.refusal(key, sends=route.operation in SENDING)
-            if full is not None:
-                runtime.refuse(key, path, *full, full=True)
-                return self._refused(scope, route.operation, route.error(503, full.why))
+        full = runtime.refusal(key, sends=route.operation in SENDING)
+        if full is not None:
+            runtime.refuse(key, path, *full, full=True)
+            return self._refused(scope, route.operation, route.error(503, full.why))
         try:
             hosted = runtime.find(key, path)
         except Capped as capped:

@@ -1,4 +1,4 @@
-"""The server that answers: the header by which a proxy finds it, and the header by which a client notices another."""
+"""The headers of clients: by which a proxy finds the server, by which another one is noticed, and of who calls."""
 
 from __future__ import annotations
 
@@ -22,6 +22,16 @@ def routing(world: object) -> dict[str, str]:
     return {"x-api-key": str(world)} if fits else {}
 
 
+#: The variable of the environment with the token of a client of control.
+TOKEN_VARIABLE: Final = "SENDBOX_TOKEN"
+
+
+def authorization(token: str | None = None) -> dict[str, str]:
+    """The header of a client that has a token, which may come from the environment; none if it has none."""
+    token = (token or os.environ.get(TOKEN_VARIABLE, "")).strip()
+    return {"authorization": f"Bearer {token}"} if token else {}
+
+
 class Instances:
     """The servers on which worlds are, as a client sees them: each world is on one server, and ends with it."""
 
@@ -29,9 +39,9 @@ class Instances:
         self._of: dict[str, str] = {}
         self._drawn = count(1)
 
-    def new_world(self) -> str:
+    def new_world(self, prefix: str) -> str:
         """An id for a world, which no other client draws: it depends on machine, process, time and a count."""
-        return fresh_id(f"client {gethostname()} {os.getpid()} {next(self._drawn)}")
+        return fresh_id(f"client {gethostname()} {os.getpid()} {next(self._drawn)}", prefix)
 
     def changed(self, world: str, headers: Mapping[str, str]) -> bool:
         """True if this answer about a world comes from another server than those before it."""

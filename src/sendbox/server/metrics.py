@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 from msgspec import Struct, field
 from starlette.responses import Response
-from starlette.routing import Route
 
 from sendbox import __version__
 from sendbox.engine import ENGINE
@@ -22,6 +21,7 @@ from sendbox.engine.forgetting import MESSAGES
 from sendbox.runtime.bounds import MAX_WAITING_BUILDS
 from sendbox.runtime.counts import Histogram
 from sendbox.runtime.slot import Slice
+from sendbox.server.application import OpenRoute
 
 if TYPE_CHECKING:
     from prometheus_client import core
@@ -225,7 +225,7 @@ METRICS: Final = (
 Samples = list[tuple[tuple[str, ...], float | tuple[list[tuple[str, float]], float]]]
 
 
-def metrics_route(runtime: Runtime) -> Route:
+def metrics_route(runtime: Runtime) -> OpenRoute:
     """The route of `/metrics`."""
 
     async def show(request: Request) -> Response:
@@ -236,7 +236,7 @@ def metrics_route(runtime: Runtime) -> Route:
         text, content_type = await asyncio.get_running_loop().run_in_executor(None, _encode, rows, accept)
         return Response(text, headers={"content-type": content_type})
 
-    return Route("/metrics", show, methods=["GET"])
+    return OpenRoute("/metrics", show, methods=["GET"])
 
 
 async def _scrape(runtime: Runtime) -> Scrape:

@@ -91,7 +91,7 @@ async def compare(
     here = call.hosted.world
     if with_ == here.id:
         raise ControlError(400, "bad_argument", f'with: "{with_}" is this world; legal: another open world')
-    other = call.control.world(with_, reads=True)
+    other = call.other_world(with_)
     other.readers += 1
     try:
         there, kinds = other.world, call.served.kinds

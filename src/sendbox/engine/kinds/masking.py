@@ -49,9 +49,9 @@ _QUOTED_USER: Final = regex(
 )
 #: Parameters of a query whose names say that they prove who asks; and such a query, in the bytes of a view.
 _PROOF: Final = (
-    r"[^=&#\s\"'<>]*(?:auth|code|cookie|credential|jwt|key|passw|pwd|secret|session|sig|token)[^=&#\s\"'<>]*"
+    r"[^=&#?\s\"'<>]*?(?:auth|code|cookie|credential|jwt|key|passw|pwd|secret|session|sig|token)[^=&#?\s\"'<>]{0,99}"
 )
-_QUERY: Final = regex(rf"(?<=[?&])({_PROOF}=)(?!test-)([^&#\s\"'<>\\]+)", re.IGNORECASE)
+_QUERY: Final = regex(rf"(?<=[?&])({_PROOF}=)([^&#\s\"'<>\\]+)", re.IGNORECASE)
 _QUERIED: Final = re.compile(rb"[?&]" + _PROOF.encode() + rb"=", re.IGNORECASE)
 #: The address of a webhook in a text: a form, YAML, an object that is not whole, or words.
 _CALLBACK: Final = regex(
@@ -60,7 +60,7 @@ _CALLBACK: Final = regex(
 )
 _QUOTE: Final = r"(?:\\*[\"']|&quot;|&#3[49];)?"
 _KEYED: Final = regex(
-    rf"(?<![\w-])((?:apikey|api_key|x-api-key){_QUOTE}\s*[:=]\s*{_QUOTE})(?!test-)([^\s\"'&,;}}\\]+)", re.IGNORECASE
+    rf"(?<![\w-])((?:apikey|api_key|x-api-key){_QUOTE}\s*[:=]\s*{_QUOTE})([^\s\"'&,;}}\\]+)", re.IGNORECASE
 )
 _NAMED: Final = regex(rf"(?<![\w-])((?:\w*secret|password){_QUOTE}\s*[:=]\s*{_QUOTE})([^\s\"'&,;}}\\]+)", re.IGNORECASE)
 #: Headers of a callback, in an object that is not whole, and in YAML.
@@ -95,11 +95,6 @@ def key_shown(key: str) -> str:
     return key if key.startswith("test-") else masked(key)
 
 
-def address_shown(text: str) -> str:
-    """The address of a webhook, or a text with such addresses, without the values that prove who asks."""
-    return _QUERY.sub(_second, text) if "?" in text else text
-
-
 def _without_value(message: str) -> str:
     """The message of a finding, which begins with a value that is a secret."""
     match = _WORDS.fullmatch(message)
@@ -128,12 +123,14 @@ def _finding(finding: JsonMapping) -> JsonMapping:
     return {**finding, "value": value and masked(str(value)), "message": _without_value(message)}
 
 
-def _second(match: re.Match[str]) -> str:
-    return match[1] + masked(match[2])
-
-
 class Mask:
-    """Masks views. `known` are secrets of the world, which are masked wherever they stand; `world` is its id."""
+    """Masks views. `known` are secrets of the world, which are masked wherever they stand; `world` is its id.
+
+    A recording hides the same places in another way: it has methods of its own for a secret, a key and a parameter.
+    """
+
+    #: in place of user and password in an address
+    user = MARK
 
     def __init__(self, known: Iterable[str] = (), world: str = "") -> None:
         words = {word for word in known if len(word) >= SHORTEST}
@@ -155,7 +152,7 @@ class Mask:
 
     def view(self, value: object, name: str = "") -> Any:
         """A view, masked; `name` is that of its field."""
-        return self._value(value, name, {KEY, *KEYS})
+        return self.field(value, name, {KEY, *KEYS})
 
     def text(self, text: str) -> str:
         """A text, masked: JSON, a form, an address, or words."""
@@ -165,31 +162,50 @@ class Mask:
             except orjson.JSONDecodeError:
                 pass
             else:
-                hidden = self._value(value, "", KEYS)
+                hidden = self.field(value, "", KEYS)
                 return text if hidden == value else orjson.dumps(hidden).decode()
         if "@" in text:  # a search for a word is much faster than one for a pattern
-            text = _USER.sub(MARK + "@", text)
+            text = _USER.sub(self.user + "@", text)
         if "%40" in text:
-            text = _QUOTED_USER.sub(MARK + "%40", text)
+            text = _QUOTED_USER.sub(self.user + "%40", text)
         lower = text.lower()
         if "api" in lower:
-            text = _KEYED.sub(_second, text)
+            text = _KEYED.sub(self.parameter, text)
         if "secret" in lower or "password" in lower:
-            text = _NAMED.sub(_second, text)
+            text = _NAMED.sub(self._second, text)
         if " at $" in text:
             text = _line(text)
         if "callback" in lower:
             text = _FIELD.sub(self._field, text)
         if "?" in text and ("callback" in lower or "webhook" in lower):
-            text = _CALLBACK.sub(lambda match: match[1] + address_shown(match[2]), text)
+            text = _CALLBACK.sub(lambda match: match[1] + self.address(match[2]), text)
         if "callback" in lower and "headers" in lower:
-            text = _HEADERS.sub(lambda match: match[1] + _HEADER.sub(_second, match[2]), text)
-            text = _BLOCK.sub(lambda match: match[1] + match[2] + _ENTRY.sub(_second, match[3]), text)
+            text = _HEADERS.sub(lambda match: match[1] + _HEADER.sub(self._second, match[2]), text)
+            text = _BLOCK.sub(lambda match: match[1] + match[2] + _ENTRY.sub(self._second, match[3]), text)
         return text if self._known is None else self._known.sub(lambda match: masked(match[0]), text)
 
     def line(self, text: str) -> str:
         """A line of a log, masked; the addresses in it are those of webhooks."""
-        return address_shown(self.text(text))
+        return self.address(self.text(text))
+
+    def secret(self, secret: str) -> str:
+        """A secret, masked."""
+        return masked(secret)
+
+    def key(self, key: str) -> str:
+        """An API key, masked."""
+        return key_shown(key)
+
+    def parameter(self, match: re.Match[str]) -> str:
+        """A name and its value as they stand in a query or a form, with the value masked."""
+        return match[1] + self.key(match[2])
+
+    def address(self, text: str) -> str:
+        """The address of a webhook, or a text with such addresses, without the values that prove who asks."""
+        return _QUERY.sub(self.parameter, text) if "?" in text else text
+
+    def _second(self, match: re.Match[str]) -> str:
+        return match[1] + self.secret(match[2])
 
     def _field(self, match: re.Match[str]) -> str:
         """The callback of a form: decoded, masked, and encoded again if it has something to hide."""
@@ -197,35 +213,47 @@ class Mask:
         try:
             value = orjson.loads(text)
         except orjson.JSONDecodeError:
-            masked_text = address_shown(self.text(f"callback: {text}").removeprefix("callback: "))
+            masked_text = self.address(self.text(f"callback: {text}").removeprefix("callback: "))
         else:
-            hidden = self._value(value, "callback", KEYS)
+            hidden = self.field(value, "callback", KEYS)
             masked_text = text if hidden == value else orjson.dumps(hidden).decode()
         return match[0] if masked_text == text else match[1] + MARK.join(map(quote_plus, masked_text.split(MARK)))
 
-    def _value(self, value: object, name: str, keys: Iterable[str]) -> object:
+    def field(self, value: object, name: str, keys: Iterable[str]) -> object:
+        """The value of a field, masked; `keys` are the names of fields that hold a key."""
         if isinstance(value, str):
             lower = name.lower()
             if lower in SECRETS:
-                return masked(value)
+                return self.secret(value)
             if lower in keys:
-                return key_shown(value)
+                return self.key(value)
             if lower in IDS and value == self._world:
                 return value
-            return address_shown(self.text(value)) if lower == "targets" or "callback" in lower else self.text(value)
+            return self.address(self.text(value)) if lower == "targets" or "callback" in lower else self.text(value)
         if isinstance(value, Mapping):
             if "path" in value and "rule" in value and "message" in value:
                 value = _finding(value)
             called = "url" in value or "callback" in name.lower()
             view = {
-                key: _headers(item) if called and key == "headers" else self._value(item, str(key), keys)
+                key: self._headers(item) if called and key == "headers" else self.field(item, str(key), keys)
                 for key, item in value.items()
             }
             for field in _addresses(value, name):
                 if isinstance(address := view.get(field), str):
-                    view[field] = address_shown(address)
+                    view[field] = self.address(address)
             return view
-        return [self._value(item, name, keys) for item in value] if isinstance(value, list | tuple) else value
+        return [self.field(item, name, keys) for item in value] if isinstance(value, list | tuple) else value
+
+    def _headers(self, headers: object) -> object:
+        """Headers of a callback, or of a webhook: by name, or as pairs."""
+        if isinstance(headers, Mapping):
+            return {name: self._header(name, value) for name, value in headers.items()}
+        if isinstance(headers, list) and all(isinstance(pair, list) and len(pair) == 2 for pair in headers):
+            return [[name, self._header(name, value)] for name, value in headers]
+        return self.secret(str(headers))
+
+    def _header(self, name: object, value: object) -> object:
+        return value if str(name).lower() in OWN else self.secret(str(value))
 
 
 def _addresses(value: JsonMapping, name: str) -> Iterable[str]:
@@ -234,19 +262,6 @@ def _addresses(value: JsonMapping, name: str) -> Iterable[str]:
         yield "url"
     if "url" not in value:
         yield "target"
-
-
-def _headers(headers: object) -> object:
-    """Headers of a callback, or of a webhook: by name, or as pairs."""
-    if isinstance(headers, Mapping):
-        return {name: _header(name, value) for name, value in headers.items()}
-    if isinstance(headers, list) and all(isinstance(pair, list) and len(pair) == 2 for pair in headers):
-        return [[name, _header(name, value)] for name, value in headers]
-    return masked(str(headers))
-
-
-def _header(name: object, value: object) -> object:
-    return value if str(name).lower() in OWN else masked(str(value))
 
 
 #: Masks what is of no world, or of a world whose secrets need not be known.

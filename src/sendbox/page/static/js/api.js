@@ -1,5 +1,7 @@
 /** Calls of control. The page reads and acts through these only. */
 
+import { ask, authorization } from "./token.js";
+
 const BASE = "/_sandbox";
 
 /** What control answered instead: `status`, `error` (a stable word), `message` (what is legal), and more in `detail`. */
@@ -24,7 +26,7 @@ export async function call(method, address, { query = {}, body, signal } = {}) {
     response = await fetch(url, {
       method,
       signal,
-      headers: body === undefined ? {} : { "content-type": "application/json" },
+      headers: { ...authorization(), ...(body !== undefined && { "content-type": "application/json" }) },
       body: body === undefined || typeof body === "string" ? body : JSON.stringify(body),
     });
   } catch (error) {
@@ -40,6 +42,7 @@ export async function call(method, address, { query = {}, body, signal } = {}) {
       answer = { error: "bad_json", message: "The answer is not JSON." };
     }
   }
+  if (response.status === 401) ask();
   if (!response.ok) throw new ControlError(response.status, typeof answer === "object" ? answer : { message: answer });
   return answer;
 }

@@ -6,6 +6,7 @@ import { icon } from "./icons.js";
 import { address, follow, place, start, viewOf } from "./route.js";
 import { lists, serves } from "./served.js";
 import { store } from "./store.js";
+import { kept } from "./token.js";
 import { act } from "./view.js";
 import "./bar.js";
 import "./list.js";
@@ -109,6 +110,21 @@ function drawMissing() {
       h("a.button", { href: address({}, []) }, "The open worlds"))));
 }
 
+/** A link to JSON of control: a browser that follows it sends no token, so a page with one fetches what it leads to. */
+async function followToControl(event) {
+  const link = event.target.closest?.(`a[href^="${path("worlds")}/"]`);
+  if (!link || !kept()) return;
+  event.preventDefault();
+  const tab = link.download ? null : open("", "_blank");
+  const [address, query] = link.getAttribute("href").split("?");
+  const answer = await act(() => call("GET", address, { query: Object.fromEntries(new URLSearchParams(query)) }));
+  if (answer === undefined) return tab?.close();
+  const url = URL.createObjectURL(new Blob([JSON.stringify(answer, null, 2)], { type: "application/json" }));
+  if (tab) tab.location = url;
+  else h("a", { href: url, download: link.download }).click();
+}
+
+addEventListener("click", followToControl);
 store.addEventListener("world", drawMissing);
 start();
 follow(draw);

@@ -1,12 +1,14 @@
 /** What the server tells by itself, from the one stream of this browser (`worker.js`). */
 
+import { kept } from "./token.js";
+
 const listeners = new Set();
 let port = null;
 
 /** Says which world this tab shows; null: none. */
 export function watch(world) {
   port ??= connect();
-  port.postMessage({ world });
+  port.postMessage({ world, token: kept() });
 }
 
 /** Calls `listener` with each event: `{type, data}`. */
@@ -17,7 +19,8 @@ export function listen(listener) {
 function connect() {
   const url = new URL("./worker.js", import.meta.url);
   // a browser without shared workers has a stream for each tab, of a worker of its own
-  const worker = globalThis.SharedWorker ? new SharedWorker(url, { name: "sendbox" }) : null;
+  // tabs with different tokens have different workers
+  const worker = globalThis.SharedWorker ? new SharedWorker(url, { name: `sendbox ${kept() ?? ""}` }) : null;
   const channel = worker ? worker.port : own(url);
   channel.onmessage = ({ data }) => {
     for (const listener of listeners) listener(data);
