@@ -9,13 +9,16 @@ from typing import Any
 
 import pytest
 
+from sendbox.control.operation import ControlError
 from sendbox.engine import ENGINE
+from sendbox.engine.answer import plain
 from sendbox.engine.commands.command import Call, Overtake
 from sendbox.runtime import wall
 from sendbox.runtime.policy import HttpCall
 from sendbox.runtime.policy import Outcome as Answered
 from sendbox.runtime.spool import Spooled
-from tests.box import KEY, WORLD, Box, Reading
+from sendbox.runtime.teams import Token
+from tests.box import KEY, ORIGIN, WORLD, Box, Reading
 from tests.durable.files import digest, killed, listed, stored
 from tests.interfaces.rest.calls import put, upload_url
 
@@ -328,6 +331,26 @@ async def test_a_second_is_enough_where_one_says_so(tmp_path: Path) -> None:
         assert box.runtime.persistence._group is None
     async with stored(tmp_path / "a.db") as box:
         assert [world["id"] for world in await listed(box)] == [KEY]
+
+
+async def test_a_team_has_its_own_stored_worlds(tmp_path: Path) -> None:
+    """It neither sees those of another team nor closes or wakes them."""
+    async with stored(tmp_path / "a.db") as box:
+        await box.send(key="test-mine-1")
+        await box.send(key="test-other-1")
+    async with stored(tmp_path / "a.db") as box:
+        control, team = box.app.control, Token("mine", "team", "test-mine-")
+
+        async def call(operation: str, world: str | None = None) -> Any:
+            return await control.do(ORIGIN, control.served.by_name[operation], world, token=team)
+
+        assert [world["id"] for world in (await call("worlds"))["worlds"]] == ["test-mine-1"]
+        for operation in ("close_world", "world"):
+            with pytest.raises(ControlError) as refusal:
+                await call(operation, "test-other-1")
+            assert refusal.value.status == 403
+        assert plain(await call("close_world", "test-mine-1")) == {"closed": "test-mine-1"}
+        assert [world["stored"] for world in await listed(box)] == [True]
 
 
 async def test_a_world_that_is_not_in_the_store(tmp_path: Path) -> None:
