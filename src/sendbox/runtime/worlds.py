@@ -385,7 +385,7 @@ class Runtime:
         world = hosted.world
         hosted.counted, hosted.logged = messages_made(world), len(world.journal)
         hosted.checked = world.outlets.deliveries.made
-        hosted.used = self.reading()
+        hosted.used, hosted.leaving = self.reading(), self.leaving
         world.clock.rebase(hosted.used)
         self.worlds[world.id] = hosted
         self.open_worlds.resume(hosted)
