@@ -5,6 +5,7 @@ leaves before: an answer waits for the commit of its group, and so does the try 
 group is tried again until the store takes it, and all calls are refused until then.
 
 A world of an earlier process is not there until it is first asked for; then it is made again from its record.
+It is long because the way into the store and the way out of it know the same part of each record.
 """
 
 from __future__ import annotations
