@@ -6,7 +6,7 @@ from typing import Final
 
 from benchmarks import peers
 from benchmarks.goals import Goal, Row, at_least, at_most
-from benchmarks.scenes import calls, clock, commands, growth, inside, memory, start
+from benchmarks.scenes import calls, clock, commands, durable, growth, inside, memory, start
 
 #: How names of rows about other programs begin.
 PEER: Final = "peer-"
@@ -28,6 +28,31 @@ ROWS: Final[tuple[Row, ...]] = (
         calls.mix,
         "Processor time of a request of bare, divided by that of Sendbox. Of a hundred requests 45 are a text to one "
         "phone, 25 a code, 20 a flow of two steps to three phones, 10 go to ten phones; no two are equal.",
+    ),
+    Row(
+        "durable",
+        "the same mix where `--data` keeps it",
+        "times one that is not kept",
+        at_most(1.6),
+        durable.call,
+        "Processor time of a request of the mix at a server with `--data`, divided by that at one without. The commit "
+        "of its group is a part of it.",
+    ),
+    Row(
+        "durable-start",
+        "a start with 1,000 stored worlds",
+        "times one without a file",
+        at_most(1.1),
+        durable.start,
+        "Processor time from the start of `sendbox serve` to the first 200 of its health.",
+    ),
+    Row(
+        "durable-wake",
+        "a stored world of 10,000 messages is there again",
+        "s where bare takes 65 µs",
+        at_most(2.0),
+        durable.wake,
+        "Processor time of the first call to it, with the replay of its record.",
     ),
     Row(
         "call-p99",

@@ -13,6 +13,7 @@ from sendbox import app as served  # `SERVED` is looked up in it: a proof switch
 from sendbox.assembly import make_app
 from sendbox.contract.validators import Contract
 from sendbox.engine.durations import instant, iso
+from sendbox.runtime.store.store import Store
 from sendbox.runtime.wall import monotonic_ns
 from sendbox.server.application import Application
 from sendbox.server.wire import AsgiCall
@@ -172,7 +173,11 @@ def at(seconds: float) -> str:
 
 @asynccontextmanager
 async def boxed(
-    scenario: Any = "default", *, reading: Callable[[], int] | None = None, **settings: Any
+    scenario: Any = "default",
+    *,
+    reading: Callable[[], int] | None = None,
+    store: Store | None = None,
+    **settings: Any,
 ) -> AsyncIterator[Box]:
     """A sandbox until the context is left; manual clocks from `START` unless `settings` say otherwise.
 
@@ -180,7 +185,7 @@ async def boxed(
     """
     defaults = {"mode": "manual", "start": START, "check_answers": True, "public_url": None}
     given = Settings(**{**defaults, **settings})
-    app = make_app(given, load(scenario), CONTRACT, served.SERVED, reading=reading or monotonic_ns)
+    app = make_app(given, load(scenario), CONTRACT, served.SERVED, reading=reading or monotonic_ns, store=store)
     runtime = app.runtime
     box = Box(app)
     try:

@@ -39,6 +39,8 @@ if TYPE_CHECKING:
     from sendbox.engine.blueprint import Blueprint
     from sendbox.engine.coverage import Catalog
     from sendbox.runtime.interface import LogLine
+    from sendbox.runtime.store.persistence import Records
+    from sendbox.runtime.store.store import Store
     from sendbox.settings import Settings
 
 #: Any mix of events in one delivery, and the one that is sent alone (A24).
@@ -55,6 +57,7 @@ def make_app(
     tells: Callable[[LogLine], None] = lambda line: None,
     dropped: Callable[[], int] = lambda: 0,
     reading: Callable[[], int] = monotonic_ns,
+    store: Store | None = None,
 ) -> Application:
     """The application, with the runtime of its worlds. Raises `ValueError` for settings that cannot be.
 
@@ -78,6 +81,8 @@ def make_app(
         dropped=dropped,
         check_batch=partial(_check_batch, contract) if settings.check_answers else None,
         reading=reading,
+        store=store,
+        load_records=lambda: _records(app),
     )
     emulated = Emulated(runtime, desk, lambda: load().language.load({"sendbox": 1}))
 
@@ -92,7 +97,7 @@ def make_app(
             *(link_route(runtime, desk, link, _lost) for link in desk.links),
             metrics_route(runtime),
             OpenRoute("/openapi.json", later(partial(_contract, contract)), methods=["GET"]),
-            HealthRoute("/_sandbox/health", runtime),
+            HealthRoute(runtime),
             Mount("/_sandbox", later(_control)),
             Mount("/signup", later(_signup)),
             OpenRoute("/_sandbox", _page, methods=["GET"]),
@@ -128,6 +133,12 @@ def _control_of(app: Application, served: Served) -> Control:
     from sendbox.control.replicas.past import read
 
     return Control(app, served, read)
+
+
+def _records(app: Application) -> Records:
+    from sendbox.control.replicas.stored import StoredRecords
+
+    return StoredRecords(app.control)
 
 
 def _control(control: Control) -> Starlette:

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 PORT: Final = 7357
 #: What happens at a bound.
 WhenFull = Literal["refuse", "forget"]
+#: `call`: a command is in the store before its answer leaves; `second`: a second later at most.
+Durability = Literal["call", "second"]
 
 
 def _callbacks() -> Callbacks:
@@ -44,6 +46,7 @@ class Settings:
     `world_ttl` is after how many seconds without use a world ends, None = never; `keep_closed` how many closed worlds
     can still be read.
     `callbacks` says where webhooks may go. With `coverage`, what was tried in a world is kept when it ends or resets.
+    `data` is the file in which worlds outlast the process, None = they end with it; `durability` says when it has them.
     `hosts` are further names under which browsers may use control and the pages (`server/origin.py`), as `parse_hosts`
     reads them. `control_tokens` are those of which control asks for one; without them it is open.
     `quotas` bound what the worlds of a prefix use together.
@@ -82,6 +85,8 @@ class Settings:
     callback_insecure: bool = False
     hosts: frozenset[str] = frozenset()
     coverage: bool = False
+    data: str | None = None
+    durability: Durability = "call"
     control_tokens: tuple[Token, ...] = ()
     quotas: tuple[Quota, ...] = ()
 
@@ -227,6 +232,13 @@ _ROWS: Final = (
         "Calls of a receiver, each because of a webhook of the one before; more are a loop, which ends an advance.",
         Settings.max_chain,
         of_tests=str(Settings.max_chain),
+    ),
+    Option("data", "path", "File in which worlds outlast the server; made if it is missing.  [default: none]"),
+    Option(
+        "durability",
+        ("call", "second"),
+        "With --data: whether a call is in the file before its answer leaves, or within a second.",
+        Settings.durability,
     ),
     Option(
         "shard",

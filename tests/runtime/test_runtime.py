@@ -208,10 +208,10 @@ async def test_tagged_names_lead_to_their_world() -> None:
     box = runtime(shard=7)
     hosted = box.open("test-a")
     assert hosted.world.tag.startswith("07")
-    assert box.by_tag(f"{hosted.world.tag}abc") is hosted
-    assert box.by_tag("0700000000000000abc") is None
+    assert await box.by_tag(f"{hosted.world.tag}abc") is hosted
+    assert await box.by_tag("0700000000000000abc") is None
     box.close(hosted)
-    assert box.by_tag(f"{hosted.world.tag}abc") is None
+    assert await box.by_tag(f"{hosted.world.tag}abc") is None
 
 
 # --- closing ----------------------------------------------------------------------------------------------------------

@@ -155,6 +155,7 @@ OPTION_TYPES: Final[dict[str, dict[str, Any]]] = {
     "flag": {"is_flag": True},
     "off": {"is_flag": True, "callback": converter(lambda off: not off)},
     "file": {"type": FILE},
+    "path": {"type": click.Path(dir_okay=False)},
     "seed": {"callback": converter(parse_seed)},
     "origin": {"callback": converter(lambda url: address.origin(url) if url else None)},
     "instant": {"metavar": "INSTANT", "callback": converter(durations.instant)},

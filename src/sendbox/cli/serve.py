@@ -37,6 +37,7 @@ from sendbox.engine.kinds.masking import MASK
 from sendbox.page import lines
 from sendbox.runtime import collector, wall
 from sendbox.runtime.interface import LogLine
+from sendbox.runtime.store.store import StoreError
 from sendbox.runtime.worlds import BEGINS
 from sendbox.server.listener import CannotListen, HttpServer
 from sendbox.server.loop import new_loop
@@ -45,6 +46,7 @@ from sendbox.settings import OPTIONS, Settings
 if TYPE_CHECKING:
     from sendbox.engine.blueprint import Blueprint
     from sendbox.engine.timeline import Mode
+    from sendbox.runtime.store.store import Store
     from sendbox.runtime.teams import Token
     from sendbox.runtime.worlds import Runtime
 
@@ -177,12 +179,19 @@ async def serving(
     blueprint, watched = _read(options, log)
     async with contextlib.AsyncExitStack() as closing:
         try:
-            app = make_app(options.settings, blueprint, Contract(deferred=True), tells=log, dropped=dropped)
+            store = _open_store(options, closing)
+            app = make_app(
+                options.settings, blueprint, Contract(deferred=True), tells=log, dropped=dropped, store=store
+            )
+        except StoreError as error:
+            raise Failure(CANNOT, options.blamed(str(error), "data")) from None
         except ValueError as error:
             raise Failure(CANNOT, options.blamed(str(error), "callback_ca")) from None
         closing.push_async_callback(app.runtime.aclose)
         server, port, origin, ca_url = await listen(options, app, closing)
         app.runtime.senders.serves_at(port)
+        if app.persistence is not None:
+            app.persistence.prepare()
         host = options.settings.host
         if not options.settings.control_tokens and not is_loopback(host):
             text = f"control is open to everyone who reaches {host}:{port}: --control-token closes it"
@@ -218,6 +227,18 @@ def _read(options: Options, log: Callable[[LogLine], None]) -> tuple[Blueprint, 
         message = f"{names[0]} is a scenario of the library, which does not change; give a file"
         raise Failure(USAGE, options.blamed(message, "watch"))
     return blueprint, watched
+
+
+def _open_store(options: Options, closing: contextlib.AsyncExitStack) -> Store | None:
+    """The store of the worlds until `closing` ends, None if they end with the server. Raises `StoreError`."""
+    settings = options.settings
+    if settings.data is None:
+        return None
+    from sendbox.runtime.store.sqlite import SqliteStore
+
+    store = SqliteStore(settings.data, flush=settings.durability == "call")
+    closing.callback(store.close)
+    return store
 
 
 class Listening(NamedTuple):

@@ -29,7 +29,6 @@ from sendbox.engine.commands.record import RecordIncomplete
 from sendbox.engine.digest import finished
 from sendbox.engine.durations import shown
 from sendbox.engine.texts import foreign, nearest
-from sendbox.runtime.ending import UNKNOWN
 from sendbox.runtime.teams import EVERYONE, Token
 from sendbox.runtime.worlds import Conflict, HostedWorld
 
@@ -164,8 +163,9 @@ class Operation:
     why one cannot. One that only `watches` a world is not a use of it. One that `makes` a world, or finds it, answers
     `Created`. An `unlogged` one has no line in the log: it changes nothing though it is no GET, or is repeated
     all the time. Its `scope` says which tokens may call it (`control/access/roles.py`): one without its own is
-    about its world, or else about the whole server. A `deprecated` one ends with the next release. `answers` is the
-    class of its answer (`engine/answer.py`); without it the answer is any object.
+    about its world, or else about the whole server. One that `closes` a world does not make it again for that. A
+    `deprecated` one ends with the next release. `answers` is the class of its answer (`engine/answer.py`); without it
+    the answer is any object.
     Over HTTP secrets are masked in answers, except in an `unmasked` one, which is repeated or carried out, or has the
     address of a world. A body may have `longest` bytes; more is refused before it is read.
 
@@ -188,6 +188,7 @@ class Operation:
     makes: bool = False
     answers: object = dict
     unmasked: bool = False
+    closes: bool = False
     deprecated: bool = False
     unlogged: bool = False
     longest: int = bounds.SHORT_BODY
@@ -382,6 +383,10 @@ class Control:
         try:
             if not row.worldly:
                 return await row.function(call, **row.convert(arguments))
+            if row.closes and self.runtime.is_stored(world_id or ""):
+                self.runtime.close_stored(world_id or "")
+                return {"closed": world_id}
+            await self.runtime.wake(world_id or "")
             call.hosted_or_none = hosted = self.world(world_id or "", early=row.early, reads=row.reads)
             hosted.controls += 1
             hosted.readers += 1
@@ -426,7 +431,7 @@ class Control:
             raise closed(kept)
         if hosted is None:
             why = runtime.closed.why(world_id)
-            text = f'"{world_id}" is not an open world: {why or UNKNOWN}; POST /_sandbox/worlds opens one'
+            text = f'"{world_id}" is not an open world: {why or runtime.unknown}; POST /_sandbox/worlds opens one'
             raise ControlError(404, "no_such_world", text, **({"closed": True} if world_id in runtime.closed else {}))
         if not early:
             if hosted.starts is not None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from functools import partial
 from operator import attrgetter
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, get_args
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, cast, get_args
 
 from sendbox.contract.findings import show
 from sendbox.control.answers import Bound, Checkpoint, Clock, Warned, World, addresses
@@ -42,6 +42,7 @@ from sendbox.engine.durations import iso, shown
 from sendbox.engine.kinds.answers import Cursor
 from sendbox.engine.texts import Pattern
 from sendbox.engine.timeline import Mode
+from sendbox.runtime.store.store import StoredWorld
 from sendbox.runtime.worlds import MEMORY_FULL, HostedWorld, Slice
 from sendbox.scenario.keys.texts import compiles_slowly
 from sendbox.scenario.model import ScenarioError
@@ -166,9 +167,10 @@ class WholeWorld(World):
 
 
 class ListedWorld(World):
-    """A world, and the real time since when no client has used it."""
+    """A world, and the real time since when no client has used it. `stored`: it waits in the store to be asked for."""
 
     idle_since: Instant
+    stored: Literal[True] | None = None
 
 
 class Worlds(Cursor):
@@ -278,6 +280,7 @@ async def open_world(
         if now is not None:
             settings["start"], settings["pinned"] = now, frozen
         settings["late"] = late
+    await runtime.wake(id or "")
     existing = runtime.worlds.get(id or "")
     if existing is not None:
         raise ControlError(409, "world_exists", f"{id} is open already", world=world_view(call, existing))
@@ -301,6 +304,7 @@ async def ensure_world(
     would have. Starts are compared where one of them is set.
     """
     settings = await _settings(call, id, scenario, seed, clock, salt, deliveries)
+    await call.runtime.wake(id)
     existing = call.runtime.worlds.get(id)
     if existing is None:
         return Created(world_view(call, _opened(call, id, settings, deliveries)))
@@ -360,14 +364,20 @@ def _differences(existing: HostedWorld, opening: Open, deliveries: str) -> list[
         "deliveries": (WAYS[existing.opened_pulling], deliveries),
     }
     differences = [(name, here, there) for name, (here, there) in pairs.items() if here != there]
-    if was.blueprint != opening.blueprint or _replaced(existing):
+    if not _are_equal(was.blueprint, opening.blueprint) or _replaced(existing):
         differences.insert(0, ("scenario", existing.loaded.name, opening.blueprint.name))
     return [{"setting": name, "open": here, "asked": there} for name, here, there in differences]
 
 
+def _are_equal(one: Blueprint, other: Blueprint) -> bool:
+    """True if two scenarios are the same; one that a store has kept does not know its file."""
+    same_source = one.source is not None and (one.name, one.source) == (other.name, other.source)
+    return one == other or same_source
+
+
 def _replaced(hosted: HostedWorld) -> bool:
     """True if a world has another scenario than the one that it was opened with."""
-    return hosted.opened is not None and hosted.loaded != hosted.opened.blueprint
+    return hosted.opened is not None and not _are_equal(hosted.loaded, hosted.opened.blueprint)
 
 
 def _set_start(opening: Open) -> str | None:
@@ -409,38 +419,71 @@ async def worlds(
 ) -> Worlds:
     """Open worlds, in the order in which they were opened; with `last` the newest.
 
-    Each says since when no client has used it (`idle_since`, real time); a list is not a use. 400 `bad_pattern` where
-    no legal id fits the `pattern`.
+    One that is `stored` was open in an earlier process, and is made again when it is first asked for. Each says
+    since when no client has used it (`idle_since`, real time); a list is not a use. 400 `bad_pattern` where no
+    legal id fits the `pattern`.
     """
-    opened = call.runtime.open_worlds
     compiled_pattern = None if pattern is None else Pattern(pattern)
     if compiled_pattern is not None and not call.runtime.legal_pattern(compiled_pattern):
         text = f'"{pattern}" fits no id of a world; legal: {LEGAL_ID}; with * for any characters'
         raise ControlError(400, "bad_pattern", text)
 
-    def fits(hosted: HostedWorld) -> bool:
-        world_id = hosted.world.id
+    def fits(hosted: HostedWorld | StoredWorld) -> bool:
+        world_id = hosted.id if isinstance(hosted, StoredWorld) else hosted.world.id
         if not (world_id.startswith(prefix) and call.token.covers(world_id)):
             return False
         return compiled_pattern is None or bool(compiled_pattern.matches(world_id))
 
+    result: Page[HostedWorld | StoredWorld]
     if closed:
-        kept = list(call.runtime.closed_worlds.worlds.values())
+        kept: list[HostedWorld | StoredWorld] = list(call.runtime.closed_worlds.worlds.values())
         if last is None:
             result = await page(kept, attrgetter("closed"), fits, limit, cursor, order)
         else:
             result = Page(await newest(kept, fits, last))
     elif last is not None:
-        result = Page((await select(opened.backwards(), fits, last))[::-1] if last else [])
+        result = Page((await select(call.runtime.all_backwards(), fits, last))[::-1] if last else [])
     else:
-        behind = opened.backwards(cursor) if order == "newest" else opened.after(cursor or 0)
-        result = await page_of(behind, attrgetter("number"), fits, limit)
+        all_behind = call.runtime.all_backwards(cursor) if order == "newest" else call.runtime.all_after(cursor or 0)
+        result = await page_of(all_behind, attrgetter("number"), fits, limit)
 
-    def view(hosted: HostedWorld) -> JsonObject:
+    def view(hosted: HostedWorld | StoredWorld) -> JsonObject:
+        if isinstance(hosted, StoredWorld):
+            return _stored_view(call, hosted)
         listed = ListedWorld(**_fields_of(call, hosted), idle_since=moment(call.runtime.idle_since(hosted)))
         return listed.extended(hosted.world.counts)
 
     return Worlds(worlds=await map_in_slices(result.items, view), next_cursor=result.cursor)
+
+
+def _stored_view(call: Call, stored: StoredWorld) -> JsonObject:
+    """A world that is only in the store, as the list shows it."""
+    facts = stored.facts
+    clock = Clock(
+        now=moment(facts.ends.at),
+        mode=cast("Mode", facts.mode),
+        rate=facts.rate / 1000,
+        next_due=None if facts.due is None else moment(facts.due),
+        pending=facts.pending,
+    )
+    listed = ListedWorld(
+        id=stored.id,
+        api_key=stored.id,
+        scenario=facts.scenario,
+        seed=facts.seed,
+        salt=facts.salt,
+        tag=facts.tag,
+        epoch=facts.ends.epoch,
+        started=moment(facts.started),
+        clock=clock,
+        entries=facts.entries,
+        deliveries=WAYS[facts.pulling],
+        callback_url=f"{call.origin}/_sandbox/worlds/{stored.id}/hook",
+        addresses=addresses(call.origin),
+        idle_since=moment(stored.used),
+        stored=True,
+    )
+    return listed.extended(facts.counts)
 
 
 @operation("GET", "/worlds/{id}", answers=WholeWorld, unmasked=True)
@@ -459,7 +502,7 @@ async def start_world(call: Call, now: Moment, frozen: Frozen = False) -> Starte
     return Started(started=moment(call.hosted.world.start))
 
 
-@operation("DELETE", "/worlds/{id}", early=True, answers=Closed)
+@operation("DELETE", "/worlds/{id}", early=True, closes=True, answers=Closed)
 async def close_world(call: Call) -> Closed:
     """Closes a world; its key is denied until it is opened again. A server keeps some closed worlds to be read."""
     world_id = call.hosted.world.id
@@ -478,7 +521,7 @@ async def close_worlds(
         raise ControlError(400, "bad_argument", f"prefix: it is empty, which would close every world; legal: {legal}")
     call.check_own(prefix)
     matching = await select(call.runtime.open_worlds.after(0), lambda hosted: hosted.world.id.startswith(prefix))
-    closed, work = 0, Slice()
+    closed, work = call.runtime.close_all_stored(prefix), Slice()
     for hosted in matching:
         await hosted.wait_until_idle()
         if not hosted.gone:

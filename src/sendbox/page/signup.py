@@ -40,7 +40,7 @@ def signup_routes(control: Control) -> list[Route]:
     async def ask(request: Request, name: str, **arguments: object) -> Any:
         """Performs an operation in the world whose signup this is. Raises `ControlError`."""
         signup = request.path_params["signup"]
-        hosted = runtime.by_tag(signup)
+        hosted = await runtime.by_tag(signup)
         if hosted is None:
             raise ControlError(404, "no_such_signup", "there is no such signup")
         origin = origin_of(runtime, request.scope)
@@ -107,7 +107,7 @@ async def _page(
     error: ControlError | None = None,
 ) -> Response:
     runtime = control.runtime
-    hosted = runtime.by_tag(signup["signup"])
+    hosted = await runtime.by_tag(signup["signup"])
     data = {
         "signup": signup,
         "partner": signup["details"].get("partner_name") or "",

@@ -98,6 +98,7 @@ class Dispatcher:
 
     async def _deliver(self, hosted: HostedWorld, world: World, delivery: Delivery, call: HttpCall) -> None:
         """One try of one delivery; its outcome is fed back unless the world began a new epoch meanwhile."""
+        await self._runtime.persist(hosted)
         try:
             with hosted.calls.delivered(world.outlets.requests_of(delivery), world.clock):
                 outcome = await self._send(hosted, delivery, call)

@@ -20,13 +20,15 @@ SHARE: Final = 0.1
 SHORTEST: Final = 0.05
 LONGEST: Final = 60.0
 _NS: Final = 1_000_000_000
+_NS_PER_MS: Final = 1_000_000
 
 
 #: A tester closed it.
 CLOSED: Final = CloseReason("it was closed", denied=True)
 
-#: Why a world is not open that this server does not know.
+#: Why a world is not open that this server does not know, without a store and with one.
 UNKNOWN: Final = "this server knows none of that name; a restart ends all worlds, and changes Sendbox-Instance"
+NOT_STORED: Final = "this server knows none of that name, and its store has none"
 
 
 class CloseReasons:
@@ -94,6 +96,10 @@ class IdleWorlds:
             if not hosted.gone and self._over(hosted):
                 self._runtime.end_world(hosted, self._gone)
                 self._runtime.log(hosted.world.id, f"{self._gone.why}; {self._next}")
+            yield
+        for world_id in self._runtime.unused_stored(self._ttl // _NS_PER_MS):
+            self._runtime.close_stored(world_id, self._gone)
+            self._runtime.log(world_id, f"{self._gone.why}; {self._next}")
             yield
 
     def _over(self, hosted: HostedWorld) -> bool:

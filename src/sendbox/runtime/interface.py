@@ -50,6 +50,7 @@ class RuntimeInterface(Protocol):
     counts: Counts
     violations: list[str]
     check_batch: Callable[[object], list[str]] | None
+    instance: str
 
     def log(
         self, world: str, message: str, level: Level = "info", operation: str | None = None, **more: object
@@ -61,6 +62,21 @@ class RuntimeInterface(Protocol):
 
     def end_world(self, hosted: HostedWorld, gone: CloseReason) -> None:
         """Ends a world, and keeps the reason."""
+
+    async def persist(self, hosted: HostedWorld) -> None:
+        """Waits until a world is in the store as it is, if there is one."""
+
+    def unused_stored(self, ttl: int) -> list[str]:
+        """The worlds that are only in the store and were not used for so many milliseconds of real time."""
+
+    def close_stored(self, world_id: str, gone: CloseReason) -> None:
+        """Closes a world that is only in the store."""
+
+    def check_room(self) -> None:
+        """Raises `Conflict` where there is no room for a further world."""
+
+    def resume(self, hosted: HostedWorld) -> None:
+        """Puts a world in its place that was open in an earlier process."""
 
     def note_change(self, hosted: HostedWorld) -> None:
         """Continues the world after a request, an outcome or an act."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
+from bisect import bisect_left, bisect_right, insort
 from collections.abc import Callable, Iterator
 from operator import attrgetter
 from typing import TYPE_CHECKING, Final, Generic, TypeVar
@@ -30,6 +30,11 @@ class OpenWorlds(Changing):
         self.opened += 1
         hosted.number = self.opened
         self._worlds.append(hosted)
+        self.touch()
+
+    def resume(self, hosted: HostedWorld) -> None:
+        """Adds a world that has its number from an earlier process."""
+        insort(self._worlds, hosted, key=_number)
         self.touch()
 
     def remove(self, hosted: HostedWorld) -> None:

@@ -12,7 +12,10 @@ import itertools
 import os
 import re
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from heapq import merge
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final
 
 from sendbox import __version__
@@ -27,7 +30,7 @@ from sendbox.runtime import wall
 from sendbox.runtime.bounds import Bounds, Builder, Full, resident
 from sendbox.runtime.counts import Counts, LoopHolds, messages_made
 from sendbox.runtime.dispatcher import Dispatcher
-from sendbox.runtime.ending import CLOSED, UNKNOWN, CloseReasons, IdleWorlds
+from sendbox.runtime.ending import CLOSED, NOT_STORED, UNKNOWN, CloseReasons, IdleWorlds
 from sendbox.runtime.interface import Level, LogLine, WorldHooks
 from sendbox.runtime.quotas import OverQuota, Quotas
 from sendbox.runtime.registry import ClosedWorlds, OpenWorlds, Replicas
@@ -53,6 +56,8 @@ if TYPE_CHECKING:
     from sendbox.engine.texts import Pattern
     from sendbox.engine.timeline import Mode
     from sendbox.runtime.coverage import Tried
+    from sendbox.runtime.store.persistence import Persistence, Records
+    from sendbox.runtime.store.store import Store, StoredWorld
     from sendbox.settings import Settings
 
 __all__ = ["Conflict", "Deliverer", "HostedWorld", "Refusal", "Runtime", "Slice"]
@@ -74,7 +79,7 @@ class Runtime:
     `services` are the parts of its worlds, `tried` their coverage, and `logged` makes the lines of an entry for the
     log, by its code. `tells` is called with each line for the log, `dropped` is how many of them could not be written,
     and `check_batch` the problems of a batch of events (tests only). `reading` is the monotonic clock, in nanoseconds,
-    that worlds in `real` mode go by.
+    that worlds in `real` mode go by. Worlds outlast the process in a `store`, in the form that `load_records` loads.
     """
 
     def __init__(
@@ -89,6 +94,8 @@ class Runtime:
         dropped: Callable[[], int] = lambda: 0,
         check_batch: Callable[[object], list[str]] | None = None,
         reading: Callable[[], int] = wall.monotonic_ns,
+        store: Store | None = None,
+        load_records: Callable[[], Records] | None = None,
     ) -> None:
         self.settings = settings
         self.services = tuple(services)
@@ -141,6 +148,18 @@ class Runtime:
         self.idle = None if settings.world_ttl is None else IdleWorlds(self, settings.world_ttl)
         self._gone: list[tuple[HostedWorld, World]] = []
         self._sweeper: asyncio.TimerHandle | None = None
+        #: None where worlds end with the process
+        self.persistence: Persistence | None = None
+        #: why a world is not open that this server does not know
+        self.unknown = UNKNOWN if store is None else NOT_STORED
+        if store is not None:
+            from sendbox.runtime.store.persistence import Persistence
+
+            assert load_records is not None
+            self.persistence = Persistence(self, store, load_records, settings.durability)
+            self.instance = self.persistence.instance
+            for world_id, why in self.persistence.lost.items():
+                self.closed.add(world_id, CloseReason(why, denied=False))
 
     def log(
         self, world: str, message: str, level: Level = "info", operation: str | None = None, **more: object
@@ -202,7 +221,7 @@ class Runtime:
             why = "this sub-key was never made"
             if hosted is None:
                 gone = self.closed.why(world_id)
-                why = f"the world of this sub-key is {f'gone: {gone}' if gone else f'not open: {UNKNOWN}'}"
+                why = f"the world of this sub-key is {f'gone: {gone}' if gone else f'not open: {self.unknown}'}"
             self.refuse(key, path, why, "make it with its parent key, then use it")
             return None
         if not self.legal_id(key):
@@ -215,7 +234,7 @@ class Runtime:
             return None
         if self.settings.strict_keys:
             gone = self.closed.why(key)
-            why = f"the world of this key is {f'gone: {gone}' if gone else f'not open: {UNKNOWN}'}"
+            why = f"the world of this key is {f'gone: {gone}' if gone else f'not open: {self.unknown}'}"
             self.refuse(
                 key, path, f"{why}, and --strict-keys is set", "open it with PUT or POST under /_sandbox/worlds"
             )
@@ -275,12 +294,9 @@ class Runtime:
         """
         if world_id is None:
             world_id = self.draw_id()
-        if world_id in self.worlds:
+        if world_id in self.worlds or self.is_stored(world_id):
             raise Conflict("world_exists", f"{world_id} is open already", world=world_id)
-        if len(self.worlds) >= self.settings.max_worlds:
-            raise Capped("too_many_worlds", f"{len(self.worlds)} worlds are open, the cap; close some")
-        if (full := self.full) is not None:
-            raise Conflict(MEMORY_FULL, full)
+        self.check_room()
         if (over := None if self.quotas is None else self.quotas.opening(world_id)) is not None:
             raise OverQuota("quota", f"{over.why}; {over.what_to_do}")
         blueprint = blueprint or self.blueprint
@@ -307,6 +323,77 @@ class Runtime:
         self.hooks.after_open(hosted)
         self.kick(hosted)
         return hosted
+
+    def check_room(self) -> None:
+        """Raises `Capped` at the cap of open worlds, and `Conflict` while the memory is full."""
+        if len(self.worlds) >= self.settings.max_worlds:
+            raise Capped("too_many_worlds", f"{len(self.worlds)} worlds are open, the cap; close some")
+        if (full := self.full) is not None:
+            raise Conflict(MEMORY_FULL, full)
+
+    def is_stored(self, key: str) -> bool:
+        """True if the world of a key is only in the store."""
+        return self.persistence is not None and key.partition("~")[0] in self.persistence.stored
+
+    def close_stored(self, world_id: str, gone: CloseReason = CLOSED) -> None:
+        """Closes a world that is only in the store."""
+        assert self.persistence is not None
+        self.persistence.end_stored(world_id)
+        self.closed.add(world_id, gone)
+
+    def unused_stored(self, ttl: int) -> list[str]:
+        """The worlds that are only in the store and were not used for so many milliseconds of real time."""
+        return [] if self.persistence is None else self.persistence.unused(ttl)
+
+    async def persist(self, hosted: HostedWorld) -> None:
+        """Waits until a world is in the store as it is, if there is one."""
+        if self.persistence is not None:
+            self.persistence.changed(hosted)
+            await self.persistence.persist()
+
+    def close_all_stored(self, prefix: str) -> int:
+        """Closes the worlds that are only in the store and whose ids begin so; returns how many there were."""
+        stored = {} if self.persistence is None else self.persistence.stored
+        matching = [world_id for world_id in stored if world_id.startswith(prefix)]
+        for world_id in matching:
+            self.close_stored(world_id)
+        return len(matching)
+
+    def all_after(self, number: int) -> Iterator[HostedWorld | StoredWorld]:
+        """The worlds with a higher number, open or only in the store."""
+        opened = self.open_worlds.after(number)
+        return (
+            opened
+            if self.persistence is None
+            else merge(opened, self.persistence.after(number), key=attrgetter("number"))
+        )
+
+    def all_backwards(self, number: int | None = None) -> Iterator[HostedWorld | StoredWorld]:
+        """The worlds with a lower number (None: all), open or only in the store, newest first."""
+        opened = self.open_worlds.backwards(number)
+        if self.persistence is None:
+            return opened
+        return merge(opened, self.persistence.backwards(number), key=attrgetter("number"), reverse=True)
+
+    async def wake(self, key: str) -> None:
+        """Makes the world of a key again, if it is only in the store. Raises `Capped`, and `Conflict` if it cannot."""
+        if self.persistence is not None:
+            await self.persistence.wake(key.partition("~")[0])
+
+    def resume(self, hosted: HostedWorld) -> None:
+        """Puts a world in its place that was open in an earlier process."""
+        world = hosted.world
+        hosted.counted, hosted.logged = messages_made(world), len(world.journal)
+        hosted.checked = world.outlets.deliveries.made
+        hosted.used, hosted.leaving = self.reading(), self.leaving
+        world.clock.rebase(hosted.used)
+        self.worlds[world.id] = hosted
+        self.open_worlds.resume(hosted)
+        self._tags[world.tag] = world.id
+        if world.outlets.under_way:  # tries that the end of that process cut off
+            launch = self.dispatcher.launch(hosted, list(world.outlets.under_way))
+            self.keep_task(hosted, self._loop.create_task(launch))
+        self.note_change(hosted)
 
     def opening(
         self,
@@ -389,12 +476,16 @@ class Runtime:
         """An unused id: derived from the process's own count and age, so that two servers differ."""
         while True:
             world_id = fresh_id(f"{self.instance} {next(self._drawn)}", prefix)
-            if world_id not in self.worlds and world_id not in self.closed:
+            if world_id not in self.worlds and world_id not in self.closed and not self.is_stored(world_id):
                 return world_id
 
-    def by_tag(self, tagged: str) -> HostedWorld | None:
+    async def by_tag(self, tagged: str) -> HostedWorld | None:
         """The world of a name that carries its tag (links, tokens)."""
-        world_id = self._tags.get(tagged[:16])
+        tag = tagged[:16]
+        if self.persistence is not None and (stored := self.persistence.tags.get(tag)) is not None:
+            with suppress(Conflict):
+                await self.wake(stored)
+        world_id = self._tags.get(tag)
         return None if world_id is None else self.find(world_id)
 
     def close(self, hosted: HostedWorld) -> None:
@@ -412,6 +503,8 @@ class Runtime:
         del self._tags[world.tag]
         self.closed.add(world.id, gone)
         hosted.gone, hosted.why = True, gone.why
+        if self.persistence is not None:
+            self.persistence.ended(hosted)
         self.count_kept(hosted)
         self._drop(hosted)
         hosted.touch()
@@ -553,6 +646,8 @@ class Runtime:
 
     async def aclose(self) -> None:
         """Ends all worlds and the client that delivers."""
+        if self.persistence is not None:
+            await self.persistence.aclose()
         tasks = [task for hosted in self.worlds.values() for task in hosted.tasks]
         for hosted in self.worlds.values():
             self._log_advice(hosted)
@@ -594,6 +689,8 @@ class Runtime:
         """Sets the timer of a world whose time passes by itself."""
         if self.bounds is not None:
             self.bounds.changed(hosted)
+        if self.persistence is not None:
+            self.persistence.changed(hosted)
         self.count_kept(hosted)
         self.mover.kick(hosted)
 

@@ -35,7 +35,7 @@ def link_route(runtime: Runtime, desk: Desk, link: Link, page: Callable[[int, st
     async def follow(request: Request) -> Response:
         """A link is followed."""
         code = request.path_params["code"]
-        hosted = runtime.by_tag(code)
+        hosted = await runtime.by_tag(code)
         if hosted is not None:
             await hosted.wait_until_idle()
         if hosted is None or hosted.gone or not link.known(hosted.world, code):
@@ -66,7 +66,7 @@ def upload_route(runtime: Runtime, emulated: Emulated, upload: Upload) -> Route:
 
     async def put(request: Request) -> Response:
         """A body arrives."""
-        hosted = runtime.by_tag(request.path_params["address"])
+        hosted = await runtime.by_tag(request.path_params["address"])
         if hosted is None:
             return lost()
         full = runtime.refusal(hosted.world.id, sends=True)

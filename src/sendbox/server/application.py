@@ -14,6 +14,7 @@ from starlette.responses import Response
 from starlette.routing import Match, Route
 
 from sendbox.engine.texts import nearest
+from sendbox.runtime.store.store import STORE_FAILED
 from sendbox.runtime.worlds import MEMORY_FULL
 from sendbox.server.instance import HEADER
 from sendbox.server.origin import foreign, has_wrong_host
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from starlette.routing import BaseRoute
     from starlette.types import Message, Receive, Scope, Send
 
+    from sendbox.runtime.store.persistence import Persistence
     from sendbox.runtime.worlds import Runtime
     from sendbox.server.gateway import Emulated
 
@@ -45,6 +47,9 @@ class Application(Starlette):
     (`control/operation.py`); `make_control` makes them when they are first asked for, and may take long.
     """
 
+    #: the persistence of its worlds, None if they end with the process
+    persistence: Persistence | None = None
+
     def __init__(
         self,
         runtime: Runtime,
@@ -60,6 +65,7 @@ class Application(Starlette):
         self._make_control = make_control
         #: the header that tells which server answers
         self.mark = (HEADER.encode(), runtime.instance.encode())
+        self.persistence = runtime.persistence
 
     @cached_property
     def control(self) -> Any:
@@ -68,23 +74,46 @@ class Application(Starlette):
 
     def answer_at_once(self, scope: Scope, body: bytes) -> Answer | None:
         """The answer to a request that came whole; None if it must be served as every other one."""
-        answer = self.emulated.answer_at_once(scope, body) if has_wrong_host(scope) is None else None
+        if has_wrong_host(scope) is not None or (self.persistence is not None and self.persistence.failure is not None):
+            return None
+        answer = self.emulated.answer_at_once(scope, body)
         if answer is not None:
             answer.headers = (*answer.headers, self.mark)
+        return answer
+
+    def unavailable(self, scope: Scope, why: str) -> Answer:
+        """The answer while nothing can be kept: 503 in the shape of the interface, or of control."""
+        answer = self.emulated.unavailable(scope, why)
+        if answer is None:
+            answer = Answer(503, orjson.dumps({"error": STORE_FAILED, "message": why}))
+        answer.headers = (*answer.headers, self.mark)
         return answer
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serves one request, unless it `has_wrong_host`, or is `foreign` to what is not emulated."""
 
+        lost = False
+
         async def marked(message: Message) -> None:
+            nonlocal lost
             if message["type"] == "http.response.start":
                 ends = CLOSE if self.runtime.leaving else ()
                 message["headers"] = [*message.get("headers", ()), self.mark, *ends]
-            await send(message)
+                why = None if self.persistence is None else await self.persistence.commit()
+                if why is not None and scope["path"] not in ALWAYS:
+                    lost = True
+                    await reply(send, self.unavailable(scope, why))
+            elif not (lost or self.persistence is None or scope["path"] in ALWAYS):
+                await self.persistence.persist()  # a stream shows what has come in since its head
+            if not lost:
+                await send(message)
 
         if scope["type"] == "http":
             if scope["path"] == "/":
                 self.emulated.readdress(scope)
+            if self.persistence is not None and self.persistence.failure is not None and scope["path"] not in ALWAYS:
+                await reply(send, self.unavailable(scope, self.persistence.failure))
+                return
             refusal = has_wrong_host(scope)
             if refusal is None and not self.desk.takes(scope["path"]):
                 refusal = foreign(scope, self.runtime.settings)
@@ -125,6 +154,11 @@ class LazyApplication:
         await self.application(scope, receive, send)
 
 
+#: The path of the health check, and all that is answered while nothing can be kept.
+HEALTH: Final = "/_sandbox/health"
+ALWAYS: Final = (HEALTH, "/metrics")
+
+
 class OpenRoute(Route):
     """A route that needs no token of control: it shows nothing of a world."""
 
@@ -135,14 +169,16 @@ class HealthRoute(OpenRoute):
     One with a query goes to control, which knows no argument of it.
     """
 
-    def __init__(self, path: str, runtime: Runtime) -> None:
+    def __init__(self, runtime: Runtime) -> None:
         async def check(_request: Request) -> Response:
             health = runtime.health()
+            if runtime.persistence is not None and (why := runtime.persistence.failure) is not None:
+                return json_answer({"error": STORE_FAILED, "message": why, **health}, 503)
             if (full := runtime.full) is None:
                 return json_answer(health)
             return json_answer({"error": MEMORY_FULL, "message": full, **health}, 503)
 
-        super().__init__(path, check, methods=["GET"])
+        super().__init__(HEALTH, check, methods=["GET"])
 
     def matches(self, scope: Scope) -> tuple[Match, Scope]:
         """Full only for a request without a query."""

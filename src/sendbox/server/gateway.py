@@ -21,7 +21,7 @@ from starlette.routing import BaseRoute, Match, NoMatchFound
 from sendbox.contract.validators import NotLoaded
 from sendbox.engine.answer import JsonObject
 from sendbox.engine.world import World
-from sendbox.runtime.slot import Capped, HostedWorld
+from sendbox.runtime.slot import Capped, Conflict, HostedWorld
 from sendbox.runtime.spool import MAX_BYTES_IN_MEMORY
 from sendbox.server.origin import ClientLeft, call_of, headers_of, heading_of, key_field, origin_of, read_body
 from sendbox.server.wire import carry_out, reply
@@ -118,6 +118,8 @@ class Emulated(BaseRoute):
         if route is None or route.auth != "header" or route.world_lookup is not None or len(body) > route.longest:
             return None
         heading = heading_of(scope)
+        if self._runtime.is_stored(heading.key or ""):
+            return None
         hosted = self.admit(scope, route, Credentials(heading.key))
         if not isinstance(hosted, HostedWorld):
             return hosted
@@ -150,6 +152,10 @@ class Emulated(BaseRoute):
             credentials = await self._credentials(scope, route, receive)
             if credentials.key is None and route.world_lookup is not None and credentials.body is not None:
                 await reply(send, await self._homeless(scope, route, route.world_lookup, credentials.body))
+                return
+            why = None if credentials.key is None else await self._wake(scope, credentials.key)
+            if why is not None:
+                await reply(send, self._refused(scope, route.operation, route.error(503, why)))
                 return
             hosted = self.admit(scope, route, credentials)
             if not isinstance(hosted, HostedWorld):
@@ -192,7 +198,7 @@ class Emulated(BaseRoute):
         if route.auth == "form":
             return Credentials(key_field(body if route.method == "POST" else scope["query_string"]), body, read=True)
         if route.world_lookup is not None:  # what the body names tells whose call it is
-            owner = self._runtime.by_tag(route.world_lookup.name_of(body))
+            owner = await self._runtime.by_tag(route.world_lookup.name_of(body))
             return Credentials(None if owner is None else owner.world.id, body, read=True)
         jwt = None if route.tokens is None else route.tokens.given(body)
         if route.tokens is None or jwt is None:
@@ -222,10 +228,24 @@ class Emulated(BaseRoute):
             return self._refused(scope, route.operation, route.error(capped.status, capped.message))
         return self._refused(scope, route.operation, route.deny(True)) if hosted is None else hosted
 
+    async def _wake(self, scope: Scope, key: str) -> str | None:
+        """Makes the world of a key again, if it is only in the store; returns why that cannot be, None = it is done."""
+        try:
+            await self._runtime.wake(key)
+        except Conflict as conflict:
+            self._runtime.refuse(key, scope["path"], conflict.message, "GET /_sandbox/worlds lists it", full=True)
+            return conflict.message
+        return None
+
+    def unavailable(self, scope: Scope, why: str) -> Answer | None:
+        """The answer 503 in the shape of the interface that a path belongs to; None if it belongs to none."""
+        rows, _ = self._paths.find(scope["path"])
+        return None if rows is None else next(iter(rows.values())).error(503, why)
+
     async def _world_of(self, tokens: Tokens, jwt: str) -> str | None:
         """The id of the world that a token is of (§5.3); whether the token is good, that world must say."""
         await asyncio.get_running_loop().run_in_executor(None, tokens.preload)
-        hosted = self._runtime.by_tag(tokens.subject(jwt) or "")
+        hosted = await self._runtime.by_tag(tokens.subject(jwt) or "")
         return None if hosted is None else hosted.world.id
 
     async def _serve(
@@ -272,6 +292,8 @@ class Emulated(BaseRoute):
 
     def note(self, hosted: HostedWorld, outcome: Handled) -> None:
         """Counts a call, puts a long body away, and logs what is remarked on it."""
+        if self._runtime.persistence is not None:
+            self._runtime.persistence.changed(hosted)
         record = outcome.record
         if record is not None:
             refused = record.status >= 400 or outcome.answer.refuses
@@ -331,7 +353,7 @@ class Emulated(BaseRoute):
         hosted = None
         if key is None:
             runtime.refuse(None, path, refusal.finding.message, "/openapi.json lists what is served")
-        else:
+        elif await self._wake(scope, key) is None:
             with suppress(Capped):
                 hosted = runtime.find(key, path)
         if key is None or hosted is None:

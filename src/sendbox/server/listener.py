@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp as App
     from starlette.types import Receive, Scope, Send
 
+    from sendbox.services.http.exchange import Answer
+
 #: Seconds a connection may be idle: longer than a developer looks at a breakpoint, so that a client's pool stays good.
 KEEP_ALIVE: Final = 300
 #: The headers that say that a request has a body.
@@ -271,7 +273,21 @@ class Protocol(HttpToolsProtocol):
                 app = partial(_broken, error)
         if answer is None:
             super()._start_asgi_task(cycle, app)
-            return
+        elif self._application is None or self._application.persistence is None:
+            self._write_answer(cycle, answer)
+        else:  # nothing leaves before it is kept
+            self._application.persistence.after_commit(partial(self._write_kept, self._application, cycle, answer))
+
+    def _write_kept(
+        self, application: Application, cycle: RequestResponseCycle, answer: Answer, why: str | None
+    ) -> None:
+        """Answers a request that is in the store, or refuses it because it is not."""
+        if not self.transport.is_closing():
+            scope = cast("Scope", cycle.scope)
+            self._write_answer(cycle, answer if why is None else application.unavailable(scope, why))
+
+    def _write_answer(self, cycle: RequestResponseCycle, answer: Answer) -> None:
+        """Sends the whole answer to a request, and ends it."""
         cycle.response_started = cycle.response_complete = True
         self._joined.whole(encode_answer(answer, close=not cycle.keep_alive))
         if not cycle.keep_alive:

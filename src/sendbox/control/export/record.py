@@ -10,8 +10,10 @@ from __future__ import annotations
 import json
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Generator, Iterable, Mapping
+from functools import lru_cache
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from sys import intern
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
 import orjson
 
@@ -26,19 +28,30 @@ from sendbox.engine.durations import instant, iso, shown
 from sendbox.engine.kinds.rows import KindTable, Observer
 from sendbox.scenario.model import ScenarioError
 from sendbox.scenario.write import dump
+from sendbox.services.http.requests import BoundedCache
 
 if TYPE_CHECKING:
     from sendbox.engine.commands.command import Body, Command
     from sendbox.engine.world import World
-    from sendbox.scenario.language import Language
 
 #: The version of this form.
 FORM: Final = 1
 _WORD: Final = {command: word for word, command in COMMANDS.items()}
 
 
+#: Scenarios with their texts, by identity: many worlds have the same one, and to write one takes 10 ms.
+_SCENARIOS: Final[BoundedCache[int, tuple[Blueprint, str]]] = BoundedCache()
+
+
 class Unreadable(Exception):
     """Data that is not a record that can be read; the text says what is wrong, and what is legal."""
+
+
+class Scenarios(Protocol):
+    """The language of scenarios, or scenarios that were read before."""
+
+    def load(self, source: str, *, name: str, paths: bool) -> Blueprint:
+        """A scenario from its text. Raises `ScenarioError`."""
 
 
 class Entry(NamedTuple):
@@ -68,7 +81,7 @@ def build_record(world: World, kinds: KindTable, proof: str) -> Generator[None, 
     """Makes the record of a world as data, with pauses. Raises `RecordIncomplete`."""
     commands: list[JsonObject] = []
     for stamp, command in world.record.commands():
-        commands.append({"command": _WORD[type(command)], **_place(stamp), **_fields(command)})
+        commands.append(write_command(stamp, command))
         yield
     journal = []
     on = Observer(world, kinds)
@@ -85,6 +98,11 @@ def build_record(world: World, kinds: KindTable, proof: str) -> Generator[None, 
         "journal": journal,
         "digest": proof,
     }
+
+
+def write_command(stamp: Stamp, command: Command) -> JsonObject:
+    """A command as data, with its place."""
+    return {"command": _WORD[type(command)], **_place(stamp), **_fields(command)}
 
 
 def entry(on: Observer, number: int) -> Entry:
@@ -110,9 +128,12 @@ def _write(name: str, value: object) -> object:
     return _FORMS[name].write(value) if name in _FORMS else value
 
 
-def _write_blueprint(blueprint: Blueprint) -> dict[str, str]:
+def write_blueprint(blueprint: Blueprint) -> dict[str, str]:
     """A scenario with what it builds on, and what it is called: its text may leave that to its file."""
-    return {"name": blueprint.name, "text": dump(source_of(blueprint))}
+    known = _SCENARIOS.get(id(blueprint))
+    if known is None or known[0] is not blueprint:
+        known = _SCENARIOS.store(id(blueprint), (blueprint, dump(source_of(blueprint))))
+    return {"name": blueprint.name, "text": known[1]}
 
 
 def _text(body: Body) -> str | dict[str, str] | None:
@@ -127,7 +148,7 @@ def _text(body: Body) -> str | dict[str, str] | None:
 # -- read
 
 
-def read(text: str | bytes, language: Language) -> Recorded:
+def read(text: str | bytes, scenarios: Scenarios) -> Recorded:
     """The record that a text holds. Raises `Unreadable`."""
     try:
         data = json.loads(text)
@@ -140,7 +161,7 @@ def read(text: str | bytes, language: Language) -> Recorded:
     missing = [name for name in _PARTS if name not in data]
     if missing:
         raise Unreadable(f'it is damaged: "{missing[0]}" is missing')
-    commands = _commands(data["commands"], language)
+    commands = read_commands(data["commands"], scenarios)
     try:
         journal = [Entry(*entry) for entry in data["journal"]]
         return Recorded(
@@ -156,10 +177,11 @@ _PARTS: Final = ("version", "engine", "world", "commands", "ends", "journal", "d
 _DAMAGED: Final = (KeyError, TypeError, ValueError, AttributeError)
 
 
-def _commands(lines: Iterable[JsonMapping], language: Language) -> list[tuple[Stamp, Command]]:
+def read_commands(lines: Iterable[JsonMapping], scenarios: Scenarios) -> list[tuple[Stamp, Command]]:
+    """The commands that such data are, the first of which opens a world. Raises `Unreadable`."""
     commands: list[tuple[Stamp, Command]] = []
     try:
-        commands.extend((_stamp(line), _command(line, language)) for line in lines)
+        commands.extend((_stamp(line), _command(line, scenarios)) for line in lines)
     except _DAMAGED as error:
         raise Unreadable(f"it is damaged: command {len(commands)}: {_error_text(error)}") from None
     if not commands or not isinstance(commands[0][1], Open):
@@ -175,7 +197,7 @@ def _stamp(line: JsonMapping) -> Stamp:
     return Stamp(int(line["epoch"]), instant(line["at"]), int(line["ticks"]))
 
 
-def _command(line: JsonMapping, language: Language) -> Command:
+def _command(line: JsonMapping, scenarios: Scenarios) -> Command:
     word = line["command"]
     kind = COMMANDS.get(word)
     if kind is None:
@@ -184,11 +206,11 @@ def _command(line: JsonMapping, language: Language) -> Command:
     for name in kind._fields:
         key = _KEYS.get(name, name)
         if key in line:
-            fields[name] = _FORMS[name].read(line[key], language) if name in _FORMS else line[key]
+            fields[name] = _FORMS[name].read(line[key], scenarios) if name in _FORMS else line[key]
         elif name not in kind._field_defaults:
             raise KeyError(key)
     for name in line.get("scenarios", ()):
-        fields["arguments"][name] = _scenario(fields["arguments"][name], language)
+        fields["arguments"][name] = _scenario(fields["arguments"][name], scenarios)
     command: Command = kind(**fields)
     return command
 
@@ -197,15 +219,21 @@ class _Form(NamedTuple):
     """The form that a field of a command has in a record: what writes it, and what reads it."""
 
     write: Callable[[Any], Any]
-    read: Callable[[Any, Language], Any]
+    read: Callable[[Any, Scenarios], Any]
 
 
-def _scenario(source: Mapping[str, str], language: Language) -> Blueprint:
+def _scenario(source: Mapping[str, str], scenarios: Scenarios) -> Blueprint:
     try:
-        return language.load(source["text"], name=source["name"], paths=False)
+        return scenarios.load(source["text"], name=source["name"], paths=False)
     except ScenarioError as error:
         problems = "; ".join(str(error).split("\n"))
         raise Unreadable(f"its scenario is no longer legal: {problems}") from None
+
+
+@lru_cache(maxsize=1_024)
+def _read_headers(headers: tuple[tuple[str, str], ...]) -> tuple[tuple[bytes, bytes], ...]:
+    """The headers of a call; those of nearly all calls are the same."""
+    return tuple((name.encode("latin-1"), value.encode("latin-1")) for name, value in headers)
 
 
 _TIME: Final = _Form(iso, lambda text, _: instant(text))
@@ -213,22 +241,24 @@ _TIME: Final = _Form(iso, lambda text, _: instant(text))
 _FORMS: Final[Mapping[str, _Form]] = {
     "start": _TIME,
     "now": _TIME,
-    "blueprint": _Form(_write_blueprint, _scenario),
+    "blueprint": _Form(write_blueprint, _scenario),
     "arguments": _Form(
         lambda values: {
-            name: _write_blueprint(value) if isinstance(value, Blueprint) else value for name, value in values.items()
+            name: write_blueprint(value) if isinstance(value, Blueprint) else value for name, value in values.items()
         },
         lambda values, _: values,
     ),
     "query": _Form(lambda raw: raw.decode("latin-1"), lambda text, _: text.encode("latin-1")),
     "headers": _Form(
         lambda headers: [[text.decode("latin-1") for text in header] for header in headers],
-        lambda headers, _: tuple((name.encode("latin-1"), value.encode("latin-1")) for name, value in headers),
+        lambda headers, _: _read_headers(tuple((name, value) for name, value in headers)),
     ),
     "body": _Form(
         _text,
         lambda body, _: body if body is None else body.encode() if isinstance(body, str) else b64decode(body["base64"]),
     ),
+    # one text for all calls, not one for each
+    **dict.fromkeys(("method", "path", "origin", "key"), _Form(str, lambda text, _: intern(text))),
     "requests": _Form(tuple, lambda requests, _: tuple(requests)),
 }
 #: Fields that have another name in a record, and those that stand last there.

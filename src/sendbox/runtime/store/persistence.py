@@ -1,0 +1,470 @@
+"""Persistence: the worlds of a runtime in a store, and back.
+
+What comes into worlds in one turn of the loop is written in one commit, on a thread of its own. Nothing that shows it
+leaves before: an answer waits for the commit of its group, and so does the try of a webhook. Where a commit fails, the
+group is tried again until the store takes it, and all calls are refused until then.
+
+A world of an earlier process is not there until it is first asked for; then it is made again from its record.
+It is long because the way into the store and the way out of it know the same part of each record.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Callable, Generator, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import TYPE_CHECKING, Final, Protocol
+
+from msgspec import Struct, field
+
+from sendbox import __version__
+from sendbox.engine import ENGINE
+from sendbox.engine.commands.command import Move, Overtake, Restore, Stamp, Tune
+from sendbox.engine.durations import show
+from sendbox.runtime import wall
+from sendbox.runtime.slot import HostedWorld, Slice
+from sendbox.runtime.store.store import STORE_FAILED, Change, Facts, Part, Store, StoredWorld, StoreError, Unavailable
+
+if TYPE_CHECKING:
+    from sendbox.engine.commands.command import Command, Open
+    from sendbox.engine.commands.record import Record
+    from sendbox.runtime.interface import RuntimeInterface
+    from sendbox.settings import Durability
+
+#: Real seconds between two commits with `second`, and between two tries of a commit that failed.
+PERIOD: Final = 1.0
+#: Called once a group is in the store, or with the reason why it is not.
+Then = Callable[[str | None], None]
+
+
+class Records(Protocol):
+    """The form of commands in a store, and the way from a record to a world."""
+
+    def encode(self, stamp: Stamp, command: Command) -> bytes:
+        """A command as a store keeps it."""
+
+    def remake(
+        self, opened: bytes, lines: Mapping[int, list[bytes]], facts: Facts
+    ) -> Generator[Callable[[], None] | None, None, HostedWorld]:
+        """Makes a world with its checkpoints again, from the command that opened it and its lines.
+
+        Raises `Unavailable`.
+        """
+
+
+class _Written(Struct, eq=False):
+    """The part of a world's record that is in the store, or on its way; `mark` tells whether anything came since.
+
+    `row` is that of the world, `line` where its record is, the last of `lines` so far; `heads` are the records of
+    checkpoints with their lines, by name.
+    """
+
+    row: StoredWorld | None = None
+    record: Record | None = None
+    line: int = 0
+    lines: int = 0
+    count: int = 0
+    epoch: int = 0
+    mark: object = None
+    heads: dict[str, tuple[Record, int]] = field(default_factory=dict)
+
+    def copied(self) -> tuple[int, int] | None:
+        """The line and the number of commands that the record begins with; None if the store has no beginning of it."""
+        heads = [(len(head), line) for head, line in self.heads.values() if _begins_with(self.record, head)]
+        return max(heads)[::-1] if heads else None
+
+
+class _Draft(Struct, eq=False):
+    """A change whose commands are not encoded yet: line, number of the first one, commands."""
+
+    change: Change
+    parts: list[tuple[int, int, list[tuple[Stamp, Command]]]]
+    opened: Open | None = None
+
+
+class _Group(Struct, eq=False):
+    """The changes of one commit, and who waits for it."""
+
+    drafts: list[_Draft]
+    waiting: list[Then]
+
+
+class Persistence:
+    """The persistence of one runtime. `load` makes the `Records`; it may take long, and is called off the loop."""
+
+    def __init__(
+        self, runtime: RuntimeInterface, store: Store, load: Callable[[], Records], durability: Durability = "call"
+    ) -> None:
+        self._runtime = runtime
+        self._store = store
+        self._load = load
+        self._records: Records | None = None
+        self._delay = 0.0 if durability == "call" else PERIOD
+        self._loop = asyncio.get_running_loop()
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="sendbox-store")
+        self._written: dict[HostedWorld, _Written] = {}
+        self._dirty: dict[HostedWorld, None] = {}
+        self._ended: list[StoredWorld] = []
+        self._waiting: list[Then] = []
+        self._group: _Group | None = None
+        self._writing: asyncio.Future[None] | None = None
+        self._timer: asyncio.Handle | None = None
+        self._closed = False
+        self._waking: dict[str, asyncio.Task[None]] = {}
+        #: why the store takes nothing, None while it does
+        self.failure: str | None = None
+        self._recovery: asyncio.Event = asyncio.Event()
+        self.instance = store.take_lease(runtime.instance)
+        #: the worlds that are only in the store, in the order of their opening, and their ids by their tags
+        self.stored: dict[str, StoredWorld] = {}
+        self.tags: dict[str, str] = {}
+        #: those that cannot be made again, with the reason
+        self.lost: dict[str, str] = {}
+        others = 0
+        for world in store.worlds():
+            runtime.open_worlds.opened = world.number
+            if world.facts.cut is not None:
+                self.lost[world.id] = f"the server was restarted, and {world.facts.cut} had cut its record"
+                self._ended.append(world)
+                continue
+            others += world.engine != ENGINE
+            self.stored[world.id] = world
+            self.tags[world.facts.tag] = world.id
+        if others:
+            text = f"{others} of {len(self.stored)} stored worlds are of another engine than {ENGINE}"
+            what = "start the version that wrote them to continue them, or close them"
+            runtime.log("", f"{text}: {what}; GET /_sandbox/worlds lists them", "warning")
+        self._schedule()
+
+    def prepare(self) -> None:
+        """Loads what the first call needs, which takes long, off the loop."""
+        self._thread.submit(self._loaded)
+
+    # -- into the store
+
+    def changed(self, hosted: HostedWorld) -> None:
+        """Notes that a command may have come into a world."""
+        if hosted.gone:
+            return
+        self._dirty[hosted] = None
+        if self._timer is None and self._group is None:
+            self._schedule()
+
+    def ended(self, hosted: HostedWorld) -> None:
+        """Notes that a world has ended: nothing of it stays in the store."""
+        self._dirty.pop(hosted, None)
+        written = self._written.pop(hosted, None)
+        if written is not None and written.row is not None:
+            self._remove(written.row)
+
+    def end_stored(self, world_id: str) -> None:
+        """Ends a world that is only in the store."""
+        world = self.stored.pop(world_id)
+        del self.tags[world.facts.tag]
+        self._remove(world)
+
+    def _remove(self, world: StoredWorld) -> None:
+        self._ended.append(world)
+        if self._timer is None and self._group is None:
+            self._schedule()
+
+    def _schedule(self) -> None:
+        if self._closed:
+            return
+        self._timer = (
+            self._loop.call_later(self._delay, self._begin) if self._delay else self._loop.call_soon(self._begin)
+        )
+
+    def after_commit(self, then: Then) -> None:
+        """Calls `then` once all that has come in is in the store; at once where nothing must be waited for."""
+        if self.failure is not None or self._delay:
+            then(self.failure)
+        elif self._dirty or self._ended:
+            self._waiting.append(then)
+        elif self._group is not None:
+            self._group.waiting.append(then)
+        else:
+            then(None)
+
+    async def commit(self) -> str | None:
+        """Waits until all that has come in is in the store; returns why it is not, None = it is."""
+        ended: asyncio.Future[str | None] = self._loop.create_future()
+
+        def note(why: str | None) -> None:
+            if not ended.done():
+                ended.set_result(why)
+
+        self.after_commit(note)
+        return ended.result() if ended.done() else await ended
+
+    async def persist(self) -> None:
+        """Waits until all that has come in is in the store, as long as that takes."""
+        while await self.commit() is not None:
+            self._recovery.clear()
+            await self._recovery.wait()
+
+    def _begin(self) -> None:
+        """Begins the commit of all that has changed."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        dirty, self._dirty = self._dirty, {}
+        ended, self._ended = self._ended, []
+        waiting, self._waiting = self._waiting, []
+        drafts = [_Draft(Change(world, ended=True), []) for world in ended]
+        drafts += [draft for hosted in dirty if not hosted.gone and (draft := self._draft(hosted)) is not None]
+        if drafts:
+            self._group = _Group(drafts, waiting)
+            self._write()
+        else:
+            _call(waiting, None)
+
+    def _write(self) -> None:
+        assert self._group is not None
+        self._timer = None
+        self._writing = self._loop.run_in_executor(self._thread, self._commit, self._group)
+        self._writing.add_done_callback(self._committed)
+
+    def _commit(self, group: _Group) -> None:
+        """Writes a group; on the thread of the store."""
+        encode = self._loaded().encode
+        for draft in group.drafts:
+            change, opened = draft.change, draft.opened
+            if not change.parts:
+                change.parts = [
+                    Part(line, first, [encode(stamp, command) for stamp, command in commands])
+                    for line, first, commands in draft.parts
+                ]
+            if opened is not None and change.opened is None:
+                change.opened = encode(Stamp(opened.epoch, opened.start, 0), opened)
+        self._store.write([draft.change for draft in group.drafts])
+
+    def _loaded(self) -> Records:
+        if self._records is None:
+            self._records = self._load()
+        return self._records
+
+    def _committed(self, future: asyncio.Future[None]) -> None:
+        """The commit of a group has ended."""
+        group, self._writing = self._group, None
+        assert group is not None
+        error = future.exception()
+        if error is not None:
+            if self.failure is None:
+                self._runtime.log("", f"nothing is served until the store can be written: {error}", "error")
+            self.failure = str(error)
+            waiting, self._waiting = [*group.waiting, *self._waiting], []
+            group.waiting.clear()
+            _call(waiting, self.failure)
+            self._timer = self._loop.call_later(PERIOD, self._write)
+            return
+        self._group = self._timer = None
+        if self.failure is not None:
+            self.failure = None
+            self._runtime.log("", "the store can be written again")
+            self._recovery.set()
+        if self._dirty or self._ended:
+            self._schedule()
+        _call(group.waiting, None)
+
+    def _draft(self, hosted: HostedWorld) -> _Draft | None:
+        """The commands of a world that are not in the store yet; None if nothing has come in."""
+        world = hosted.world
+        record, written = world.record, self._written.get(hosted)
+        opened, copied, cut = None, None, record.cut_by is not None
+        begins = world.epoch if cut else record.opening.epoch
+        if written is None:
+            written, opened = _Written(record=record, epoch=begins), hosted.opened or world.opening
+            self._written[hosted] = written
+        mark = _mark(hosted)
+        if written.mark == mark:
+            return None
+        written.mark = mark
+        anew = written.record is not record
+        if anew:
+            written.lines += 1
+            written.record, written.line = record, written.lines
+            copied = None if cut else written.copied()
+            written.count = 0 if copied is None else copied[1]
+            written.epoch = _epoch_of(record, written.count, begins)
+        lines: list[int] | None
+        if cut:
+            lines = [] if anew or written.count else None
+            written.count = 0
+            written.row = self._row(hosted, written)
+            return _Draft(Change(written.row, lines=lines), [], opened)
+        first = written.count
+        if first and isinstance(record.entries[first - 1], Move):  # moves in a row are one
+            first -= 1
+        commands, written.epoch = _commands(record, first, written.epoch)
+        written.count = len(record)
+        parts = [(written.line, first, commands)]
+        for name, head in hosted.checkpoints.items():
+            known, line = written.heads.get(name, (None, written.line))
+            if _begins_with(record, head):
+                line = written.line
+            elif known is not head:
+                line = written.lines = written.lines + 1
+                parts.append((line, 0, _commands(head, 0, head.opening.epoch)[0]))
+            written.heads[name] = head, line
+        lines = [written.line, *{written.heads[name][1] for name in hosted.checkpoints}] if anew else None
+        written.row = self._row(hosted, written)
+        return _Draft(Change(written.row, copied, lines=lines), parts, opened)
+
+    def _row(self, hosted: HostedWorld, written: _Written) -> StoredWorld:
+        world, cut = hosted.world, hosted.world.record.cut_by
+        heads = {} if cut else {name: (written.heads[name][1], len(head)) for name, head in hosted.checkpoints.items()}
+        facts = Facts(
+            scenario=hosted.blueprint.name,
+            seed=world.seed_given,
+            salt=world.salt,
+            tag=world.tag,
+            started=int(world.start),
+            mode=world.clock.mode,
+            rate=world.clock.rate,
+            due=world.timeline.next_due(),
+            pending=world.timeline.scheduled,
+            entries=len(world.journal),
+            counts=world.counts,
+            line=written.line,
+            commands=len(world.record),
+            checkpoints=heads,
+            epoch=world.epoch,
+            at=int(world.now),
+            ticks=world.ticks,
+            pulling=hosted.pulling,
+            opened_pulling=hosted.opened_pulling,
+            late=None if hosted.starts is None else hosted.starts is wall.present,
+            cut=cut,
+        )
+        return StoredWorld(hosted.number, world.id, ENGINE, __version__, wall.now_ms(), facts)
+
+    # -- out of the store
+
+    def after(self, number: int) -> Iterator[StoredWorld]:
+        """The worlds that are only in the store and have a higher number."""
+        return (world for world in list(self.stored.values()) if world.number > number)
+
+    def backwards(self, number: int | None) -> Iterator[StoredWorld]:
+        """The worlds that are only in the store and have a lower number (None: all), newest first."""
+        return (world for world in list(self.stored.values())[::-1] if number is None or world.number < number)
+
+    def unused(self, ttl: int) -> list[str]:
+        """The worlds that are only in the store and were not used for so many milliseconds of real time."""
+        now = wall.now_ms()
+        return [world.id for world in self.stored.values() if now - world.used > ttl and world.id not in self._waking]
+
+    async def wake(self, world_id: str) -> None:
+        """Makes a world again that is only in the store. Raises `Unavailable`, and `Capped` at the cap."""
+        if world_id not in self.stored:
+            return
+        task = self._waking.get(world_id)
+        if task is None:
+            task = self._waking[world_id] = self._loop.create_task(self._wake(self.stored[world_id]))
+            task.add_done_callback(partial(self._woken, world_id))
+        await asyncio.shield(task)
+
+    def _woken(self, world_id: str, task: asyncio.Task[None]) -> None:
+        del self._waking[world_id]
+        if not task.cancelled():
+            task.exception()  # who waits for it has it
+
+    async def _wake(self, stored: StoredWorld) -> None:
+        if stored.engine != ENGINE:
+            raise Unavailable(
+                "other_engine",
+                f"{stored.id} was recorded by Sendbox {stored.version}, engine {stored.engine}, and this is engine "
+                f"{ENGINE}: start that version to continue it, or close it with DELETE /_sandbox/worlds/{stored.id}",
+            )
+        self._runtime.check_room()
+        try:
+            opened, lines = await self._loop.run_in_executor(self._thread, self._read, stored.number)
+            hosted = await Slice().through(self._loaded().remake(opened, lines, stored.facts))
+        except StoreError as error:
+            raise Unavailable(STORE_FAILED, f"{stored.id} cannot be read: {error}") from None
+        if stored.id in self.stored:  # else it was closed meanwhile
+            self._continue(stored, hosted)
+
+    def _read(self, number: int) -> tuple[bytes, dict[int, list[bytes]]]:
+        self._loaded()
+        return self._store.record(number)
+
+    def _continue(self, stored: StoredWorld, hosted: HostedWorld) -> None:
+        """Puts a world that was made again in its place; what the end of the process cut off goes on."""
+        runtime, world, facts = self._runtime, hosted.world, stored.facts
+        record, outlets = world.record, world.outlets
+        del self.stored[stored.id], self.tags[facts.tag]
+        hosted.number, hosted.opened_pulling, hosted.pulling = stored.number, facts.opened_pulling, outlets.captured
+        if facts.late is not None:
+            hosted.starts = wall.present if facts.late else partial(_start_of, world.opening)
+        heads = {name: (head, facts.checkpoints[name][0]) for name, head in hosted.checkpoints.items()}
+        highest = max([facts.line, *(line for _, line in heads.values())])
+        self._written[hosted] = _Written(
+            stored, record, facts.line, highest, len(record), facts.epoch, _mark(hosted), heads
+        )
+        if (record.at[-1], record.ticks[-1]) != (world.now, world.ticks):  # a move was cut off
+            record.moved(world.now, world.ticks, len(record), by_hand=world.clock.mode == "manual")
+        if world.clock.mode == "real" and hosted.starts is None:
+            stood = max(0, wall.now_ms() - stored.used)
+            world.enter(Tune(world.now, {"stood_still": show(stood)}))
+        if outlets.injection.racing:  # the answer that they came before is lost
+            world.enter(Overtake(tuple(sorted(outlets.injection.racing)), leaves=True))
+        outlets.take()
+        runtime.resume(hosted)
+
+    async def aclose(self) -> None:
+        """Writes what is left, and closes the store."""
+        for task in list(self._waking.values()):
+            task.cancel()
+        while self.failure is None and (self._group is not None or self._dirty or self._ended):
+            if self._group is None:
+                self._begin()
+            if self._writing is not None:
+                await asyncio.wait({self._writing})
+        self._closed = True
+        if self._timer is not None:
+            self._timer.cancel()
+        self._thread.shutdown()
+        with contextlib.suppress(StoreError):
+            self._store.close()
+
+
+def _mark(hosted: HostedWorld) -> object:
+    """A value that is another one once something has come into a world."""
+    world = hosted.world
+    record = world.record
+    last = (record.at[-1], record.ticks[-1]) if len(record) else None
+    return id(record), len(record), last, world.epoch, world.now, world.ticks, record.cut_by
+
+
+def _commands(record: Record, first: int, epoch: int) -> tuple[list[tuple[Stamp, Command]], int]:
+    """The commands of a record from one of them on, which has this epoch, and the epoch after the last."""
+    commands = []
+    for number in range(first, len(record)):
+        command = record.command(number)
+        commands.append((Stamp(epoch, record.at[number], record.ticks[number]), command))
+        if isinstance(command, Restore):
+            epoch = command.begins
+    return commands, epoch
+
+
+def _epoch_of(record: Record, count: int, begins: int) -> int:
+    """The epoch after so many commands of a record, the first of which has this one."""
+    restores = (entry.begins for entry in reversed(record.entries[:count]) if type(entry) is Restore)
+    return next(restores, begins)
+
+
+def _begins_with(record: Record | None, head: Record) -> bool:
+    """True if a checkpoint was taken on the way to a record, so that it begins with that."""
+    return record is not None and 0 < len(head) <= len(record) and record.entries[len(head) - 1] is head.entries[-1]
+
+
+def _start_of(opened: Open) -> tuple[int, bool]:
+    return opened.start, opened.pinned
+
+
+def _call(waiting: list[Then], why: str | None) -> None:
+    for then in waiting:
+        then(why)

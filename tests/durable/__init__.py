@@ -1,0 +1,1 @@
+"""Worlds that outlast the server."""

@@ -1,0 +1,233 @@
+"""A store that cannot be used: one clear error, and nothing is served that could be lost."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from sendbox.cli.outcome import CANNOT, Failure
+from sendbox.cli.serve import serving
+from sendbox.runtime.store import persistence
+from sendbox.runtime.store.sqlite import APPLICATION, SqliteStore
+from sendbox.runtime.store.store import StoreError
+from tests.box import KEY, WORLD, boxed
+from tests.commands.sandbox import options, sandbox
+from tests.durable.files import listed, stored
+
+
+def garbage(file: Path) -> None:
+    file.write_bytes(b"no database at all" * 100)
+
+
+def foreign(file: Path) -> None:
+    connection = sqlite3.connect(file)
+    connection.execute("CREATE TABLE mine (a)")
+    connection.close()
+
+
+def newer(file: Path) -> None:
+    SqliteStore(str(file)).close()
+    connection = sqlite3.connect(file)
+    connection.execute("PRAGMA user_version = 99")
+    connection.close()
+
+
+def homeless(file: Path) -> None:
+    file.mkdir()
+
+
+def torn(file: Path) -> None:
+    SqliteStore(str(file)).close()
+    data = bytearray(file.read_bytes())
+    data[100:] = b"\xff" * (len(data) - 100)
+    file.write_bytes(data)
+
+
+def scribbled(file: Path) -> None:
+    SqliteStore(str(file)).close()
+    connection = sqlite3.connect(file)
+    connection.execute("INSERT INTO worlds VALUES (1, 'test-a', 1, '0', 0, '{', '{}')")
+    connection.commit()
+    connection.close()
+
+
+@pytest.mark.parametrize(
+    ("make", "why"),
+    [
+        (garbage, "is not a store of Sendbox; give another file"),
+        (foreign, "is a database of another program; give another file"),
+        (newer, "is a store of form 99, and this version reads form 1; start a newer version"),
+        (homeless, "cannot be opened; its folder must exist, and must be writable"),
+        (scribbled, "is damaged; give a copy of it, or a new file"),
+        (torn, "is damaged; give a copy of it, or a new file"),
+    ],
+)
+def test_a_file_that_is_no_store(make: object, why: str, tmp_path: Path) -> None:
+    """The server does not start; the message names the option and the file."""
+    file = tmp_path / "a.db"
+    assert callable(make)
+    make(file)
+
+    async def start() -> None:
+        async with serving(options(data=str(file))):
+            raise AssertionError("it was served")
+
+    with pytest.raises(Failure) as failure:
+        asyncio.run(start())
+    assert failure.value.code == CANNOT
+    assert failure.value.message.startswith(f"{file} {why}")
+
+
+def test_a_file_that_is_in_use(tmp_path: Path) -> None:
+    """One process has it at a time; it is free once that has ended."""
+    file = str(tmp_path / "a.db")
+    store = SqliteStore(file)
+    with pytest.raises(StoreError, match="is in use by another process; stop that, or give another file"):
+        SqliteStore(file)
+    assert store.take_lease("one") == "one"
+    store.close()
+    assert SqliteStore(file).take_lease("two") == "one"
+
+
+@contextmanager
+def broken(kept: Any, *, full: bool) -> Iterator[None]:
+    """A disk on which nothing more can be written."""
+    store = kept._store
+    pages = store._connection.execute("PRAGMA page_count").fetchone()[0]
+    limit, readonly = ("max_page_count", pages), ("query_only", 1)
+    store._connection.execute("PRAGMA {} = {}".format(*(limit if full else readonly)))
+    yield
+    store._connection.execute("PRAGMA max_page_count = 1000000")
+    store._connection.execute("PRAGMA query_only = 0")
+
+
+@pytest.mark.asyncio
+@pytest.mark.parametrize("full", [True, False])
+async def test_a_store_that_takes_nothing(full: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All calls are refused until it takes what it did not; then nothing of it is missing."""
+    monkeypatch.setattr(persistence, "PERIOD", 0.0)
+    why = "is full; make room on its disk" if full else "cannot be written; make the file and its folder writable"
+    async with stored(tmp_path / "a.db") as box:
+        await box.send()
+        with broken(box.runtime.persistence, full=full):
+            message = {"to": [{"phone_number": "420777000102"}], "body": "x" * 60_000}
+            first = await box.post("/v2/message", message, x_api_key=KEY)
+            assert first.status == 503
+            assert why in first.json["Message"]
+            assert why in (await box.post("/v2/message", message, x_api_key=KEY)).json["Message"]
+            answer = await box.get(WORLD)
+            assert (answer.status, answer.json["error"]) == (503, "store_failed")
+            health = await box.get("/_sandbox/health")
+            assert (health.status, health.json["error"], health.json["worlds"]) == (503, "store_failed", 1)
+            assert "sendbox-instance" in answer.headers
+            sent = asyncio.create_task(box.runtime.persist(box.runtime.worlds[KEY]))
+            await asyncio.sleep(0)
+        await sent
+        assert (await box.get("/_sandbox/health")).status == 200
+        assert len((await box.get(f"{WORLD}/messages")).json["messages"]) == 2
+        texts = [message for world, message in box.log if world == ""]
+        assert [text[:47] for text in texts] == [
+            "nothing is served until the store can be writte",
+            "the store can be written again",
+        ]
+    async with stored(tmp_path / "a.db") as box:
+        assert len((await box.get(f"{WORLD}/messages")).json["messages"]) == 2
+
+
+@pytest.mark.asyncio
+async def test_a_store_that_fails_to_the_end(tmp_path: Path) -> None:
+    """A server that can write nothing any more ends all the same."""
+    async with stored(tmp_path / "a.db") as box:
+        await box.send()
+        broken(box.runtime.persistence, full=False).__enter__()
+        assert (await box.post("/v2/message", {"to": []}, x_api_key=KEY)).status == 503
+        assert (await box.get("/nowhere")).json["error"] == "store_failed"
+    async with stored(tmp_path / "a.db") as box:
+        assert [world["messages"] for world in await listed(box)] == [1]
+
+
+@pytest.mark.asyncio
+@pytest.mark.parametrize(
+    ("statement", "error", "why"),
+    [
+        ("DELETE FROM commands WHERE number = 1", "unreadable", "1 of 2 commands are there; the store is damaged"),
+        ("UPDATE commands SET command = '{' WHERE number = 1", "unreadable", "it is damaged: command 1"),
+        ("UPDATE worlds SET opened = '{'", "unreadable", "it is damaged: command 0"),
+        (
+            """UPDATE commands SET command = replace(command, '"ticks":0', '"ticks":7') WHERE number = 1""",
+            "diverged",
+            "the record in the store makes another world here",
+        ),
+    ],
+)
+async def test_a_damaged_record(statement: str, error: str, why: str, tmp_path: Path) -> None:
+    """A world that cannot be made again is refused, and the others are served."""
+    file = tmp_path / "a.db"
+    async with stored(file) as box:
+        await box.send()
+    connection = sqlite3.connect(file)
+    connection.execute(statement)
+    connection.commit()
+    connection.close()
+    async with stored(file) as box:
+        answer = await box.get(WORLD)
+        assert (answer.status, answer.json["error"]) == (503, error)
+        assert why in answer.json["message"]
+        assert why in (await box.post("/v2/message", {"to": []}, x_api_key=KEY)).json["Message"]
+        assert (await box.get("/v2/nothing", x_api_key=KEY)).status == 404
+        assert box.runtime.refused[-1].path == "/v2/nothing"
+        await box.send(key="test-other")
+
+
+@pytest.mark.asyncio
+async def test_no_room_for_a_stored_world(tmp_path: Path) -> None:
+    """A stored world counts for --max-worlds once it is made again."""
+    async with stored(tmp_path / "a.db") as box:
+        await box.send()
+    async with stored(tmp_path / "a.db", max_worlds=1) as box:
+        await box.send(key="test-other")
+        assert (await box.get(WORLD)).json["error"] == "too_many_worlds"
+
+
+@pytest.mark.asyncio
+async def test_a_server_without_a_store() -> None:
+    """Its worlds end with it, and no answer waits."""
+    async with boxed() as box:
+        assert box.runtime.persistence is None
+        await box.send()
+    assert int.from_bytes(b"SEND") == APPLICATION
+
+
+@pytest.mark.asyncio
+async def test_an_answer_at_once_waits_for_its_commit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Over a connection too; it becomes a refusal where the commit fails, and nothing where its client has left."""
+    monkeypatch.setattr(persistence, "PERIOD", 0.0)
+    message = {"to": [{"phone_number": "420777000101"}], "body": "Hello"}
+    async with sandbox(data=str(tmp_path / "a.db"), mode="manual") as served:
+        kept = served.runtime.persistence
+        assert kept is not None
+        async with httpx.AsyncClient(base_url=served.origin, headers={"x-api-key": KEY}, timeout=60) as client:
+            assert (await client.post("/v2/message", json=message)).status_code == 200
+            assert [count for count, *_ in rows(kept, "SELECT count(*) FROM commands")] == [2]
+            with broken(kept, full=False):
+                answer = await client.post("/v2/message", json=message)
+                assert (answer.status_code, list(answer.json())) == (503, ["Message"])
+            await kept.persist()
+            hosted = served.runtime.worlds[KEY]
+            leaving = asyncio.create_task(client.post("/v2/message", json=message))
+            while len(hosted.world.record) < 4:
+                await asyncio.sleep(0)
+        leaving.cancel()
+
+
+def rows(kept: Any, statement: str) -> list[Any]:
+    """What the store has."""
+    values: list[Any] = kept._store._connection.execute(statement).fetchall()
+    return values
