@@ -54,6 +54,7 @@ async def _made(server: SandboxServer, recorded: Recorded) -> tuple[int | None, 
     world.clock.rebase(runtime.reading())
     hosted = replay.hosted
     runtime.worlds[world.id] = hosted
+    runtime.open_worlds.add(hosted)
     runtime._tags[world.tag] = world.id
     compared = compare(recorded, world, SERVED.kinds)
     return compared.first, compared.digest

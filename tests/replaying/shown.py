@@ -34,7 +34,8 @@ def shown(client: httpx.Client, world: str) -> dict[str, Any]:
                 return found
 
     found = {path: ask(path) for path in PARTS}
-    del found[""]["deliveries"]
+    for name in ("deliveries", "checkpoints"):
+        del found[""][name]
     verdict = found["/verdict"]
     for row in (*verdict["expectations"], *verdict["unused"], *verdict["warnings"]):
         del row["place"]
