@@ -150,7 +150,7 @@ def test_a_tutorial_prints_what_it_shows(tmp_path: Path, page: str) -> None:
 
 
 #: Programs of lines that are shown and not run.
-PROGRAMS = frozenset({"docker", "curl", "kubectl", "npm", "nginx", "sendbox", ".venv/bin/python"})
+PROGRAMS = frozenset({"docker", "curl", "kubectl", "mkdir", "npm", "nginx", "sendbox", ".venv/bin/python"})
 
 
 def test_commands_of_other_pages_are_there() -> None:
