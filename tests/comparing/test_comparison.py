@@ -379,6 +379,14 @@ def test_calls_outside_the_specification() -> None:
     assert report.as_object(compared)["outside"] == 8
 
 
+def test_a13_a_send_at_the_root_is_compared() -> None:
+    """Fields with a key at `/` are those of `/Send`; without them the path is outside the specification."""
+    fields = f"?apikey=4f6d1c80aa&number={A}&message=Hi"
+    compared = comparison(read(har([_text(f"{API}/{fields}", "OK|17"), _text(f"{API}/", "hello")])), load("default"))
+    assert [one.made.place and one.made.place.path for one in compared] == ["/Send", None]
+    assert said(compared)[0] == "0 of 1 calls differ"
+
+
 def _text(url: str, text: str) -> dict[str, Any]:
     entry = _entry(url, 200, None)
     return {**entry, "response": {"status": 200, "content": {"text": text, "size": 1}}}

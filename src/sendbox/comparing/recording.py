@@ -48,6 +48,11 @@ class RecordedCall(NamedTuple):
         """The path of the URL."""
         return urlsplit(self.url).path
 
+    @property
+    def fields(self) -> str:
+        """The query, or the body where there is none."""
+        return urlsplit(self.url).query or self.body.decode("latin-1")
+
 
 def read(raw: bytes) -> list[RecordedCall]:
     """The calls of a file, in the order in which they began. Raises `Unreadable`."""

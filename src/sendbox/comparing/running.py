@@ -103,7 +103,7 @@ class Run:
         url = self._replaced(call.url)
         given_out = url != call.url and url.startswith(ORIGIN)
         path = urlsplit(url).path
-        place = Place(path, None) if given_out else find(self._app.desk.paths, call.method, path)
+        place = Place(path, None) if given_out else find(self._app.desk.paths, call.method, path, call.fields)
         if place is None or (place.route is None and not given_out):
             return CallOutcome(None, why=OUTSIDE)
         if call.incomplete:
@@ -251,7 +251,7 @@ def _denied(call: RecordedCall, paths: RouteTable) -> bool:
     Another status than 401 can mean something else too, so the answer must have the words of our refusal (A11, A37).
     A status that is not the interface's own is a denial with the words of any of them (§5.6).
     """
-    place = find(paths, call.method, call.path)
+    place = find(paths, call.method, call.path, call.fields)
     if place is None or place.route is None:
         return True
     denial = place.route.deny(True)
@@ -283,6 +283,8 @@ def _plain(value: object) -> bool:
     return isinstance(value, str | int) and not isinstance(value, bool)
 
 
+#: The beginning of the field of forms and queries that has the key (§4.1).
+_KEY_FIELD: Final = "apikey="
 #: What may stand before the end of a path here, where an address of the service does not have it.
 _BEFORE: Final = ("", "/v2", "/v1")
 
@@ -294,8 +296,14 @@ class Place(NamedTuple):
     route: Route | None
 
 
-def find(paths: RouteTable, method: str, path: str) -> Place | None:
-    """The place of a call, None if its path is of no interface: the path itself, else its longest end that fits."""
+def find(paths: RouteTable, method: str, path: str, fields: str = "") -> Place | None:
+    """The place of a call, None if its path is of no interface: the path itself, else its longest end that fits.
+
+    A call to `/` whose `fields`, the query or a form, have a key is one of a row that is served there too (A13).
+    """
+    route = paths.at_root.get(method) if path in ("", "/") and _KEY_FIELD in fields else None
+    if route is not None:
+        return Place(route.path, route)
     other: Place | None = None
     for candidate in _candidates(path):
         rows, _ = paths.find(candidate)

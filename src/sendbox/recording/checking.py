@@ -45,10 +45,10 @@ class Checker:
 
     def differences(self, exchange: MaskedExchange) -> Iterator[str]:
         """A line for each difference, which begins with the time and the place of the call."""
-        path = urlsplit(exchange.url).path
+        path, query = urlsplit(exchange.url).path, urlsplit(exchange.url).query
         if exchange.webhook:
             sides = {"webhook": self._of_webhook(exchange)}
-        elif (place := find(self._paths, exchange.method, path)) is not None and place.route is not None:
+        elif (place := find(self._paths, exchange.method, path, query or exchange.body)) and place.route:
             path = place.route.path
             sides = {
                 "request": self._of_request(exchange, place.route),
