@@ -34,6 +34,7 @@ _UNMEASURED: Final[Mapping[str, str]] = {
     ),
     "control/lists": "request_texts",
     "durable": "kills",
+    "durable": "kills",
     "engine": "bounds decisions outlets properties",
     "examples": "*",
     "explore": "clients people search zoo",
@@ -54,6 +55,7 @@ _UNMEASURED: Final[Mapping[str, str]] = {
     "page/browser": "*",
     "playing": "faults planned steps",
     "recorded": "*",
+    "recording": "exchanges",
     "replaying": "*",
     "runtime": "delivering delivering_inside ending hold moving moving_settling remains runtime scale",
     "scenario": (
