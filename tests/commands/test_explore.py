@@ -55,7 +55,7 @@ def test_runs_at_once_find_the_same() -> None:
         "call('/_sandbox/worlds/test-a/clock/advance', {'by': '1m'})\n"
         "sys.exit(first != 200 and second != 200)"
     )
-    options = (*CALLS, "--keep", "failed,answer lost", "--runs", "8", "--seed", "s")
+    options = (*CALLS, "--keep", "failed,answer lost", "--strict", "--runs", "8", "--seed", "s")
     one, three = (explore(line, *options, "--jobs", jobs) for jobs in ("1", "3"))
     assert one.exit_code == three.exit_code == NO
     assert one.stdout == three.stdout

@@ -239,7 +239,7 @@ def test_worlds_open_with_the_scenario() -> None:
 
 @pytest.mark.deep
 def test_progress_is_one_line_of_a_terminal(tmp_path: Path) -> None:
-    """Written again and again, and gone at the end."""
+    """Written again and again, and gone at the end. Of a long command the end is cut off."""
     kept = ("failed", "answer lost", "rate limit", "slow")
 
     class Terminal(io.StringIO):
@@ -248,7 +248,8 @@ def test_progress_is_one_line_of_a_terminal(tmp_path: Path) -> None:
 
     lines: list[str] = []
     terminal = Terminal()
-    asked = command.ExploreOptions(tuple(client(ONCE)), families=("calls",), jobs=1, keep=kept)
+    line = tuple(client(ONCE, f"{'client' * 10}.py"))
+    asked = command.ExploreOptions(line, families=("calls",), jobs=1, keep=kept)
     assert command.run(asked, lines.append, terminal) == NO
     shown = [line.rstrip() for line in terminal.getvalue().split("\r")]
     assert shown[:3] == ["", "sendbox: without misfortune", "sendbox: 0 runs"]
@@ -259,7 +260,8 @@ def test_progress_is_one_line_of_a_terminal(tmp_path: Path) -> None:
     again = command.ExploreOptions((), jobs=1)
     assert command.rerun_finds(again, lines.append, terminal) == NO
     shown = [line.rstrip() for line in terminal.getvalue().split("\r")]
-    assert [line.rpartition(": ")[2] for line in shown] == ["", "without misfortune", "find 1 of 1", "", ""]
+    assert [line.split(": ")[1:2] for line in shown] == [[], ["without misfortune"], ["find 1 of 1"], [], []]
+    assert {len(line) for line in shown} == {0, 79}
 
 
 def test_without_groups_a_child_is_ended_alone(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,7 +9,7 @@ import orjson
 
 from sendbox.engine.bounds import END
 from sendbox.engine.commands.command import Restore
-from sendbox.engine.delivery.batches import Delivery, Target, body_of, listed
+from sendbox.engine.delivery.batches import Delivery, Target, bodies_of
 from sendbox.engine.delivery.injection import FakedTry
 from sendbox.engine.durations import Span
 from sendbox.engine.journal import CODE, Journal
@@ -223,7 +223,7 @@ def hook_events(world: World) -> list[dict[str, Any]]:
     """All events that the built-in receiver got, oldest first, as plain objects."""
     events: list[dict[str, Any]] = []
     for delivery in world.outlets.hook:
-        events += listed(orjson.loads(body_of(world, delivery)))
+        events += orjson.loads(orjson.dumps(bodies_of(world, delivery, delivery.events)))
     return events
 
 

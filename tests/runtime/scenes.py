@@ -135,6 +135,7 @@ async def lists(watch: Watch, much: int) -> None:
                 "journal?limit=5000",
                 "deliveries",
                 "hook",
+                "events",
                 "advice",
                 "digest",
                 "verdict",

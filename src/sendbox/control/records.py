@@ -21,7 +21,7 @@ from sendbox.control.reading import map_in_slices, newest, remembered, select, w
 from sendbox.engine import ENGINE
 from sendbox.engine.answer import Answer, Instant, JsonObject, enum, keywords, moment, read, reference
 from sendbox.engine.bounds import in_value
-from sendbox.engine.delivery.batches import body_of, listed
+from sendbox.engine.delivery.batches import bodies_of
 from sendbox.engine.digest import canonical_in_slices, digest_in_slices
 from sendbox.engine.expect.explainer import FAILED
 from sendbox.engine.expect.verdict import expected_in_slices, lines, proves, verdict_in_slices
@@ -40,6 +40,8 @@ if TYPE_CHECKING:
 
 #: How many entries an answer holds unless `limit` says otherwise.
 LIMIT = 1000
+#: So many events of a webhook are read between two turns of the loop.
+_PIECE: Final = 10
 #: How a call from the outbox may have failed.
 FAILURE: Final = enum(get_args(Failure))
 #: The forms of entries.
@@ -364,31 +366,35 @@ async def events(call: Call) -> Events:
     deliveries = world.outlets.deliveries[:]
     #: by event and body: a state that a message reached twice has two bodies
     targets: dict[tuple[object, bytes], dict[str, None]] = {}
+    waiting: dict[object, list[tuple[object, bytes]]] = {}
     carried: list[list[tuple[object, bytes]]] = []
     for delivery in deliveries:
         batch = []
         for event in delivery.events:
-            body = orjson.dumps(world.events[type(event)].body(world, event, delivery.made_at))
-            batch.append((event, body))
-            sent = targets.setdefault((event, body), {})
+            key = event, orjson.dumps(world.events[type(event)].body(world, event, delivery.made_at))
+            batch.append(key)
+            if key not in targets:
+                targets[key] = {}
+                waiting.setdefault(event, []).append(key)
             if delivery.tries:
-                sent[delivery.address] = None
+                targets[key][delivery.address] = None
+            await work.pause()
         carried.append(batch)
-        await work.pause()
-    waiting: dict[object, list[tuple[object, bytes]]] = {}
-    for key in targets:
-        waiting.setdefault(key[0], []).append(key)
     order: dict[tuple[object, bytes], int] = {}
     for event in chain(world.outlets.posted, waiting):
         if keys := waiting.get(event):
             order[keys.pop(0)] = len(order)
-            await work.pause()
+        await work.pause()
     return Events(
-        events=[SentEvent(event=orjson.loads(key[1]), targets=list(targets[key])) for key in order],
-        deliveries=[
-            DeliveryOfEvents(**head_of(on, delivery), tries=tries_of(delivery), events=[order[key] for key in batch])
-            for delivery, batch in zip(deliveries, carried, strict=True)
-        ],
+        events=await map_in_slices(
+            order, lambda key: SentEvent(event=orjson.loads(key[1]), targets=list(targets[key]))
+        ),
+        deliveries=await map_in_slices(
+            zip(deliveries, carried, strict=True),
+            lambda pair: DeliveryOfEvents(
+                **head_of(on, pair[0]), tries=tries_of(pair[0]), events=[order[key] for key in pair[1]]
+            ),
+        ),
         country=account_of(world).country,
     )
 
@@ -407,8 +413,10 @@ async def hook(call: Call, wait: Wait = None) -> Hook:
     events: list[JsonObject] = []
     on, work = Observer(world, call.served.kinds), Slice()
     for delivery in received:
-        events += listed(orjson.loads(body_of(world, delivery)))
-        await work.pause()
+        batch = delivery.events
+        for place in range(0, len(batch), _PIECE):
+            await work.pause()
+            events += orjson.loads(orjson.dumps(bodies_of(world, delivery, batch[place : place + _PIECE])))
     return Hook(events=events, deliveries=await map_in_slices(received, lambda delivery: delivery_view(on, delivery)))
 
 

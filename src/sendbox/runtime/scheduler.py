@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 MAX_TICKS: Final = 32
 #: The longest real seconds a timer is set for; then it is set again.
 LONGEST_TIMER: Final = 86_400.0
-#: The most real seconds that an answer waits for the webhooks that come before it.
-HOLD: Final = 5.0
+#: The most real seconds that an answer waits for the webhooks that come before it; a client of httpx waits for five.
+HOLD: Final = 3.0
 
 
 class Mover:

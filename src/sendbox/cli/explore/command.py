@@ -157,10 +157,10 @@ def rerun_finds(settings: ExploreOptions, echo: Echo, progress: TextIO) -> int:
     for command, of_it in commands.items():
         with _ending(), settings.opened(command) as runs:
             line = _Progress(progress)
-            line.show(f"{shlex.join(command)}: without misfortune")
+            line.show(f"without misfortune: {shlex.join(command)}")
             _passes(command, runs.first(), line)
             for number, find in enumerate(of_it, 1):
-                line.show(f"{shlex.join(command)}: find {number} of {len(of_it)}")
+                line.show(f"find {number} of {len(of_it)}: {shlex.join(command)}")
                 outcome = runs.run_scenarios(find.plan)
                 line.clear()
                 of_kind = ", a question" if find.kind == "question" else ""

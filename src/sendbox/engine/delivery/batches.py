@@ -7,7 +7,7 @@ that a delivery has to know about it.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, groupby
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
@@ -204,21 +204,21 @@ def body_of(world: Home, delivery: Delivery) -> bytes:
     """The JSON array of a delivery, or its one object (A24); the same bytes on every try while it lives (A22)."""
     if delivery.body is not None:
         return delivery.body
-    rows = world.events
     events = delivery.events
-    bodies: list[JsonObject] = []
-    for kind, alike in groupby(events, type):
-        row = rows[kind]
-        if row.bodies is not None:
-            bodies += row.bodies(world, list(alike), delivery.made_at)
-        else:
-            bodies += [row.body(world, event, delivery.made_at) for event in alike]
-    body = orjson.dumps(bodies[0] if rows[type(events[0])].single else bodies)
+    bodies = bodies_of(world, delivery, events)
+    body = orjson.dumps(bodies[0] if world.events[type(events[0])].single else bodies)
     if delivery.state == "sending":
         delivery.body = body
     return body
 
 
-def listed(batch: JsonObject | list[JsonObject]) -> list[JsonObject]:
-    """The events of a batch as a list, also of one that is a single object (A24)."""
-    return batch if isinstance(batch, list) else [batch]
+def bodies_of(world: Home, delivery: Delivery, events: Iterable[object]) -> list[JsonObject]:
+    """The contents of some events of a delivery."""
+    bodies: list[JsonObject] = []
+    for kind, alike in groupby(events, type):
+        row = world.events[kind]
+        if row.bodies is not None:
+            bodies += row.bodies(world, list(alike), delivery.made_at)
+        else:
+            bodies += [row.body(world, event, delivery.made_at) for event in alike]
+    return bodies
