@@ -34,7 +34,6 @@ _UNMEASURED: Final[Mapping[str, str]] = {
     ),
     "control/lists": "request_texts",
     "durable": "kills",
-    "durable": "kills",
     "engine": "bounds decisions outlets properties",
     "examples": "*",
     "explore": "clients people search zoo",
