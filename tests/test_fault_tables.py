@@ -129,6 +129,7 @@ def test_a_new_fault_of_calls(house: House, way: str) -> None:
     assert (noted["status"], noted["fault"]) == (0, "silence")
 
 
+@pytest.mark.unmeasured
 @pytest.mark.usefixtures("registered")
 @pytest.mark.parametrize("way", WAYS)
 def test_a_fault_that_resets_the_connection(house: House, way: str) -> None:
@@ -140,6 +141,7 @@ def test_a_fault_that_resets_the_connection(house: House, way: str) -> None:
         house.send(way, key)
 
 
+@pytest.mark.unmeasured
 @pytest.mark.usefixtures("registered")
 def test_what_follows_from_the_row_of_a_call() -> None:
     """An answer that comes in the end has its effect; the words of a problem name the new fault."""
@@ -154,6 +156,7 @@ def test_what_follows_from_the_row_of_a_call() -> None:
     assert "| `{stutter: 20ms}` | half of the answer, and the rest later | yes |" in faults_of_calls()
 
 
+@pytest.mark.unmeasured
 @pytest.mark.usefixtures("registered")
 @pytest.mark.asyncio
 async def test_a_new_fault_of_deliveries() -> None:

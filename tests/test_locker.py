@@ -58,6 +58,7 @@ def sendbox_server() -> Iterator[SandboxServer]:
     server.stop()
 
 
+@pytest.mark.unmeasured
 @pytest.mark.sendbox(scenario={"sendbox": 1, "lockers": [{"stored": "10m", "kept": "1d"}]})
 def test_a_parcel_is_stored_and_collected(sendbox: Sandbox) -> None:
     """A client announces a parcel over HTTP; the test moves time, reads the webhook, and collects the parcel."""

@@ -120,6 +120,7 @@ def test_a_file_that_is_not_there_has_one_exit_code(args: list[str]) -> None:
     assert (result.exit_code, "no/such.yaml" in result.output) == (CANNOT, True)
 
 
+@pytest.mark.unmeasured
 @pytest.mark.parametrize("args", [["check"], ["play"], ["explain"], ["serve", "--scenario"]], ids="-".join)
 def test_a_scenario_with_problems_has_one_exit_code(args: list[str], tmp_path: Path) -> None:
     """The same in every command that reads it."""

@@ -30,6 +30,7 @@ def file(tmp_path: Path) -> str:
     return str(path)
 
 
+@pytest.mark.unmeasured
 def test_a_difference_and_the_setting_that_agrees(file: str) -> None:
     """Exit code 1 with the differences; 0 under the setting that is named, from an option or a scenario."""
     result = sendbox("compare", file)

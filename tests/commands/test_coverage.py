@@ -28,6 +28,7 @@ def files(tmp_path: Path) -> list[Path]:
     return found
 
 
+@pytest.mark.unmeasured
 def test_reports_add_up(files: list[Path]) -> None:
     """The sum of several files, as text unless asked for otherwise."""
     shown = run(*files)

@@ -44,6 +44,7 @@ def saved(folder: Path, name: str, given: dict[str, Any], form: str = "play") ->
     return file
 
 
+@pytest.mark.unmeasured
 @pytest.mark.parametrize("form", ["play", "canonical", "plain"])
 def test_equal_runs_are_equal(tmp_path: Path, form: str) -> None:
     """Exit code 0, and one line."""
@@ -52,6 +53,7 @@ def test_equal_runs_are_equal(tmp_path: Path, form: str) -> None:
     assert (result.exit_code, result.output.partition(":")[0]) == (OK, "equal")
 
 
+@pytest.mark.unmeasured
 def test_forms_of_the_digest_agree(tmp_path: Path) -> None:
     """What play prints, and what control answers in canonical form, are the same."""
     a, b = saved(tmp_path, "a", scenario()), saved(tmp_path, "b", scenario(), "canonical")
@@ -217,6 +219,7 @@ def test_addresses_that_name_no_world() -> None:
         read("http://127.0.0.1:1/x")
 
 
+@pytest.mark.unmeasured
 @pytest.mark.asyncio
 async def test_worlds_are_compared_by_their_addresses(tmp_path: Path) -> None:
     """Two worlds of a server, with other ids; one that is not there is told."""
@@ -277,6 +280,7 @@ def test_a_plain_journal_without_its_start(tmp_path: Path) -> None:
     assert (result.exit_code, "save it with form=canonical" in result.stderr) == (CANNOT, True)
 
 
+@pytest.mark.unmeasured
 @pytest.mark.asyncio
 async def test_worlds_that_forgot_are_compared() -> None:
     """Of two equal worlds of a server that keeps few entries, what is left is equal; the digest is not trusted."""

@@ -131,6 +131,7 @@ def test_a_world_that_never_rests_is_stopped() -> None:
     assert dry_run(view)[-1] == f"stopped: {view['stopped']}"
 
 
+@pytest.mark.unmeasured
 def test_explaining_leaves_no_trace_in_the_fates() -> None:
     """The draw is that of a server with this scenario: equal seeds, equal fates, however often it is asked."""
     text = "sendbox: 1\nseed: 7\nattempts: [{mix: {delivered: 1, failed: 1, undelivered: 1}}]\n"

@@ -22,6 +22,7 @@ async def fetch(origin: str, world: str, output: Path | None, form: str = "pytes
     return text
 
 
+@pytest.mark.unmeasured
 @pytest.mark.asyncio
 async def test_export(tmp_path: Path) -> None:
     """The file is answered, or written where nothing is yet; what is wrong ends with a line."""
@@ -46,6 +47,7 @@ async def test_export(tmp_path: Path) -> None:
     assert gone.value.code == CANNOT
 
 
+@pytest.mark.unmeasured
 @pytest.mark.asyncio
 async def test_report(tmp_path: Path) -> None:
     """The document about the only open world, or the one that is named, as a page or as JSON."""
@@ -96,6 +98,7 @@ async def test_reports_of_several_worlds(tmp_path: Path, monkeypatch: pytest.Mon
             assert (failed.exit_code, message in str(failed.output)) == (code, True), failed.output
 
 
+@pytest.mark.unmeasured
 @pytest.mark.asyncio
 async def test_a_report_without_a_record(tmp_path: Path) -> None:
     """A world whose record was cut has its document, and it is said why there is no record."""

@@ -215,6 +215,7 @@ def test_init_writes_a_scenario_that_is_right(tmp_path: Path) -> None:
     assert json.loads((tmp_path / named[1]).read_text("utf-8")) == schema()
 
 
+@pytest.mark.unmeasured
 def test_the_commands_that_init_names_fit_its_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each of them does something with it; `explain` shows that the first rule decides."""
     served: list[Options] = []

@@ -84,6 +84,7 @@ async def tries(client: httpx.AsyncClient) -> list[list[Any]]:
     return [[each["error"] or each["status"] for each in delivery["tries"]] for delivery in found]
 
 
+@pytest.mark.unmeasured
 @pytest.mark.asyncio
 async def test_webhooks_are_carried() -> None:
     """What a world sends arrives at the receiver in order, and the sandbox learns how it went."""
@@ -102,6 +103,7 @@ async def test_webhooks_are_carried() -> None:
         assert await tries(client) == [[200], [200], [200]]
 
 
+@pytest.mark.unmeasured
 @pytest.mark.asyncio
 async def test_a_callback_keeps_its_path_and_query() -> None:
     """A webhook with an address of its own goes there on the receiver's host, with its headers and signature."""
@@ -113,6 +115,7 @@ async def test_a_callback_keeps_its_path_and_query() -> None:
         assert header(receiver.requests[0], "Host") == f"127.0.0.1:{receiver.port}"
 
 
+@pytest.mark.unmeasured
 @pytest.mark.asyncio
 async def test_a_refusal_is_reported_and_tried_again() -> None:
     """An answer that is no success counts as a failed try, and the same delivery is carried again."""
@@ -137,6 +140,7 @@ async def test_a_refusal_is_reported_and_tried_again() -> None:
         ]
 
 
+@pytest.mark.unmeasured
 @pytest.mark.asyncio
 async def test_a_receiver_that_hangs_holds_up_nobody_else() -> None:
     """While one receiver says nothing, webhooks for others are carried."""
@@ -164,6 +168,7 @@ async def test_a_receiver_that_hangs_holds_up_nobody_else() -> None:
         await lines.said("/first")
 
 
+@pytest.mark.unmeasured
 @pytest.mark.asyncio
 async def test_no_answer_is_a_timeout() -> None:
     """A receiver that never answers fails the try after the patience."""
@@ -178,6 +183,7 @@ async def test_no_answer_is_a_timeout() -> None:
         assert await tries(client) == [["timeout"]]
 
 
+@pytest.mark.unmeasured
 @pytest.mark.asyncio
 async def test_a_sandbox_that_waited_long_enough_is_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
     """A delivery whose time was over before it was carried is not reported, and ends nothing."""
@@ -208,6 +214,7 @@ async def test_a_sandbox_that_waited_long_enough_is_no_error(monkeypatch: pytest
         assert lines.all[1].startswith(("200 POST", "timeout POST"))  # forward waits no longer either
 
 
+@pytest.mark.unmeasured
 @pytest.mark.asyncio
 async def test_a_world_that_is_open_is_taken_as_it_is() -> None:
     """A world that the client has opened before is not opened again; what it has sent since is carried."""
@@ -222,6 +229,7 @@ async def test_a_world_that_is_open_is_taken_as_it_is() -> None:
         assert await tries(client) == [[200]]
 
 
+@pytest.mark.unmeasured
 @pytest.mark.asyncio
 async def test_the_only_world_need_not_be_named() -> None:
     """Without --world the one open world is meant; with none or several the choice is told."""
@@ -237,6 +245,7 @@ async def test_the_only_world_need_not_be_named() -> None:
             await forward("http://127.0.0.1:1/", served.origin, None, None, print)
 
 
+@pytest.mark.unmeasured
 @pytest.mark.asyncio
 async def test_a_world_that_is_closed_ends_it() -> None:
     """When its world is closed the forward ends, and says so."""
@@ -268,6 +277,7 @@ async def test_what_cannot_be_forwarded_says_why(to: str, url: str, cacert: str 
     assert caught.value.code == code
 
 
+@pytest.mark.unmeasured
 @pytest.mark.parametrize(
     "raw", [b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nhi", OK, b"HTTP/1.1 200 OK\r\ncontent-length: 1\r\n\r\n1"]
 )
@@ -279,6 +289,7 @@ async def test_something_else_is_no_sandbox(raw: bytes) -> None:
             await forward("http://h/", f"http://127.0.0.1:{receiver.port}", KEY, None, print)
 
 
+@pytest.mark.unmeasured
 @pytest.mark.asyncio
 async def test_an_authority_can_be_trusted(tmp_path: Path) -> None:
     """A sandbox behind `--tls self` is reached with its authority."""
@@ -305,6 +316,7 @@ def test_where_a_webhook_goes(to: str, hook: bool, url: str, expected: str) -> N
     assert target(to, {"hook": hook, "url": url}) == expected
 
 
+@pytest.mark.unmeasured
 @pytest.mark.asyncio
 async def test_a_receiver_has_the_patience_of_the_sandbox(monkeypatch: pytest.MonkeyPatch) -> None:
     """Or that of the callback, if it is less."""
@@ -328,6 +340,7 @@ async def test_a_receiver_has_the_patience_of_the_sandbox(monkeypatch: pytest.Mo
     assert sorted(given) == [2.0, 20.0]
 
 
+@pytest.mark.unmeasured
 @pytest.mark.asyncio
 async def test_passwords_are_masked() -> None:
     """At the start, with each webhook, and in what says that an address is wrong."""
@@ -344,6 +357,7 @@ async def test_passwords_are_masked() -> None:
         assert caught.value.message.startswith("ftp://…@h/ is not an address")
 
 
+@pytest.mark.unmeasured
 @pytest.mark.asyncio
 async def test_a_callback_keeps_its_user() -> None:
     """As in a webhook that the sandbox pushes."""
@@ -354,6 +368,7 @@ async def test_a_callback_keeps_its_user() -> None:
         assert header(receiver.requests[0], "Authorization") == "Basic dXNlcjpwdw=="
 
 
+@pytest.mark.unmeasured
 @pytest.mark.asyncio
 async def test_a_second_forward_is_told() -> None:
     """Both send each webhook; the one whose report comes second says so."""
@@ -379,6 +394,7 @@ async def test_a_second_forward_is_told() -> None:
         assert await tries(client) == [[200]]
 
 
+@pytest.mark.unmeasured
 @pytest.mark.parametrize("keep_closed", [0, 20])
 @pytest.mark.asyncio
 async def test_a_closed_world_is_not_opened_again(keep_closed: int) -> None:
@@ -392,6 +408,7 @@ async def test_a_closed_world_is_not_opened_again(keep_closed: int) -> None:
         assert KEY not in served.runtime.worlds
 
 
+@pytest.mark.unmeasured
 @pytest.mark.asyncio
 async def test_a_receiver_that_is_not_there_is_refused() -> None:
     """A real refused connection is told by its word."""

@@ -31,6 +31,7 @@ async def well(variables: Mapping[str, Any]) -> bool:
     return check.returncode == 0
 
 
+@pytest.mark.unmeasured
 @pytest.mark.parametrize("tls", [False, True], ids=["http", "https"])
 @pytest.mark.asyncio
 async def test_a_sandbox_is_well(tls: bool, caplog: pytest.LogCaptureFixture) -> None:
@@ -42,6 +43,7 @@ async def test_a_sandbox_is_well(tls: bool, caplog: pytest.LogCaptureFixture) ->
     assert caplog.text == ""
 
 
+@pytest.mark.unmeasured
 @pytest.mark.parametrize("tls", [False, True], ids=["http", "https"])
 @pytest.mark.asyncio
 async def test_the_variables_decide_whether_it_is_https(tls: bool) -> None:

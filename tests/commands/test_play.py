@@ -51,6 +51,7 @@ def test_several_scenarios_are_shown_one_after_the_other() -> None:
     assert second.startswith("  ok    otp-lockout   ")
 
 
+@pytest.mark.unmeasured
 def test_what_nothing_can_meet_is_not_ok(tmp_path: Path) -> None:
     """An expectation that cannot fail proves nothing, here as in `sendbox verdict`."""
     file = tmp_path / "never.yaml"
@@ -65,6 +66,7 @@ def test_what_nothing_can_meet_is_not_ok(tmp_path: Path) -> None:
     assert (last.split()[0], last.endswith("expectations not met")) == ("FAIL", True)
 
 
+@pytest.mark.unmeasured
 def test_several_scenarios_of_which_one_fails(wrong: Path, tmp_path: Path) -> None:
     """Each has a line that says what was not as expected."""
     unmet = tmp_path / "unmet.yaml"
@@ -80,6 +82,7 @@ def test_several_scenarios_of_which_one_fails(wrong: Path, tmp_path: Path) -> No
     assert third.startswith("ok")
 
 
+@pytest.mark.unmeasured
 @pytest.mark.parametrize("seed", ["7", "text"])
 def test_options_arrive(seed: str) -> None:
     """Seed and time, as the command line has them."""
@@ -89,6 +92,7 @@ def test_options_arrive(seed: str) -> None:
     assert isinstance(shown["seed"], int) is seed.isdecimal()
 
 
+@pytest.mark.unmeasured
 def test_json_has_everything() -> None:
     """Requests, messages, entries for people, and those that the digest is taken over."""
     shown = json.loads(sendbox("--format", "json", "otp-fallback").output)

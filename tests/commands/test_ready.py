@@ -43,6 +43,7 @@ def test_nobody_listens(closed: str) -> None:
     assert caught.value.code == NO
 
 
+@pytest.mark.unmeasured
 @pytest.mark.parametrize(
     ("raw", "why"),
     [

@@ -75,6 +75,7 @@ def test_a_signal_ends_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     )
 
 
+@pytest.mark.unmeasured
 @pytest.mark.asyncio
 async def test_tls_on_our_side(tmp_path: Path) -> None:
     """With --tls self the certificate has the names of --hosts and of --callbacks, and a line names its authority."""
@@ -90,6 +91,7 @@ async def test_tls_on_our_side(tmp_path: Path) -> None:
             writer.close()
 
 
+@pytest.mark.unmeasured
 def test_a_service_with_other_assumptions_is_found_out(tmp_path: Path) -> None:
     """A sandbox with five other settings stands for the service: `compare` names each of them, and writes them."""
     file, assume = tmp_path / "a.har", [f"{name}={value}" for name, value in SETTINGS.items()]
@@ -122,6 +124,7 @@ def test_a_service_with_other_assumptions_is_found_out(tmp_path: Path) -> None:
     assert [setting for setting in assume if setting.replace("=", ": ") not in text] == [], text
 
 
+@pytest.mark.unmeasured
 def test_a_recording_of_every_kind_of_name_agrees(tmp_path: Path) -> None:
     """Keys, sub-keys, tokens, codes and addresses that were masked are the same ones when they are compared."""
     file, secrets = tmp_path / "a.har", [REAL]

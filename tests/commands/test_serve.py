@@ -55,6 +55,7 @@ async def test_a_message_is_accepted_and_a_remark_is_logged() -> None:
     assert line.more == {"status": 200, "code": "unknown-field", "at": "$.unknown_field"}
 
 
+@pytest.mark.unmeasured
 @pytest.mark.asyncio
 async def test_the_port_is_free_again_afterwards() -> None:
     """The end of the context closes the port and every world."""
@@ -77,6 +78,7 @@ async def test_a_taken_port_is_told() -> None:
     assert caught.value.code == CANNOT
 
 
+@pytest.mark.unmeasured
 @pytest.mark.asyncio
 async def test_tls_self_gives_out_its_authority() -> None:
     """A client that fetches the authority over plain http is served over https, by name and by address."""
@@ -132,6 +134,7 @@ async def test_port_of_the_authority(
         assert asked == [port, expected]
 
 
+@pytest.mark.unmeasured
 @pytest.mark.asyncio
 async def test_own_certificate() -> None:
     """A certificate of one's own is served as it is, and no authority is given out."""

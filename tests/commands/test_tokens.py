@@ -69,6 +69,7 @@ def test_every_command_that_calls_a_sandbox_takes_a_token() -> None:
     assert callers - takers == {"ready"}
 
 
+@pytest.mark.unmeasured
 def test_forward_has_the_token(origin: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """It fetches the outbox with it; without it the answer of control ends it."""
 
@@ -82,6 +83,7 @@ def test_forward_has_the_token(origin: str, monkeypatch: pytest.MonkeyPatch) -> 
     asyncio.run(carried())
 
 
+@pytest.mark.unmeasured
 def test_worlds_of_a_client_begin_with_the_prefix_of_its_token(origin: str) -> None:
     """So that a team's client may open them; without a token control says what it needs."""
     client = Client(origin, SERVED, token=SECRET)

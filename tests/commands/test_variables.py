@@ -98,6 +98,7 @@ async def test_a_scenario_may_use_any_variable(tmp_path: Path, monkeypatch: pyte
     assert [detail.partition(" ")[0] for detail in caught.value.details] == ["SENDBOX_SEDE"]
 
 
+@pytest.mark.unmeasured
 @pytest.mark.parametrize(
     ("args", "env", "said"),
     [

@@ -49,6 +49,7 @@ async def send(client: httpx.AsyncClient) -> None:
     await client.post(f"/_sandbox/worlds/{KEY}/clock/advance", json={"by": "1m"})
 
 
+@pytest.mark.unmeasured
 @pytest.mark.asyncio
 async def test_the_exit_code_is_the_verdict() -> None:
     """1 as long as an expectation does not hold, then 0; over HTTP 417 and 200."""
@@ -71,6 +72,7 @@ async def test_the_exit_code_is_the_verdict() -> None:
         assert (wrong.status_code, wrong.json()["error"]) == (400, "bad_argument")
 
 
+@pytest.mark.unmeasured
 @pytest.mark.asyncio
 async def test_what_cannot_be_trusted_has_not_passed() -> None:
     """Where entries of the journal were forgotten, neither command nor status says that all is well."""
@@ -88,6 +90,7 @@ async def test_what_cannot_be_trusted_has_not_passed() -> None:
         assert [[inner.tag for inner in case] for case in suite] == [[], ["error"]]
 
 
+@pytest.mark.unmeasured
 @pytest.mark.asyncio
 async def test_a_report_for_ci(tmp_path: Path) -> None:
     """JUnit: a test case for each expectation, its failure with what came nearest; whatever a client wrote."""
@@ -112,6 +115,7 @@ async def test_a_report_for_ci(tmp_path: Path) -> None:
     assert "nearest: " in str(failure.text)
 
 
+@pytest.mark.unmeasured
 @pytest.mark.asyncio
 async def test_rules_that_decided_nothing_are_in_the_report() -> None:
     """CI shows them beside the test cases; with --strict each is a failed test case, and the verdict has failed."""
@@ -141,6 +145,7 @@ async def test_rules_that_decided_nothing_are_in_the_report() -> None:
         assert [(answer.status_code, answer.json()["passed"]) for answer in answers] == [(417, False), (200, True)]
 
 
+@pytest.mark.unmeasured
 @pytest.mark.asyncio
 async def test_a_client_that_made_no_call_has_failed() -> None:
     """The report has a failed test case for it; a world that expects no call passes without one."""
@@ -156,6 +161,7 @@ async def test_a_client_that_made_no_call_has_failed() -> None:
         assert (await asked(served)).exit_code == OK
 
 
+@pytest.mark.unmeasured
 @pytest.mark.asyncio
 async def test_nothing_expected_is_not_green() -> None:
     """A job that forgot its scenario fails: in the exit code, over HTTP, and in the report."""
@@ -189,6 +195,7 @@ async def test_no_world_is_open() -> None:
         )
 
 
+@pytest.mark.unmeasured
 @pytest.mark.asyncio
 async def test_the_world_is_named_where_there_are_several() -> None:
     """The only one need not be named; what is not there cannot be judged."""

@@ -58,6 +58,7 @@ def agreed(recording: bytes) -> Agreed:
     return agree(read(recording), load("default"))
 
 
+@pytest.mark.unmeasured
 def test_five_settings_are_found(agreed: Agreed, recording: bytes) -> None:
     """All five, and no other; under the scenario that is written nothing differs."""
     assert {one.chosen.setting: one.chosen.value for one in agreed.agreements} == FIVE
@@ -140,6 +141,7 @@ def test_nothing_to_write(recording: bytes) -> None:
     assert report.differing(comparison(calls, load(text))) == 0
 
 
+@pytest.mark.unmeasured
 def test_two_settings_of_one_call() -> None:
     """What shows only under another setting is found in the next round (A13)."""
 

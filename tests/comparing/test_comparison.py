@@ -83,6 +83,7 @@ def others() -> bytes:
     return asyncio.run(made())
 
 
+@pytest.mark.unmeasured
 def test_other_settings_are_named(others: bytes) -> None:
     """Exactly the answers that differ are named, each with the setting that agrees."""
     assert said(comparison(read(others), load("default"))) == [
@@ -96,6 +97,7 @@ def test_other_settings_are_named(others: bytes) -> None:
     assert said(comparison(read(others), agreed)) == ["0 of 4 calls differ"]
 
 
+@pytest.mark.unmeasured
 def test_the_report_to_send(others: bytes) -> None:
     """It has no bodies, keys, phone numbers or values."""
     sent = report.as_object(comparison(read(others), load("default"), values=True))
@@ -145,6 +147,7 @@ async def test_codes_and_proofs_are_those_of_here() -> None:
     assert b'"valid":true' in compared[-1].made.answer.body
 
 
+@pytest.mark.unmeasured
 @pytest.mark.asyncio
 async def test_names_and_keys() -> None:
     """Names of answers are used in later calls; a denied key opens no world; a sub-key is made by its parent."""
@@ -237,6 +240,7 @@ def test_an_answer_that_no_setting_makes() -> None:
 SERVICE_NUMBER: Final = [{"phone_number": "420777777777"}]
 
 
+@pytest.mark.unmeasured
 def test_the_test_number_of_the_service() -> None:
     """`message: null` of a message to it is named, and the setting under which it is null here too (A89)."""
     id_ = "7a1e0b52-94c3-4d0f-8a55-0c2d6c1b2e21"
@@ -288,6 +292,7 @@ def _rows(*rows: dict[str, Any]) -> dict[str, Any]:
     return {"success": True, "messages": list(rows), "next_cursor": None}
 
 
+@pytest.mark.unmeasured
 def test_rows_are_paired_by_their_id() -> None:
     """Of two messages the service lists one, or both in another order; a later call goes to the phone that it names."""
     day = f"{API}/v1/messages?date=2026-03-02"
@@ -315,6 +320,7 @@ def test_rows_are_paired_by_their_id() -> None:
     assert json.loads(answer.body)["message"]["to"] == {"phone_number": B}
 
 
+@pytest.mark.unmeasured
 def test_what_others_recorded_is_judged_by_the_specification() -> None:
     """§2.4, A98: an instant in seconds and a price with one digit are legal, and so is null in GET /message (A29)."""
     entries = [

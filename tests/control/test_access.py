@@ -88,6 +88,7 @@ async def test_an_operation_by_every_role(row: Operation) -> None:
             assert FOREIGN in box.runtime.worlds
 
 
+@pytest.mark.unmeasured
 @pytest.mark.parametrize("row", OPERATIONS, ids=lambda row: row.name)
 async def test_an_operation_without_a_token(row: Operation) -> None:
     """Whoever has no token learns how to send one, and nothing else; a key of a world is none."""

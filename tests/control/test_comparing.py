@@ -136,6 +136,7 @@ async def test_what_was_forgotten_is_left_out() -> None:
         assert "(--max-journal=100)" in found["left_out"][0]
 
 
+@pytest.mark.unmeasured
 async def test_equal_requests_that_one_world_has_forgotten() -> None:
     """Their ordinals are counted among those that both worlds still have."""
     async with boxed(max_journal=100) as box:

@@ -84,6 +84,7 @@ async def test_it_happens_now_or_later() -> None:
         await is_replayed(box)
 
 
+@pytest.mark.unmeasured
 @pytest.mark.parametrize("kind", LANGUAGE.happenings)
 async def test_every_kind_happens(kind: str) -> None:
     """All that a timeline knows: it is journaled as the entry of a timeline, and its world can be made again."""
@@ -108,6 +109,7 @@ async def test_every_kind_happens(kind: str) -> None:
         await is_replayed(box)
 
 
+@pytest.mark.unmeasured
 async def test_a_text_is_drawn_anew_each_time() -> None:
     """The same text twice is two messages, and not that of the scenario; it is invented beside the loop."""
     async with boxed() as box:

@@ -84,6 +84,7 @@ async def test_the_first_answer_that_differs() -> None:
         ]  # fmt: skip
 
 
+@pytest.mark.unmeasured
 @pytest.mark.parametrize("path", ["/leaning", "/messages?then=150", "/export?as=record"])
 @pytest.mark.asyncio
 async def test_work_ends_when_its_caller_leaves(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -121,6 +122,7 @@ async def test_work_ends_when_its_caller_leaves(path: str, monkeypatch: pytest.M
         assert await box.send("420777000101")
 
 
+@pytest.mark.unmeasured
 @pytest.mark.asyncio
 async def test_a_status_and_an_equal_run() -> None:
     """A refusal instead of webhooks is a status; a value that changes nothing says so."""
@@ -135,6 +137,7 @@ async def test_a_status_and_an_equal_run() -> None:
         assert said["legacy_error plain"] == "equal: no answer and no webhook would have been different"
 
 
+@pytest.mark.unmeasured
 @pytest.mark.asyncio
 async def test_webhooks_that_differ() -> None:
     """Bundles, times and retries are seen in the webhooks, also where an application answered them."""
@@ -181,6 +184,7 @@ def test_what_only_one_run_has() -> None:
     )  # fmt: skip
 
 
+@pytest.mark.unmeasured
 @pytest.mark.asyncio
 async def test_a_scenario_that_was_loaded_later() -> None:
     """The setting changes in it too; where it is not legal with the other value, that is said."""

@@ -222,6 +222,7 @@ async def test_what_is_large(value: Any, large: bool) -> None:
     assert bounds.large(value) is large
 
 
+@pytest.mark.unmeasured
 @pytest.mark.parametrize("count", [1, 400])
 async def test_long_scenarios_and_accounts_are_compiled_beside_the_loop(
     count: int, monkeypatch: pytest.MonkeyPatch

@@ -115,6 +115,7 @@ async def test_no_view_and_no_line_shows_a_secret() -> None:
             assert {USER, PASSWORD, TOKEN, HEADER, SECOND, REAL} <= set(shows(text))
 
 
+@pytest.mark.unmeasured
 @pytest.mark.asyncio
 async def test_what_must_repeat_is_as_in_the_world() -> None:
     """Canonical entries, digest and the outbox are equal to those of the operations in this process."""

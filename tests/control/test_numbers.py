@@ -11,6 +11,7 @@ from tests.box import WORLD, boxed
 pytestmark = pytest.mark.asyncio
 
 
+@pytest.mark.unmeasured
 @pytest.mark.parametrize("number", ["42077700010*", "420777#000101", "4207770001\uff101", "420777000101x5"])
 async def test_one_phone_is_not_a_pattern(number: str) -> None:
     """Wherever control takes the number of a phone, a pattern is refused and a strange character is named."""

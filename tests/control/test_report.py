@@ -61,6 +61,7 @@ async def test_a_world_in_text() -> None:
         assert parts[0] + verdict + parts[1] == answer.body
 
 
+@pytest.mark.unmeasured
 async def test_a_world_in_one_document() -> None:
     """Each part is what the operation of its own says, in short."""
     async with boxed() as box:
@@ -126,6 +127,7 @@ class _Reader(HTMLParser):
         self.text += data
 
 
+@pytest.mark.unmeasured
 async def test_the_page_needs_nothing_else() -> None:
     """No script, no address of another file; what a client wrote is text; the policy allows the one style."""
     async with boxed() as box:
@@ -152,6 +154,7 @@ async def test_the_page_needs_nothing_else() -> None:
             assert text in read.text, text
 
 
+@pytest.mark.unmeasured
 async def test_a_page_of_a_world_without_anything() -> None:
     """A world in which nothing happened has a page too, and one whose entries were forgotten says so."""
     async with boxed(max_journal=3, when_full="forget") as box:
@@ -167,6 +170,7 @@ async def test_a_page_of_a_world_without_anything() -> None:
         assert "older lines are left out" in page
 
 
+@pytest.mark.unmeasured
 async def test_what_failed_is_a_finding() -> None:
     """Messages that did not arrive, and webhooks whose last try failed, though they are to be tried again."""
     async with boxed() as box:
@@ -193,6 +197,7 @@ async def test_webhooks_that_no_client_fetches_are_a_finding() -> None:
         assert any(line.startswith("webhook to hook failed so far: not_fetched") for line in findings)
 
 
+@pytest.mark.unmeasured
 async def test_what_was_made_good_is_no_finding() -> None:
     """A webhook that came at its second try: the page does not say that nothing failed, where a line is red."""
     async with boxed() as box:

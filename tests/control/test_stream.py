@@ -207,6 +207,7 @@ async def reading(box: Box, sent: list[Any], read: asyncio.Event | None = None, 
     await box.app(asked(target).scope, receive, send)
 
 
+@pytest.mark.unmeasured
 async def test_a_world_has_so_many_streams() -> None:
     """A further one ends the oldest, and no other."""
     async with boxed() as box:
@@ -225,6 +226,7 @@ async def test_a_world_has_so_many_streams() -> None:
             reader.cancel()
 
 
+@pytest.mark.unmeasured
 async def test_streams_that_have_ended_count_no_more() -> None:
     """A page that is loaded again and again does not end the stream of another."""
     async with boxed() as box:

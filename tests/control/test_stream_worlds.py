@@ -241,6 +241,7 @@ async def test_entries_are_skipped_if_too_many_wait() -> None:
             assert (await events.next())[:2] == ("skipped", {"world": B, "from": 1, "to": 101})
 
 
+@pytest.mark.unmeasured
 async def test_a_world_in_which_much_happens_sends_little(monkeypatch: pytest.MonkeyPatch) -> None:
     """In a short time at most `most` entries of a world are sent, and its clock once; other worlds are not held up."""
     windows: list[Any] = []
@@ -276,6 +277,7 @@ def _without_end(windows: list[Any]) -> Any:
     return added
 
 
+@pytest.mark.unmeasured
 async def test_few_clocks_while_a_world_advances() -> None:
     """Not one for each instant; the newest always comes."""
     async with boxed() as box:
@@ -316,6 +318,7 @@ async def test_a_stream_counts_in_a_world_that_opens_later() -> None:
         assert (len(a.streams), a.changed, a.readers, len(box.runtime.open_worlds.streams)) == (0, set(), 0, 0)
 
 
+@pytest.mark.unmeasured
 async def test_a_stream_does_not_hold_an_auto_clock() -> None:
     """Its world runs on while it is watched."""
     async with boxed(mode="auto", quiet=0.0) as box:

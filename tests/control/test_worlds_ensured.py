@@ -42,6 +42,7 @@ async def test_a_world_of_the_server_is_found() -> None:
         assert (await box.put(WORLD, {"scenario": "otp-fallback"})).json["differs"][0]["setting"] == "scenario"
 
 
+@pytest.mark.unmeasured
 @pytest.mark.parametrize(
     ("changed", "differs"),
     [

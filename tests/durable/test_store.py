@@ -85,6 +85,7 @@ def test_a_file_that_is_no_store(make: object, why: str, tmp_path: Path) -> None
     assert failure.value.message.startswith(f"{file} {why}")
 
 
+@pytest.mark.unmeasured
 def test_a_file_that_is_in_use(tmp_path: Path) -> None:
     """One process has it at a time; it is free once that has ended."""
     file = str(tmp_path / "a.db")
@@ -153,6 +154,7 @@ async def test_a_store_that_fails_to_the_end(tmp_path: Path) -> None:
         assert [world["messages"] for world in await listed(box)] == [1]
 
 
+@pytest.mark.unmeasured
 @pytest.mark.asyncio
 @pytest.mark.parametrize(
     ("statement", "error", "why"),

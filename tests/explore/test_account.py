@@ -78,6 +78,7 @@ def test_only_one_sender_is_withdrawn(base: Ran) -> None:
     assert entry["account"]["senders"] == {"sms": ["Other"], "richmsg": ["Acme"], "chatapp": ["209876543210987"]}
 
 
+@pytest.mark.unmeasured
 def test_where_all_senders_are_registered(rich: Rich) -> None:
     """Those that the client uses stay, without the one that is withdrawn."""
 

@@ -57,6 +57,7 @@ def test_partial_rejection(rich: Rich) -> None:
     assert [message.phone for message in broken.census.messages] == [PLAIN]
 
 
+@pytest.mark.unmeasured
 @pytest.mark.parametrize(
     ("assume", "settings"),
     [

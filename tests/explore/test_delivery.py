@@ -66,6 +66,7 @@ def usual(rich: Rich) -> dict[str, list[Misfortune]]:
     return kinds
 
 
+@pytest.mark.unmeasured
 def test_other_bytes_are_the_same_events(rich: Rich, usual: dict[str, list[Misfortune]]) -> None:
     """At the first event of each sort. The signature is right, unless JSON is written again before it is checked."""
     passed = Shop()
@@ -138,6 +139,7 @@ def repeated_late(world: Census) -> list[Misfortune]:
     return [item for item in misfortunes(world, "late") if item.spot.kind.name == "repeated late"]
 
 
+@pytest.mark.unmeasured
 def test_an_event_comes_in_two_deliveries(rich: Rich, usual: dict[str, list[Misfortune]]) -> None:
     """The second has an id of its own and a newer event; a client may rely on ids (A91), so it is a question."""
     items = usual["in two batches"]

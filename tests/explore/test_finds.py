@@ -50,6 +50,7 @@ def families(plan: Plan) -> set[str]:
     return {item.spot.kind.family for item in plan}
 
 
+@pytest.mark.unmeasured
 def test_a_question_hides_no_bug(monkeypatch: pytest.MonkeyPatch) -> None:
     """Bugs come first, whatever was found first; what changes the truth is a question."""
     of = spots(("people", "reply"), ("delivery", "repeated"))

@@ -48,6 +48,7 @@ def planned(then: Any, at: int) -> tuple[tuple[str, int], ...]:
     return tuple((result, when) for (result, _), when in zip(entries, list(times)[1:], strict=True))
 
 
+@pytest.mark.unmeasured
 @pytest.mark.sample(4)
 @pytest.mark.parametrize("name", [name for name in BY_NAME if not name.startswith("code ")])
 def test_an_attempt_goes_its_way(rich: Rich, base: Ran, name: str) -> None:
@@ -109,6 +110,7 @@ def test_the_sms_of_a_code(rich: Rich, base: Ran) -> None:
         assert others(ran, when["phone"]) == others(base, when["phone"]), str(item)
 
 
+@pytest.mark.unmeasured
 def test_the_sms_of_a_code_is_late(rich: Rich) -> None:
     """By each minute of its life, as far as the clock goes, and by a second more than all of them."""
 

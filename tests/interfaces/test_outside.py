@@ -21,6 +21,7 @@ async def requests(box: Box) -> list[Any]:
     return entries
 
 
+@pytest.mark.unmeasured
 @pytest.mark.parametrize(
     ("path", "key"),
     [("/v2/inbox", "Message"), ("/v1/inbox", "message"), ("/v1/chatapp/inbox", "message"), ("/v1/validations", "x")],

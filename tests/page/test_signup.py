@@ -52,6 +52,7 @@ async def begin(sandbox: Sandbox, mode: str = "manual", **more: Any) -> Client:
     return Client(sandbox, answer.json())
 
 
+@pytest.mark.unmeasured
 async def test_s4_3_a_client_clicks_through() -> None:
     """§4.3: business and number, the code, connect; reloading repeats nothing, and the partner's address is there."""
     async with serving() as sandbox:

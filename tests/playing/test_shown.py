@@ -175,6 +175,7 @@ def test_every_kind_of_the_journal_has_words_of_its_own() -> None:
     assert SERVED.kinds.describe({"kind": "opened", "scenario": "default"}) == "opened scenario default"
 
 
+@pytest.mark.unmeasured
 @pytest.mark.sample(2)
 @pytest.mark.parametrize(
     ("kind", "entry", "expected"),
@@ -240,6 +241,7 @@ def to(count: int) -> list[dict[str, str]]:
     return [{"phone_number": f"42077700010{number}"} for number in range(count)]
 
 
+@pytest.mark.unmeasured
 @pytest.mark.sample(2)
 @pytest.mark.parametrize(
     ("value", "expected"),
@@ -289,6 +291,7 @@ def test_requests_say_what_came_of_them(played: Played, asked: dict[str, Any], e
     assert found[0].narration.answer == expected
 
 
+@pytest.mark.unmeasured
 def test_messages_of_a_call_are_named_by_recipient() -> None:
     """An answer of /messages has the base of their ids; that to a form has one id."""
     messages = [{"body": "x", "to": to(2)}, {"body": "y", "to": to(1)}]
@@ -305,6 +308,7 @@ def test_messages_of_a_call_are_named_by_recipient() -> None:
     assert len(names.ids) == 4
 
 
+@pytest.mark.unmeasured
 @pytest.mark.sample(2)
 @pytest.mark.parametrize(("recipients", "expected"), [(2, "200 m1 m2"), (5, "200 m1 to m5")], ids=["few", "many"])
 def test_an_id_of_several_recipients_names_their_messages(recipients: int, expected: str) -> None:
@@ -316,6 +320,7 @@ def test_an_id_of_several_recipients_names_their_messages(recipients: int, expec
     assert len(names.ids) == recipients
 
 
+@pytest.mark.unmeasured
 def test_a_request_without_an_entry_stands_where_it_was_sent(played: Played) -> None:
     """Before whatever happened later."""
     start = played.world.start
@@ -328,6 +333,7 @@ def test_a_request_without_an_entry_stands_where_it_was_sent(played: Played) -> 
     ]
 
 
+@pytest.mark.unmeasured
 @pytest.mark.sample(2)
 @pytest.mark.parametrize(
     ("fault", "came"),
@@ -358,6 +364,7 @@ def test_a_request_whose_answer_broke_stands_once(fault: Any, came: str) -> None
 # --- the table
 
 
+@pytest.mark.unmeasured
 def test_lines_keep_to_the_width(played: Played) -> None:
     """What happened is wrapped under its column, however narrow; the rest of a table is never lost."""
     narrow = text(played, width=60)
@@ -365,6 +372,7 @@ def test_lines_keep_to_the_width(played: Played) -> None:
     assert " ".join(narrow.split()).count("delivered") == " ".join(text(played).split()).count("delivered")
 
 
+@pytest.mark.unmeasured
 def test_colours(played: Played) -> None:
     """Only where they are wanted; without them the text is the same."""
     coloured = text(played, colour=True)
@@ -432,6 +440,7 @@ def test_many_messages_are_counted() -> None:
     assert "way" not in text(play({"sendbox": 1, "traffic": [{"at": 0, "request": {"operation": "showKey"}}]}))
 
 
+@pytest.mark.unmeasured
 def test_a_message_that_was_not_tried_says_so() -> None:
     """Its time had not come."""
     body = {"body": "x", "to": [{"phone_number": PHONE}], "datetime": "2026-03-03T09:00:00Z"}
@@ -478,6 +487,7 @@ LINES = re.compile(
 )
 
 
+@pytest.mark.unmeasured
 @pytest.mark.sample(2)
 @pytest.mark.parametrize("name", ["default", "otp-lockout", "onboarding", "bulk-campaign"])
 def test_diagrams_have_legal_lines_only(name: str) -> None:

@@ -76,6 +76,7 @@ def test_a_bound_of_addresses(monkeypatch: pytest.MonkeyPatch) -> None:
     assert said == ["1 callback addresses are replaced; further ones stay as they are"]
 
 
+@pytest.mark.unmeasured
 @pytest.mark.asyncio
 async def test_a_webhook_goes_over_the_recorder(tmp_path: Path) -> None:
     """It arrives as the service made it, its answer goes back, and the file has it, without the secrets of both."""
@@ -118,6 +119,7 @@ async def test_a_webhook_goes_over_the_recorder(tmp_path: Path) -> None:
     assert [word for word in secrets if str(word) in text] == []
 
 
+@pytest.mark.unmeasured
 @pytest.mark.asyncio
 async def test_requests_that_are_not_replaced_stay_as_they_are(tmp_path: Path) -> None:
     """With --callbacks too: a body without an address, a compressed one, and one whose length is not known."""

@@ -21,6 +21,7 @@ MESSAGE: Final = '{"body": "Hi", "to": [{"phone_number": "420777000101"}]}'
 FIELDS: Final = "apikey=a-key-of-mine&number=420777000101&message=Hi"
 
 
+@pytest.mark.unmeasured
 @pytest.mark.parametrize(
     ("given", "lines"),
     [

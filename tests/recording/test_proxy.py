@@ -53,6 +53,7 @@ async def test_a_request_goes_out_as_it_came(tmp_path: Path) -> None:
         )
 
 
+@pytest.mark.unmeasured
 @pytest.mark.parametrize(
     ("raw", "status", "body"),
     [
@@ -121,6 +122,7 @@ async def test_both_bodies_are_streams(tmp_path: Path) -> None:
     assert entry["response"]["content"]["text"] == "firstlast"
 
 
+@pytest.mark.unmeasured
 @pytest.mark.parametrize(
     ("answer", "reset", "word"),
     [
@@ -145,6 +147,7 @@ async def test_a_connection_that_ends_ends(tmp_path: Path, answer: Answer, reset
     assert (entry["response"]["status"], entry["comment"].partition(" ")[0]) == (0, word)
 
 
+@pytest.mark.unmeasured
 async def test_a_service_that_is_not_there(tmp_path: Path) -> None:
     """A refused connection, and a certificate that is not to be trusted, end the connection of the client."""
     async with receiving(answering(OK)) as gone:
@@ -166,6 +169,7 @@ async def test_a_service_that_is_not_there(tmp_path: Path) -> None:
                 assert (await exchanged(recorder.port, request("GET /"))).endswith(b"ok")
 
 
+@pytest.mark.unmeasured
 async def test_a_slow_service_is_slow(tmp_path: Path) -> None:
     """The recorder waits as long as the client does; when the client leaves, the service sees it."""
     left = asyncio.Event()
@@ -260,6 +264,7 @@ async def test_a_recorder_does_not_call_itself(tmp_path: Path) -> None:
     assert len(recorder.entries()) == 1
 
 
+@pytest.mark.unmeasured
 async def test_the_file_and_the_port_must_be_free(tmp_path: Path) -> None:
     """A file that exists is not written over, and none stays behind where the port is taken."""
     taken = tmp_path / "taken.har"

@@ -22,6 +22,7 @@ async def put(box: Box, fault: Any) -> None:
     assert (await box.post(f"{WORLD}/rules", json={"in": "api", "fault": fault})).status < 300
 
 
+@pytest.mark.unmeasured
 @pytest.mark.parametrize("mode", ["manual", "auto"])
 @pytest.mark.parametrize("fault", ["before_answer", "before_read"])
 async def test_over_sockets_its_receiver_comes_first(mode: Any, fault: str) -> None:

@@ -219,6 +219,7 @@ async def test_what_is_kept_does_not_grow(settings: dict[str, Any]) -> None:
     assert all(count <= counts[0] * 1.2 for count in counts[1:]), counts
 
 
+@pytest.mark.unmeasured
 async def test_a_reset_begins_anew() -> None:
     """A world that is reset has forgotten nothing."""
     async with boxed(max_journal=10) as box:

@@ -21,6 +21,7 @@ pytestmark = pytest.mark.asyncio
 OVERTAKE = {"when": {"result": ["sending", "rejected"]}, "fault": "overtake"}
 
 
+@pytest.mark.unmeasured
 @pytest.mark.parametrize("mode", ["manual", "real", "auto"])
 async def test_overtake(mode: Any) -> None:
     """The receiver has had the webhook, and has answered, before the answer of the request goes out."""
@@ -74,6 +75,7 @@ async def test_overtake_of_a_refused_hand_over() -> None:
         assert results(receiver.calls) == [["rejected"]]
 
 
+@pytest.mark.unmeasured
 @pytest.mark.parametrize(
     ("rule", "message"),
     [

@@ -82,6 +82,7 @@ async def test_the_quota_of_messages() -> None:
         assert [(await send(box, "test-a-1")).status for _ in range(3)] == [200, 200, 503]
 
 
+@pytest.mark.unmeasured
 @pytest.mark.asyncio
 async def test_messages_that_are_forgotten_make_room() -> None:
     """A world that forgets keeps less, also where it forgets later than in the call."""

@@ -102,6 +102,7 @@ async def test_delay() -> None:
         assert [times for state, times, told in await at(box) if told == ["sent"]] == [[31], [32]]
 
 
+@pytest.mark.unmeasured
 async def test_a_span_of_delay_is_drawn() -> None:
     """Each event has its own time within the span, and the same one again."""
     rule = {"name": "late", "when": {"result": "sending"}, "fault": {"delay": "1s..60s"}}
@@ -227,6 +228,7 @@ SIGNS: dict[str, Callable[[bytes, bytes], bool]] = {
 }
 
 
+@pytest.mark.unmeasured
 @pytest.mark.parametrize("way", WAYS)
 async def test_reformat(way: str) -> None:
     """The same JSON in other bytes, the same on every try, and the signature is one of these bytes."""
@@ -278,6 +280,7 @@ async def _content(_: HttpCall) -> Outcome:
     return Outcome(200)
 
 
+@pytest.mark.unmeasured
 @pytest.mark.parametrize(
     ("word", "status", "error", "ends"),
     [

@@ -97,6 +97,7 @@ expect: [{that: messages, where: {attempts: "${N:2}"}}]
     assert found.expect[0].where == (Condition("attempts", (Range("2", 2, 2),)),)
 
 
+@pytest.mark.unmeasured
 def test_objects() -> None:
     """Texts of an object ask as well; they count as quoted."""
     found = load({"sendbox": 1, "seed": "${SEED}", "clock": {"rate": "${RATE}"}}, env=ENV)

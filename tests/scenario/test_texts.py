@@ -46,6 +46,7 @@ def test_every_locale_of_the_schema_exists() -> None:
     assert texts.LOCALE in LOCALES
 
 
+@pytest.mark.unmeasured
 def test_locales_differ() -> None:
     """Names are those of the place."""
     assert set(invented("city", "cs_CZ")).isdisjoint(invented("city", "ja_JP"))

@@ -29,6 +29,7 @@ async def clicks(box: Box, message_id: str) -> tuple[int, str | None]:
     return len(shown["links"][0]["clicks"]), shown["clicked_at"]
 
 
+@pytest.mark.unmeasured
 async def test_a17_a_get_is_a_click_and_a_head_is_not() -> None:
     """302 to the target either way; GETs count, and the first sets the message's `clicked_at`."""
     async with boxed() as box:

@@ -21,6 +21,7 @@ from tests.box import KEY, WORLD, boxed
 from tests.commands.sandbox import sandbox
 
 
+@pytest.mark.unmeasured
 @pytest.mark.asyncio
 @pytest.mark.parametrize(
     ("path", "status"),

@@ -152,6 +152,7 @@ def scope_of(key: str) -> Any:
     return AsgiCall("POST", "http", ("127.0.0.1", 80), "/v2/message", "", headers).scope
 
 
+@pytest.mark.unmeasured
 @pytest.mark.asyncio
 async def test_what_waits() -> None:
     """Webhooks until they are answered or given up, long polls, streams; and connections."""

@@ -58,6 +58,7 @@ def nodelay(thread: ServerThread, server: HttpServer) -> list[bool]:
     return thread.call(read)
 
 
+@pytest.mark.unmeasured
 @pytest.mark.parametrize(
     "freezer",
     [

@@ -177,6 +177,7 @@ async def test_a_broken_upload_is_none() -> None:
         assert (await put(box, path, line())).status == 200
 
 
+@pytest.mark.unmeasured
 async def test_two_uploads_at_once_to_one_address() -> None:
     """The first that has come whole is taken, the other one refused; another world goes on meanwhile."""
     gate = asyncio.Event()
@@ -232,6 +233,7 @@ async def test_a_world_that_goes_away_takes_its_uploads_along(how: str) -> None:
         assert (await upload).status == 403
 
 
+@pytest.mark.unmeasured
 async def test_a_restored_world_reads_on() -> None:
     """A checkpoint between upload and its instant: what is restored reads the file again."""
     async with boxed() as box:

@@ -31,6 +31,7 @@ async def entry(box: Box, number: int) -> Any:
     return (await box.get(f"{WORLD}/journal/{number}")).json
 
 
+@pytest.mark.unmeasured
 @pytest.mark.asyncio
 async def test_it_is_passed_on_to_each_try() -> None:
     """The trace id and the state stay, each try has a parent id of its own, the same in every run."""
@@ -90,6 +91,7 @@ async def test_names_and_digest_do_not_know_it_and_a_record_does() -> None:
     assert len(set(digests)) == len(set(ids)) == 1
 
 
+@pytest.mark.unmeasured
 @pytest.mark.parametrize(
     "parent",
     [

@@ -29,6 +29,7 @@ async def shown(box: Box) -> list[Any]:
     return messages
 
 
+@pytest.mark.unmeasured
 @pytest.mark.parametrize("method", ["POST", "GET"])
 @pytest.mark.parametrize("gateway", ["economy", "low", "lowcost"])
 async def test_a13_old_names_of_the_cheap_gateway(method: str, gateway: str) -> None:
