@@ -381,8 +381,8 @@ async def test_a_server_that_is_full_forgets() -> None:
         while not full(box):
             first = journal.first
             bounds.look()
-            await turns(20)
-            assert journal.first > first or full(box)
+            while journal.first == first and not full(box):  # a pass pauses as often as the machine is busy
+                await turns(1)
         assert len(journal) - journal.first <= MIN_ENTRIES
         assert (await box.get(f"{WORLD}/verdict")).json["bound"] == "--max-memory=100000000"
         bounds.close()

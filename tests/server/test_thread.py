@@ -270,7 +270,8 @@ def test_errors_of_callbacks_surface(thread: ServerThread, caplog: pytest.LogCap
     thread.call(lambda: asyncio.get_running_loop().call_soon(fail_at_once, error))
     thread.call(lambda: None)
     assert thread.errors == [error]
-    assert [record.levelno for record in caplog.records] == [logging.ERROR]
+    own = [record for record in caplog.records if record.exc_info and record.exc_info[1] is error]
+    assert [record.levelno for record in own] == [logging.ERROR]
 
 
 @pytest.mark.parametrize(
