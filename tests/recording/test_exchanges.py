@@ -134,7 +134,7 @@ def _check(recorder: Recording, tap: Tap) -> None:
 
 
 @pytest.mark.unmeasured
-@pytest.mark.sample(5)
+@pytest.mark.sample(20)
 @pytest.mark.parametrize("case", [pytest.param(case, id=case.name) for case in exchanges.load()])
 def test_an_exchange_is_unchanged(case: exchanges.Case, through: Runner) -> None:
     """The case goes as the specification says, and each request and each answer is the same."""
