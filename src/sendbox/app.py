@@ -87,7 +87,7 @@ SERVED: Final = Served(
     untold=UNTOLD,
     denied=denied,
     document=document,
-    phone_of=messages.phone_of,
+    phones_by_id=messages.phones_by_id,
     pending={"codes": verify.open_codes, "lists": account.open_entries},
     exported={
         **OWN,

@@ -49,9 +49,9 @@ class RecordedCall(NamedTuple):
         return urlsplit(self.url).path
 
     @property
-    def fields(self) -> str:
+    def fields(self) -> bytes:
         """The query, or the body where there is none."""
-        return urlsplit(self.url).query or self.body.decode("latin-1")
+        return urlsplit(self.url).query.encode() or self.body
 
 
 def read(raw: bytes) -> list[RecordedCall]:

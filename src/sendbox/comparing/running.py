@@ -23,6 +23,7 @@ from sendbox.engine.timeline import Goal
 from sendbox.playing.player import ORIGIN
 from sendbox.playing.sample_client import call_app
 from sendbox.runtime.policy import HttpCall, Outcome
+from sendbox.server.origin import key_field
 from sendbox.services.verify.verify import Verify
 
 if TYPE_CHECKING:
@@ -283,8 +284,6 @@ def _plain(value: object) -> bool:
     return isinstance(value, str | int) and not isinstance(value, bool)
 
 
-#: The beginning of the field of forms and queries that has the key (§4.1).
-_KEY_FIELD: Final = "apikey="
 #: What may stand before the end of a path here, where an address of the service does not have it.
 _BEFORE: Final = ("", "/v2", "/v1")
 
@@ -296,12 +295,12 @@ class Place(NamedTuple):
     route: Route | None
 
 
-def find(paths: RouteTable, method: str, path: str, fields: str = "") -> Place | None:
+def find(paths: RouteTable, method: str, path: str, fields: bytes = b"") -> Place | None:
     """The place of a call, None if its path is of no interface: the path itself, else its longest end that fits.
 
     A call to `/` whose `fields`, the query or a form, have a key is one of a row that is served there too (A13).
     """
-    route = paths.at_root.get(method) if path in ("", "/") and _KEY_FIELD in fields else None
+    route = paths.at_root.get(method) if path in ("", "/") and key_field(fields) is not None else None
     if route is not None:
         return Place(route.path, route)
     other: Place | None = None

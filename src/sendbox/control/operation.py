@@ -295,6 +295,12 @@ class View(NamedTuple):
     columns: Mapping[str, str]
 
 
+def _no_phones(_world: World) -> Generator[None, None, Callable[[str], str | None]]:
+    """The phones of messages where there are no messages."""
+    yield from ()
+    return lambda _message_id: None
+
+
 @dataclass(frozen=True, eq=False)
 class Served:
     """All that is served: what the services and control itself register, as the application lists it.
@@ -306,7 +312,7 @@ class Served:
     coverage `dimensions` with headings, `facts`, `samples` of fields, `untold` assumptions, the item of a `denied` call
     (path, key). `pending` lists what is still to come, `exported` says how an export repeats an act of a tester,
     `attributes` are made of a test's handle, by the name under which it offers them; `views` are shown on the page.
-    `document` makes a page of the report of a world, `phone_of` says the phone of a message of a world by its id.
+    `document` makes a page of the report of a world, `phones_by_id` reads the phones of its messages, by their ids.
     """
 
     parts: Sequence[type[Part]]
@@ -331,7 +337,7 @@ class Served:
     attributes: Mapping[str, Callable[[Any], object]] = field(default_factory=dict)
     views: Sequence[View] = ()
     document: Callable[[JsonMapping], str] | None = None
-    phone_of: Callable[[World, str], str | None] = lambda _world, _message_id: None
+    phones_by_id: Callable[[World], Generator[None, None, Callable[[str], str | None]]] = _no_phones
 
     @cached_property
     def by_name(self) -> Mapping[str, Operation]:

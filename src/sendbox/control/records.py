@@ -310,7 +310,8 @@ async def journal(
         return Journal(entries=[line for line in lines if line["n"] in wanted_numbers], form=form, **bounds)
     views = await map_in_slices(numbers, Observer(world, call.served.kinds).entry)
     if form == "told":
-        narrator = narrator_of(call.served.kinds, views, partial(call.served.phone_of, world))
+        phone_of = await Slice().through(call.served.phones_by_id(world))
+        narrator = narrator_of(call.served.kinds, views, phone_of)
         return Journal(entries=await map_in_slices(views, partial(_told, narrator)), form=form, **bounds)
     return Journal(entries=views, **bounds)
 

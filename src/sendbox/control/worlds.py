@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from functools import partial
 from operator import attrgetter
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, cast, get_args
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, get_args
 
 from sendbox.contract.findings import show
 from sendbox.control.answers import Bound, Checkpoint, Clock, Warned, World, addresses
@@ -84,8 +84,8 @@ def _fields_of(call: Call, hosted: HostedWorld) -> JsonObject:
     """The fields of a `World`."""
     world, bounds = hosted.world, call.runtime.bounds
     return {
+        **_ways_to(call, world.id, pulling=hosted.pulling),
         "id": world.id,
-        "api_key": world.id,
         "scenario": hosted.blueprint.name,
         "seed": world.seed_given,
         "salt": world.salt,
@@ -94,26 +94,32 @@ def _fields_of(call: Call, hosted: HostedWorld) -> JsonObject:
         "started": moment(world.start),
         "clock": clock_view(hosted),
         "entries": len(world.journal),
-        "deliveries": "pull" if hosted.pulling else "push",
-        "callback_url": f"{call.origin}/_sandbox/worlds/{world.id}/hook",
-        "addresses": addresses(call.origin),
         "closed": True if hosted.gone else None,
         "before": hosted.before,
         "bounds": None if bounds is None else read(bounds.of_world(hosted), dict[str, Bound]),
     }
 
 
+def _ways_to(call: Call, world_id: str, *, pulling: bool) -> JsonObject:
+    """The fields of a `World` that say how it is called, and how its webhooks come."""
+    return {
+        "api_key": world_id,
+        "deliveries": WAYS[pulling],
+        "callback_url": f"{call.origin}/_sandbox/worlds/{world_id}/hook",
+        "addresses": addresses(call.origin),
+    }
+
+
 def clock_view(hosted: HostedWorld) -> Clock:
     """A world's clock."""
-    world = hosted.world
-    due = world.timeline.next_due()
-    return Clock(
-        now=moment(world.now),
-        mode=world.clock.mode,
-        rate=world.clock.rate / 1000,
-        next_due=None if due is None else moment(due),
-        pending=world.timeline.scheduled,
-    )
+    world, clock = hosted.world, hosted.world.clock
+    return _clock(world.now, clock.mode, clock.rate, world.timeline.next_due(), world.timeline.scheduled)
+
+
+def _clock(now: int, mode: Mode, rate: int, due: int | None, pending: int) -> Clock:
+    """A clock as it is shown; its `rate` is in thousandths."""
+    next_due = None if due is None else moment(due)
+    return Clock(now=moment(now), mode=mode, rate=rate / 1000, next_due=next_due, pending=pending)
 
 
 async def read_scenario(control: Control, source: Any) -> Blueprint:
@@ -459,27 +465,17 @@ async def worlds(
 def _stored_view(call: Call, stored: StoredWorld) -> JsonObject:
     """A world that is only in the store, as the list shows it."""
     facts = stored.facts
-    clock = Clock(
-        now=moment(facts.ends.at),
-        mode=cast("Mode", facts.mode),
-        rate=facts.rate / 1000,
-        next_due=None if facts.due is None else moment(facts.due),
-        pending=facts.pending,
-    )
     listed = ListedWorld(
+        **_ways_to(call, stored.id, pulling=facts.pulling),
         id=stored.id,
-        api_key=stored.id,
         scenario=facts.scenario,
         seed=facts.seed,
         salt=facts.salt,
         tag=facts.tag,
         epoch=facts.ends.epoch,
         started=moment(facts.started),
-        clock=clock,
+        clock=_clock(facts.at, facts.mode, facts.rate, facts.due, facts.pending),
         entries=facts.entries,
-        deliveries=WAYS[facts.pulling],
-        callback_url=f"{call.origin}/_sandbox/worlds/{stored.id}/hook",
-        addresses=addresses(call.origin),
         idle_since=moment(stored.used),
         stored=True,
     )

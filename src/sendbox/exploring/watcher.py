@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from itertools import count
 from typing import TYPE_CHECKING
 
@@ -234,7 +233,7 @@ class Watcher(WorldHooks):
         on = Observer(world, self._served.kinds)
         numbers = range(journal.first, len(journal))
         entries = [on.entry(number) for number in numbers]
-        narrator = narrator_of(self._served.kinds, entries, partial(self._served.phone_of, world))
+        narrator = narrator_of(self._served.kinds, entries, finished(self._served.phones_by_id(world)))
         return [
             (journal.entry(number)[0] - world.start, line)
             for number, entry in zip(numbers, entries, strict=True)

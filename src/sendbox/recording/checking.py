@@ -48,7 +48,7 @@ class Checker:
         path, query = urlsplit(exchange.url).path, urlsplit(exchange.url).query
         if exchange.webhook:
             sides = {"webhook": self._of_webhook(exchange)}
-        elif (place := find(self._paths, exchange.method, path, query or exchange.body)) and place.route:
+        elif (place := find(self._paths, exchange.method, path, (query or exchange.body).encode())) and place.route:
             path = place.route.path
             sides = {
                 "request": self._of_request(exchange, place.route),

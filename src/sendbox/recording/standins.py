@@ -11,9 +11,7 @@ from collections.abc import Iterable, Mapping
 from typing import Final
 from urllib.parse import quote_plus, unquote_plus
 
-import orjson
-
-from sendbox.engine.kinds.masking import KEYS, OWN, SECRETS, SHORTEST, Mask
+from sendbox.engine.kinds.masking import KEYS, OPENING, OWN, SECRETS, SHORTEST, Mask
 from sendbox.engine.regex import regex
 from sendbox.interfaces import UPLOADS
 
@@ -150,14 +148,8 @@ class StandIns(Mask):
 
     def text(self, text: str) -> str:
         """A text, masked: JSON, a form, XML, an address, or words."""
-        if text.lstrip()[:1] in ("{", "["):
-            try:
-                value = orjson.loads(text)
-            except orjson.JSONDecodeError:
-                pass
-            else:
-                hidden = self.field(value, "", KEYS)
-                return text if hidden == value else orjson.dumps(hidden).decode()
+        if text.lstrip()[:1] in OPENING and (hidden := self.json(text)) is not None:
+            return hidden
         masked = super().text(text)
         for sign, pattern in _PATTERNS:
             if sign in masked:

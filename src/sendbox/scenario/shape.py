@@ -392,19 +392,20 @@ def _unknown(node: Node, key: str, schema_node: JsonObject) -> Problem:
         message = f"{message}; legal: {listed(legal)}"
     if near is None and (home := _home(key, legal)):
         message = f"{message}; it belongs in {home}"
-    elif near is None and title.endswith("rule") and (lists := _rules_with(key)):
+    elif near is None and title.endswith("rule") and (lists := _rule_lists().get(key)):
         message = f"{message}; it is a key of rules in {' and '.join(lists)}"
     return problem(node, "unknown-key", message, key=key, nearest=near)
 
 
-def _rules_with(key: str) -> list[str]:
-    """The lists of rules in which a key is legal."""
-    items = {name: _target(_target(node).get("items", {})) for name, node in schema()["properties"].items()}
-    return [
-        name
-        for name, item in items.items()
-        if item.get("title", "").endswith("rule") and key in item.get("properties", ())
-    ]
+@functools.cache
+def _rule_lists() -> dict[str, list[str]]:
+    """The lists of rules by the keys that are legal in their rules."""
+    lists: dict[str, list[str]] = {}
+    for name, node in schema()["properties"].items():
+        item = _target(_target(node).get("items", {}))
+        for key in item.get("properties", ()) if item.get("title", "").endswith("rule") else ():
+            lists.setdefault(key, []).append(name)
+    return lists
 
 
 def _home(key: str, legal: JsonMapping) -> str:

@@ -92,6 +92,7 @@ class Application(Starlette):
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serves one request, unless it `has_wrong_host`, or is `foreign` to what is not emulated."""
 
+        persistence = None if scope.get("path") in ALWAYS else self.persistence
         lost = False
 
         async def marked(message: Message) -> None:
@@ -99,20 +100,20 @@ class Application(Starlette):
             if message["type"] == "http.response.start":
                 ends = CLOSE if self.runtime.leaving else ()
                 message["headers"] = [*message.get("headers", ()), self.mark, *ends]
-                why = None if self.persistence is None else await self.persistence.commit()
-                if why is not None and scope["path"] not in ALWAYS:
+                why = None if persistence is None else await persistence.commit()
+                if why is not None:
                     lost = True
                     await reply(send, self.unavailable(scope, why))
-            elif not (lost or self.persistence is None or scope["path"] in ALWAYS):
-                await self.persistence.persist()  # a stream shows what has come in since its head
+            elif not (lost or persistence is None):
+                await persistence.persist()  # a stream shows what has come in since its head
             if not lost:
                 await send(message)
 
         if scope["type"] == "http":
             if scope["path"] == "/":
                 self.emulated.readdress(scope)
-            if self.persistence is not None and self.persistence.failure is not None and scope["path"] not in ALWAYS:
-                await reply(send, self.unavailable(scope, self.persistence.failure))
+            if persistence is not None and persistence.failure is not None:
+                await reply(send, self.unavailable(scope, persistence.failure))
                 return
             refusal = has_wrong_host(scope)
             if refusal is None and not self.desk.takes(scope["path"]):

@@ -284,7 +284,8 @@ async def _story(call: Call) -> _Story:
     """The story of the newest entries."""
     kinds = call.served.kinds
     recent: Journal = await journal(call, last=LOOKED_AT)
-    narrator = narrator_of(kinds, recent.entries, partial(call.served.phone_of, call.hosted.world))
+    phone_of = await Slice().through(call.served.phones_by_id(call.hosted.world))
+    narrator = narrator_of(kinds, recent.entries, phone_of)
     narrated = [line for line in await map_in_slices(recent.entries, partial(describe, narrator)) if line is not None]
     coming = to_come(narrator, await pending(call, limit=COMING))
     return _Story(collapsed(narrated), len(narrated), recent.length, coming)

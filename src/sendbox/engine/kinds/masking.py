@@ -123,6 +123,10 @@ def _finding(finding: JsonMapping) -> JsonMapping:
     return {**finding, "value": value and masked(str(value)), "message": _without_value(message)}
 
 
+#: The first characters of objects and arrays of JSON.
+OPENING: Final = ("{", "[")
+
+
 class Mask:
     """Masks views. `known` are secrets of the world, which are masked wherever they stand; `world` is its id.
 
@@ -156,14 +160,8 @@ class Mask:
 
     def text(self, text: str) -> str:
         """A text, masked: JSON, a form, an address, or words."""
-        if text[:1] in ("{", "["):
-            try:
-                value = orjson.loads(text)
-            except orjson.JSONDecodeError:
-                pass
-            else:
-                hidden = self.field(value, "", KEYS)
-                return text if hidden == value else orjson.dumps(hidden).decode()
+        if text[:1] in OPENING and (hidden := self.json(text)) is not None:
+            return hidden
         if "@" in text:  # a search for a word is much faster than one for a pattern
             text = _USER.sub(self.user + "@", text)
         if "%40" in text:
@@ -183,6 +181,15 @@ class Mask:
             text = _HEADERS.sub(lambda match: match[1] + _HEADER.sub(self._second, match[2]), text)
             text = _BLOCK.sub(lambda match: match[1] + match[2] + _ENTRY.sub(self._second, match[3]), text)
         return text if self._known is None else self._known.sub(lambda match: masked(match[0]), text)
+
+    def json(self, text: str) -> str | None:
+        """A text that is JSON, masked; None if it is not."""
+        try:
+            value = orjson.loads(text)
+        except orjson.JSONDecodeError:
+            return None
+        hidden = self.field(value, "", KEYS)
+        return text if hidden == value else orjson.dumps(hidden).decode()
 
     def line(self, text: str) -> str:
         """A line of a log, masked; the addresses in it are those of webhooks."""

@@ -12,6 +12,7 @@ from typing import Final, Protocol
 from msgspec import Struct
 
 from sendbox.engine.commands.command import Stamp
+from sendbox.engine.timeline import Mode  # noqa: TC001 msgspec reads it
 from sendbox.runtime.slot import Capped
 
 #: The stable word for a store that cannot be read or written.
@@ -39,7 +40,7 @@ class Facts(Struct):
     salt: str
     tag: str
     started: int
-    mode: str
+    mode: Mode
     rate: int
     due: int | None
     pending: int

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from operator import attrgetter
 from typing import TYPE_CHECKING, Annotated, Final, TypeVar
 
@@ -100,10 +100,16 @@ async def messages(
     return Messages(messages=views, next_cursor=listed.cursor)
 
 
-def phone_of(world: World, message_id: str) -> str | None:
-    """The phone of a message by its id, None if the world has no such message."""
-    message = Messaging.of(world).by_id.get(message_id)
-    return None if message is None else message.phone
+def phones_by_id(world: World) -> Generator[None, None, Callable[[str], str | None]]:
+    """The phones of messages by their ids, None for an id that no message has; all new messages are read before."""
+    by_id = Messaging.of(world).by_id
+    yield from by_id.read()
+
+    def phone_of(message_id: str) -> str | None:
+        message = by_id.get(message_id)
+        return None if message is None else message.phone
+
+    return phone_of
 
 
 def search_keys(world: World) -> dict[str, SearchKey[Message]]:
