@@ -72,7 +72,7 @@ class Shortening(msgspec.Struct, frozen=True):
     expires_at: int | None = None
 
 
-class Recipient(msgspec.Struct):
+class Recipient(msgspec.Struct, gc=False):
     """One item of `to`: `number` as normalized (digits), or the raw text with `valid` False (A14)."""
 
     number: str
