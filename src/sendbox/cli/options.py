@@ -13,6 +13,7 @@ from click.core import ParameterSource
 from sendbox.cli import address
 from sendbox.cli.outcome import Failure
 from sendbox.engine import bounds, durations
+from sendbox.engine.regex import regex
 from sendbox.runtime.callbacks import Callbacks, host_name
 from sendbox.runtime.teams import Token, make_token, parse_quotas, parse_tokens
 from sendbox.server.instance import TOKEN_VARIABLE
@@ -20,7 +21,7 @@ from sendbox.settings import OPTIONS, Numbers, Option
 
 F = TypeVar("F", bound=Callable[..., Any])
 #: How a size is written: bytes, or with a unit of a thousand or of 1,024.
-_SIZE: Final = re.compile(r"([0-9]+(?:\.[0-9]+)?) ?([kmg]i?)?b?", re.IGNORECASE | re.ASCII)
+_SIZE: Final = regex(r"([0-9]+(?:\.[0-9]+)?) ?([kmg]i?)?b?", re.IGNORECASE | re.ASCII)
 _UNITS: Final = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "ki": 2**10, "mi": 2**20, "gi": 2**30}
 
 
