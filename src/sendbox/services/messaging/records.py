@@ -95,8 +95,8 @@ class Request(msgspec.Struct, eq=False, gc=False):
 
     @property
     def names(self) -> bytes:
-        """64 bytes that name it and its first three messages."""
-        return _names(self.naming, self.digest, self.equal)
+        """64 bytes that name it and its first three messages; they are remembered once an id is asked for again."""
+        return self.naming.name("request", self.digest, self.equal)
 
     def message_id(self, place: int) -> str:
         """The id of the message to the recipient at a place, of a request with one object."""
