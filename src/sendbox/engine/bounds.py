@@ -24,7 +24,7 @@ LOWEST: Final = -(2**63)
 HIGHEST: Final = 2**63 - 1
 DEEPEST: Final = 200
 #: How a size is written: bytes, or with a unit of a thousand or of 1,024.
-_SIZE: Final = re.compile(r"([0-9]+(?:\.[0-9]+)?) ?([kmg]i?)?b?", re.IGNORECASE | re.ASCII)
+_SIZE: Final = regex(r"([0-9]+(?:\.[0-9]+)?) ?([kmg]i?)?b?", re.IGNORECASE | re.ASCII)
 _UNITS: Final = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "ki": 2**10, "mi": 2**20, "gi": 2**30}
 #: The characters of the path of a mapping or list in a scenario: each value in it has its own path.
 PATH: Final = 1_000
