@@ -260,7 +260,7 @@ class LastText(Answer):
 
 
 class AbsentText(Answer):
-    """The newest message to a phone, where it is not on it; `unsettled` if it may still arrive."""
+    """The newest message to a phone, where it is not on it, since when; `unsettled` if something may still happen."""
 
     at: Instant
     channel: str

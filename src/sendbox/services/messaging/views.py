@@ -235,8 +235,13 @@ def _absent_view(world: World, message: Message) -> answers.AbsentText | None:
     if any(attempt.arrived_at is not None for attempt in message.attempts):
         return None
     short = message_short(world, message)
+    transitions = [] if message.last is None else message.last.transitions()
     return answers.AbsentText(
-        at=short.accepted_at, channel=short.channel, result=short.result, body=short.body, unsettled=short.unsettled
+        at=moment(transitions[-1][1]) if transitions else short.accepted_at,
+        channel=short.channel,
+        result=short.result,
+        body=short.body,
+        unsettled=short.unsettled,
     )
 
 
