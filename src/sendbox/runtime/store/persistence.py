@@ -15,7 +15,7 @@ import contextlib
 from collections.abc import Callable, Generator, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final, Protocol, TypeVar
 
 from msgspec import Struct, field
 
@@ -24,8 +24,21 @@ from sendbox.engine import ENGINE
 from sendbox.engine.commands.command import Move, Overtake, Restore, Stamp, Tune
 from sendbox.engine.durations import show
 from sendbox.runtime import wall
-from sendbox.runtime.slot import HostedWorld, Slice
-from sendbox.runtime.store.store import STORE_FAILED, Change, Facts, Part, Store, StoredWorld, StoreError, Unavailable
+from sendbox.runtime.counts import DURATIONS, Histogram
+from sendbox.runtime.slot import CloseReason, HostedWorld, Slice
+from sendbox.runtime.store.sharing import MOVED, Sharing
+from sendbox.runtime.store.store import (
+    STORE_FAILED,
+    Change,
+    Facts,
+    LeaseLost,
+    Part,
+    SharedStore,
+    Store,
+    StoredWorld,
+    StoreError,
+    Unavailable,
+)
 
 if TYPE_CHECKING:
     from sendbox.engine.commands.command import Command, Open
@@ -33,6 +46,7 @@ if TYPE_CHECKING:
     from sendbox.runtime.interface import RuntimeInterface
     from sendbox.settings import Durability
 
+T = TypeVar("T")
 #: Real seconds between two commits with `second`, and between two tries of a commit that failed.
 PERIOD: Final = 1.0
 #: Called once a group is in the store, or with the reason why it is not.
@@ -89,6 +103,7 @@ class _Group(Struct, eq=False):
 
     drafts: list[_Draft]
     waiting: list[Then]
+    began: int = field(default_factory=wall.monotonic_ns)
 
 
 class Persistence:
@@ -112,6 +127,8 @@ class Persistence:
         self._writing: asyncio.Future[None] | None = None
         self._timer: asyncio.Handle | None = None
         self._closed = False
+        #: the seconds that commits took
+        self.commits = Histogram(DURATIONS)
         self._waking: dict[str, asyncio.Task[None]] = {}
         #: why the store takes nothing, None while it does
         self.failure: str | None = None
@@ -120,27 +137,31 @@ class Persistence:
         #: the worlds that are only in the store, in the order of their opening, and their ids by their tags
         self.stored: dict[str, StoredWorld] = {}
         self.tags: dict[str, str] = {}
-        #: those that cannot be made again, with the reason
-        self.lost: dict[str, str] = {}
-        others = 0
-        for world in store.worlds():
-            runtime.open_worlds.opened = world.number
-            if world.facts.cut is not None:
-                self.lost[world.id] = f"the server was restarted, and {world.facts.cut} had cut its record"
-                self._ended.append(world)
-                continue
-            others += world.engine != ENGINE
-            self.stored[world.id] = world
-            self.tags[world.facts.tag] = world.id
+        #: the part in a store of several processes, None if the store is of this process alone
+        self.sharing: Sharing | None = None
+        worlds = store.worlds()
+        if isinstance(store, SharedStore):
+            self.sharing = Sharing(runtime, self, store, runtime.instance)
+        else:
+            for world in worlds:
+                runtime.open_worlds.opened = world.number
+                self.take(world)
+        others = sum(world.engine != ENGINE for world in worlds)
         if others:
-            text = f"{others} of {len(self.stored)} stored worlds are of another engine than {ENGINE}"
+            text = f"{others} of {len(worlds)} stored worlds are of another engine than {ENGINE}"
             what = "start the version that wrote them to continue them, or close them"
             runtime.log("", f"{text}: {what}; GET /_sandbox/worlds lists them", "warning")
         self._schedule()
 
-    def prepare(self) -> None:
-        """Loads what the first call needs, which takes long, off the loop."""
+    async def prepare(self, address: str) -> None:
+        """Loads what the first call needs, which takes long, off the loop. Others call this process at `address`."""
+        if self.sharing is not None:
+            await self.sharing.advertise(address)
         self._thread.submit(self._loaded)
+
+    async def in_thread(self, method: Callable[[], T]) -> T:
+        """The result of a method of the store, called on its thread."""
+        return await self._loop.run_in_executor(self._thread, method)
 
     # -- into the store
 
@@ -199,6 +220,15 @@ class Persistence:
         self.after_commit(note)
         return ended.result() if ended.done() else await ended
 
+    async def flush(self) -> str | None:
+        """Writes what has come in now, whatever the `durability`; returns why that cannot be, None = it is done."""
+        while self.failure is None and (self._group is not None or self._dirty or self._ended):
+            if self._group is None:
+                self._begin()
+            if self._writing is not None:
+                await asyncio.wait({self._writing})
+        return self.failure
+
     async def persist(self) -> None:
         """Waits until all that has come in is in the store, as long as that takes."""
         while await self.commit() is not None:
@@ -225,7 +255,7 @@ class Persistence:
         assert self._group is not None
         self._timer = None
         self._writing = self._loop.run_in_executor(self._thread, self._commit, self._group)
-        self._writing.add_done_callback(self._committed)
+        self._writing.add_done_callback(partial(self._committed, self._group))
 
     def _commit(self, group: _Group) -> None:
         """Writes a group; on the thread of the store."""
@@ -246,28 +276,53 @@ class Persistence:
             self._records = self._load()
         return self._records
 
-    def _committed(self, future: asyncio.Future[None]) -> None:
+    def _committed(self, group: _Group, future: asyncio.Future[None]) -> None:
         """The commit of a group has ended."""
-        group, self._writing = self._group, None
-        assert group is not None
-        error = future.exception()
+        self._writing, error = None, future.exception()
+        if self._group is not group:  # it was let go
+            return
+        if isinstance(error, LeaseLost) and self.sharing is not None:
+            self.sharing.lose()
+            return
         if error is not None:
-            if self.failure is None:
-                self._runtime.log("", f"nothing is served until the store can be written: {error}", "error")
-            self.failure = str(error)
-            waiting, self._waiting = [*group.waiting, *self._waiting], []
-            group.waiting.clear()
+            self.failed(error)
+            waiting, group.waiting = group.waiting, []
             _call(waiting, self.failure)
             self._timer = self._loop.call_later(PERIOD, self._write)
             return
         self._group = self._timer = None
-        if self.failure is not None:
-            self.failure = None
-            self._runtime.log("", "the store can be written again")
-            self._recovery.set()
+        self.commits.add(wall.monotonic_ns() - group.began)
+        self.recovered()
         if self._dirty or self._ended:
             self._schedule()
         _call(group.waiting, None)
+
+    def failed(self, error: BaseException) -> None:
+        """Nothing is served until the store can be written."""
+        if self.failure is None:
+            self._runtime.log("", f"nothing is served until the store can be written: {error}", "error")
+        self.failure = str(error)
+        waiting, self._waiting = self._waiting, []
+        _call(waiting, self.failure)
+
+    def recovered(self) -> None:
+        """The store was written; all is served again, unless a group waits for its commit."""
+        if self.failure is not None and self._group is None:
+            self.failure = None
+            self._runtime.log("", "the store can be written again")
+            self._recovery.set()
+
+    def let_go(self) -> None:
+        """Forgets all worlds and what is on its way into the store; who waits for that has no answer."""
+        group, self._group = self._group, None
+        waiting, self._waiting = [*([] if group is None else group.waiting), *self._waiting], []
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        self._runtime.let_go(MOVED)
+        for kept in (self._written, self._dirty, self._ended, self.stored, self.tags):
+            kept.clear()
+        _call(waiting, MOVED)
 
     def _draft(self, hosted: HostedWorld) -> _Draft | None:
         """The commands of a world that are not in the store yet; None if nothing has come in."""
@@ -343,28 +398,62 @@ class Persistence:
 
     # -- out of the store
 
+    def take(self, world: StoredWorld) -> None:
+        """From now on this process has a world that is only in the store."""
+        if world.facts.cut is not None:
+            why = f"the server was restarted, and {world.facts.cut} had cut its record"
+            self._runtime.closed.add(world.id, CloseReason(why, denied=False))
+            self._remove(world)
+            return
+        self.stored[world.id] = world
+        self.tags[world.facts.tag] = world.id
+
+    def _listed(self) -> list[StoredWorld]:
+        return list(self.stored.values()) if self.sharing is None else self.sharing.listed()
+
     def after(self, number: int) -> Iterator[StoredWorld]:
         """The worlds that are only in the store and have a higher number."""
-        return (world for world in list(self.stored.values()) if world.number > number)
+        return (world for world in self._listed() if world.number > number)
 
     def backwards(self, number: int | None) -> Iterator[StoredWorld]:
         """The worlds that are only in the store and have a lower number (None: all), newest first."""
-        return (world for world in list(self.stored.values())[::-1] if number is None or world.number < number)
+        return (world for world in self._listed()[::-1] if number is None or world.number < number)
 
     def unused(self, ttl: int) -> list[str]:
         """The worlds that are only in the store and were not used for so many milliseconds of real time."""
         now = wall.now_ms()
         return [world.id for world in self.stored.values() if now - world.used > ttl and world.id not in self._waking]
 
+    @property
+    def losses(self) -> int:
+        """How often all worlds went to other processes; a call that began before has no answer."""
+        return 0 if self.sharing is None else self.sharing.losses
+
+    def is_ready(self, world_id: str) -> bool:
+        """True if a call to a world need not wait for the store."""
+        return world_id not in self.stored and (self.sharing is None or world_id in self.sharing)
+
+    async def claim(self, world_id: str) -> None:
+        """Makes this process the owner of a world. Raises `Elsewhere` if another process has it, and `Unavailable`."""
+        if self.sharing is not None and self._runtime.legal_id(world_id):
+            await self.sharing.claim(world_id)
+
+    def number_of(self, world_id: str) -> int | None:
+        """The number for a world that opens now, None where the process counts. Raises `Unavailable`."""
+        return None if self.sharing is None else self.sharing.number_of(world_id)
+
+    async def locate(self, tag: str) -> str | None:
+        """The id of the world in the store that has a tag."""
+        return self.tags.get(tag) if self.sharing is None else await self.sharing.find(tag)
+
     async def wake(self, world_id: str) -> None:
         """Makes a world again that is only in the store. Raises `Unavailable`, and `Capped` at the cap."""
-        if world_id not in self.stored:
-            return
-        task = self._waking.get(world_id)
-        if task is None:
-            task = self._waking[world_id] = self._loop.create_task(self._wake(self.stored[world_id]))
-            task.add_done_callback(partial(self._woken, world_id))
-        await asyncio.shield(task)
+        if world_id in self.stored:
+            task = self._waking.get(world_id)
+            if task is None:
+                task = self._waking[world_id] = self._loop.create_task(self._wake(self.stored[world_id]))
+                task.add_done_callback(partial(self._woken, world_id))
+            await asyncio.shield(task)
 
     def _woken(self, world_id: str, task: asyncio.Task[None]) -> None:
         del self._waking[world_id]
@@ -380,11 +469,11 @@ class Persistence:
             )
         self._runtime.check_room()
         try:
-            opened, lines = await self._loop.run_in_executor(self._thread, self._read, stored.number)
+            opened, lines = await self.in_thread(partial(self._read, stored.number))
             hosted = await Slice().through(self._loaded().remake(opened, lines, stored.facts))
         except StoreError as error:
             raise Unavailable(STORE_FAILED, f"{stored.id} cannot be read: {error}") from None
-        if stored.id in self.stored:  # else it was closed meanwhile
+        if self.stored.get(stored.id) is stored:  # else it was closed meanwhile
             self._continue(stored, hosted)
 
     def _read(self, number: int) -> tuple[bytes, dict[int, list[bytes]]]:
@@ -412,17 +501,17 @@ class Persistence:
         if outlets.injection.racing:  # the answer that they came before is lost
             world.enter(Overtake(tuple(sorted(outlets.injection.racing)), leaves=True))
         outlets.take()
+        if self.sharing is not None:
+            self.sharing.note_waking(stored.id)
         runtime.resume(hosted)
 
     async def aclose(self) -> None:
         """Writes what is left, and closes the store."""
         for task in list(self._waking.values()):
             task.cancel()
-        while self.failure is None and (self._group is not None or self._dirty or self._ended):
-            if self._group is None:
-                self._begin()
-            if self._writing is not None:
-                await asyncio.wait({self._writing})
+        if self.sharing is not None:
+            self.sharing.close()
+        await self.flush()
         self._closed = True
         if self._timer is not None:
             self._timer.cancel()

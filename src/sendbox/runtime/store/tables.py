@@ -6,9 +6,9 @@ A kind of database brings its connection and its errors. Statements have `?` for
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 import msgspec
 
@@ -29,22 +29,16 @@ _REPLACED: Final = "ON CONFLICT (world, line, number) DO UPDATE SET command = ex
 _decode: Final = msgspec.json.Decoder(Facts).decode
 
 
-class Rows(Protocol):
-    """The rows that a statement gives."""
-
-    def fetchone(self) -> Any:
-        """The next row, None if there is none."""
-
-    def __iter__(self) -> Iterator[Any]:
-        """All rows."""
-
-
 class Tables(ABC):
     """A store in tables."""
 
     @abstractmethod
-    def _execute(self, statement: str, values: Sequence[object] = ()) -> Rows:
+    def _execute(self, statement: str, values: Sequence[object] = ()) -> Iterable[Any]:
         """The rows of a statement."""
+
+    def _first(self, statement: str, values: Sequence[object] = ()) -> Any:
+        """The first row of a statement, None if it has none."""
+        return next(iter(self._execute(statement, values)), None)
 
     @abstractmethod
     def _execute_many(self, statement: str, values: Iterable[Sequence[object]]) -> None:
@@ -62,7 +56,7 @@ class Tables(ABC):
     def record(self, number: int) -> tuple[bytes, dict[int, list[bytes]]]:
         """The command with which a world was opened, and its lines."""
         with self._explained():
-            opened: bytes = self._execute("SELECT opened FROM worlds WHERE number = ?", (number,)).fetchone()[0]
+            opened: bytes = self._first("SELECT opened FROM worlds WHERE number = ?", (number,))[0]
             lines: dict[int, list[bytes]] = {}
             statement = "SELECT line, command FROM commands WHERE world = ? ORDER BY line, number"
             for line, command in self._execute(statement, (number,)):
@@ -106,5 +100,5 @@ class Tables(ABC):
 
 def world_of(row: Sequence[Any]) -> StoredWorld:
     """The world of a row with `COLUMNS`."""
-    *columns, facts = row
-    return StoredWorld(*columns, _decode(facts))
+    number, world_id, engine, version, used, facts = row
+    return StoredWorld(number, world_id, engine, version, used, _decode(facts))
