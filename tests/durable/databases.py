@@ -27,10 +27,14 @@ _SETTINGS: Final = ("fsync=off", "full_page_writes=off", "listen_addresses=", "m
 def programs() -> Path:
     """The folder of the newest PostgreSQL. Skips a test where there is none, and fails it where `CI` is set."""
     folders = sorted(Path("/usr/lib/postgresql").glob("*/bin"), key=lambda folder: int(folder.parent.name))
-    on_path = shutil.which("postgres")
-    if folders or on_path:
-        return folders[-1] if folders else Path(str(on_path)).parent
-    (pytest.fail if os.environ.get("CI") else pytest.skip)("PostgreSQL is not installed: apt install postgresql")
+    if on_path := shutil.which("postgres"):
+        folders.append(Path(on_path).parent)
+    if not folders:
+        why = "PostgreSQL is not installed: apt install postgresql"
+        if os.environ.get("CI"):
+            pytest.fail(why)
+        pytest.skip(why)
+    return folders[-1]
 
 
 class Database:

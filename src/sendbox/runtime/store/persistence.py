@@ -142,6 +142,9 @@ class Persistence:
         worlds = store.worlds()
         if isinstance(store, SharedStore):
             self.sharing = Sharing(runtime, self, store, runtime.instance)
+            for world in worlds:
+                if world.facts.cut is not None and (claim := store.claim(world.id)).address is None:
+                    self.sharing.take(world.id, claim)
         else:
             for world in worlds:
                 runtime.open_worlds.opened = world.number

@@ -165,9 +165,10 @@ class Sharing:
         claim = await self._call(partial(self._store.claim, world_id))
         if claim.address is not None:
             raise Elsewhere(world_id, "" if claim.leaving else claim.address)
-        self._take(world_id, claim)
+        self.take(world_id, claim)
 
-    def _take(self, world_id: str, claim: Claim) -> None:
+    def take(self, world_id: str, claim: Claim) -> None:
+        """From now on this process has a world, or the right to open it."""
         if self._numbers.get(world_id) is None and not self._runtime.is_open(world_id):
             self._numbers[world_id] = claim.number
             if claim.world is not None:
@@ -188,7 +189,7 @@ class Sharing:
     async def claim_all(self, prefix: str, before: int | None = None) -> None:
         """Makes this process the owner of the worlds that no process has, and whose ids begin so."""
         for world in await self._call(partial(self._store.claim_many, prefix, before)):
-            self._take(world.id, Claim(number=world.number, world=world))
+            self.take(world.id, Claim(number=world.number, world=world))
 
     async def find(self, tag: str) -> str | None:
         """The id of the world with a tag."""
