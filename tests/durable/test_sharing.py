@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
 
@@ -20,13 +20,6 @@ from tests.durable.databases import Database
 
 pytestmark = pytest.mark.asyncio
 MESSAGE: dict[str, Any] = {"to": [{"phone_number": "420777000101"}], "body": "Hello"}
-
-
-class Client(httpx.AsyncClient):
-    """A client of one of the processes."""
-
-    async def send(self, key: str = KEY, **fields: Any) -> httpx.Response:  # type: ignore[override]
-        return await self.post("/v2/message", json={**MESSAGE, **fields}, headers={"x-api-key": key})
 
 
 class Pair:
@@ -72,8 +65,9 @@ def old_database(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def address(database: Database) -> Iterator[str]:
-    yield database.make()
+def address(database: Database) -> str:
+    """The address of an empty database."""
+    return database.make()
 
 
 @asynccontextmanager
@@ -92,7 +86,7 @@ async def test_any_process_takes_any_call(address: str) -> None:
     async with pair(address) as both:
         first, second = both.clients
         answer = await both.send(0)
-        again = await both.send(1, text="x" * 200_000)
+        again = await both.send(1, body="x" * 200_000)
         assert (again.status_code, again.headers["sendbox-instance"]) == (200, answer.headers["sendbox-instance"])
         assert again.headers["sendbox-journal"].startswith(str(second.base_url).rstrip("/"))
         form = await second.post("/Send", data={"apikey": KEY, "number": "420777000101", "message": "Hello"})
