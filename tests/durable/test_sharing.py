@@ -184,7 +184,7 @@ async def test_ids_without_a_world_are_given_back(address: str) -> None:
         await both.clients[0].get("/_sandbox/worlds/test-none")
         assert len(both.sharing(0)) == 1
         for _ in range(2):
-            await both.sharing(0)._give_back()
+            await both.sharing(0).release()
         assert len(both.sharing(0)) == 0
         await both.send(1, "test-none")
         assert both.owned(1) == ["test-none"]

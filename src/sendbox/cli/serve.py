@@ -25,7 +25,7 @@ from msgspec.structs import replace
 from sendbox import __version__
 from sendbox.assembly import make_app
 from sendbox.cli import files
-from sendbox.cli.address import EVERY, bind, callable_host, is_loopback, unknown
+from sendbox.cli.address import EVERY, bind, callable_host, host_for_others, is_loopback, unknown
 from sendbox.cli.log import Form, Handler, Log, as_json
 from sendbox.cli.options import VARIABLES, make_option, option_sources
 from sendbox.cli.outcome import CANNOT, OK, USAGE, Failure, one_line
@@ -192,7 +192,9 @@ async def serving(
         server, port, origin, ca_url = await listen(options, app, closing)
         app.runtime.senders.serves_at(port)
         if app.persistence is not None:
-            await app.persistence.prepare(options.settings.advertise or origin)
+            scheme = urlsplit(origin).scheme
+            others = options.settings.advertise or f"{scheme}://{host_for_others(options.settings.host)}:{port}"
+            await app.persistence.prepare(others)
         host = options.settings.host
         if not options.settings.control_tokens and not is_loopback(host):
             text = f"control is open to everyone who reaches {host}:{port}: --control-token closes it"

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from sendbox.engine.blueprint import Blueprint
     from sendbox.engine.timeline import Goal
     from sendbox.runtime.counts import Counts
-    from sendbox.runtime.ending import CloseReasons
     from sendbox.runtime.registry import ClosedWorlds, OpenWorlds, Replicas
     from sendbox.runtime.sender import Senders
     from sendbox.runtime.slot import CloseReason, HostedWorld
@@ -44,7 +43,6 @@ class RuntimeInterface(Protocol):
     worlds: dict[str, HostedWorld]
     open_worlds: OpenWorlds
     closed_worlds: ClosedWorlds
-    closed: CloseReasons
     senders: Senders
     reading: Callable[[], int]
     hooks: WorldHooks
@@ -76,6 +74,9 @@ class RuntimeInterface(Protocol):
 
     def legal_id(self, world_id: str) -> bool:
         """True if a key may be the id of a world here."""
+
+    def note_gone(self, world_id: str, gone: CloseReason) -> None:
+        """Keeps the reason why a world is gone that was not open here."""
 
     def is_open(self, world_id: str) -> bool:
         """True if a world is open in this process."""

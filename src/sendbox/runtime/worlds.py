@@ -350,6 +350,10 @@ class Runtime:
         """Closes a world that is only in the store."""
         assert self.persistence is not None
         self.persistence.end_stored(world_id)
+        self.note_gone(world_id, gone)
+
+    def note_gone(self, world_id: str, gone: CloseReason) -> None:
+        """Keeps the reason why a world is gone that was not open here."""
         self.closed.add(world_id, gone)
 
     def unused_stored(self, ttl: int) -> list[str]:

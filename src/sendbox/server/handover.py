@@ -101,7 +101,8 @@ class Handover:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serves a call, here or elsewhere."""
         received = Received(receive)
-        hops = int(header(scope["headers"], HOPS) or 0)
+        sent = header(scope["headers"], HOPS) or b"0"
+        hops = int(sent) if sent.isdigit() else MOST_HOPS
         if scope["method"] == "DELETE" and scope["path"] == WORLDS and not hops:
             await self._close_everywhere(scope, received, send)
             return

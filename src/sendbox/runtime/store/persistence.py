@@ -405,7 +405,7 @@ class Persistence:
         """From now on this process has a world that is only in the store."""
         if world.facts.cut is not None:
             why = f"the server was restarted, and {world.facts.cut} had cut its record"
-            self._runtime.closed.add(world.id, CloseReason(why, denied=False))
+            self._runtime.note_gone(world.id, CloseReason(why, denied=False))
             self._remove(world)
             return
         self.stored[world.id] = world

@@ -8,21 +8,21 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, Final, Protocol, TypeVar
 
 from sendbox.runtime.store.store import LEASE, STORE_FAILED, Claim, LeaseLost, StoreError, Unavailable
 
 if TYPE_CHECKING:
     from sendbox.runtime.interface import RuntimeInterface
-    from sendbox.runtime.store.persistence import Persistence
     from sendbox.runtime.store.store import SharedStore, StoredWorld
 
 T = TypeVar("T")
 #: Real seconds between two renewals, and until a process that does not answer is asked again.
 PERIOD: Final = 1.0
 PAUSE: Final = 0.05
-#: Every so many renewals worlds are looked for that nobody uses any more.
+#: Every so many renewals ids are given back that are not used, and worlds are looked for that nobody uses any more.
 LOOKS: Final = 10
 #: Real seconds after which a renewed lease is taken for ended here: before it has ended in the database.
 VALID: Final = LEASE - PERIOD
@@ -38,10 +38,37 @@ class Elsewhere(Exception):
         self.address = address
 
 
+class PersistenceInterface(Protocol):
+    """The part of the persistence of a runtime that its sharing uses."""
+
+    failure: str | None
+    stored: dict[str, StoredWorld]
+
+    async def in_thread(self, method: Callable[[], T]) -> T:
+        """The result of a method of the store, called on its thread."""
+
+    async def flush(self) -> str | None:
+        """Writes what has come in now; returns why that cannot be, None = it is done."""
+
+    def take(self, world: StoredWorld) -> None:
+        """From now on this process has a world that is only in the store."""
+
+    def let_go(self) -> None:
+        """Forgets all worlds and what is on its way into the store."""
+
+    def failed(self, error: BaseException) -> None:
+        """Nothing is served until the store can be written."""
+
+    def recovered(self) -> None:
+        """The store was written; all is served again."""
+
+
 class Sharing:
     """The part that one process has in a shared store. To be used on the loop of its runtime."""
 
-    def __init__(self, runtime: RuntimeInterface, persistence: Persistence, store: SharedStore, name: str) -> None:
+    def __init__(
+        self, runtime: RuntimeInterface, persistence: PersistenceInterface, store: SharedStore, name: str
+    ) -> None:
         self._runtime = runtime
         self._persistence = persistence
         self._store = store
@@ -128,14 +155,13 @@ class Sharing:
     async def _give_back(self) -> None:
         """Gives back what is not used, and now and then claims what has not been used for too long."""
         self._looks += 1
-        try:
-            await self._release()
-            if self._looks % LOOKS == 0:
-                await self.claim_unused()
-        except (StoreError, Unavailable):  # the next renewal says why
-            pass
+        if self._looks % LOOKS:
+            return
+        with suppress(StoreError, Unavailable):  # the next renewal says why
+            await self.release()
+            await self.claim_unused()
 
-    async def _release(self) -> None:
+    async def release(self) -> None:
         """Gives back the ids that were without a world, open or closed, at two looks in a row."""
         idle = {world_id for world_id in self._numbers if not self._runtime.knows(world_id)}
         released = list(idle & self._idle)
