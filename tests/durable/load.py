@@ -63,7 +63,7 @@ class Load:
         #: ids of messages that were acknowledged, by world
         self.accepted: dict[str, list[str]] = defaultdict(list)
         self.opened: set[str] = set()
-        #: the statuses of answers to messages
+        #: the statuses of answers
         self.statuses: Counter[int] = Counter()
         #: answers, or webhooks, until the server is killed
         self.left = {"answer": 0, "webhook": 0}
@@ -102,7 +102,8 @@ class Load:
             self.opened.add(world)
         for _ in range(3):
             await self._send(client, world)
-        await client.post(f"/_sandbox/worlds/{world}/clock/advance", json={"by": "10s"})
+        answer = await client.post(f"/_sandbox/worlds/{world}/clock/advance", json={"by": "10s"})
+        self.statuses[answer.status_code] += 1
         self.happened("answer")
 
     async def _send(self, client: httpx.AsyncClient, world: str) -> None:

@@ -5,7 +5,6 @@ leaves before: an answer waits for the commit of its group, and so does the try 
 group is tried again until the store takes it, and all calls are refused until then.
 
 A world of an earlier process is not there until it is first asked for; then it is made again from its record.
-It is long because the way into the store and the way out of it know the same part of each record.
 """
 
 from __future__ import annotations
@@ -19,20 +18,19 @@ from typing import TYPE_CHECKING, Final, Protocol, TypeVar
 
 from msgspec import Struct, field
 
-from sendbox import __version__
 from sendbox.engine import ENGINE
-from sendbox.engine.commands.command import Move, Overtake, Restore, Stamp, Tune
+from sendbox.engine.commands.command import Overtake, Stamp, Tune
 from sendbox.engine.durations import show
 from sendbox.runtime import wall
 from sendbox.runtime.counts import DURATIONS, Histogram
 from sendbox.runtime.slot import CloseReason, HostedWorld, Slice
+from sendbox.runtime.store.drafts import Draft, Drafts
 from sendbox.runtime.store.sharing import MOVED, Sharing
 from sendbox.runtime.store.store import (
     STORE_FAILED,
     Change,
     Facts,
     LeaseLost,
-    Part,
     SharedStore,
     Store,
     StoredWorld,
@@ -42,7 +40,6 @@ from sendbox.runtime.store.store import (
 
 if TYPE_CHECKING:
     from sendbox.engine.commands.command import Command, Open
-    from sendbox.engine.commands.record import Record
     from sendbox.runtime.interface import RuntimeInterface
     from sendbox.settings import Durability
 
@@ -68,40 +65,10 @@ class Records(Protocol):
         """
 
 
-class _Written(Struct, eq=False):
-    """The part of a world's record that is in the store, or on its way; `mark` tells whether anything came since.
-
-    `row` is that of the world, `line` where its record is, the last of `lines` so far; `heads` are the records of
-    checkpoints with their lines, by name.
-    """
-
-    row: StoredWorld | None = None
-    record: Record | None = None
-    line: int = 0
-    lines: int = 0
-    count: int = 0
-    epoch: int = 0
-    mark: object = None
-    heads: dict[str, tuple[Record, int]] = field(default_factory=dict)
-
-    def copied(self) -> tuple[int, int] | None:
-        """The line and the number of commands that the record begins with; None if the store has no beginning of it."""
-        heads = [(len(head), line) for head, line in self.heads.values() if _begins_with(self.record, head)]
-        return max(heads)[::-1] if heads else None
-
-
-class _Draft(Struct, eq=False):
-    """A change whose commands are not encoded yet: line, number of the first one, commands."""
-
-    change: Change
-    parts: list[tuple[int, int, list[tuple[Stamp, Command]]]]
-    opened: Open | None = None
-
-
 class _Group(Struct, eq=False):
     """The changes of one commit, and who waits for it."""
 
-    drafts: list[_Draft]
+    drafts: list[Draft]
     waiting: list[Then]
     began: int = field(default_factory=wall.monotonic_ns)
 
@@ -119,7 +86,7 @@ class Persistence:
         self._delay = 0.0 if durability == "call" else PERIOD
         self._loop = asyncio.get_running_loop()
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="sendbox-store")
-        self._written: dict[HostedWorld, _Written] = {}
+        self._drafts = Drafts()
         self._dirty: dict[HostedWorld, None] = {}
         self._ended: list[StoredWorld] = []
         self._waiting: list[Then] = []
@@ -179,9 +146,8 @@ class Persistence:
     def ended(self, hosted: HostedWorld) -> None:
         """Notes that a world has ended: nothing of it stays in the store."""
         self._dirty.pop(hosted, None)
-        written = self._written.pop(hosted, None)
-        if written is not None and written.row is not None:
-            self._remove(written.row)
+        if (row := self._drafts.drop(hosted)) is not None:
+            self._remove(row)
 
     def end_stored(self, world_id: str) -> None:
         """Ends a world that is only in the store."""
@@ -246,8 +212,8 @@ class Persistence:
         dirty, self._dirty = self._dirty, {}
         ended, self._ended = self._ended, []
         waiting, self._waiting = self._waiting, []
-        drafts = [_Draft(Change(world, ended=True), []) for world in ended]
-        drafts += [draft for hosted in dirty if not hosted.gone and (draft := self._draft(hosted)) is not None]
+        drafts = [Draft(Change(world, ended=True), []) for world in ended]
+        drafts += [draft for hosted in dirty if not hosted.gone and (draft := self._drafts.draft(hosted)) is not None]
         if drafts:
             self._group = _Group(drafts, waiting)
             self._write()
@@ -263,16 +229,7 @@ class Persistence:
     def _commit(self, group: _Group) -> None:
         """Writes a group; on the thread of the store."""
         encode = self._loaded().encode
-        for draft in group.drafts:
-            change, opened = draft.change, draft.opened
-            if not change.parts:
-                change.parts = [
-                    Part(line, first, [encode(stamp, command) for stamp, command in commands])
-                    for line, first, commands in draft.parts
-                ]
-            if opened is not None and change.opened is None:
-                change.opened = encode(Stamp(opened.epoch, opened.start, 0), opened)
-        self._store.write([draft.change for draft in group.drafts])
+        self._store.write([draft.encode(encode) for draft in group.drafts])
 
     def _loaded(self) -> Records:
         if self._records is None:
@@ -323,81 +280,9 @@ class Persistence:
             self._timer.cancel()
             self._timer = None
         self._runtime.let_go(MOVED)
-        for kept in (self._written, self._dirty, self._ended, self.stored, self.tags):
+        for kept in (self._drafts, self._dirty, self._ended, self.stored, self.tags):
             kept.clear()
         _call(waiting, MOVED)
-
-    def _draft(self, hosted: HostedWorld) -> _Draft | None:
-        """The commands of a world that are not in the store yet; None if nothing has come in."""
-        world = hosted.world
-        record, written = world.record, self._written.get(hosted)
-        opened, copied, cut = None, None, record.cut_by is not None
-        begins = world.epoch if cut else record.opening.epoch
-        if written is None:
-            written, opened = _Written(record=record, epoch=begins), hosted.opened or world.opening
-            self._written[hosted] = written
-        mark = _mark(hosted)
-        if written.mark == mark:
-            return None
-        written.mark = mark
-        anew = written.record is not record
-        if anew:
-            written.lines += 1
-            written.record, written.line = record, written.lines
-            copied = None if cut else written.copied()
-            written.count = 0 if copied is None else copied[1]
-            written.epoch = _epoch_of(record, written.count, begins)
-        lines: list[int] | None
-        if cut:
-            lines = [] if anew or written.count else None
-            written.count = 0
-            written.row = self._row(hosted, written)
-            return _Draft(Change(written.row, lines=lines), [], opened)
-        first = written.count
-        if first and isinstance(record.entries[first - 1], Move):  # moves in a row are one
-            first -= 1
-        commands, written.epoch = _commands(record, first, written.epoch)
-        written.count = len(record)
-        parts = [(written.line, first, commands)]
-        for name, head in hosted.checkpoints.items():
-            known, line = written.heads.get(name, (None, written.line))
-            if _begins_with(record, head):
-                line = written.line
-            elif known is not head:
-                line = written.lines = written.lines + 1
-                parts.append((line, 0, _commands(head, 0, head.opening.epoch)[0]))
-            written.heads[name] = head, line
-        lines = [written.line, *{written.heads[name][1] for name in hosted.checkpoints}] if anew else None
-        written.row = self._row(hosted, written)
-        return _Draft(Change(written.row, copied, lines=lines), parts, opened)
-
-    def _row(self, hosted: HostedWorld, written: _Written) -> StoredWorld:
-        world, cut = hosted.world, hosted.world.record.cut_by
-        heads = {} if cut else {name: (written.heads[name][1], len(head)) for name, head in hosted.checkpoints.items()}
-        facts = Facts(
-            scenario=hosted.blueprint.name,
-            seed=world.seed_given,
-            salt=world.salt,
-            tag=world.tag,
-            started=int(world.start),
-            mode=world.clock.mode,
-            rate=world.clock.rate,
-            due=world.timeline.next_due(),
-            pending=world.timeline.scheduled,
-            entries=len(world.journal),
-            counts=world.counts,
-            line=written.line,
-            commands=len(world.record),
-            checkpoints=heads,
-            epoch=world.epoch,
-            at=int(world.now),
-            ticks=world.ticks,
-            pulling=hosted.pulling,
-            opened_pulling=hosted.opened_pulling,
-            late=None if hosted.starts is None else hosted.starts is wall.present,
-            cut=cut,
-        )
-        return StoredWorld(hosted.number, world.id, ENGINE, __version__, wall.now_ms(), facts)
 
     # -- out of the store
 
@@ -491,11 +376,7 @@ class Persistence:
         hosted.number, hosted.opened_pulling, hosted.pulling = stored.number, facts.opened_pulling, outlets.captured
         if facts.late is not None:
             hosted.starts = wall.present if facts.late else partial(_start_of, world.opening)
-        heads = {name: (head, facts.checkpoints[name][0]) for name, head in hosted.checkpoints.items()}
-        highest = max([facts.line, *(line for _, line in heads.values())])
-        self._written[hosted] = _Written(
-            stored, record, facts.line, highest, len(record), facts.epoch, _mark(hosted), heads
-        )
+        self._drafts.resume(hosted, stored)
         if (record.at[-1], record.ticks[-1]) != (world.now, world.ticks):  # a move was cut off
             record.moved(world.now, world.ticks, len(record), by_hand=world.clock.mode == "manual")
         if world.clock.mode == "real" and hosted.starts is None:
@@ -521,36 +402,6 @@ class Persistence:
         self._thread.shutdown()
         with contextlib.suppress(StoreError):
             self._store.close()
-
-
-def _mark(hosted: HostedWorld) -> object:
-    """A value that is another one once something has come into a world."""
-    world = hosted.world
-    record = world.record
-    last = (record.at[-1], record.ticks[-1]) if len(record) else None
-    return id(record), len(record), last, world.epoch, world.now, world.ticks, record.cut_by
-
-
-def _commands(record: Record, first: int, epoch: int) -> tuple[list[tuple[Stamp, Command]], int]:
-    """The commands of a record from one of them on, which has this epoch, and the epoch after the last."""
-    commands = []
-    for number in range(first, len(record)):
-        command = record.command(number)
-        commands.append((Stamp(epoch, record.at[number], record.ticks[number]), command))
-        if isinstance(command, Restore):
-            epoch = command.begins
-    return commands, epoch
-
-
-def _epoch_of(record: Record, count: int, begins: int) -> int:
-    """The epoch after so many commands of a record, the first of which has this one."""
-    restores = (entry.begins for entry in reversed(record.entries[:count]) if type(entry) is Restore)
-    return next(restores, begins)
-
-
-def _begins_with(record: Record | None, head: Record) -> bool:
-    """True if a checkpoint was taken on the way to a record, so that it begins with that."""
-    return record is not None and 0 < len(head) <= len(record) and record.entries[len(head) - 1] is head.entries[-1]
 
 
 def _start_of(opened: Open) -> tuple[int, bool]:
