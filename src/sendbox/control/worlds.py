@@ -43,7 +43,7 @@ from sendbox.engine.kinds.answers import Cursor
 from sendbox.engine.texts import Pattern
 from sendbox.engine.timeline import Mode
 from sendbox.runtime.store.store import StoredWorld
-from sendbox.runtime.worlds import MEMORY_FULL, HostedWorld, Slice
+from sendbox.runtime.worlds import BEGINS, MEMORY_FULL, HostedWorld, Slice
 from sendbox.scenario.keys.texts import compiles_slowly
 from sendbox.scenario.model import ScenarioError
 from sendbox.services.ports import account_of
@@ -278,16 +278,16 @@ async def open_world(
     runtime = call.runtime
     if id is not None:
         call.check_own(id)
-    elif call.token.prefix:
-        id = runtime.draw_id(call.token.prefix)
+    else:
+        id = runtime.draw_id(call.token.prefix or BEGINS)
     settings = await _settings(call, id, scenario, seed, clock, salt, deliveries)
     pinned = (settings["blueprint"] or runtime.blueprint).start, runtime.settings.start
     if pinned == (None, None) and "start" not in settings:
         if now is not None:
             settings["start"], settings["pinned"] = now, frozen
         settings["late"] = late
-    await runtime.wake(id or "")
-    existing = runtime.worlds.get(id or "")
+    await runtime.wake(id)
+    existing = runtime.worlds.get(id)
     if existing is not None:
         raise ControlError(409, "world_exists", f"{id} is open already", world=world_view(call, existing))
     return world_view(call, _opened(call, id, settings, deliveries))
@@ -443,6 +443,7 @@ async def worlds(
             return False
         return compiled_pattern is None or bool(compiled_pattern.matches(world_id))
 
+    await call.runtime.look_at_store()
     result: Page[HostedWorld | StoredWorld]
     if closed:
         kept: list[HostedWorld | StoredWorld] = list(call.runtime.closed_worlds.worlds.values())
@@ -519,6 +520,7 @@ async def close_worlds(
         legal = "the beginning of an id, such as test-job42-"
         raise ControlError(400, "bad_argument", f"prefix: it is empty, which would close every world; legal: {legal}")
     call.check_own(prefix)
+    await call.runtime.claim_all(prefix)
     matching = await select(call.runtime.open_worlds.after(0), lambda hosted: hosted.world.id.startswith(prefix))
     closed, work = call.runtime.close_all_stored(prefix), Slice()
     for hosted in matching:

@@ -97,11 +97,12 @@ class Sender:
 
     @contextlib.asynccontextmanager
     async def answer(
-        self, call: HttpCall, pieces: AsyncIterable[bytes] | None = None
+        self, call: HttpCall, pieces: AsyncIterable[bytes] | None = None, reach: float | None = None
     ) -> AsyncIterator[aiohttp.ClientResponse]:
         """The answer to `call` as it comes, without a time limit; its body may be `pieces` that come while it is sent.
 
-        The call goes out with its own headers only. Raises what goes wrong, for which `failure` has the word.
+        The call goes out with its own headers only. With `reach` the server must be reached in so many seconds.
+        Raises what goes wrong, for which `failure` has the word.
         """
         session = self._session or await self._open()
         verify = await self._verification() if call.url[:5].lower() == "https" else True
@@ -114,7 +115,7 @@ class Sender:
             skip_auto_headers=("Accept", "User-Agent"),
             allow_redirects=False,
             ssl=verify,
-            timeout=self._timers,
+            timeout=_http().ClientTimeout(total=None, sock_connect=reach),
             max_line_size=LONGEST_LINE,
             max_field_size=LONGEST_LINE,
         ) as response:
@@ -280,6 +281,12 @@ def failure(error: Exception) -> Failure:
             return "closed"
         case _:
             return "unreachable"
+
+
+def never_sent(error: Exception) -> bool:
+    """True if a call did not leave, because nobody was reached."""
+    aiohttp = _http()
+    return isinstance(error, aiohttp.ClientConnectorError | aiohttp.ConnectionTimeoutError)
 
 
 def _is_refused(error: OSError) -> bool:

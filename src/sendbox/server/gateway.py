@@ -118,7 +118,7 @@ class Emulated(BaseRoute):
         route, params = self._find(scope)
         if route is None or route.auth != "header" or route.world_lookup is not None or len(body) > route.longest:
             return None
-        if self._runtime.is_stored(heading.key or ""):
+        if not self._runtime.is_ready(heading.key or ""):
             return None
         hosted = self.admit(scope, route, Credentials(heading.key))
         if not isinstance(hosted, HostedWorld):
