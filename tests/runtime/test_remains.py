@@ -66,7 +66,6 @@ def count_held() -> dict[str, int]:
 async def test_closed_worlds_are_freed_without_the_collector(act: Callable[[Box], Awaitable[None]]) -> None:
     """However many worlds come and go, of all their objects those of the last one may be left, and no more."""
     async with boxed(quiet=0.0) as box:
-        gc.unfreeze()
         gc.collect()
         gc.disable()
         try:
@@ -77,7 +76,6 @@ async def test_closed_worlds_are_freed_without_the_collector(act: Callable[[Box]
             assert max(left.values()) <= 1, left
         finally:
             gc.enable()
-            gc.freeze()  # as tests/conftest.py left it
 
 
 async def visit(box: Box, act: Callable[[Box], Awaitable[None]]) -> None:
