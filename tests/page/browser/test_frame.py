@@ -78,6 +78,9 @@ def test_a_narrow_page_has_five_views_and_the_others_behind_more(tab: Tab) -> No
     expect(items).to_have_count(6)
     for item in items.all():
         expect(item).to_be_in_viewport(ratio=0.9)
+    tab.settle()
+    words = tab.page.locator("#views span:not(.count):visible")
+    assert words.evaluate_all("words => words.every((word) => word.scrollWidth <= word.clientWidth)")
     expect(tab.page.locator("#views [aria-current]:visible")).to_have_text("Verdict")
     expect(tab.page.locator(".live.on")).to_be_visible()
     tab.press("Verdict", within="#views")
