@@ -14,8 +14,9 @@ import { rows } from "./list/rows.js";
 import { place } from "./route.js";
 import { store } from "./store.js";
 
-/** How high a row with columns is. */
+/** How high a row with columns is; and after a scroll by how many rows they are drawn again: fewer than lie beyond what is seen. */
 const LINE = 40;
+const SOON = 4;
 
 class List extends HTMLElement {
   own = new Set(["class", "tabindex", "style"]);
@@ -26,6 +27,8 @@ class List extends HTMLElement {
   #again = false;
   #known = false;
   #failed = null;
+  /** where it was scrolled to when it was drawn last */
+  #drawn = 0;
   /** whether something happened that is not shown */
   #late = false;
   /** the key of the row that had the focus last */
@@ -57,7 +60,8 @@ class List extends HTMLElement {
   #ready() {
     if (this.onscroll) return;
     this.onscroll = () => {
-      this.#draw();
+      if (Math.abs(this.scrollTop - this.#drawn) < SOON * this.#height) this.#more();
+      else this.#draw();
       this.#release();
     };
     this.addEventListener("focusin", ({ target }) => { this.#stop = target.closest("li")?.key ?? this.#stop; });
@@ -169,21 +173,18 @@ class List extends HTMLElement {
     const on = { paused: this.#paused, catchUp: (event) => this.#catchUp(event), pause: () => this.#pause() };
     show(this, bar(this.#items, this.data, on, this.#wide && heads(this, this.data)), h("ul.window", { "aria-label": label, style: { height: `${all.length * this.#height}px` } }, rows(this, this.#items, this.data, { height: this.#height, top, stop: this.#stop })));
     if (top !== this.scrollTop) this.scrollTop = top;
+    this.#drawn = top;
     this.#more();
   }
 
   /** Moves the focus by so many rows; from elsewhere to the row that Tab leads to. */
   step(by) {
     const here = this.querySelector("li:focus-within");
-    this.#reach(here ? Number(here.getAttribute("aria-posinset")) - 1 + by : null);
+    this.enter(here ? Number(here.getAttribute("aria-posinset")) - 1 + by : null);
   }
 
-  /** Moves the focus to the row that had it last. */
-  enter() {
-    this.#reach(null);
-  }
-
-  #reach(index) {
+  /** Moves the focus to a row; to the one that had it last, where none is named. */
+  enter(index = null) {
     const { all } = this.#items;
     if (!all.length) return;
     const last = this.#items.indexOf(this.#stop);
