@@ -140,6 +140,11 @@ async def test_what_happened_in_both_stands_in_one_row() -> None:
         assert not any("420777000103" in json.dumps(entry) for entry in alone)
         places = [here is None or there is None for here, there in rows]
         assert False in places[places.index(True) :], "nothing follows the gap"
+        for around in range(1, 6):
+            near = (await compared(box, around))["rows"]
+            for row in (near[0], near[-1]):
+                entries = [entry for entry in row.values() if entry]
+                assert len(entries) == 2 or entries[0]["only"], "its counterpart lies outside"
 
 
 @pytest.mark.unmeasured
