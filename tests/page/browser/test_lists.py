@@ -178,6 +178,14 @@ def test_a_wide_list_has_columns(tab: Tab) -> None:
     expect(heads.get_by_role("link", name="Result")).to_be_focused()
     after = column.evaluate("column => column.offsetWidth")
     assert after > before
+    grip = column.locator(".list-grip").bounding_box()
+    assert grip is not None
+    tab.page.mouse.move(grip["x"] + grip["width"] / 2, grip["y"] + grip["height"] / 2)
+    tab.page.mouse.down()
+    tab.page.mouse.move(grip["x"] + 90, grip["y"] + grip["height"] / 2, steps=3)
+    tab.page.mouse.up()
+    drawn, after = after, column.evaluate("column => column.offsetWidth")
+    assert after > drawn
     tab.page.reload()
     expect(column).to_be_visible()
     assert column.evaluate("column => column.offsetWidth") == after
@@ -185,6 +193,38 @@ def test_a_wide_list_has_columns(tab: Tab) -> None:
     tab.page.set_viewport_size({"width": 390, "height": 740})
     expect(heads).to_have_count(0)
     tab.fits()
+
+
+@pytest.mark.deep
+def test_what_fits_a_search_no_more_goes(tab: Tab) -> None:
+    """Also from a list that a person looks at; the row under the pointer stays there."""
+    messages = [sent(tab, f"42077700010{number}") for number in (1, 2, 3)]
+    advance(tab, "1s")
+    tab.open("messages", search="result:sent")
+    expect(rows(tab)).to_have_count(3)
+    rows(tab).first.hover()
+    before = rows(tab).first.get_attribute("href")
+    control(tab, f"messages/{messages[1]}/events", {"result": "delivered"})
+    expect(rows(tab)).to_have_count(2)
+    expect(rows(tab).first).to_have_attribute("href", str(before))
+
+
+@pytest.mark.deep
+def test_a_sorted_list_says_that_its_order_is_old(tab: Tab) -> None:
+    """Its rows stay where they are, with what became of them, until it is sorted again."""
+    message = sent(tab, "420777000101")
+    advance(tab, "1s")
+    sent(tab, "420777000103")
+    tab.open("messages", sort="result", order="oldest")
+    results = tab.page.locator("sb-list li .col2")
+    expect(results).to_have_text(["accepted", "sent"])
+    control(tab, f"messages/{message}/events", {"result": "delivered"})
+    expect(results).to_have_text(["accepted", "delivered"])
+    advance(tab, "1h")
+    expect(results).to_have_text(["rejected", "delivered"])
+    tab.press("Sort again")
+    expect(results).to_have_text(["delivered", "rejected"])
+    expect(waiting(tab)).to_have_count(0)
 
 
 @pytest.mark.deep

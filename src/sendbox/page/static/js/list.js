@@ -2,10 +2,11 @@
  * A list of any length: only the rows that are seen are elements, and further pages are asked for when they come near.
  * What a person looks at stays in its place: while the pointer or the focus is on a row, or the list is scrolled, sorted
  * or paused, new items wait above under a button. `data` of the element: `{of, name, fetch, row, key, kinds, height, label,
- * noun, empty, columns, narrow, sorting, sorted}`; `row(item)` makes a link or a button; another `of` begins anew.
+ * noun, empty, columns, narrow, sorting, sorted, moves}`; `row(item)` makes a link or a button; another `of` begins anew.
  */
 
 import { h, show } from "./dom.js";
+import { Asking } from "./list/asking.js";
 import { bar } from "./list/bar.js";
 import { WIDE, heads, spread } from "./list/columns.js";
 import { Items } from "./list/items.js";
@@ -23,45 +24,42 @@ class List extends HTMLElement {
   data = null;
   #items = new Items();
   #paused = false;
-  #busy = false;
-  #again = false;
-  #known = false;
-  #failed = null;
+  #asking = new Asking();
   /** where it was scrolled to when it was drawn last */
   #drawn = 0;
-  /** whether something happened that is not shown */
+  /** whether something happened that is not shown, and whether something happened at all since they were asked for */
   #late = false;
+  #aged = false;
   /** the key of the row that had the focus last */
   #stop = null;
   #news = ({ detail }) => {
     const { kinds } = this.data;
     if (place().has("then")) return;
-    if (!kinds || detail.has("*") || kinds.some((kind) => detail.has(kind))) this.refresh();
+    if (kinds && !detail.has("*") && !kinds.some((kind) => detail.has(kind))) return;
+    this.#aged = true;
+    this.refresh();
   };
 
-  #then = () => this.refresh({ anew: true });
-  #resized = () => this.#draw({ anchored: true });
+  #heard = [
+    [store, "news", this.#news], [store, "then", () => this.refresh({ anew: true })], [WIDE, "change", () => this.#draw({ anchored: true })],
+  ];
 
   connectedCallback() {
     this.#items.take(this.data);
     this.#ready();
-    store.addEventListener("news", this.#news);
-    store.addEventListener("then", this.#then);
-    WIDE.addEventListener("change", this.#resized);
+    for (const [target, type, listener] of this.#heard) target.addEventListener(type, listener);
     this.refresh();
   }
 
   disconnectedCallback() {
-    store.removeEventListener("news", this.#news);
-    store.removeEventListener("then", this.#then);
-    WIDE.removeEventListener("change", this.#resized);
+    for (const [target, type, listener] of this.#heard) target.removeEventListener(type, listener);
   }
 
   #ready() {
     if (this.onscroll) return;
     this.onscroll = () => {
       if (Math.abs(this.scrollTop - this.#drawn) < SOON * this.#height) this.#more();
-      else this.#draw();
+      else this.#scrolled();
       this.#release();
     };
     this.addEventListener("focusin", ({ target }) => { this.#stop = target.closest("li")?.key ?? this.#stop; });
@@ -77,7 +75,7 @@ class List extends HTMLElement {
     this.#items.take(this.data);
     if (!other) return this.#draw({ anchored: true });
     this.#items.clear();
-    [this.#known, this.scrollTop, this.#stop] = [false, 0, null];
+    [this.#asking.known, this.scrollTop, this.#stop] = [false, 0, null];
     this.refresh({ anew: true });
   }
 
@@ -93,8 +91,14 @@ class List extends HTMLElement {
         await this.#items.hold({ still: this.#paused });
         if (this.#paused) return;
       }
-      await this.#items.renewFrom(range(this, this.#items.all.length, this.#height)[0]);
+      await this.#items.renewFrom(this.#first);
     });
+  }
+
+  /** Draws the rows that came in sight; they may have changed since they were asked for. */
+  #scrolled() {
+    this.#draw();
+    if (this.#aged && !this.#asking.busy) this.#ask(() => this.#items.renewFrom(this.#first));
   }
 
   /** Shows what waits, from the top. */
@@ -124,32 +128,23 @@ class List extends HTMLElement {
   }
 
   async #ask(doing) {
-    if (this.#busy) {
-      this.#again = true;
-      return;
-    }
-    this.#busy = true;
     const { of } = this.data;
-    try {
-      await doing();
-      this.#failed = null;
-    } catch (error) {
-      this.#failed = error;
-    }
-    [this.#busy, this.#known] = [false, true];
-    if (!this.isConnected) return;
-    if (this.#again || of !== this.data.of) {
-      this.#again = false;
-      return this.refresh({ anew: of !== this.data.of });
-    }
+    if (!(await this.#asking.run(doing)) || !this.isConnected) return;
+    const anew = of !== this.data.of;
+    if (this.#asking.wanted() || anew) return this.refresh({ anew });
     this.#draw({ anchored: true });
   }
 
   /** Asks for the next page where its rows come near; of a list that is not seen none does. */
   #more() {
     const end = this.#items.all.length * this.#height - this.clientHeight * 2;
-    if (this.#items.next === null || this.#busy || !this.clientHeight || this.scrollTop < end) return;
+    if (this.#items.next === null || this.#asking.busy || !this.clientHeight || this.scrollTop < end) return;
     this.#ask(() => this.#items.more());
+  }
+
+  /** The first row that is drawn. */
+  get #first() {
+    return range(this, this.#items.all.length, this.#height)[0];
   }
 
   get #wide() {
@@ -163,8 +158,9 @@ class List extends HTMLElement {
 
   #draw({ anchored = false } = {}) {
     const { label, empty } = this.data;
-    if (this.#failed) return show(this, h("p.empty", { role: "alert" }, this.#failed.message));
-    if (!this.#known) return show(this, h("p.empty", "Loading …"));
+    const { failed, known } = this.#asking;
+    if (failed) return show(this, h("p.empty", { role: "alert" }, failed.message));
+    if (!known) return show(this, h("p.empty", "Loading …"));
     const { all } = this.#items;
     if (!all.length) return show(this, h("p.empty", empty ?? "Nothing yet."));
     const top = anchored ? anchor(this, this.#items, this.#height) : this.scrollTop;
