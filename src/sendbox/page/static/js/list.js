@@ -130,9 +130,9 @@ class List extends HTMLElement {
   async #ask(doing) {
     const { of } = this.data;
     if (!(await this.#asking.run(doing)) || !this.isConnected) return;
-    const anew = of !== this.data.of;
-    if (this.#asking.wanted() || anew) return this.refresh({ anew });
-    this.#draw({ anchored: true });
+    const [wanted, anew] = [this.#asking.wanted(), of !== this.data.of];
+    if (!anew) this.#draw({ anchored: true });
+    if (wanted || anew) return this.refresh({ anew });
   }
 
   /** Asks for the next page where its rows come near; of a list that is not seen none does. */
