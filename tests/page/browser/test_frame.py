@@ -96,6 +96,7 @@ def test_a_narrow_page_has_five_views_and_the_others_behind_more(tab: Tab) -> No
     tab.fits()
 
 
+@pytest.mark.deep
 def test_a_row_that_is_followed_keeps_the_list_as_it_is(tab: Tab) -> None:
     """By keyboard: the focus goes into what is opened, and back to its row, which is where it was; narrow pages too."""
     for number in range(30):
