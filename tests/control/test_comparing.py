@@ -133,7 +133,8 @@ async def test_what_happened_in_both_stands_in_one_row() -> None:
         found = await compared(box, 12)
         rows = [(row["here"], row["there"]) for row in found["rows"]]
         pairs = [(here, there) for here, there in rows if here and there]
-        assert all(here["words"] == there["words"] for here, there in pairs)
+        assert all(here["kind"] == there["kind"] for here, there in pairs)
+        assert {(here["only"], there["only"]) for here, there in pairs if here["kind"] != "try"} == {(False, False)}
         alone = [here or there for here, there in rows if not (here and there)]
         assert alone
         assert sum("420777000102" in json.dumps(entry) for entry in alone) > 1
