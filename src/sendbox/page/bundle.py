@@ -1,0 +1,73 @@
+"""The scripts of the page as one file, and its styles as another: what browsers load. The sources are modules.
+
+A module becomes a function, which runs when the module is used for the first time and returns what it exports. So
+modules keep their own names, and a view costs nothing before it is shown. Of JavaScript this reads only the forms of
+`import` and `export` that the page has; modules that use each other in a circle cannot be bundled.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from posixpath import dirname, join, normpath
+from typing import Final
+
+_IMPORT: Final = re.compile(r'^import (?:(.+?) from )?"(\.[^"]+)";$', re.MULTILINE)
+_PASSED_ON: Final = re.compile(r'^export \{ (.+?) \} from "(\.[^"]+)";$', re.MULTILINE)
+_EXPORT: Final = re.compile(r"^export ((?:async function|function|class|const) (\{[^}]*\}|\w+))", re.MULTILINE)
+_LATER: Final = re.compile(r"\bimport\(`(\./[^$`]*)")
+#: What no browser needs: comments that have lines of their own, and the space before lines.
+_UNREAD: Final = re.compile(r"^[ \t]*(?:/\*\*(?:[^*]|\*(?!/))*\*/[ \t]*\n|//[^\n]*\n)|^[ \t]+", re.MULTILINE)
+#: Runs a module once, and returns what it exports.
+_HEAD: Final = """\
+const made = {};
+const use = (name) => (made[name] ??= modules[name]());
+const useLater = async (name) => use(name);
+"""
+
+
+def bundle(modules: Mapping[str, str], first: str) -> str:
+    """Modules by their paths as one script, which begins with one of them."""
+    functions = ",\n".join(f'"{path}"() {{\n{_function(path, text)}}}' for path, text in modules.items())
+    return f'{_HEAD}const modules = {{\n{functions}\n}};\nuse("{first}");\n'
+
+
+def _function(path: str, text: str) -> str:
+    """The body of the function that a module becomes."""
+    exports: list[str] = []
+
+    def pass_on(match: re.Match[str]) -> str:
+        exports.extend(name.strip() for name in match[1].split(","))
+        return f"const {{ {match[1]} }} = {_used(path, match[2])};"
+
+    def export(match: re.Match[str]) -> str:
+        exports.extend(name.strip() for name in match[2].strip("{}").split(","))
+        return match[1]
+
+    text = _UNREAD.sub("", text)
+    text = _IMPORT.sub(lambda match: f"{_names(match[1])}{_used(path, match[2])};", text)
+    text = _PASSED_ON.sub(pass_on, text)
+    text = _EXPORT.sub(export, text)
+    text = _LATER.sub(lambda match: f"useLater(`{_resolve(path, match[1])}/", text)
+    return f"{text}return {{ {', '.join(exports)} }};\n"
+
+
+def _names(names: str | None) -> str:
+    """The names of an import as they stand before a `=`."""
+    if names is None:
+        return ""
+    return f"const {names.removeprefix('* as ').replace(' as ', ': ')} = "
+
+
+def _used(path: str, other: str) -> str:
+    return f'use("{_resolve(path, other)}")'
+
+
+def _resolve(path: str, other: str) -> str:
+    """The path of a module that another one names."""
+    return normpath(join(dirname(path), other))
+
+
+def imports(path: str, text: str) -> list[str]:
+    """The paths of the modules that a module needs before it can run."""
+    return [_resolve(path, match[2]) for pattern in (_IMPORT, _PASSED_ON) for match in pattern.finditer(text)]
