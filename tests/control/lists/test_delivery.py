@@ -201,7 +201,7 @@ async def test_webhooks_are_held_before_their_first_try() -> None:
         assert (await box.post(f"{WORLD}/holds", {"phone": PHONE})).json == held
         await box.post(f"{WORLD}/holds", {"target": "hook"})
         for to, callback in ((PHONE, receiver.url), (other, receiver.url), (PHONE, receiver.url), (other, None)):
-            await box.send(to, **({} if callback is None else {"callback": {"url": callback}}))
+            await box.send(to, callback=callback and {"url": callback})
             await box.advance("0s")
         shown = (await box.get(f"{WORLD}/deliveries")).json["deliveries"]
         assert [each["state"] for each in shown] == ["held", "delivered", "held", "held"]

@@ -134,6 +134,12 @@ class Outlets:
         return len(self.under_way)
 
     @property
+    def leaving(self) -> int:
+        """The number of batches that are under way, or leave without a step of the timeline; at least one a line."""
+        going = sum(1 + len(delivery.outlet.first) for delivery in self.under_way)
+        return going + sum(len(outlet.queue) for outlet in self.waiting) + len(self.dirty)
+
+    @property
     def backlog(self) -> int:
         """The number of batches that wait for their turn, for a later try, or for the outcome of a try."""
         queued = sum(len(outlet.queue) + len(outlet.first) for outlet in self._lines.values())

@@ -2,10 +2,12 @@
 
 import { h } from "../dom.js";
 import { icon } from "../icons.js";
-import { badge, searchBox } from "../parts.js";
+import { searchBox } from "../parts.js";
 import { go, viewOf } from "../route.js";
 import { receiver, short } from "../story/delivery.js";
+import "../story/holding.js";
 import "../story/hook.js";
+import { ended, isFailed, stateOf } from "../story/tries.js";
 import { View } from "../view.js";
 import { count, cut, time } from "../words.js";
 
@@ -38,10 +40,11 @@ class Webhooks extends View {
             h("label", "State ", h("select", { onchange: (event) => go(this.#at({ state: event.target.value })) },
               h("option", { value: "", selected: state === "" }, "any"),
               STATES.map((word) => h("option", { value: word, selected: word === state }, word)))),
-            h("a", { href: this.#at({ hook: "1" }), "aria-current": hook ? "true" : null }, "Built-in receiver"))),
+            h("a", { href: this.#at({ hook: "1" }), "aria-current": hook ? "true" : null }, "Built-in receiver")),
+          h("sb-holding", { key: "holding" })),
         h("sb-list", { data: {
           of: `${state} ${search}`, height: 68, label: "Webhooks", key: ({ id }) => id,
-          kinds: ["delivery", "try", "webhook_fault", "control"],
+          kinds: ["delivery", "try", "webhook_fault", "control", "clock"],
           empty: search || state ? "No webhook fits." : "No webhook yet. They come when a message moves.",
           fetch: async (cursor) => {
             const query = { order: "newest", limit: 50, form: "short", search, state, cursor };
@@ -56,12 +59,15 @@ class Webhooks extends View {
   }
 
   #row(delivery, chosen) {
-    const { id, at, state, events, carries, tries, rule } = delivery;
+    const { id, at, state, events, carries, tries, last_try: last, next_try: next, rule } = delivery;
     const more = carries > events.length ? ` and ${carries - events.length} more` : "";
     return h("a.row", { href: this.#at({ delivery: id }), "aria-current": id === chosen ? "true" : null },
-      h("span.line", badge(state), h("span.text", receiver(delivery)), h("span.end.quiet", time(at))),
+      h("span.line", stateOf(state, last), last && h("span.status", { class: isFailed(last) ? "bad" : "quiet" }, ended(last)),
+        h("span.text", receiver(delivery)), h("span.end.quiet", time(at))),
       h("span.line", h("bdi.text", cut(events.map(short).join(", ")), more),
-        h("span.end.quiet", [tries > 1 && count(tries, "try", "tries"), rule && "changed"].filter(Boolean).join(", "))));
+        h("span.end.quiet", [
+          (tries > 1 || isFailed(last)) && count(tries, "try", "tries"), next && `next ${time(next)}`, rule && "changed",
+        ].filter(Boolean).join(", "))));
   }
 }
 
