@@ -120,9 +120,7 @@ def clock_view(hosted: HostedWorld) -> Clock:
 def _clock(now: int, mode: Mode, rate: int, due: int | None, pending: int, webhooks: int | None = None) -> Clock:
     """A clock as it is shown; its `rate` is in thousandths."""
     next_due = None if due is None else moment(due)
-    return Clock(
-        now=moment(now), mode=mode, rate=rate / 1000, next_due=next_due, pending=pending, webhooks=webhooks
-    )
+    return Clock(now=moment(now), mode=mode, rate=rate / 1000, next_due=next_due, pending=pending, webhooks=webhooks)
 
 
 async def read_scenario(control: Control, source: Any) -> Blueprint:

@@ -328,8 +328,9 @@ class Explanation(Answer):
 
 
 class ToldAttempt(Attempt):
-    """An attempt, and what the phone shows of it, or would show."""
+    """An attempt, and what the phone shows of it, or would show; `due` has the instants of what is `planned`."""
 
+    due: list[Instant]
     from_: str | None
     body: str
     content: Content | None = None

@@ -49,3 +49,12 @@ export const count = (number, noun, plural = `${noun}s`) => `${number.toLocaleSt
 
 /** A text of bounded length. */
 export const cut = (text, most = 160) => (text.length <= most ? text : `${text.slice(0, most - 1)}…`);
+
+/** A line of control as the page writes it: without its short names of messages, and with a number for many events. */
+export function inWords(text) {
+  const line = text.replaceAll(" -> ", " → ").replace(/^(webhook[^:]*): (.*?, .*?)(?= → |$)/, (_, webhook, events) => {
+    const [, more = 0] = /, and (\d+) more$/.exec(events) ?? [];
+    return `${webhook} with ${events.split(", ").length + (more ? Number(more) - 1 : 0)} events`;
+  });
+  return line.includes('"') ? line : line.replace(/\bm\d+ (?=[a-z])/g, "").replace(/\bm\d+\b/g, "a message");
+}

@@ -26,7 +26,7 @@ export const headers = (pairs, label = "Headers") =>
 export const triesOf = (tries, made) => [
   table("Tries", ["Try", "Answer", "After", "At", "Took", "Answered by"], tries.map((each, index) => tr([
     index + 1, answered(each), h("td.nowrap", since(each.at, made)), h("td.nowrap", when(each.at)),
-    each.took ?? "", each.rule && ["The rule ", h("bdi", each.rule)],
+    each.took ?? "", each.rule && ["the rule ", h("bdi", each.rule)],
   ], { key: index })), { card: false }),
   tries.map((each, index) => each.answer && answer(each, index + 1, index + 1 === tries.length)),
 ];

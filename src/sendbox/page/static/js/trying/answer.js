@@ -46,7 +46,7 @@ const sent = ({ message_id: id, phone, result, body }) =>
 /** What will be sent, before it is. */
 export const preview = (body) => [
   h("h2", "What will be sent"),
-  h("p.quiet", `POST /v2/message, to ${count(body.to.length, "phone")}`),
+  h("p.quiet", typeof body === "string" ? "A message, as it is written" : `A message to ${count(body.to.length, "phone")}`),
   json(body),
 ];
 

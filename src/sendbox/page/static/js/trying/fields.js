@@ -19,6 +19,9 @@ export function field(label, path, found, control) {
 /** The fields. `found` has the remarks on the request that was sent; `change(changes)` changes the draft and draws again. */
 export function fields({ draft, templates, found, change }) {
   const typed = (name) => ({ value: draft[name], oninput: (event) => change({ [name]: event.target.value }) });
+  if (draft.raw !== null) {
+    return field("Body as JSON", "$", found, h("textarea.mono", { ...typed("raw"), name: "raw", rows: 16, spellcheck: "false" }));
+  }
   return [
     field("To", "$.to", found, h("input", { ...typed("to"), name: "to", inputmode: "tel", autocomplete: "off", required: true, placeholder: "420777000101, several with commas" })),
     worded(draft) && field("Text", "$.body", found, h("textarea", { ...typed("body"), name: "body", rows: 3 })),

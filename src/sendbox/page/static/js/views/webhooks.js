@@ -11,6 +11,16 @@ import { ended, isFailed, stateOf } from "../story/tries.js";
 import { View } from "../view.js";
 import { count, cut, time } from "../words.js";
 
+/** Webhooks, each with a key of its own: a repeated one has the id of the first. */
+function numbered(deliveries) {
+  const met = new Map();
+  return deliveries.map((delivery) => {
+    const number = met.get(delivery.id) ?? 0;
+    met.set(delivery.id, number + 1);
+    return { ...delivery, key: `${delivery.id} ${number}` };
+  });
+}
+
 const STATES = ["waiting", "sending", "delivered", "failed", "held", "dropped"];
 
 class Webhooks extends View {
@@ -43,13 +53,13 @@ class Webhooks extends View {
             h("a", { href: this.#at({ hook: "1" }), "aria-current": hook ? "true" : null }, "Built-in receiver")),
           h("sb-holding", { key: "holding" })),
         h("sb-list", { data: {
-          of: `${state} ${search}`, height: 68, label: "Webhooks", key: ({ id }) => id,
+          of: `${state} ${search}`, height: 68, label: "Webhooks", key: ({ key }) => key,
           kinds: ["delivery", "try", "webhook_fault", "control", "clock"],
           empty: search || state ? "No webhook fits." : "No webhook yet. They come when a message moves.",
           fetch: async (cursor) => {
             const query = { order: "newest", limit: 50, form: "short", search, state, cursor };
             const { deliveries, next_cursor: next } = await this.world.get("deliveries", query);
-            return { items: deliveries, next };
+            return { items: numbered(deliveries), next };
           },
           row: (delivery) => this.#row(delivery, chosen),
         } })),
