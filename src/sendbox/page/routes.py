@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from starlette.responses import Response
 
 from sendbox.control.answers import addresses
-from sendbox.control.routes import PREFIX, OpenRoute, json_answer, origin_of
+from sendbox.control.routes import PREFIX, OpenRoute, compressed, json_answer, origin_of
 from sendbox.page import answers, lines
 from sendbox.page.answers import assets
 
@@ -51,7 +51,7 @@ def page_routes(control: Control) -> list[Route]:
                 ],
             },
         }
-        return await answers.page("shell.html", lambda: data, headers=answers.SHELL)
+        return compressed(request, await answers.page("shell.html", lambda: data, headers=answers.SHELL))
 
     return [
         OpenRoute("/", show_shell, methods=["GET"], name="page"),

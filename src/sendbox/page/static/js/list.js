@@ -113,6 +113,8 @@ class List extends HTMLElement {
     if (!this.isConnected) return;
     if (this.#again || of !== this.data.of) {
       this.#again = false;
+      // what is known is shown: an answer may take long
+      if (of === this.data.of) this.#draw();
       return this.refresh();
     }
     this.#draw();
