@@ -163,7 +163,7 @@ PURE_PACKAGES: Final = frozenset({"anyascii", "msgspec", "orjson"})
 #: What one pure module may import beside all that.
 PURE_BUT: Final = {
     # files of the package, which are the same as long as it runs
-    "services.tables": frozenset({"pkgutil.get_data"}),
+    "services.tables": frozenset({"sys", "pathlib.Path"}),
     # methods of classes are made once, on whichever thread needs them first
     # zones come from the tzdata package, the same on every machine
     "services.windows": frozenset({"pkgutil.get_data"}),
@@ -205,6 +205,9 @@ OWNERS: Final = (
     owner("msgspec", "", "an answer is one class, for who makes it, who reads it, and the contract"),
     owner("orjson", "", "JSON is everywhere"),
     owner("prometheus_client", "server.metrics", "only who scrapes /metrics needs it; counts are plain", lazy=True),
+    owner(
+        "psycopg", "runtime.store.postgresql", "part of the extra `postgresql`; a store in a file needs none", lazy=True
+    ),
     owner("pytest", "fixture pytest_plugin", "part of the extra `test`: what is served runs without it"),
     owner(
         "starlette",

@@ -190,6 +190,10 @@ def test_no_modules_use_each_other_in_a_circle() -> None:
         ('import "./x.js";\n', 'use("js/x.js");\nreturn {  };'),
         ('export { a, b } from "./x.js";\n', 'const { a, b } = use("js/x.js");\nreturn { a, b };'),
         ("export async function a() {}\nexport class B {}\n", "async function a() {}\nclass B {}\nreturn { a, B };"),
+        (
+            "export const { a: b } = c;\nexport const [d] = e;\n",
+            "const { a: b } = c;\nconst [d] = e;\nreturn { b, d };",
+        ),
         ("/** About. */\n\n  // why\n  export const { a } = b;\n", "const { a } = b;\nreturn { a };"),
         ("await import(`./views/${tag}.js`);\n", "await useLater(`js/views/${tag}.js`);\nreturn {  };"),
     ],

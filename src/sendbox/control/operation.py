@@ -389,6 +389,7 @@ class Control:
         try:
             if not row.worldly:
                 return await row.function(call, **row.convert(arguments))
+            await self.runtime.claim(world_id or "")
             if row.closes and self.runtime.is_stored(world_id or ""):
                 self.runtime.close_stored(world_id or "")
                 return {"closed": world_id}

@@ -20,6 +20,7 @@ from sendbox.control.stream import STREAMED, Events
 from sendbox.engine import bounds
 from sendbox.engine.answer import Answer, JsonMapping, JsonObject, encoded
 from sendbox.runtime.slot import Conflict, Slice
+from sendbox.runtime.store.sharing import Elsewhere
 from sendbox.runtime.teams import EVERYONE, Token, token_of
 from sendbox.server.application import OpenRoute as OpenRoute
 from sendbox.server.origin import ClientLeft, read_body
@@ -194,6 +195,8 @@ async def _perform(row: Operation, request: Request) -> Response:
         return answer
     except ClientLeft:
         return Response(status_code=499)  # nobody reads it
+    except Elsewhere:
+        raise
     except Exception:
         log.exception("control failed at %s", row.name)
         return json_answer({"error": "internal", "message": "an error of the sandbox itself, see its log"}, 500)

@@ -43,7 +43,7 @@ from sendbox.engine.kinds.answers import Cursor
 from sendbox.engine.texts import Pattern
 from sendbox.engine.timeline import Mode
 from sendbox.runtime.store.store import StoredWorld
-from sendbox.runtime.worlds import MEMORY_FULL, HostedWorld, Slice
+from sendbox.runtime.worlds import BEGINS, MEMORY_FULL, HostedWorld, Slice
 from sendbox.scenario.keys.texts import compiles_slowly
 from sendbox.scenario.model import ScenarioError
 from sendbox.services.ports import account_of
@@ -279,16 +279,16 @@ async def open_world(
     runtime = call.runtime
     if id is not None:
         call.check_own(id)
-    elif call.token.prefix:
-        id = runtime.draw_id(call.token.prefix)
+    else:
+        id = runtime.draw_id(call.token.prefix or BEGINS)
     settings = await _settings(call, id, scenario, seed, clock, salt, deliveries)
     pinned = (settings["blueprint"] or runtime.blueprint).start, runtime.settings.start
     if pinned == (None, None) and "start" not in settings:
         if now is not None:
             settings["start"], settings["pinned"] = now, frozen
         settings["late"] = late
-    await runtime.wake(id or "")
-    existing = runtime.worlds.get(id or "")
+    await runtime.wake(id)
+    existing = runtime.worlds.get(id)
     if existing is not None:
         raise ControlError(409, "world_exists", f"{id} is open already", world=world_view(call, existing))
     return world_view(call, _opened(call, id, settings, deliveries))
@@ -423,6 +423,7 @@ async def worlds(
         bool, described("closed worlds that can still be read, in the order in which they were closed")
     ] = False,
     pattern: Annotated[str | None, described("a pattern of their ids, where `*` stands for any characters")] = None,
+    part: Annotated[str, described("any part of their ids, in capitals or not")] = "",
 ) -> Worlds:
     """Open worlds, in the order in which they were opened; with `last` the newest.
 
@@ -439,8 +440,11 @@ async def worlds(
         world_id = hosted.id if isinstance(hosted, StoredWorld) else hosted.world.id
         if not (world_id.startswith(prefix) and call.token.covers(world_id)):
             return False
+        if part.casefold() not in world_id.casefold():
+            return False
         return compiled_pattern is None or bool(compiled_pattern.matches(world_id))
 
+    await call.runtime.look_at_store()
     result: Page[HostedWorld | StoredWorld]
     if closed:
         kept: list[HostedWorld | StoredWorld] = list(call.runtime.closed_worlds.worlds.values())
@@ -517,6 +521,7 @@ async def close_worlds(
         legal = "the beginning of an id, such as test-job42-"
         raise ControlError(400, "bad_argument", f"prefix: it is empty, which would close every world; legal: {legal}")
     call.check_own(prefix)
+    await call.runtime.claim_all(prefix)
     matching = await select(call.runtime.open_worlds.after(0), lambda hosted: hosted.world.id.startswith(prefix))
     closed, work = call.runtime.close_all_stored(prefix), Slice()
     for hosted in matching:

@@ -14,7 +14,9 @@ from typing import Final
 
 _IMPORT: Final = re.compile(r'^import (?:(.+?) from )?"(\.[^"]+)";$', re.MULTILINE)
 _PASSED_ON: Final = re.compile(r'^export \{ (.+?) \} from "(\.[^"]+)";$', re.MULTILINE)
-_EXPORT: Final = re.compile(r"^export ((?:async function|function|class|const) (\{[^}]*\}|\w+))", re.MULTILINE)
+_EXPORT: Final = re.compile(
+    r"^export ((?:async function|function|class|const) (\{[^}]*\}|\[[^\]]*\]|\w+))", re.MULTILINE
+)
 _LATER: Final = re.compile(r"\bimport\(`(\./[^$`]*)")
 #: What no browser needs: comments that have lines of their own, and the space before lines.
 _UNREAD: Final = re.compile(r"^[ \t]*(?:/\*\*(?:[^*]|\*(?!/))*\*/[ \t]*\n|//[^\n]*\n)|^[ \t]+", re.MULTILINE)
@@ -41,7 +43,7 @@ def _function(path: str, text: str) -> str:
         return f"const {{ {match[1]} }} = {_used(path, match[2])};"
 
     def export(match: re.Match[str]) -> str:
-        exports.extend(name.strip() for name in match[2].strip("{}").split(","))
+        exports.extend(name.rpartition(":")[2].strip() for name in match[2].strip("{}[]").split(","))
         return match[1]
 
     text = _UNREAD.sub("", text)

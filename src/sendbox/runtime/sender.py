@@ -98,11 +98,12 @@ class Sender:
 
     @contextlib.asynccontextmanager
     async def answer(
-        self, call: HttpCall, pieces: AsyncIterable[bytes] | None = None
+        self, call: HttpCall, pieces: AsyncIterable[bytes] | None = None, reach: float | None = None
     ) -> AsyncIterator[aiohttp.ClientResponse]:
         """The answer to `call` as it comes, without a time limit; its body may be `pieces` that come while it is sent.
 
-        The call goes out with its own headers only. Raises what goes wrong, for which `failure` has the word.
+        The call goes out with its own headers only. With `reach` the server must be reached in so many seconds.
+        Raises what goes wrong, for which `failure` has the word.
         """
         session = self._session or await self._open()
         verify = await self._verification() if call.url[:5].lower() == "https" else True
@@ -115,7 +116,7 @@ class Sender:
             skip_auto_headers=("Accept", "User-Agent"),
             allow_redirects=False,
             ssl=verify,
-            timeout=self._timers,
+            timeout=_http().ClientTimeout(total=None, sock_connect=reach),
             max_line_size=LONGEST_LINE,
             max_field_size=LONGEST_LINE,
         ) as response:
@@ -287,6 +288,12 @@ def failure(error: Exception) -> Failure:
             return "unreachable"
 
 
+def never_sent(error: Exception) -> bool:
+    """True if a call did not leave, because nobody was reached."""
+    aiohttp = _http()
+    return isinstance(error, aiohttp.ClientConnectorError | aiohttp.ConnectionTimeoutError)
+
+
 def _is_refused(error: OSError) -> bool:
     # A name with several addresses (localhost) may fail with one error for all of them, which has no number.
     return error.errno == errno.ECONNREFUSED or (error.errno is None and f"[Errno {errno.ECONNREFUSED}]" in str(error))
@@ -321,7 +328,8 @@ class Senders:
         self._insecure = insecure
         #: where this server itself is called: (host, port), the host "" for any of this machine's
         self._own: set[tuple[str, int]] = set()
-        self._senders: dict[Callbacks, Sender] = {}
+        #: by the text of the setting: each webhook asks, and the hash of its networks takes longer than the rest
+        self._senders: dict[str, Sender] = {}
         self.of(callbacks)  # what is wrong in the settings is said at the start
 
     def serves_at(self, port: int) -> None:
@@ -333,10 +341,10 @@ class Senders:
 
     def of(self, callbacks: Callbacks) -> Sender:
         """The sender for a setting."""
-        sender = self._senders.get(callbacks)
+        sender = self._senders.get(callbacks.text)
         if sender is None:
             sender = Sender(callbacks, own=self._own, ca=self._ca, insecure=self._insecure)
-            self._senders[callbacks] = sender
+            self._senders[callbacks.text] = sender
         return sender
 
     async def close(self) -> None:

@@ -14,17 +14,19 @@ from starlette.responses import Response
 from starlette.routing import Match, Route
 
 from sendbox.engine.texts import nearest
+from sendbox.runtime.store.sharing import MOVED, Elsewhere
 from sendbox.runtime.store.store import STORE_FAILED
 from sendbox.runtime.worlds import MEMORY_FULL
+from sendbox.server.handover import Handover, note_elsewhere
 from sendbox.server.instance import HEADER
-from sendbox.server.origin import foreign, has_wrong_host
+from sendbox.server.origin import foreign, has_wrong_host, heading_of
 from sendbox.server.wire import reply
 from sendbox.services.http.exchange import Answer
 
 if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.routing import BaseRoute
-    from starlette.types import Message, Receive, Scope, Send
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
     from sendbox.runtime.store.persistence import Persistence
     from sendbox.runtime.worlds import Runtime
@@ -49,6 +51,8 @@ class Application(Starlette):
 
     #: the persistence of its worlds, None if they end with the process
     persistence: Persistence | None = None
+    #: the way to worlds that other processes have, None if there are none
+    _handover: Handover | None = None
 
     def __init__(
         self,
@@ -66,6 +70,8 @@ class Application(Starlette):
         #: the header that tells which server answers
         self.mark = (HEADER.encode(), runtime.instance.encode())
         self.persistence = runtime.persistence
+        if self.persistence is not None and self.persistence.sharing is not None:
+            self._handover = Handover(runtime, self.persistence.sharing, self._serve, self._unavailable)
 
     @cached_property
     def control(self) -> Any:
@@ -74,9 +80,10 @@ class Application(Starlette):
 
     def answer_at_once(self, scope: Scope, body: bytes) -> Answer | None:
         """The answer to a request that came whole; None if it must be served as every other one."""
-        if has_wrong_host(scope) is not None or (self.persistence is not None and self.persistence.failure is not None):
+        heading = heading_of(scope)
+        if has_wrong_host(scope, heading) or (self.persistence is not None and self.persistence.failure is not None):
             return None
-        answer = self.emulated.answer_at_once(scope, body)
+        answer = self.emulated.answer_at_once(scope, heading, body)
         if answer is not None:
             answer.headers = (*answer.headers, self.mark)
         return answer
@@ -90,9 +97,21 @@ class Application(Starlette):
         return answer
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serves one request, unless it `has_wrong_host`, or is `foreign` to what is not emulated."""
+        """Serves one request, here or where its world is."""
+        if self._handover is not None and scope["type"] == "http" and scope["path"] not in ALWAYS:
+            await self._handover(scope, receive, send)
+        else:
+            await self._serve(scope, receive, send)
+
+    def _unavailable(self, scope: Scope, why: str) -> ASGIApp:
+        """An application that refuses a call."""
+        return lambda _scope, _receive, send: reply(send, self.unavailable(scope, why))
+
+    async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serves one request here, unless it `has_wrong_host`, or is `foreign` to what is not emulated."""
 
         persistence = None if scope.get("path") in ALWAYS else self.persistence
+        losses = 0 if persistence is None else persistence.losses
         lost = False
 
         async def marked(message: Message) -> None:
@@ -101,6 +120,8 @@ class Application(Starlette):
                 ends = CLOSE if self.runtime.leaving else ()
                 message["headers"] = [*message.get("headers", ()), self.mark, *ends]
                 why = None if persistence is None else await persistence.commit()
+                if persistence is not None and persistence.losses != losses:
+                    why = MOVED
                 if why is not None:
                     lost = True
                     await reply(send, self.unavailable(scope, why))
@@ -115,7 +136,7 @@ class Application(Starlette):
             if persistence is not None and persistence.failure is not None:
                 await reply(send, self.unavailable(scope, persistence.failure))
                 return
-            refusal = has_wrong_host(scope)
+            refusal = has_wrong_host(scope, heading_of(scope))
             if refusal is None and not self.desk.takes(scope["path"]):
                 refusal = foreign(scope, self.runtime.settings)
             if refusal is not None:
@@ -228,4 +249,4 @@ async def _wrong_method(request: Request, _error: Exception) -> Response:
 
 
 #: The answers to a path or a method that is not served.
-REFUSALS: Final = {404: _not_found, 405: _wrong_method}
+REFUSALS: Final = {404: _not_found, 405: _wrong_method, Elsewhere: note_elsewhere}

@@ -200,8 +200,9 @@ async def test_webhooks_are_held_before_their_first_try() -> None:
         assert held == {"holds": [{"phone": PHONE, "target": None}], "held": []}
         assert (await box.post(f"{WORLD}/holds", {"phone": PHONE})).json == held
         await box.post(f"{WORLD}/holds", {"target": "hook"})
-        for to, callback in ((PHONE, receiver.url), (other, receiver.url), (PHONE, receiver.url), (other, None)):
-            await box.send(to, callback=callback and {"url": callback})
+        for to, callback in ((PHONE, receiver.url), (other, receiver.url), (PHONE, receiver.url), (other, "hook")):
+            url = callback if callback != "hook" else f"{ORIGIN}{WORLD}/hook"
+            await box.send(to, callback={"url": url})
             await box.advance("0s")
         shown = (await box.get(f"{WORLD}/deliveries")).json["deliveries"]
         assert [each["state"] for each in shown] == ["held", "delivered", "held", "held"]
