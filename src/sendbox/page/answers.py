@@ -1,8 +1,8 @@
 """Pages as answers: the files of the page, its templates, the headers, and the report of a world as a document.
 
 Files are scripts, styles and icons. All of them are in the package; nothing comes from another host. Their address has
-a stamp of their content, so a browser keeps them for as long as they do not change. The modules and the styles of the
-page are served as one file each, and compressed.
+a stamp of their content, so a browser keeps them for as long as they do not change. The modules of the
+page are served as one script for its first rows, and one for the rest, its styles as one file; all compressed.
 
 Templates are what is rendered here and not in the browser. Everything that comes from a client is escaped. The report
 needs no further file: its style stands in it, and it has no scripts.
@@ -38,8 +38,11 @@ WORKER: Final = "js/worker.js"
 ICON: Final = "icon.svg"
 #: The module with which the page begins.
 FIRST: Final = "js/app.js"
-#: The one script and the one style of the page.
+#: The views that a page begins with: what they need is in its first script.
+FIRST_VIEWS: Final = tuple(f"js/views/{name}.js" for name in ("worlds", "phones", "messages", "webhooks", "requests"))
+#: The script of the page, the rest of it that comes later, and its style.
 SCRIPT: Final = "js/page.js"
+REST: Final = "js/rest.js"
 STYLE_SHEET: Final = "css/page.css"
 
 
@@ -68,9 +71,11 @@ def assets() -> Assets:
     }
     modules = {path: text for path, text in sources.items() if path.endswith(".js") and path != WORKER}
     styles = [path for path in sources if path.endswith(".css") and path not in (*STYLES, *HOSTED_STYLES)]
+    scripts = bundle(modules, FIRST, FIRST_VIEWS, (Path(SCRIPT).name, Path(REST).name))
     texts = {
         **{path: sources[path] for path in (ICON, WORKER, *HOSTED_STYLES)},
-        SCRIPT: bundle(modules, FIRST),
+        SCRIPT: scripts.first,
+        REST: scripts.rest,
         STYLE_SHEET: "".join(sources[path] for path in (*STYLES, *styles)),
     }
     files = {path: _file(path, text.encode()) for path, text in texts.items()}

@@ -106,7 +106,11 @@ addEventListener("click", followToControl);
 store.addEventListener("world", drawMissing);
 // once the first rows are there
 store.addEventListener("world", () => {
-  if (store.live && store.info) requestIdleCallback(() => keep(store.world));
+  if (store.live && store.info) requestIdleCallback(() => {
+    keep(store.world);
+    // the other views, which are then there while the sandbox is not
+    import(`./views/try.js`);
+  });
 });
 counts.addEventListener("change", () => drawViews(named()));
 start();
