@@ -198,6 +198,7 @@ def test_no_modules_use_each_other_in_a_circle() -> None:
         ),
         ("/** About. */\n\n  // why\n  export const { a } = b;\n", "const { a } = b;\nreturn { a };"),
         ("await import(`./views/${tag}.js`);\n", "await useLater(`js/views/${tag}.js`);\nreturn {  };"),
+        ("import(`./views/a.js`);\n", "useLater(`js/views/a.js`);\nreturn {  };"),
     ],
 )
 def test_a_module_becomes_a_function(module: str, function: str) -> None:

@@ -89,7 +89,7 @@ def _function(path: str, text: str) -> str:
     text = _IMPORT.sub(lambda match: f"{_names(match[1])}{_used(path, match[2])};", text)
     text = _PASSED_ON.sub(pass_on, text)
     text = _EXPORT.sub(export, text)
-    text = _LATER.sub(lambda match: f"useLater(`{_resolve(path, match[1])}/", text)
+    text = _LATER.sub(lambda match: f"useLater(`{_resolve(path, match[1])}{'/' * match[1].endswith('/')}", text)
     return f"{text}return {{ {', '.join(exports)} }};\n"
 
 

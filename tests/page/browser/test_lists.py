@@ -19,7 +19,7 @@ UNDER = """([x, y]) => document.elementFromPoint(x, y)?.closest("sb-list a.row")
 #: The texts that a key of a list is completed to.
 VALUES = """async ([view, key]) => {
   const { src } = document.querySelector("script[type=module]");
-  const { completions } = await import(src.replace("app.js", "list/grammar.js"));
+  const { completions } = (await import(src)).use("js/list/grammar.js");
   return completions(view, key);
 }"""
 
