@@ -2,7 +2,7 @@
 
 const UNITS = [["d", 86_400_000], ["h", 3_600_000], ["m", 60_000], ["s", 1000], ["ms", 1]];
 const TONES = {
-  good: ["delivered", "seen", "verified", "completed", "passed", "APPROVED", "CONNECTED", "GREEN", "2xx", "accepted"],
+  good: ["delivered", "seen", "verified", "completed", "passed", "APPROVED", "CONNECTED", "GREEN", "2xx"],
   fair: ["undelivered", "held", "dropped", "advice", "expired", "open", "PENDING", "PAUSED", "FLAGGED", "RESTRICTED", "YELLOW", "waiting"],
   bad: ["rejected", "failed", "refused", "error", "fault", "outage", "REJECTED", "DISABLED", "RED", "locked"],
 };
