@@ -13,7 +13,8 @@ import pytest
 
 from sendbox.cli.serve import RunningServer
 from sendbox.runtime.store import postgresql
-from sendbox.runtime.store.sharing import MOVED, Sharing
+from sendbox.runtime.store.sharing import MOVED, Elsewhere, Sharing
+from sendbox.server.handover import MOST_HOPS
 from tests.box import KEY, WORLD
 from tests.commands.sandbox import sandbox
 from tests.durable.databases import Database
@@ -176,6 +177,72 @@ async def test_a_stalled_process_answers_nothing_old(address: str) -> None:
         both.sharing(0)._until = 0.0
         assert len((await both.get(0, f"{WORLD}/messages"))["messages"]) == 2
         assert both.owned(0) == []
+
+
+async def test_a_process_that_is_gone_is_waited_for(address: str) -> None:
+    """Until its lease has ended: then its world is taken over, and the call answered. Nothing is closed in part."""
+    async with pair(address) as both:
+        await both.send(0)
+        both.sharing(0).close()
+        await both.servers[0].server.stop()
+        refusal = await both.clients[1].delete("/_sandbox/worlds?prefix=test-")
+        assert (refusal.status_code, refusal.json()["error"]) == (503, "store_failed")
+        sending = asyncio.create_task(both.send(1))
+        await both.sharing(1).pause()
+        assert not sending.done()
+        both.end_leases()
+        await both.sharing(1).renew()
+        assert (await sending).status_code == 200
+        assert len((await both.get(1, f"{WORLD}/messages"))["messages"]) == 2
+
+
+async def test_a_process_that_leaves_gives_its_worlds_back(address: str) -> None:
+    """A call waits for that, and is not sent to it any more."""
+    async with pair(address) as both:
+        await both.send(0)
+        await both.sharing(0).leave()
+        sending = asyncio.create_task(both.send(1))
+        await both.sharing(1).pause()
+        assert not sending.done()
+        await both.servers[0].runtime.aclose()
+        assert (await sending).status_code == 200
+        assert both.owned(1) == [KEY]
+
+
+async def test_a_call_is_not_handed_on_for_ever(address: str) -> None:
+    """One that was handed on too often is refused, and so is one whose count cannot be read."""
+    async with pair(address) as both:
+        await both.send(0)
+        for hops in (str(MOST_HOPS), "many"):
+            answer = await both.clients[1].get(WORLD, headers={"sendbox-hops": hops})
+            assert (answer.status_code, answer.json()["error"]) == (503, "store_failed")
+
+
+async def test_a_broken_answer_stays_broken(address: str) -> None:
+    """What a fault does to a connection at the owner, a client of another process sees too."""
+    async with pair(address) as both:
+        for fault in ("disconnect", {"trickle": "10ms"}):
+            rule = {"in": "api", "when": {"operation": "sendMessage"}, "fault": fault, "times": 1}
+            await both.clients[0].put(WORLD, json={})
+            assert (await both.clients[0].post(f"{WORLD}/rules", json=rule)).status_code == 201
+            if fault == "disconnect":
+                with pytest.raises(httpx.RemoteProtocolError):
+                    await both.send(1)
+            else:
+                assert (await both.send(1)).status_code == 200
+
+
+async def test_a_world_is_found_by_its_links(address: str) -> None:
+    """At any process, in the store too."""
+    async with pair(address) as both:
+        bulk = {"to": [{"phone_number": "420777000101"}], "body": "See https://shop.example/a", "shorten_links": True}
+        await both.clients[0].post("/v2/message", json=bulk, headers={"x-api-key": KEY})
+        upload = await both.clients[1].get("/s/00000000000000000000")
+        assert upload.status_code == 404
+        tag = both.servers[0].runtime.worlds[KEY].world.tag
+        assert await both.sharing(1).find(tag) == KEY
+        with pytest.raises(Elsewhere, match=KEY):
+            await both.servers[1].runtime.by_tag(f"{tag}0000")
 
 
 async def test_ids_without_a_world_are_given_back(address: str) -> None:

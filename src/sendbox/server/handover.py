@@ -112,7 +112,9 @@ class Handover:
             if received.elsewhere is None:
                 return
             address = received.elsewhere.address
-            if hops < MOST_HOPS and address and await self._hand_on(address, hops + 1, scope, received, send):
+            if hops >= MOST_HOPS:
+                break
+            if address and await self._hand_on(address, hops + 1, scope, received, send):
                 return
             await self._sharing.pause()
         await self._refuse(scope, _UNREACHED)(scope, receive, send)

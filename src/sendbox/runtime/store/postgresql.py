@@ -80,7 +80,15 @@ class PostgresStore(Tables):
         self._connection: psycopg.Connection[Any] | None = None
         self._owner = ""
         self._shown = _without_secrets(address)
-        self._open()
+        try:
+            self._open()
+        except StoreError:
+            self._disconnect()
+            raise
+
+    def _disconnect(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
 
     def _connected(self) -> psycopg.Connection[Any]:
         """The connection, made anew where it is broken."""
@@ -251,8 +259,7 @@ class PostgresStore(Tables):
         """Gives all worlds back."""
         with contextlib.suppress(StoreError):
             self._resign()
-        if self._connection is not None:
-            self._connection.close()
+        self._disconnect()
 
     @_kept
     def _resign(self) -> None:
