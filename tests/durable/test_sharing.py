@@ -12,7 +12,7 @@ import psycopg
 import pytest
 
 from sendbox.cli.serve import RunningServer
-from sendbox.runtime.store import postgresql
+from sendbox.runtime.store import postgresql, sharing
 from sendbox.runtime.store.sharing import MOVED, Elsewhere, Sharing
 from sendbox.server.handover import MOST_HOPS
 from tests.box import KEY, WORLD
@@ -243,6 +243,22 @@ async def test_a_world_is_found_by_its_links(address: str) -> None:
         assert await both.sharing(1).find(tag) == KEY
         with pytest.raises(Elsewhere, match=KEY):
             await both.servers[1].runtime.by_tag(f"{tag}0000")
+
+
+async def test_a_commit_notices_that_the_lease_is_lost(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Once for all worlds; then the process takes a new lease by itself, and looks after the worlds of nobody."""
+    monkeypatch.setattr(sharing, "LOOKS", 1)
+    async with pair(address, world_ttl=3600.0) as both:
+        await both.send(0)
+        with psycopg.connect(address, autocommit=True) as connection:
+            connection.execute("DELETE FROM sendbox.owners")
+        assert (await both.send(0)).status_code == 503
+        assert (both.owned(0), both.sharing(0).losses) == ([], 1)
+        await both.sharing(0).renew()
+        await both.sharing(0)._give_back()
+        assert both.sharing(0).losses == 1
+        assert (await both.send(0)).status_code == 200
+        assert both.owned(0) == [KEY]
 
 
 async def test_ids_without_a_world_are_given_back(address: str) -> None:

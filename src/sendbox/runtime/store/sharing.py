@@ -83,7 +83,7 @@ class Sharing:
         self.losses = 0
         #: all worlds of the store at the last look, by id
         self._listed: dict[str, StoredWorld] = {}
-        self._until = self._loop.time() + VALID
+        self._lost, self._until = False, self._loop.time() + VALID
         self._renewing = asyncio.Lock()
         self._looks = 0
         self._timer = self._loop.call_later(PERIOD, self._tick)
@@ -127,18 +127,20 @@ class Sharing:
     async def renew(self) -> None:
         """Makes the lease last from now on; where it was lost, lets go of all worlds, and takes a new one."""
         async with self._renewing:
-            began = self._loop.time()
             try:
-                try:
-                    await self._persistence.in_thread(self._store.renew)
-                except LeaseLost:
-                    self.lose()
-                    await self._persistence.in_thread(self._begin_anew)
+                with suppress(LeaseLost):
+                    await self._renew()
+                    return
+                self.lose()
+                await self._renew()
             except StoreError as error:
                 self._persistence.failed(error)
-            else:
-                self._until = began + VALID
-                self._persistence.recovered()
+
+    async def _renew(self) -> None:
+        began = self._loop.time()
+        await self._persistence.in_thread(self._begin_anew if self._lost else self._store.renew)
+        self._lost, self._until = False, began + VALID
+        self._persistence.recovered()
 
     def _begin_anew(self) -> None:
         self._store.take_lease(f"{self._name}.{self.losses}")
@@ -147,6 +149,7 @@ class Sharing:
     def lose(self) -> None:
         """Lets go of all worlds: others may have them."""
         self.losses += 1
+        self._lost, self._until = True, 0.0
         self._runtime.log("", "the lease of this process had ended: its worlds go to other processes", "warning")
         self._numbers.clear()
         self._idle.clear()
