@@ -197,16 +197,35 @@ async def test_a_process_that_is_gone_is_waited_for(address: str) -> None:
 
 
 async def test_a_process_that_leaves_gives_its_worlds_back(address: str) -> None:
-    """A call waits for that, and is not sent to it any more."""
+    """Each once no call is at work in it. A call at another process waits for that; one that still comes is handed on."""
     async with pair(address) as both:
         await both.send(0)
+        await both.send(0, "test-busy")
+        polling = asyncio.create_task(both.clients[0].get("/_sandbox/worlds/test-busy/messages?wait=30s&result=seen"))
+        while not both.servers[0].runtime.worlds["test-busy"].waits:
+            await asyncio.sleep(0)
         await both.sharing(0).leave()
         sending = asyncio.create_task(both.send(1))
-        await both.sharing(1).pause()
-        assert not sending.done()
-        await both.servers[0].runtime.aclose()
         assert (await sending).status_code == 200
-        assert both.owned(1) == [KEY]
+        assert (both.owned(0), both.owned(1)) == (["test-busy"], [KEY])
+        assert len((await both.get(0, f"{WORLD}/messages"))["messages"]) == 2
+        both.servers[0].runtime.leave()
+        assert (await polling).status_code == 200
+        assert (await both.send(1, "test-busy")).status_code == 200
+        assert both.owned(1) == [KEY, "test-busy"]
+
+
+async def test_a_running_clock_goes_on(address: str) -> None:
+    """In another process, without being asked: a client that waits for a webhook calls nothing."""
+    async with pair(address) as both:
+        world = {"id": KEY, "clock": {"mode": "real"}}
+        assert (await both.clients[0].post("/_sandbox/worlds", json=world)).status_code == 201
+        await both.send(0)
+        await both.send(0, "test-manual")
+        await both.servers[0].runtime.aclose()
+        await both.sharing(1).look_around()
+        while both.owned(1) != [KEY]:
+            await asyncio.sleep(0)
 
 
 async def test_a_call_is_not_handed_on_for_ever(address: str) -> None:
@@ -255,7 +274,7 @@ async def test_a_commit_notices_that_the_lease_is_lost(address: str, monkeypatch
         assert (await both.send(0)).status_code == 503
         assert (both.owned(0), both.sharing(0).losses) == ([], 1)
         await both.sharing(0).renew()
-        await both.sharing(0)._give_back()
+        await both.sharing(0).look_around()
         assert both.sharing(0).losses == 1
         assert (await both.send(0)).status_code == 200
         assert both.owned(0) == [KEY]

@@ -556,11 +556,15 @@ class Runtime:
         self._drop(hosted)
         hosted.touch()
 
+    def let_go_of(self, hosted: HostedWorld, why: str) -> None:
+        """Forgets a world, which another process may have."""
+        self._take_out(hosted, why)
+        self._forget(hosted)
+
     def let_go(self, why: str) -> None:
         """Forgets all worlds, which other processes may have, and what became of earlier ones."""
         for hosted in list(self.worlds.values()):
-            self._take_out(hosted, why)
-            self._forget(hosted)
+            self.let_go_of(hosted, why)
         self.closed_worlds.forget()
         self.closed.clear()
 
