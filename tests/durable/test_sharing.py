@@ -12,6 +12,7 @@ import psycopg
 import pytest
 
 from sendbox.cli.serve import RunningServer
+from sendbox.engine import ENGINE
 from sendbox.runtime.store import postgresql, sharing
 from sendbox.runtime.store.sharing import MOVED, Elsewhere, Sharing
 from sendbox.server.handover import MOST_HOPS
@@ -180,24 +181,25 @@ async def test_a_stalled_process_answers_nothing_old(address: str) -> None:
 
 
 async def test_a_process_that_is_gone_is_waited_for(address: str) -> None:
-    """Until its lease has ended: then its world is taken over, and the call answered. Nothing is closed in part."""
+    """Until its lease has ended: then its worlds are taken over, and the calls answered."""
     async with pair(address) as both:
         await both.send(0)
+        await both.send(0, "test-prefix-1")
         both.sharing(0).close()
         await both.servers[0].server.stop()
-        refusal = await both.clients[1].delete("/_sandbox/worlds?prefix=test-")
-        assert (refusal.status_code, refusal.json()["error"]) == (503, "store_failed")
+        closing = asyncio.create_task(both.clients[1].delete("/_sandbox/worlds?prefix=test-prefix-"))
         sending = asyncio.create_task(both.send(1))
         await both.sharing(1).pause()
-        assert not sending.done()
+        assert [task.done() for task in (sending, closing)] == [False, False]
         both.end_leases()
         await both.sharing(1).renew()
+        assert (await closing).json() == {"closed": 1}
         assert (await sending).status_code == 200
         assert len((await both.get(1, f"{WORLD}/messages"))["messages"]) == 2
 
 
 async def test_a_process_that_leaves_gives_its_worlds_back(address: str) -> None:
-    """Each once no call is at work in it. A call at another process waits for that; one that still comes is handed on."""
+    """Each once no call is at work in it. A call at another process waits for that; one that still comes goes there."""
     async with pair(address) as both:
         await both.send(0)
         await both.send(0, "test-busy")
@@ -226,6 +228,31 @@ async def test_a_running_clock_goes_on(address: str) -> None:
         await both.sharing(1).look_around()
         while both.owned(1) != [KEY]:
             await asyncio.sleep(0)
+
+
+async def test_other_rules_are_of_another_process(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A process of another engine does not keep a world that it cannot continue; it can close it."""
+    async with pair(address) as both:
+        for key in (KEY, "test-other"):
+            await both.send(0, key)
+        await both.servers[0].runtime.aclose()
+        monkeypatch.setattr("sendbox.runtime.store.persistence.ENGINE", ENGINE + 1)
+        assert (await both.clients[1].get(WORLD)).json()["error"] == "other_engine"
+        assert len(both.sharing(1)) == 0
+        assert (await both.clients[1].delete("/_sandbox/worlds/test-other")).status_code == 200
+        monkeypatch.undo()
+        monkeypatch.setattr(postgresql, "_ENDED", "owners.ends < clock_timestamp()")
+        assert len((await both.get(1, f"{WORLD}/messages"))["messages"]) == 1
+
+
+async def test_a_closing_that_fails_says_so(address: str) -> None:
+    """Where another process, or the database, does not do its part."""
+    async with pair(address) as both:
+        await both.send(0)
+        with psycopg.connect(address, autocommit=True) as connection:
+            connection.execute("ALTER TABLE sendbox.owners RENAME TO lost")
+        refusal = await both.clients[1].delete("/_sandbox/worlds?prefix=test-")
+        assert (refusal.status_code, refusal.json()["error"]) == (503, "store_failed")
 
 
 async def test_a_call_is_not_handed_on_for_ever(address: str) -> None:

@@ -534,6 +534,7 @@ class Runtime:
     def end_world(self, hosted: HostedWorld, gone: CloseReason) -> None:
         """Ends a world, and remembers what became of it."""
         self.hooks.before_close(hosted)
+        self.open_worlds.closed += 1
         self.closed.add(hosted.world.id, gone)
         if self.persistence is not None:
             self.persistence.ended(hosted)

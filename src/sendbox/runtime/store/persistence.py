@@ -358,6 +358,9 @@ class Persistence:
 
     async def _wake(self, stored: StoredWorld) -> None:
         if stored.engine != ENGINE:
+            if self.sharing is not None:
+                del self.stored[stored.id], self.tags[stored.facts.tag]
+                await self.sharing.give_back(stored.id)
             raise Unavailable(
                 "other_engine",
                 f"{stored.id} was recorded by Sendbox {stored.version}, engine {stored.engine}, and this is engine "

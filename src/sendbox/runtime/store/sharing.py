@@ -125,14 +125,15 @@ class Sharing:
         await self._call(partial(self._store.advertise, address))
 
     def _tick(self) -> None:
-        self._ticking = self._loop.create_task(self._look())
+        self._timer = self._loop.call_later(PERIOD, self._tick)
+        if self._ticking is None or self._ticking.done():
+            self._ticking = self._loop.create_task(self._look())
 
     async def _look(self) -> None:
         """Renews the lease, and gives back what is not used."""
         await self.renew()
         if self._persistence.failure is None and self._leaving is None:
             await self.look_around()
-        self._timer = self._loop.call_later(PERIOD, self._tick)
 
     async def renew(self) -> None:
         """Makes the lease last from now on; where it was lost, lets go of all worlds, and takes a new one."""
@@ -233,6 +234,11 @@ class Sharing:
     def note_waking(self, world_id: str) -> None:
         """A world is open that has its number."""
         self._numbers[world_id] = None
+
+    async def give_back(self, world_id: str) -> None:
+        """Gives back a world that is only in the store and cannot be continued here: another process may be able to."""
+        del self._numbers[world_id]
+        await self._call(partial(self._store.release, [world_id]))
 
     async def claim_all(self, prefix: str, before: int | None = None) -> None:
         """Makes this process the owner of the worlds that no process has, and whose ids begin so."""
