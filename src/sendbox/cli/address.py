@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import socket
 from collections.abc import Collection, Generator, Mapping, Sequence
 from ipaddress import ip_address
@@ -13,6 +12,7 @@ from urllib.parse import urlsplit
 import click
 
 from sendbox.cli.outcome import CANNOT, USAGE, Failure, one_line
+from sendbox.engine.regex import regex
 from sendbox.engine.texts import Pattern
 from sendbox.runtime.callbacks import is_local, literal
 from sendbox.runtime.callbacks import origin as parsed
@@ -148,12 +148,12 @@ PREFIX: Final = "SENDBOX_"
 #: Of Sendbox's own tests, which a server started by them inherits.
 OF_TESTS: Final = frozenset({"SENDBOX_DEEP", "SENDBOX_MUTATION_COSTS"})
 #: What Kubernetes and Docker's links put there for services called sendbox, sendbox-api and so on, in any value.
-_INJECTED: Final = re.compile(
+_INJECTED: Final = regex(
     r"SENDBOX_(?:[A-Z0-9_]+_)?(?:SERVICE_HOST|SERVICE_PORT(?:_\w+)?|PORT_[0-9]+_(?:TCP|UDP|SCTP)(?:_\w+)?|ENV_\w+)"
 )
 #: The same for names that may be settings too: only these values are of an orchestrator.
-_ADDRESS: Final = re.compile(r"(?:tcp|udp|sctp)://.*")
-_LINK: Final = re.compile(r"/.+/.+")
+_ADDRESS: Final = regex(r"(?:tcp|udp|sctp)://.*")
+_LINK: Final = regex(r"/.+/.+")
 
 
 def is_injected(name: str, value: str) -> bool:

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from urllib.parse import urlsplit
 
 import click
+from msgspec import Struct
 from msgspec.structs import replace
 
 from sendbox import __version__
@@ -158,8 +159,7 @@ class _NotingEnvironment(dict[str, str]):
         return super().get(name, default)
 
 
-@dataclass(slots=True)
-class RunningServer:
+class RunningServer(Struct):
     """A sandbox that listens: its addresses begin with `origin`; `ca_url` is that of its authority, if it has one."""
 
     runtime: Runtime

@@ -90,12 +90,14 @@ def json_path(path: Iterable[str | int]) -> str:
 
 def show(value: object) -> str:
     """A value as JSON on one line, cut if it is long."""
-    if isinstance(value, str) and len(value) > QUOTED:
+    if isinstance(value, str):
+        if len(value) <= QUOTED:
+            return _json(value)
         return f'{_json(value[:QUOTED])[:-1]}…" ({len(value)} characters)'
     if isinstance(value, list | dict) and len(value) > QUOTED:
         return f"{'[…]' if isinstance(value, list) else '{…}'} ({len(value)} entries)"
     text = _json(value)
-    return text if isinstance(value, str) or len(text) <= QUOTED else f"{text[:QUOTED]}…"
+    return text if len(text) <= QUOTED else f"{text[:QUOTED]}…"
 
 
 def _json(value: object) -> str:

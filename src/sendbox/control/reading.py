@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from bisect import bisect_left, bisect_right
 from collections.abc import Awaitable, Callable, Generator, Iterable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, TypeVar
 
 from msgspec import UNSET, UnsetType
@@ -97,6 +98,34 @@ async def page_of(
         return Page(await select(behind, fits))
     items = await select(behind, fits, limit + 1)  # one more says that there is more
     return Page(items[:limit], str(number(items[limit - 1])) if len(items) > limit else None)
+
+
+async def sorted_page(
+    items: Sequence[T],
+    key: Callable[[T], Any],
+    fits: Callable[[T], bool],
+    limit: int | None,
+    cursor: int | None,
+    order: str = "oldest",
+) -> Page[T]:
+    """Those items that fit, sorted by a key, falling in the order `newest`.
+
+    The cursor is the number of items on the pages before.
+    """
+    fitting = await newest(items, fits, None)
+    keys = await map_in_slices(fitting, key)
+    rank = partial(sorted, range(len(fitting)), key=keys.__getitem__, reverse=order == "newest")
+    places = await asyncio.get_running_loop().run_in_executor(None, rank)
+    first = cursor or 0
+    if limit is None:
+        return Page([fitting[place] for place in places[first:]])
+    end = first + limit
+    return Page([fitting[place] for place in places[first:end]], str(end) if end < len(places) else None)
+
+
+async def count(items: Sequence[T], fits: Callable[[T], bool], *, filtered: bool) -> int:
+    """The number of items that fit; all of them where nothing is `filtered`."""
+    return len(await newest(items, fits, None)) if filtered else len(items)
 
 
 def entry_of(world: World, number: int) -> int:

@@ -422,6 +422,7 @@ async def worlds(
         bool, described("closed worlds that can still be read, in the order in which they were closed")
     ] = False,
     pattern: Annotated[str | None, described("a pattern of their ids, where `*` stands for any characters")] = None,
+    part: Annotated[str, described("any part of their ids, in capitals or not")] = "",
 ) -> Worlds:
     """Open worlds, in the order in which they were opened; with `last` the newest.
 
@@ -437,6 +438,8 @@ async def worlds(
     def fits(hosted: HostedWorld | StoredWorld) -> bool:
         world_id = hosted.id if isinstance(hosted, StoredWorld) else hosted.world.id
         if not (world_id.startswith(prefix) and call.token.covers(world_id)):
+            return False
+        if part.casefold() not in world_id.casefold():
             return False
         return compiled_pattern is None or bool(compiled_pattern.matches(world_id))
 

@@ -10,7 +10,7 @@ import msgspec
 from msgspec.structs import asdict
 
 
-class Finding(msgspec.Struct, frozen=True):
+class Finding(msgspec.Struct, frozen=True, gc=False):
     """Why a request is illegal.
 
     `path` is a JSONPath (`$.flow[1].sms.ttl`), `rule` the keyword or rule name that was broken (`minimum`),
@@ -31,7 +31,7 @@ class Finding(msgspec.Struct, frozen=True):
         return {name: getattr(self, name) for name in ("path", "value", "rule", "message", "section", "assumed")}
 
 
-class Advice(msgspec.Struct, frozen=True):
+class Advice(msgspec.Struct, frozen=True, gc=False):
     """A remark on a legal request: what the service would silently do with it.
 
     `code` is a stable lower-case word (`unknown-field`), `path` a JSONPath, `message` one line that begins with the

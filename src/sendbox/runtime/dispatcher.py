@@ -99,11 +99,13 @@ class Dispatcher:
     async def _deliver(self, hosted: HostedWorld, world: World, delivery: Delivery, call: HttpCall) -> None:
         """One try of one delivery; its outcome is fed back unless the world began a new epoch meanwhile."""
         await self._runtime.persist(hosted)
+        chain = hosted.calls.begin_delivery(world.outlets.requests_of(delivery), world.clock)
         try:
-            with hosted.calls.delivered(world.outlets.requests_of(delivery), world.clock):
-                outcome = await self._send(hosted, delivery, call)
+            outcome = await self._send(hosted, delivery, call)
         except Exception as error:  # a receiver in this process that broke: to the world it is one that hung up
             outcome = Outcome(None, "closed", repr(error))
+        finally:
+            hosted.calls.end_delivery(chain)
         await hosted.wait_until_idle()
         if hosted.world is world and not hosted.gone:
             self._note_outcome(hosted, delivery, call, outcome)

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
@@ -35,7 +34,7 @@ class Calls:
         #: the chain behind each request, by its id
         self._chains: dict[str, int] = {}
         #: webhooks under way, by the chain behind them
-        self._under_way: Counter[int] = Counter()
+        self._under_way: dict[int, int] = {}
         #: how often each operation was called, by recipient, "" for none
         self._named: defaultdict[str, Counter[str]] = defaultdict(Counter)
         self._at, self._count = 0, 0
@@ -48,22 +47,22 @@ class Calls:
         self._count = 0
         self.loop = None
 
-    @contextmanager
-    def delivered(self, requests: Iterable[str], clock: Clock) -> Iterator[None]:
-        """While it lasts a webhook is under way, with events of these requests.
+    def begin_delivery(self, requests: Iterable[str], clock: Clock) -> int:
+        """Counts a webhook as under way, with events of these requests; returns the chain behind it, which ends it.
 
         Each may be what causes a call: the shortest chain counts, here and among webhooks, so that no call is taken for
         a part of a loop that it has no part in.
         """
         self._present(clock)
         chain = min((self._chains.get(request, 0) for request in requests), default=0) if self._chains else 0
-        self._under_way[chain] += 1
-        try:
-            yield
-        finally:
-            self._under_way[chain] -= 1
-            if not self._under_way[chain]:
-                del self._under_way[chain]
+        self._under_way[chain] = self._under_way.get(chain, 0) + 1
+        return chain
+
+    def end_delivery(self, chain: int) -> None:
+        """A webhook with this chain behind it is under way no more."""
+        self._under_way[chain] -= 1
+        if not self._under_way[chain]:
+            del self._under_way[chain]
 
     @property
     def chain(self) -> int:

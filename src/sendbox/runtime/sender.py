@@ -323,7 +323,8 @@ class Senders:
         self._insecure = insecure
         #: where this server itself is called: (host, port), the host "" for any of this machine's
         self._own: set[tuple[str, int]] = set()
-        self._senders: dict[Callbacks, Sender] = {}
+        #: by the text of the setting: each webhook asks, and the hash of its networks takes longer than the rest
+        self._senders: dict[str, Sender] = {}
         self.of(callbacks)  # what is wrong in the settings is said at the start
 
     def serves_at(self, port: int) -> None:
@@ -335,10 +336,10 @@ class Senders:
 
     def of(self, callbacks: Callbacks) -> Sender:
         """The sender for a setting."""
-        sender = self._senders.get(callbacks)
+        sender = self._senders.get(callbacks.text)
         if sender is None:
             sender = Sender(callbacks, own=self._own, ca=self._ca, insecure=self._insecure)
-            self._senders[callbacks] = sender
+            self._senders[callbacks.text] = sender
         return sender
 
     async def close(self) -> None:

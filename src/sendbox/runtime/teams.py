@@ -6,7 +6,6 @@ Of a token only its digest is kept.
 from __future__ import annotations
 
 import hmac
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from hashlib import sha256
 from itertools import pairwise
@@ -14,23 +13,27 @@ from typing import Final, Literal, cast
 
 from msgspec import Struct
 
+from sendbox.engine.bounds import parse_size
+from sendbox.engine.regex import regex
+
 Role = Literal["admin", "team", "read"]
 #: The roles, and how many words the line of a token has.
 _WORDS: Final = {"admin": (3,), "team": (4,), "read": (3, 4)}
 #: The number of calls that the audit keeps.
 AUDITED: Final = 1_000
 #: The form of a token and of a name: what fits into a header and into a line of a file.
-_TOKEN: Final = re.compile(r"[!-~]{16,200}")
-_NAME: Final = re.compile(r"[A-Za-z0-9._-]{1,64}")
+_TOKEN: Final = regex(r"[!-~]{16,200}")
+_NAME: Final = regex(r"[A-Za-z0-9._-]{1,64}")
 #: The form of a prefix: behind it an id of a world has room for the digits of a drawn one.
-_PREFIX: Final = re.compile(r"[!-+.-~-]{1,54}")
+_PREFIX: Final = regex(r"[!-+.-~-]{1,54}")
 LEGAL_TOKEN: Final = "16 to 200 visible ASCII characters"
 LEGAL_PREFIX: Final = "1 to 54 visible ASCII characters without a comma, such as test-payments-"
 _LEGAL_LINE: Final = "NAME admin TOKEN, NAME team PREFIX TOKEN, NAME read TOKEN, or NAME read PREFIX TOKEN"
 
 #: The words of a quota.
-LIMITS: Final = ("worlds", "messages", "entries", "calls")
-_LIMIT: Final = re.compile(rf"({'|'.join(LIMITS)})=([1-9][0-9]{{0,14}})")
+LIMITS: Final = ("worlds", "messages", "entries", "memory", "calls")
+_LIMIT: Final = regex(rf"({'|'.join(LIMITS)})=(\S+)")
+_COUNT: Final = regex(r"[1-9][0-9]{0,14}")
 _LEGAL_QUOTA: Final = f"a prefix and some of {', '.join(LIMITS)}, such as: test-payments- worlds=50 calls=100"
 
 
@@ -161,7 +164,10 @@ def parse_quotas(texts: Sequence[str]) -> tuple[Quota, ...]:
     quotas = []
     for text in texts:
         prefix, *words = text.split() or [""]
-        most = {match[1]: int(match[2]) for word in words if (match := _LIMIT.fullmatch(word))}
+        try:
+            most = dict(map(_parse_limit, words))
+        except ValueError as error:
+            raise ValueError(f"{text!r} is not a quota: {error}; legal: {_LEGAL_QUOTA}") from None
         if not most or len(most) < len(words):
             raise ValueError(f"{text!r} is not a quota; legal: {_LEGAL_QUOTA}")
         quotas.append(Quota(parse_prefix(prefix), most))
@@ -169,3 +175,16 @@ def parse_quotas(texts: Sequence[str]) -> tuple[Quota, ...]:
         raise ValueError(f"{', '.join(quota.prefix for quota in quotas)}: legal: one quota for each prefix")
     check_prefixes((quota.prefix for quota in quotas), "quotas")
     return tuple(quotas)
+
+
+def _parse_limit(word: str) -> tuple[str, int]:
+    """A word of a quota, and the most. Raises ValueError."""
+    match = _LIMIT.fullmatch(word)
+    if match is None:
+        raise ValueError(f"{word!r} limits nothing")
+    name, most = match.groups()
+    if name == "memory":
+        return name, parse_size(most)
+    if _COUNT.fullmatch(most) is None:
+        raise ValueError(f"{most!r} is no number of {name}")
+    return name, int(most)

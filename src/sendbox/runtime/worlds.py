@@ -23,6 +23,7 @@ from sendbox.engine import ENGINE
 from sendbox.engine.answer import JsonMapping, JsonObject
 from sendbox.engine.commands.command import Capture, Checkpoint, Open, Tune
 from sendbox.engine.draws import tag_of
+from sendbox.engine.journal import CODE
 from sendbox.engine.kinds.masking import MASK, Mask, key_shown
 from sendbox.engine.regex import regex
 from sendbox.engine.world import World
@@ -734,6 +735,8 @@ class Runtime:
         world = hosted.world
         journal = world.journal
         hosted.logged, logged = len(journal), hosted.logged
+        if hosted.logged == logged + 1 and journal.kind[-1] == CODE["request"]:  # of most calls there is nothing else
+            return
         if self.logged.keys().isdisjoint(journal.kind[max(0, logged - journal.first) :]):  # nothing for the log
             return
         for code, lines_of in self.logged.items():

@@ -12,6 +12,8 @@ from typing import Final, NamedTuple
 
 import orjson
 
+from sendbox.engine.regex import regex
+
 #: Longer lines are not shown, longer texts not tried.
 MAX_LINE: Final = 200
 MAX_TEXT: Final = 50_000
@@ -97,12 +99,12 @@ _AFTER_KEY: Final = rf" *(?:- +)*{_KEY}"
 
 def _block(value: str, before: str = rf" *(?:(?:- +)+(?:{_KEY})?|{_KEY})") -> re.Pattern[str]:
     """A value at the end of a line, after a key or the dash of a list."""
-    return re.compile(rf"(?P<before>{before})(?P<at>{value})(?P<after> *(?: #.*)?)")
+    return regex(rf"(?P<before>{before})(?P<at>{value})(?P<after> *(?: #.*)?)")
 
 
 def _flow(value: str) -> re.Pattern[str]:
     """A value between brackets."""
-    return re.compile(rf"(?P<before>.*?[\[{{,:] *)(?P<at>{value})(?P<after> *[,}}\]].*)")
+    return regex(rf"(?P<before>.*?[\[{{,:] *)(?P<at>{value})(?P<after> *[,}}\]].*)")
 
 
 _FIRST: Final = r'"\g<first>" at the beginning of a text means something else in YAML; quote it'
@@ -113,19 +115,19 @@ BLANK: Final = "a blank must follow the colon"
 
 SLIPS: Final = (
     Slip(
-        re.compile(rf"(?P<before> *)(?P<at>{_DASHES})(?P<after> .*)"),
+        regex(rf"(?P<before> *)(?P<at>{_DASHES})(?P<after> .*)"),
         "another dash begins an item",
         lambda match, _before: f"{match['before']}-{match['after']}",
         "expect:\n  \u2013 that: sends\n    count: 0\n",
     ),
     Slip(
-        re.compile(r"(?P<before>.*\b(?:share|at_least|at_most): +)(?P<at>%(?P<text>[0-9.]+))(?P<after>.*)"),
+        regex(r"(?P<before>.*\b(?:share|at_least|at_most): +)(?P<at>%(?P<text>[0-9.]+))(?P<after>.*)"),
         "the percent sign follows the number",
         lambda match, _before: f"{match['before']}{match['text']}%{match['after']}",
         "attempts: [{when: {share: %10}, then: failed}]\n",
     ),
     Slip(
-        re.compile(
+        regex(
             r"(?P<before>.*?)(?P<key>\b(?:phone|tag|channel|sender|operation)): +"
             r"(?P<at>!(?P<text>[\w*.? -]+))(?P<after>.*)"
         ),
@@ -183,43 +185,43 @@ SLIPS: Final = (
         "name: Evening: the rush\n",
     ),
     Slip(
-        re.compile(r"(?P<before> *(?:- +)*)(?P<at>[A-Za-z][\w-]*:)(?P<after>[^\s/].*)"),
+        regex(r"(?P<before> *(?:- +)*)(?P<at>[A-Za-z][\w-]*:)(?P<after>[^\s/].*)"),
         BLANK,
         _closed(" "),
         "seed: 7\nname:Monday\n",
     ),
     Slip(
-        re.compile(r"(?P<before>[^\"]*(?:\"[^\"]*\"[^\"]*)*)(?P<at>\"[^\"]*?)(?P<after>[ }\],]*)"),
+        regex(r"(?P<before>[^\"]*(?:\"[^\"]*\"[^\"]*)*)(?P<at>\"[^\"]*?)(?P<after>[ }\],]*)"),
         "the quote that begins here does not end on its line",
         _closed('"'),
         'name: "The evening\nseed: 7\n',
     ),
     Slip(
-        re.compile(r"(?P<before>[^']*(?:'[^']*'[^']*)*)(?P<at>(?<!\w)'[^']*?)(?P<after>[ }\],]*)"),
+        regex(r"(?P<before>[^']*(?:'[^']*'[^']*)*)(?P<at>(?<!\w)'[^']*?)(?P<after>[ }\],]*)"),
         "the quote that begins here does not end on its line",
         _closed("'"),
         "attempts: [{then: failed, name: 'lost}]\n",
     ),
     Slip(
-        re.compile(r"(?P<before>.*)(?P<at>\{[^{}]*)(?P<after>)"),
+        regex(r"(?P<before>.*)(?P<at>\{[^{}]*)(?P<after>)"),
         "the brace that begins here does not end on its line",
         _closed("}"),
         "attempts:\n  - when: {channel: sms\n    then: failed\n",
     ),
     Slip(
-        re.compile(r"(?P<before>.*)(?P<at>\[(?:[^\[\]{}]|\{[^{}]*\})*)(?P<after>)"),
+        regex(r"(?P<before>.*)(?P<at>\[(?:[^\[\]{}]|\{[^{}]*\})*)(?P<after>)"),
         "the bracket that begins here does not end on its line",
         _closed("]"),
         "attempts:\n  - then: [sending, failed\n  - then: sent\n",
     ),
     Slip(
-        re.compile(r"(?P<at>[ \t]*\t[ \t]*)(?P<text>\S.*)"),
+        regex(r"(?P<at>[ \t]*\t[ \t]*)(?P<text>\S.*)"),
         "tabs cannot indent; use blanks",
         lambda match, _before: match["at"].replace("\t", "  ") + match["text"],
         "clock:\n\tmode: manual\n",
     ),
     Slip(
-        re.compile(r"(?P<at> *)(?P<text>[^\s#].*)"),
+        regex(r"(?P<at> *)(?P<text>[^\s#].*)"),
         "the indentation is wrong: a key stands under its neighbours, and a dash under a dash",
         _aligned,
         "clock:\n  mode: manual\n   rate: 2\n",
@@ -231,79 +233,79 @@ _COLON: Final = f"; {BLANK}: \\1: \\2"
 
 HINTS: Final = (
     Hint(
-        re.compile(r'\$\.sendbox: "1" is not'),
+        regex(r'\$\.sendbox: "1" is not'),
         'sendbox: "1"\n',
         "sendbox: 1\n",
         says="; it is a number, so write it without quotes: sendbox: 1",
     ),
     Hint(
-        re.compile(r'.*?: "(\w+):([^\s/"][^"]*)" is not a (?:mapping|\w+ such as \{)'),
+        regex(r'.*?: "(\w+):([^\s/"][^"]*)" is not a (?:mapping|\w+ such as \{)'),
         "clock:\n  mode:manual\n",
         "clock:\n  mode: manual\n",
         says=_COLON,
     ),
     Hint(
-        re.compile(r'.*\.(\w+): "([0-9.]+) ?%" is not a weight'),
+        regex(r'.*\.(\w+): "([0-9.]+) ?%" is not a weight'),
         "attempts: [{mix: {delivered: 95%, failed: 5}}]\n",
         "attempts: [{mix: {delivered: 95, failed: 5}}]\n",
         says="; weights have no percent sign: \\1: \\2",
     ),
     Hint(
-        re.compile(r".*: 0\.([0-9]{2}) is not a whole number, 0 or more, or a percentage"),
+        regex(r".*: 0\.([0-9]{2}) is not a whole number, 0 or more, or a percentage"),
         "expect: [{that: sends, at_least: 0.99}]\n",
         "expect: [{that: sends, at_least: 99%}]\n",
         meant=r"\1%",
     ),
     Hint(
-        re.compile(rf'\S+: \{{"{_DASHES} '),
+        regex(rf'\S+: \{{"{_DASHES} '),
         "expect:\n  \u2013 that: sends\n",
         "expect:\n  - that: sends\n",
         says="; another dash begins an item: -",
     ),
     Hint(
-        re.compile(r'.*: "([0-9.]+) +%" is not a percentage'),
+        regex(r'.*: "([0-9.]+) +%" is not a percentage'),
         "attempts: [{when: {share: 10 %}, then: failed}]\n",
         "attempts: [{when: {share: 10%}, then: failed}]\n",
         meant=r"\1%",
     ),
     Hint(
-        re.compile(r".*\.fault: ([2-5][0-9]{2}) is not a fault"),
+        regex(r".*\.fault: ([2-5][0-9]{2}) is not a fault"),
         "api: [{fault: 503}]\n",
         "api: [{fault: {status: 503}}]\n",
         says="; an answer is a mapping: {status: \\1}",
     ),
     Hint(
-        re.compile(r'.*\.hours: "([0-9]{1,2}:[0-9]{2}) ?- ?([0-9]{1,2}:[0-9]{2})" is not hours such as \{'),
+        regex(r'.*\.hours: "([0-9]{1,2}:[0-9]{2}) ?- ?([0-9]{1,2}:[0-9]{2})" is not hours such as \{'),
         'attempts: [{when: {hours: "09:00-17:00"}, then: failed}]\n',
         'attempts: [{when: {hours: {start: "09:00", end: "17:00"}}, then: failed}]\n',
         says='; they have a start and an end: {start: "\\1", end: "\\2"}',
     ),
     Hint(
-        re.compile(r'.*\.payload\.(\w+): \{"(\w+)":([^{}\[\]…]*)\}'),
+        regex(r'.*\.payload\.(\w+): \{"(\w+)":([^{}\[\]…]*)\}'),
         "attempts: [{when: {payload: {order: {id: 1}}}, then: failed}]\n",
         "attempts: [{when: {payload: {order.id: 1}}, then: failed}]\n",
         says="; a field inside another is named by its path: \\1.\\2: \\3",
     ),
     Hint(
-        re.compile(r"\$\.extends: (\[[^…]*\]) is not"),
+        regex(r"\$\.extends: (\[[^…]*\]) is not"),
         "extends: [default, otp-fallback]\n",
         'include: ["default","otp-fallback"]\n',
         says="; several stand under include: include: \\1",
     ),
     Hint(
-        re.compile(r'.*: "UK" is not a country'),
+        regex(r'.*: "UK" is not a country'),
         "attempts: [{when: {country: UK}, then: failed}]\n",
         "attempts: [{when: {country: GB}, then: failed}]\n",
         meant="GB",
     ),
     Hint(
-        re.compile(r'.*: "[Ee]nglish" is not a language code'),
+        regex(r'.*: "[Ee]nglish" is not a language code'),
         f"account: {{templates: [{{language: english, {_TEMPLATE}}}]}}\n",
         f"account: {{templates: [{{language: en, {_TEMPLATE}}}]}}\n",
         meant="en",
     ),
     Hint(
-        re.compile(r'.*: "([a-z]{2})-([A-Z]{2})" is not a language code'),
+        regex(r'.*: "([a-z]{2})-([A-Z]{2})" is not a language code'),
         f"account: {{templates: [{{language: pt-BR, {_TEMPLATE}}}]}}\n",
         f"account: {{templates: [{{language: pt_BR, {_TEMPLATE}}}]}}\n",
         meant=r"\1_\2",
@@ -311,7 +313,7 @@ HINTS: Final = (
 )
 
 #: What the text of a scenario looks like whose line breaks were lost.
-_ONE_LINE: Final = re.compile(r"#.*sendbox: ?1|.*\bsendbox: ?1\D.*:")
+_ONE_LINE: Final = regex(r"#.*sendbox: ?1|.*\bsendbox: ?1\D.*:")
 LOST_BREAKS: Final = (
     "this text is a single line, as if its line breaks were lost; with curl send the file by --data-binary @FILE, "
     "because -d @FILE removes them"

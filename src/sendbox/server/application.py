@@ -19,7 +19,7 @@ from sendbox.runtime.store.store import STORE_FAILED
 from sendbox.runtime.worlds import MEMORY_FULL
 from sendbox.server.handover import Handover, note_elsewhere
 from sendbox.server.instance import HEADER
-from sendbox.server.origin import foreign, has_wrong_host
+from sendbox.server.origin import foreign, has_wrong_host, heading_of
 from sendbox.server.wire import reply
 from sendbox.services.http.exchange import Answer
 
@@ -80,9 +80,10 @@ class Application(Starlette):
 
     def answer_at_once(self, scope: Scope, body: bytes) -> Answer | None:
         """The answer to a request that came whole; None if it must be served as every other one."""
-        if has_wrong_host(scope) is not None or (self.persistence is not None and self.persistence.failure is not None):
+        heading = heading_of(scope)
+        if has_wrong_host(scope, heading) or (self.persistence is not None and self.persistence.failure is not None):
             return None
-        answer = self.emulated.answer_at_once(scope, body)
+        answer = self.emulated.answer_at_once(scope, heading, body)
         if answer is not None:
             answer.headers = (*answer.headers, self.mark)
         return answer
@@ -135,7 +136,7 @@ class Application(Starlette):
             if persistence is not None and persistence.failure is not None:
                 await reply(send, self.unavailable(scope, persistence.failure))
                 return
-            refusal = has_wrong_host(scope)
+            refusal = has_wrong_host(scope, heading_of(scope))
             if refusal is None and not self.desk.takes(scope["path"]):
                 refusal = foreign(scope, self.runtime.settings)
             if refusal is not None:

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from sendbox.engine.blueprint import Blueprint
     from sendbox.engine.commands.record import RequestRecord
     from sendbox.runtime.worlds import Runtime
+    from sendbox.server.origin import CallHeaders
     from sendbox.services.http.exchange import Answer, Route, Tokens, WorldLookup
 
 #: Why a call reached no world, and what to do about it.
@@ -109,7 +110,7 @@ class Emulated(BaseRoute):
         """Answers what needs neither key nor world where none is named."""
         return World("", self._empty(), start=0, services=self._runtime.services)
 
-    def answer_at_once(self, scope: Scope, body: bytes) -> Answer | None:
+    def answer_at_once(self, scope: Scope, heading: CallHeaders, body: bytes) -> Answer | None:
         """The answer to a call that came whole; None if something must be waited for: at most its world was opened.
 
         Such is a call with a key in its header, to a world at rest and without rules for calls.
@@ -117,7 +118,6 @@ class Emulated(BaseRoute):
         route, params = self._find(scope)
         if route is None or route.auth != "header" or route.world_lookup is not None or len(body) > route.longest:
             return None
-        heading = heading_of(scope)
         if not self._runtime.is_ready(heading.key or ""):
             return None
         hosted = self.admit(scope, route, Credentials(heading.key))
@@ -126,7 +126,7 @@ class Emulated(BaseRoute):
         world = hosted.world
         if not hosted.ready or world.api.rules or world.api.headers or world.outlets.faults.overtakes:
             return None
-        call = call_of(self._runtime, scope, heading.key or "", body, heading.headers)
+        call = call_of(self._runtime, scope, heading.key or "", body, heading=heading)
         self._runtime.present(hosted)
         outcome = self.desk.serve(world, call, route, params)
         if not isinstance(outcome, Handled):  # it takes time; a handler that does has not begun

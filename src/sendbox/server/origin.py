@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 from urllib.parse import parse_qs
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from sendbox.engine.commands.command import Body, Call
 from sendbox.engine.commands.tracing import HEADERS as TRACING
@@ -40,59 +41,58 @@ class ClientLeft(Exception):
 
 
 class CallHeaders(Struct, frozen=True):
-    """The relevant headers of a call, and the API key among them, None if there is none.
+    """The relevant headers of a call, the API key among them, None if there is none, and what `Host` says.
 
-    Relevant are the headers that influence the answer, and the trace context of the call.
+    Relevant are the headers that influence the answer, and the trace context of the call. `origin` is None if `Host`
+    names none; `hosts` is how often it came.
     """
 
     headers: Headers
     key: str | None
+    origin: str | None
+    hosts: int
 
 
 #: A body of more bytes is put together on a worker thread.
 _JOINED: Final = 1024 * 1024
 #: A form or query up to so many bytes is read whole for its key.
 _SHORT: Final = 8 * 1024
-#: Nearly all calls have the same origin, and the same headers: to read them each time takes 4 to 10 % of a call.
-_ORIGINS: Final[BoundedCache[tuple[str, bytes], str]] = BoundedCache()
-_HEADINGS: Final[BoundedCache[Headers, CallHeaders]] = BoundedCache()
-_READ: Final = HEADERS | TRACING
+#: Nearly all calls have the same scheme and headers: to read them each time takes 4 to 10 % of a call.
+_HEADINGS: Final[BoundedCache[tuple[str, Headers], CallHeaders]] = BoundedCache()
+_READ: Final = HEADERS | TRACING | {b"host"}
 #: What a `Host` is written with (RFC 9110 7.2): nothing that ends it, and nothing that a page could take for markup.
 _HOST: Final = regex(rb"[^\x00-\x20\x7f\"'<>\\^`{|}/?#@]+")
 
 
-def origin_of(runtime: Runtime, scope: Scope) -> str:
-    """Scheme and authority that addresses given out begin with."""
+def origin_of(runtime: Runtime, scope: Scope, heading: CallHeaders | None = None) -> str:
+    """Scheme and authority that addresses given out begin with; `heading` is that of the call, if it was read."""
     if runtime.settings.public_url:
         return runtime.settings.public_url.rstrip("/")
-    host = header(scope["headers"], b"host")
-    if host is None:
-        return _socket_origin(runtime, scope)
-    named = (scope["scheme"], host)
-    origin = _ORIGINS.get(named)
-    if origin is None:
-        if _HOST.fullmatch(host) is None:  # it is given out, so it must be one
-            return _socket_origin(runtime, scope)
-        origin = _ORIGINS.store(named, f"{scope['scheme']}://{host.decode('latin-1')}")
+    origin = (heading or heading_of(scope)).origin
+    if origin is None:  # that of the socket
+        server = scope.get("server") or ("127.0.0.1", runtime.settings.port)
+        return f"{scope['scheme']}://{server[0]}:{server[1]}"
     return origin
-
-
-def _socket_origin(runtime: Runtime, scope: Scope) -> str:
-    """The origin of the socket that a call came to."""
-    server = scope.get("server") or ("127.0.0.1", runtime.settings.port)
-    return f"{scope['scheme']}://{server[0]}:{server[1]}"
 
 
 def heading_of(scope: Scope) -> CallHeaders:
     """The relevant headers of a call: one object for all calls with the same headers."""
-    headers = tuple([pair for pair in scope["headers"] if pair[0] in _READ])
-    heading = _HEADINGS.get(headers)
+    scheme, headers = scope["scheme"], tuple([pair for pair in scope["headers"] if pair[0] in _READ])
+    heading = _HEADINGS.get((scheme, headers))
     if heading is None:
-        plain = tuple(pair for pair in headers if pair[0] in HEADERS)
+        plain = tuple(pair for pair in headers if pair[0] not in TRACING)
+        heading = _HEADINGS.get((scheme, plain)) or _HEADINGS.store((scheme, plain), _read_heading(scheme, plain))
         if len(plain) < len(headers):  # a tracer gives each call another context: it is not remembered
-            return CallHeaders(plain + context_of(headers), _key_of(plain))
-        heading = _HEADINGS.store(headers, CallHeaders(headers, _key_of(headers)))
+            return replace(heading, headers=heading.headers + context_of(headers))
     return heading
+
+
+def _read_heading(scheme: str, headers: Headers) -> CallHeaders:
+    hosts = [value for name, value in headers if name == b"host"]
+    legal = bool(hosts) and _HOST.fullmatch(hosts[0]) is not None  # it is given out, so it must be one
+    origin = f"{scheme}://{hosts[0].decode('latin-1')}" if legal else None
+    relevant = tuple(pair for pair in headers if pair[0] in HEADERS)
+    return CallHeaders(relevant, _key_of(relevant), origin, len(hosts))
 
 
 def _key_of(headers: Headers) -> str | None:
@@ -106,12 +106,19 @@ def headers_of(scope: Scope, more: frozenset[bytes]) -> Headers:
     return tuple(pair for pair in headers if pair[0] in HEADERS or pair[0] in more - TRACING) + context_of(headers)
 
 
-def call_of(runtime: Runtime, scope: Scope, key: str, body: Body, headers: Headers | None = None) -> Call:
-    """A call as a command; `headers` where they were read before, or have no part in the answer."""
-    if headers is None:
-        headers = heading_of(scope).headers
-    path, query, origin = scope["path"], scope["query_string"], origin_of(runtime, scope)
-    return Call(scope["method"], path, query, headers, body, origin, key)
+def call_of(
+    runtime: Runtime,
+    scope: Scope,
+    key: str,
+    body: Body,
+    headers: Headers | None = None,
+    heading: CallHeaders | None = None,
+) -> Call:
+    """A call as a command; `headers` if not those of its heading, `heading` if it was read before."""
+    heading = heading or heading_of(scope)
+    origin = origin_of(runtime, scope, heading)
+    headers = heading.headers if headers is None else headers
+    return Call(scope["method"], scope["path"], scope["query_string"], headers, body, origin, key)
 
 
 async def read_body(receive: Receive, longest: int = BODY_CAP, dropped: int = 0) -> bytes | None:
@@ -168,15 +175,11 @@ class Refusal(Struct, frozen=True):
     message: str
 
 
-def has_wrong_host(scope: Scope) -> Refusal | None:
+def has_wrong_host(scope: Scope, heading: CallHeaders) -> Refusal | None:
     """A request that HTTP/1.1 does not allow: none or several `Host` (RFC 9112 3.2)."""
-    count = 0
-    for name, _ in scope["headers"]:  # on the way of every call
-        if name == b"host":
-            count += 1
-    if count == 1 or (not count and scope["http_version"] == "1.0"):
+    if heading.hosts == 1 or (not heading.hosts and scope["http_version"] == "1.0"):
         return None
-    return Refusal(400, "bad_host", f"{count} Host headers came; HTTP/1.1 requires exactly one")
+    return Refusal(400, "bad_host", f"{heading.hosts} Host headers came; HTTP/1.1 requires exactly one")
 
 
 def foreign(scope: Scope, settings: Settings) -> Refusal | None:

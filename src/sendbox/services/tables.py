@@ -6,7 +6,8 @@ it runs.
 
 from __future__ import annotations
 
-from pkgutil import get_data
+import sys
+from pathlib import Path
 from typing import Any
 
 import orjson
@@ -14,4 +15,4 @@ import orjson
 
 def table(module: str, name: str) -> Any:
     """The content of a file beside a module."""
-    return orjson.loads(get_data(module, name) or b"")
+    return orjson.loads((Path(sys.modules[module].__file__ or "").parent / name).read_bytes())

@@ -15,7 +15,6 @@ import re
 from datetime import UTC, datetime, timedelta
 from functools import cache, lru_cache
 from io import BytesIO
-from pkgutil import get_data
 from typing import TYPE_CHECKING, Final
 
 import msgspec
@@ -123,6 +122,8 @@ def _named(name: str) -> str:
 @cache
 def zones() -> frozenset[str]:
     """The names of all time zones."""
+    from pkgutil import get_data
+
     return frozenset((get_data("tzdata", "zones") or b"").decode().split()) - {"Factory"}
 
 
@@ -221,6 +222,7 @@ def nearest(name: str) -> str | None:
 
 @cache
 def _zone(tz: str) -> ZoneInfo:
+    from pkgutil import get_data
     from zoneinfo import ZoneInfo
 
     data = get_data("tzdata", f"zoneinfo/{tz}") or b""

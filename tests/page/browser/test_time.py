@@ -230,9 +230,12 @@ def test_two_runs_are_compared(tab: Tab) -> None:
     tab.press("Compare again")
     expect(tab.page.locator(".compare-word")).to_have_text("Different")
     expect(tab.page.get_by_role("group", name="What differs")).to_contain_text("One")
-    for world in (sendbox.api_key, other):
-        run = tab.page.get_by_role("region", name=world, exact=True)
-        expect(run.locator(".differs")).to_have_count(1)
+    rows = tab.page.get_by_role("list", name="What happened, side by side").get_by_role("listitem")
+    expect(rows.filter(has_text="first difference").locator(".differs")).to_have_count(2)
+    assert post(f"{sendbox.base_url}/message", headers={"x-api-key": other}, data={"to": [], "body": "More"}).status
+    both("Three", "Three")
+    tab.press("Compare again")
+    expect(rows.locator(".compare-gap").first).to_be_attached()
     tab.accessible()
     tab.page.set_viewport_size({"width": 360, "height": 740})
     tab.fits()

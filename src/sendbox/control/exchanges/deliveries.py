@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from operator import attrgetter
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from msgspec.structs import asdict
 
-from sendbox.control.arguments import Last, Limit, MessageId, NextCursor, Order, Search
+from sendbox.control.arguments import SORTED, Last, Limit, MessageId, NextCursor, Order, Search, Total
 from sendbox.control.operation import Call, ControlError, operation
-from sendbox.control.reading import FORM, Page, map_in_slices, newest, page, select
+from sendbox.control.reading import FORM, Page, count, map_in_slices, newest, page, select, sorted_page
 from sendbox.control.searching import TEXT, SearchKey, match_texts, patterns, search_filter, texts, times, words
 from sendbox.engine.answer import Answer, Instant, JsonMapping, enum, moment, reference
 from sendbox.engine.delivery.faults.fault import NOT_SPOILT, FaultyDelivery
@@ -32,12 +32,19 @@ if TYPE_CHECKING:
     from sendbox.engine.world import World
 
 STATE: Final = enum(DELIVERY_STATES)
+#: What webhooks can be sorted by.
+SORTS: Final[Mapping[str, Callable[[Delivery], Any]]] = {
+    "state": lambda delivery: delivery.state,
+    "target": lambda delivery: delivery.address,
+    "tries": lambda delivery: len(delivery.tries),
+}
 
 
 class Deliveries(Cursor):
     """Webhooks."""
 
     deliveries: list[Annotated[Any, reference("ListedWebhook", Webhook, ShortWebhook)]]
+    total: int | None = None
 
 
 class TimedTry(WebhookTry):
@@ -87,6 +94,8 @@ async def deliveries(
     search: Search = None,
     message_id: MessageId = None,
     form: Annotated[str, FORM] = "plain",
+    sort: Annotated[str | None, enum(SORTS), SORTED] = None,
+    total: Total = False,
 ) -> Deliveries:
     """Webhooks, each with its tries, oldest first; with `last` the newest.
 
@@ -105,13 +114,17 @@ async def deliveries(
         return finds(delivery)
 
     every = world.outlets.deliveries
-    if last is None:
-        result = await page(every, attrgetter("number"), fits, limit, cursor, order)
-    else:
+    if last is not None:
         result = Page(await newest(every, fits, last))
+    elif sort is not None:
+        result = await sorted_page(every, SORTS[sort], fits, limit, cursor, order)
+    else:
+        result = await page(every, attrgetter("number"), fits, limit, cursor, order)
+    filtered = any(value is not None for value in (state, message_id, search))
+    number = await count(every, fits, filtered=filtered) if total else None
     view: Callable[[Observer, Delivery], Webhook | ShortWebhook] = _short if form == "short" else delivery_view
     views = await map_in_slices(result.items, lambda delivery: view(on, delivery))
-    return Deliveries(deliveries=views, next_cursor=result.cursor)
+    return Deliveries(deliveries=views, next_cursor=result.cursor, total=number)
 
 
 def _short(on: Observer, delivery: Delivery) -> ShortWebhook:

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from bisect import bisect_left, bisect_right
+from collections.abc import Iterator
+from difflib import SequenceMatcher
 from operator import itemgetter
 from typing import TYPE_CHECKING, Annotated
+
+import orjson
 
 from sendbox.control.answers import CanonicalEntry
 from sendbox.control.arguments import Size, described
@@ -58,6 +62,13 @@ class AroundIt(Answer):
     canonical: list[Canonical]
 
 
+class Aligned(Answer):
+    """What happened in both worlds, or in one of them: the other one has null there."""
+
+    here: AroundIt | None
+    there: AroundIt | None
+
+
 class Digests(Answer):
     """The digests of two worlds."""
 
@@ -76,6 +87,7 @@ class Compared(Answer):
     digest: Digests
     here: list[AroundIt]
     there: list[AroundIt]
+    rows: list[Aligned]
 
 
 @operation("GET", "/worlds/{id}/compare", present_only="it compares two worlds as they are", answers=Compared)
@@ -86,7 +98,8 @@ async def compare(
 ) -> Compared:
     """The first difference between this world and another one (`with`), as `sendbox diff` finds it.
 
-    `equal` counts the canonical entries before it. `here` and `there` are the entries around it.
+    `equal` counts the canonical entries before it. `here` and `there` are the entries around it, and `rows` has them
+    side by side: in one row what happened in both worlds.
     """
     here = call.hosted.world
     if with_ == here.id:
@@ -119,10 +132,53 @@ async def compare(
             lines=list(journals.as_text(a, b, difference)),
             digest=digests,
             **views,
+            rows=[Aligned(here=mine, there=other) for mine, other in align(views["here"], views["there"])],
         )
     finally:
         other.readers -= 1
         call.runtime.kick(other)
+
+
+def align(here: list[AroundIt], there: list[AroundIt]) -> list[tuple[AroundIt | None, AroundIt | None]]:
+    """The entries of two worlds in pairs, by what they say and not when; None where the other world has no such entry.
+
+    At both ends an entry whose counterpart lies outside is left out.
+    """
+    rows: list[tuple[AroundIt | None, AroundIt | None]] = []
+    mine, others = (list(map(_content, side)) for side in (here, there))
+    matcher = SequenceMatcher(None, mine, others, autojunk=False)
+    for _, first, end, other_first, other_end in matcher.get_opcodes():
+        rows += _pairs(here[first:end], there[other_first:other_end])
+    while rows and _is_cut(rows[0]):
+        del rows[0]
+    while rows and _is_cut(rows[-1]):
+        del rows[-1]
+    return rows
+
+
+def _content(entry: AroundIt) -> bytes:
+    """What an entry says, without its place and its instant."""
+    lines = [{name: value for name, value in line.items() if name not in ("n", "at")} for line in entry.canonical]
+    return orjson.dumps([entry.kind, lines or entry.words], option=orjson.OPT_SORT_KEYS)
+
+
+def _pairs(here: list[AroundIt], there: list[AroundIt]) -> Iterator[tuple[AroundIt | None, AroundIt | None]]:
+    """The entries in pairs of one kind, in their order; those without a counterpart are alone."""
+    others = list(there)
+    for entry in here:
+        place = next((place for place, other in enumerate(others) if other.kind == entry.kind), None)
+        if place is None:
+            yield entry, None
+            continue
+        yield from ((None, other) for other in others[:place])
+        yield entry, others[place]
+        del others[: place + 1]
+    yield from ((None, other) for other in others)
+
+
+def _is_cut(row: tuple[AroundIt | None, AroundIt | None]) -> bool:
+    """True if one side is missing only because the entries around the difference end there."""
+    return None in row and not any(entry.only for entry in row if entry is not None)
 
 
 async def _read_journal(world: World, kinds: KindTable) -> Journal:

@@ -38,7 +38,7 @@ OWN: Final = frozenset(
 SHORTEST: Final = 8
 #: One of these is in every JSON text that has something to mask.
 _SIGNS: Final = (b"@", b"%40", b"ecret", b"assword", b"eaders", b"pikey", b"pi_key", b"pi-key", b"uthoriz", b"ookie")
-_REAL_KEY: Final = re.compile(rb'"key":"(?!test-)')
+_REAL_KEY: Final = regex(rb'"key":"(?!test-)')
 #: `user:password@` of an address, plain and in a query or form. Webhooks go to http and https, where a user alone may
 #: be a token; elsewhere, as in x://y@z, it takes a password.
 _USER: Final = regex(
@@ -52,7 +52,7 @@ _PROOF: Final = (
     r"[^=&#?\s\"'<>]*?(?:auth|code|cookie|credential|jwt|key|passw|pwd|secret|session|sig|token)[^=&#?\s\"'<>]{0,99}"
 )
 _QUERY: Final = regex(rf"(?<=[?&])({_PROOF}=)([^&#\s\"'<>\\]+)", re.IGNORECASE)
-_QUERIED: Final = re.compile(rb"[?&]" + _PROOF.encode() + rb"=", re.IGNORECASE)
+_QUERIED: Final = regex(rb"[?&]" + _PROOF.encode() + rb"=", re.IGNORECASE)
 #: The address of a webhook in a text: a form, YAML, an object that is not whole, or words.
 _CALLBACK: Final = regex(
     r"((?:callback\w*\W{1,12}(?:url\W{1,8})?|webhooks?(?: \d+)? to )https?://[^?\s\"'<>]*)(\?[^\s\"'<>]*)",

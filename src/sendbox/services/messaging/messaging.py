@@ -177,9 +177,9 @@ class Messaging(Part):
             template_findings = _check_templates(self, send)
             findings += template_findings
             base = make_base_id(names, world.naming, send.index) if is_list else ""
-            submission = Submission(send, operation, key, request, send.index, self.accepted, source)
-            submission.origin = origin
-            submission.chooser = world.chooser
+            submission = Submission(
+                send, operation, key, request, send.index, self.accepted, source, (), None, origin, world.chooser
+            )
             self.accepted += len(send.recipients)
             ids: list[str | None] = []
             messages: list[Message] = []

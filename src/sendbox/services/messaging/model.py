@@ -72,7 +72,7 @@ class Shortening(msgspec.Struct, frozen=True):
     expires_at: int | None = None
 
 
-class Recipient(msgspec.Struct):
+class Recipient(msgspec.Struct, gc=False):
     """One item of `to`: `number` as normalized (digits), or the raw text with `valid` False (A14)."""
 
     number: str
@@ -127,10 +127,10 @@ class Send(msgspec.Struct):
 
     def share(self, raw: bytes) -> None:
         """Keeps long payload and text as the places where they stand in the body of the call, as far as they do."""
-        payload, body = self.payload, self.body
-        if len(payload) > _LONG:
+        payload, body = self.given_payload, self.given_body
+        if isinstance(payload, bytes) and len(payload) > _LONG:
             self.raw, self.given_payload = raw, _place(raw, payload) or payload
-        if body is not None and len(body) > _LONG:
+        if isinstance(body, str) and len(body) > _LONG:
             self.raw, self.given_body = raw, _place(raw, body.encode()) or body
 
     def text(self, step: Step) -> str | None:

@@ -17,7 +17,7 @@ from sendbox.services.numbers.countries import beginnings, codes, heads
 SHORTEST: Final = 8
 LONGEST: Final = 15
 
-_NO_DIGITS: Final = regex("[^0-9]+")
+_NO_DIGITS: Final = bytes(byte for byte in range(256) if byte not in b"0123456789")
 #: The beginning of a number that is written as an international one.
 _INTERNATIONAL: Final = regex(r"[^0-9+]*(?:\+|0[^0-9+]*0)")
 
@@ -33,14 +33,15 @@ def normalize(raw: str, prefix: str = "420") -> str | None:
     size = len(raw)
     if SHORTEST <= size <= LONGEST and size not in national and raw[:3] in assigned and raw.isdigit() and raw.isascii():
         return raw
-    digits = _NO_DIGITS.sub("", raw).lstrip("0")
+    digits = raw.encode("ascii", "ignore").translate(None, _NO_DIGITS).lstrip(b"0").decode()
     size = len(digits)
-    if _INTERNATIONAL.match(raw) is not None:
-        pass
-    elif size in national and not _international(digits):
-        digits = prefix + digits
-    elif size == 9 and prefix == "420" and digits[0] in "67":
-        digits = "420" + digits
+    if size in national or (size == 9 and prefix == "420"):
+        if raw[0] not in "123456789" and _INTERNATIONAL.match(raw) is not None:
+            pass
+        elif size in national and not _international(digits):
+            digits = prefix + digits
+        elif size == 9 and prefix == "420" and digits[0] in "67":
+            digits = "420" + digits
     return digits if SHORTEST <= len(digits) <= LONGEST and digits[:3] in assigned else None
 
 

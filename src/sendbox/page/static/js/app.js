@@ -1,34 +1,17 @@
 /** The frame of the page: its bar, the list of views, and the view that the address names. */
 
 import { call, path } from "./api.js";
-import { h, show } from "./dom.js";
-import { icon } from "./icons.js";
-import { address, follow, place, start, viewOf } from "./route.js";
-import { lists, serves } from "./served.js";
+import { counts } from "./counts.js";
+import { h } from "./dom.js";
+import { listen } from "./keyboard.js";
+import { START, TITLES, drawViews } from "./nav.js";
+import { address, follow, place, start } from "./route.js";
+import { lists } from "./served.js";
 import { store } from "./store.js";
 import { kept } from "./token.js";
 import { act } from "./view.js";
 import "./bar.js";
 import "./list.js";
-
-/**
- * The views of a world, in their groups: name, title, and the operation of control without which there is none. Each is
- * a module `views/NAME.js` that defines `sb-NAME`.
- */
-const ALL = [
-  ["Watch", [
-    ["phones", "Phones", "phones"], ["messages", "Messages", "messages"], ["webhooks", "Webhooks", "deliveries"],
-    ["requests", "Requests", "requests"], ["due", "Due next", "pending"],
-  ]],
-  ["Services", [["verify", "Verify", "codes"], ["partner", "Partner", "partner"], ["account", "Account", "account"]]],
-  ["Lists", lists.map(({ name, title }) => [name, title, null])],
-  ["Story", [["try", "Try it", "messages"], ["scenario", "Scenario", "world"], ["library", "Library", "scenarios"], ["compare", "Compare", "compare"]]],
-  ["Report", [["verdict", "Verdict", "verdict"], ["coverage", "Coverage", "coverage"], ["assumptions", "Assumptions", "assumptions"]]],
-];
-const GROUPS = ALL.map(([title, views]) => [title, views.filter(([, , needs]) => needs === null || serves(needs))])
-  .filter(([, views]) => views.length);
-const TITLES = new Map(GROUPS.flatMap(([, views]) => views.map(([name, title]) => [name, title])));
-const [FIRST] = TITLES.keys();
 
 const main = document.getElementById("main");
 const nav = document.getElementById("views");
@@ -41,21 +24,7 @@ let rest = null;
 function named() {
   const view = place().get("view");
   if (!place().has("world")) return view === "library" ? view : "worlds";
-  return TITLES.has(view) ? view : FIRST;
-}
-
-function drawViews() {
-  const here = place().get("world");
-  document.body.classList.toggle("open", here !== null);
-  nav.hidden = here === null;
-  if (here === null) return;
-  show(nav, GROUPS.map(([title, views]) => [
-    h("h2", title),
-    h("ul", views.map(([name, label]) =>
-      h("li", h("a", { href: viewOf(name), "aria-current": name === named() ? "page" : null }, icon(name), h("span", label))))),
-  ]));
-  // on a narrow page the views are one row, in which the present one may lie outside
-  nav.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest", inline: "nearest" });
+  return TITLES.has(view) ? view : START;
 }
 
 async function draw() {
@@ -64,8 +33,8 @@ async function draw() {
     world = here;
     store.open(here);
   }
-  drawViews();
   const name = named();
+  drawViews(name);
   document.title = [TITLES.get(name) ?? "Worlds", here, "Sendbox"].filter(Boolean).join(" · ");
   const same = `${name} ${here}`;
   const [moment, fields] = [place().get("then"), address({ then: null })];
@@ -126,6 +95,8 @@ async function followToControl(event) {
 
 addEventListener("click", followToControl);
 store.addEventListener("world", drawMissing);
+counts.addEventListener("change", () => drawViews(named()));
 start();
+listen();
 follow(draw);
 draw();

@@ -1,6 +1,6 @@
 /** Parts that several views show. */
 
-import { h } from "./dom.js";
+import { h, show } from "./dom.js";
 import { icon } from "./icons.js";
 import { say } from "./view.js";
 import { cut, tone } from "./words.js";
@@ -57,9 +57,14 @@ export function save(content, name, label) {
   }, label);
 }
 
-/** A field to search by; it searches when a person has stopped typing for a moment, or at Enter. */
-export function searchBox({ value, label, hint, search }) {
+/**
+ * A field to search by; it searches when a person has stopped typing for a moment, or at Enter. `complete(text)` answers the
+ * texts that it may go on to, where a search has a grammar.
+ */
+export function searchBox({ value, label, hint, search, complete = null }) {
   let timer = null;
+  const offers = (text) => complete(text).map((offer) => h("option", { value: offer }));
+  const list = complete && h("datalist", { id: "search-words" }, offers(value));
   return h("form.search", {
     role: "search",
     onsubmit: (event) => {
@@ -69,14 +74,15 @@ export function searchBox({ value, label, hint, search }) {
   },
   icon("search"),
   h("input", {
-    type: "search", name: "search", value, placeholder: hint, title: hint, "aria-label": label, autocomplete: "off", spellcheck: "false",
+    type: "search", name: "search", list: list?.id, value, placeholder: hint, title: hint, "aria-label": label, autocomplete: "off", spellcheck: "false",
     oninput: (event) => {
       clearTimeout(timer);
+      if (complete) show(event.target.list, offers(event.target.value));
       const from = location.search;
       // not where the person has gone elsewhere meanwhile
       timer = setTimeout(() => event.target.isConnected && location.search === from && search(event.target.value.trim()), 300);
     },
-  }));
+  }), list);
 }
 
 /** Pairs of a name and a value; pairs without a value are left out. */

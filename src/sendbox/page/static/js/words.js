@@ -47,5 +47,8 @@ export const time = (at) => when(at).slice(11);
 /** A number with its noun: `1 message`, `2 messages`. */
 export const count = (number, noun, plural = `${noun}s`) => `${number.toLocaleString("en")} ${number === 1 ? noun : plural}`;
 
+/** So many characters of a text are shown in a row: control sends one more, if there is one. */
+export const SHOWN = 159;
+
 /** A text of bounded length. */
 export const cut = (text, most = 160) => (text.length <= most ? text : `${text.slice(0, most - 1)}…`);

@@ -231,6 +231,8 @@ def only_foreign_character(text: str) -> tuple[str, int, int] | None:
 def surely_not_over(text: str) -> bool:
     """A cheap test that no single character adds a segment: True is certain, False needs a closer look."""
     size = len(text)
+    if size <= 70 and (text.isascii() or len(text.encode("utf-16-le", "surrogatepass")) <= 140):
+        return True  # one segment in any encoding
     one_over = size == 161 if size < 307 else size % 153 == 1
     return not one_over and text.isascii() and not text.encode().translate(None, _PLAIN_BYTES)
 

@@ -25,7 +25,7 @@ from sendbox.services.messaging.bulk import Line
 from sendbox.services.messaging.channels import legal_next
 from sendbox.services.messaging.content.text import text_shown
 from sendbox.services.messaging.control import messages
-from sendbox.services.messaging.control.handset import step_parts
+from sendbox.services.messaging.control.handset import is_truncated, step_parts
 from sendbox.services.messaging.control.messages import message_of
 from sendbox.services.messaging.records import Inbound
 from sendbox.services.messaging.results import STATES
@@ -141,6 +141,7 @@ def describe_message(world: World, message: Message) -> ToldMessage:
             from_=attempt.shown_sender,
             body=text_shown(attempt, account),
             **step_parts(attempt.step, account),
+            truncated=is_truncated(message, attempt.step),
         )
         for plain, attempt in zip(view.pop("attempts"), attempts, strict=True)
     ]

@@ -221,9 +221,15 @@ def _read_recipients(to: list[JsonObject], path: str, country: str, advice: list
         raw = item["phone_number"]
         number = numbers.normalize(raw, country)
         if number != raw or numbers.doubtful(raw):
-            remark_recipient(raw, number, f"{path}.to[{index}].phone_number", advice)
+            remark_recipient(raw, number, _phone_path(path, index), advice)
         recipients.append(Recipient(number or raw, number is not None))
     return recipients
+
+
+@lru_cache(1024)
+def _phone_path(path: str, index: int) -> str:
+    """The path of a phone: one text for all calls, as the journal keeps it with each advice."""
+    return f"{path}.to[{index}].phone_number"
 
 
 def _read_tags(text: str, path: str, advice: list[Advice]) -> tuple[str, ...]:

@@ -8,6 +8,7 @@ from typing import Final
 import orjson
 
 from sendbox.contract.findings import QUOTED, show
+from sendbox.engine.regex import regex
 from sendbox.services.http.exchange import Answer, Interface
 from sendbox.services.http.requests import line, refusal
 
@@ -16,7 +17,7 @@ __all__ = ["DENIED", "INTERFACE", "QUOTED", "avoid_denial_words", "deny", "error
 #: The text by which a client tells a denied or missing key from a bad request, both 400 (§5.6, A11).
 DENIED: Final = "User is not authorized to access this resource with an explicit deny"
 
-_DENIAL = re.compile(r"(not|explicit)\s+(authorized|deny)", re.IGNORECASE)
+_DENIAL = regex(r"(not|explicit)\s+(authorized|deny)", re.IGNORECASE)
 
 
 def error(status: int, text: str) -> Answer:

@@ -242,9 +242,9 @@ def recipients_response(request_id: str, messages: Sequence[Sequence[str | None]
 
 
 def _response(request_id: str, rows: Sequence[tuple[object, str | None]]) -> bytes:
-    accepted = ",".join([f'{{"key":"{key}","message_id":"{id}"}}' for key, id in rows if id is not None])
-    rejected = ",".join([f'{{"key":"{key}"}}' for key, id in rows if id is None])
-    return f'{{"request_id":"{request_id}","accepted":[{accepted}],"rejected":[{rejected}]}}'.encode()
+    accepted = [f'{{"key":"{key}","message_id":"{id}"}}' for key, id in rows if id is not None]
+    rejected = "" if len(accepted) == len(rows) else ",".join([f'{{"key":"{key}"}}' for key, id in rows if id is None])
+    return f'{{"request_id":"{request_id}","accepted":[{",".join(accepted)}],"rejected":[{rejected}]}}'.encode()
 
 
 def _route(operation: str, summary: str, handler: Handler, request: str, *assumed: str) -> Route:
