@@ -133,7 +133,7 @@ METRICS: Final = (
         "sendbox_worlds_closed_total",
         "counter",
         "Worlds that were closed, or ended without use",
-        lambda scrape: scrape.runtime.open_worlds.opened - len(scrape.runtime.worlds),
+        lambda scrape: scrape.runtime.open_worlds.closed,
     ),
     Metric(
         "sendbox_world_ttl_seconds",
