@@ -11,7 +11,7 @@ WORKDIR /build
 ENV PIP_CONSTRAINT=constraints.txt PIP_BUILD_CONSTRAINT=constraints.txt PIP_NO_CACHE_DIR=1 PIP_NO_COMPILE=1
 COPY constraints.txt pyproject.toml ./
 COPY scripts/requirements.py scripts/
-RUN python scripts/requirements.py people tls >requirements.txt \
+RUN python scripts/requirements.py people postgresql tls >requirements.txt \
  && python -m venv --without-pip /opt/sendbox \
  && python -m pip --python /opt/sendbox/bin/python install --requirement requirements.txt \
  && /opt/sendbox/bin/python -m compileall -q --invalidation-mode unchecked-hash /opt/sendbox/lib
@@ -39,7 +39,7 @@ ENV PATH=/opt/sendbox/bin:$PATH \
     SENDBOX_HOST=0.0.0.0
 # The slim images have no compiled standard library, and whoever serves cannot write: what a start imports is compiled
 # here, by importing it once.
-RUN python -c 'import aiohttp, faker, httpx, jinja2, jsonschema, trustme, uvloop, sendbox.app, sendbox.assembly, sendbox.cli.serve'
+RUN python -c 'import aiohttp, faker, httpx, jinja2, jsonschema, psycopg, trustme, uvloop, sendbox.app, sendbox.assembly, sendbox.cli.serve'
 USER 10001
 WORKDIR /work
 # 7358 has the certificate of SENDBOX_TLS=self.

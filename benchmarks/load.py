@@ -35,7 +35,8 @@ KEY = "test-bench"
 class Load:
     """Requests to send. `@n` in path, headers and body is the number of the request, from `first`, modulo `among`.
 
-    `@7` in the body is its last seven digits. With `mix`, a seed, the bodies are those of `mix.bodies`.
+    `@7` in the body is its last seven digits. With `mix`, a seed, the bodies are those of `mix.bodies`, without their
+    callbacks where not `callbacks`.
     """
 
     requests: int
@@ -46,6 +47,7 @@ class Load:
     first: int = 0
     among: int = 10**9
     mix: int | None = None
+    callbacks: bool = True
 
 
 @dataclass(frozen=True)
@@ -127,7 +129,9 @@ class Run:
         lines = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
         self.head = f"POST {load.path} HTTP/1.1\r\n{lines}".encode()
         self.body = load.body.encode()
-        self.mix = None if load.mix is None else [body.encode() for body in bodies(load.mix, load.requests)]
+        self.mix: list[bytes] | None = None
+        if load.mix is not None:
+            self.mix = [body.encode() for body in bodies(load.mix, load.requests, callbacks=load.callbacks)]
 
     def connect(self) -> None:
         """Opens a connection."""

@@ -74,8 +74,11 @@ KINDS: Final[tuple[tuple[int, Callable[[Random], dict[str, Any]]], ...]] = (
 )
 
 
-def bodies(seed: int, count: int) -> list[str]:
+def bodies(seed: int, count: int, *, callbacks: bool = True) -> list[str]:
     """So many bodies; equal seeds give equal ones."""
     draw = Random(seed)
     shares, kinds = zip(*KINDS, strict=True)
-    return [json.dumps(kind(draw), ensure_ascii=False) for kind in draw.choices(kinds, shares, k=count)]
+    messages = [kind(draw) for kind in draw.choices(kinds, shares, k=count)]
+    if not callbacks:
+        messages = [{name: value for name, value in message.items() if name != "callback"} for message in messages]
+    return [json.dumps(message, ensure_ascii=False) for message in messages]

@@ -1,4 +1,4 @@
-"""Other programs that stand for a service in tests, on the same request: each does as much of the work as it can.
+"""Other programs that stand for a service in tests, on the same requests: each does as much of the work as it can.
 
 They come from their registries into `build/benchmarks/peers`, and serve on loopback. One that cannot be had says why.
 """
@@ -18,6 +18,7 @@ from typing import Any, Final
 from benchmarks.bench import Bench
 from benchmarks.goals import Samples, Scene
 from benchmarks.load import KEY, Load
+from benchmarks.mix import bodies
 from benchmarks.processes import Broken, Process, output_of
 from benchmarks.scenes.commands import environment
 from benchmarks.trees import ROOT
@@ -39,12 +40,12 @@ class Peer:
     does: str
     without: str
     serve: Callable[[Bench, int], Process]
-    load: Load = field(default_factory=lambda: Load(1))
+    load: Load = field(default_factory=lambda: Load(1, mix=0))
 
 
 def measure(peer: Peer, bench: Bench) -> Samples:
-    """Processor time of a request of the peer, divided by ours in the same round."""
-    load = Load(bench.size(3_000, 1_000))
+    """Processor time of a request of the peer, divided by ours of the mix in the same round."""
+    load = Load(bench.size(3_000, 1_000), mix=0)
     theirs = replace(peer.load, requests=bench.size(1_000, 300))
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
@@ -52,7 +53,7 @@ def measure(peer: Peer, bench: Bench) -> Samples:
     with bench.served() as servers, peer.serve(bench, port) as process:
         process.listen(PATIENCE)
         if theirs.path == load.path:  # what it answers is an answer
-            answer = process.ask("POST", load.path, load.body.encode(), key=KEY)
+            answer = process.ask("POST", load.path, bodies(0, 1)[0].encode(), key=KEY)
             if not answer.get("accepted"):
                 raise Broken(f"{peer.title} answers {answer!r}")
         process.load(theirs)

@@ -69,7 +69,7 @@ lowest_versions() {
 import re, tomllib
 with open("pyproject.toml", "rb") as file:
     project = tomllib.load(file)["project"]
-extras = (project["optional-dependencies"][name] for name in ("people", "test", "tls"))
+extras = (project["optional-dependencies"][name] for name in ("people", "postgresql", "test", "tls"))
 for requirement in (*project["dependencies"], *(each for extra in extras for each in extra)):
     bound = re.match(r"([A-Za-z0-9._-]+)>=([0-9.]+)", requirement)
     if bound:

@@ -205,6 +205,9 @@ OWNERS: Final = (
     owner("msgspec", "", "an answer is one class, for who makes it, who reads it, and the contract"),
     owner("orjson", "", "JSON is everywhere"),
     owner("prometheus_client", "server.metrics", "only who scrapes /metrics needs it; counts are plain", lazy=True),
+    owner(
+        "psycopg", "runtime.store.postgresql", "part of the extra `postgresql`; a store in a file needs none", lazy=True
+    ),
     owner("pytest", "fixture pytest_plugin", "part of the extra `test`: what is served runs without it"),
     owner(
         "starlette",

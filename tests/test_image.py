@@ -49,7 +49,7 @@ def test_it_installs_what_the_server_needs() -> None:
     """The script prints the dependencies of the project and of two extras, and no extra that brings pytest."""
     said = project()["project"]
     extras = said["optional-dependencies"]
-    assert wanted() == [*said["dependencies"], *extras["people"], *extras["tls"]]
+    assert wanted() == [*said["dependencies"], *extras["people"], *extras["postgresql"], *extras["tls"]]
 
 
 def test_it_has_nothing_of_the_tests() -> None:

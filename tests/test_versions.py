@@ -90,7 +90,7 @@ def test_what_it_says_about_needs_is_so() -> None:
 def test_ranges_are_wide() -> None:
     """A requirement that users install has a lower bound, which `scripts/test lowest` installs, and nothing else."""
     said = project()["project"]
-    users = [text for extra in ("people", "test", "tls") for text in said["optional-dependencies"][extra]]
+    users = [text for extra in ("people", "postgresql", "test", "tls") for text in said["optional-dependencies"][extra]]
     bounds = [text.partition(";")[0] for text in [*said["dependencies"], *users] if not text.startswith(f"{OWN}[")]
     assert [text for text in bounds if not re.fullmatch(r"[a-z0-9-]+>=[0-9.]+", text)] == []
     assert said["requires-python"] == f">={PYTHON[0]}.{PYTHON[1]}"

@@ -10,7 +10,7 @@ from benchmarks.bench import Bench
 from benchmarks.goals import Samples
 from benchmarks.load import Load
 from benchmarks.processes import Process
-from benchmarks.scenes.clock import drained, load_of, opened
+from benchmarks.scenes.clock import WORLD, drained, load_of, opened
 
 #: Recipients of a typical request.
 RECIPIENTS = 3
@@ -29,14 +29,18 @@ def slope(points: Sequence[tuple[float, float]]) -> float:
 
 
 def growth(server: Process, load: Load, counts: Sequence[int]) -> tuple[float, float]:
-    """Bytes of resident memory a request, and bytes of its body and answer, over these counts of requests."""
+    """Bytes of resident memory a request, and bytes of its body and answer, over these counts of requests.
+
+    A mix goes on with other bodies after each count.
+    """
     opened(server)
     server.load(replace(load, requests=counts[0] // 2 or 1))
     drained(server)
     points = []
     sent = made = 0
     for count in counts:
-        result = server.load(replace(load, requests=count - made, first=made))
+        mix = None if load.mix is None else count
+        result = server.load(replace(load, requests=count - made, first=made, mix=mix))
         sent += result.sent + result.received
         drained(server)
         points.append((float(count), float(server.rss)))
@@ -63,3 +67,18 @@ def memory(bench: Bench) -> Samples:
             figures = {"memory-message": message, "memory-bytes": a_byte}
             figures |= {"memory-message:a request whole, bytes": whole, "memory-message:its own bytes": bytes_of}
             yield tree.name, figures
+
+
+def mix(bench: Bench) -> Samples:
+    """What clients really send, without callbacks, moved to its end."""
+    counts = [bench.size(each, each // 4) for each in (4_000, 8_000, 12_000, 16_000, 20_000)]
+    load = Load(1, mix=0, callbacks=False)
+    for tree in bench.trees:
+        with bench.trying(tree), tree.serve("--scenario", bench.scenario()) as server:
+            whole, bytes_of = growth(server, load, counts)
+            recipients = server.ask("GET", WORLD)["messages"] / (counts[-1] + (counts[0] // 2))
+            figures = {"memory-mix": (whole - bytes_of) / recipients, "memory-mix:messages a request": recipients}
+            yield (
+                tree.name,
+                figures | {"memory-mix:a request whole, bytes": whole, "memory-mix:its own bytes": bytes_of},
+            )

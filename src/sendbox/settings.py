@@ -46,7 +46,8 @@ class Settings:
     `world_ttl` is after how many seconds without use a world ends, None = never; `keep_closed` how many closed worlds
     can still be read.
     `callbacks` says where webhooks may go. With `coverage`, what was tried in a world is kept when it ends or resets.
-    `data` is the file in which worlds outlast the process, None = they end with it; `durability` says when it has them.
+    `data` is the file or database in which worlds outlast the process, None = they end with it; `durability` says when
+    it has them. Processes that share a database call this one at `advertise`, None = where it listens.
     `hosts` are further names under which browsers may use control and the pages (`server/origin.py`), as `parse_hosts`
     reads them. `control_tokens` are those of which control asks for one; without them it is open.
     `quotas` bound what the worlds of a prefix use together.
@@ -86,6 +87,7 @@ class Settings:
     hosts: frozenset[str] = frozenset()
     coverage: bool = False
     data: str | None = None
+    advertise: str | None = None
     durability: Durability = "call"
     control_tokens: tuple[Token, ...] = ()
     quotas: tuple[Quota, ...] = ()
@@ -233,7 +235,17 @@ _ROWS: Final = (
         Settings.max_chain,
         of_tests=str(Settings.max_chain),
     ),
-    Option("data", "path", "File in which worlds outlast the server; made if it is missing.  [default: none]"),
+    Option(
+        "data",
+        "path",
+        "File in which worlds outlast the server, made if it is missing; or a database, postgresql://USER@HOST/NAME, "
+        "which several processes share.  [default: none]",
+    ),
+    Option(
+        "advertise",
+        "origin",
+        "With a database: the origin at which other processes call this one.  [default: where it listens]",
+    ),
     Option(
         "durability",
         ("call", "second"),

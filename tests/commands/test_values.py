@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sendbox.cli.options import parse_size
+from sendbox.engine.bounds import parse_size
 
 
 @pytest.mark.parametrize(

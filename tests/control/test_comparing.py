@@ -59,6 +59,7 @@ async def test_equal_worlds() -> None:
             "digest": {name: (await box.get(f"{WORLD}/digest")).json["digest"] for name in ("here", "there")},
             "here": [],
             "there": [],
+            "rows": [],
         }
 
 
@@ -121,6 +122,30 @@ async def test_one_world_has_more(more: str) -> None:
         longer = await compared(box, 0)
         assert longer["first"][lacking] is None
         assert (len(longer[having]), longer[lacking]) == (1, [])
+
+
+async def test_what_happened_in_both_stands_in_one_row() -> None:
+    """Where one world has more, the other one has a gap, and what follows in both is side by side again."""
+    async with boxed() as box:
+        await both(box, "420777000101")
+        await box.send("420777000102")
+        await both(box, "420777000103")
+        found = await compared(box, 12)
+        rows = [(row["here"], row["there"]) for row in found["rows"]]
+        pairs = [(here, there) for here, there in rows if here and there]
+        assert all(here["kind"] == there["kind"] for here, there in pairs)
+        assert {(here["only"], there["only"]) for here, there in pairs if here["kind"] != "try"} == {(False, False)}
+        alone = [here or there for here, there in rows if not (here and there)]
+        assert alone
+        assert sum("420777000102" in json.dumps(entry) for entry in alone) > 1
+        assert not any("420777000103" in json.dumps(entry) for entry in alone)
+        places = [here is None or there is None for here, there in rows]
+        assert False in places[places.index(True) :], "nothing follows the gap"
+        for around in range(1, 6):
+            near = (await compared(box, around))["rows"]
+            for row in (near[0], near[-1]):
+                entries = [entry for entry in row.values() if entry]
+                assert len(entries) == 2 or entries[0]["only"], "its counterpart lies outside"
 
 
 @pytest.mark.unmeasured

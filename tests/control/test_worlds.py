@@ -259,6 +259,7 @@ async def test_worlds_are_listed_in_pages() -> None:
     async with boxed() as box:
         for number in range(6):
             await box.open(f"test-{'ab'[number % 2]}{number}")
+        assert (await page(box, "part=T-A2"))[0] == ["test-a2"]
         ids, cursor = await page(box, "limit=3&prefix=test-a")
         assert (ids, cursor) == (["test-a0", "test-a2", "test-a4"], None)
         ids, cursor = await page(box, "limit=2")

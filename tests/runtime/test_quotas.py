@@ -20,20 +20,24 @@ async def send(box: Box, key: str) -> Answer:
 
 def test_quotas_are_read() -> None:
     """A prefix and the most of some things."""
-    first, second = parse_quotas(["test-a- worlds=5  calls=10", "test-b- messages=1 entries=2"])
+    first, second = parse_quotas(["test-a- worlds=5  calls=10", "test-b- messages=1 entries=2 memory=1.5MB"])
     assert (first.prefix, first.most) == ("test-a-", {"worlds": 5, "calls": 10})
-    assert (second.prefix, second.most) == ("test-b-", {"messages": 1, "entries": 2})
+    assert (second.prefix, second.most) == ("test-b-", {"messages": 1, "entries": 2, "memory": 1_500_000})
     assert {*first.most, *second.most} == {*LIMITS} == {*KEPT, "calls"}
 
 
 @pytest.mark.parametrize(
     ("texts", "message"),
     [
-        ([""], "'' is not a quota; legal: a prefix and some of worlds, messages, entries, calls, such as: test-"),
+        (
+            [""],
+            "'' is not a quota; legal: a prefix and some of worlds, messages, entries, memory, calls, such as: test-",
+        ),
         (["test-a-"], "'test-a-' is not a quota"),
-        (["test-a- worlds"], "'test-a- worlds' is not a quota"),
-        (["test-a- worlds=0"], "'test-a- worlds=0' is not a quota"),
-        (["test-a- worlds=1 memory=1"], "'test-a- worlds=1 memory=1' is not a quota"),
+        (["test-a- worlds"], "'test-a- worlds' is not a quota: 'worlds' limits nothing; legal: a prefix"),
+        (["test-a- worlds=0"], "'test-a- worlds=0' is not a quota: '0' is no number of worlds; legal: a prefix"),
+        (["test-a- disk=1"], "'test-a- disk=1' is not a quota: 'disk=1' limits nothing"),
+        (["test-a- memory=0"], "'test-a- memory=0' is not a quota: '0' is not a size of memory; legal: a number"),
         (["test-a- worlds=1 worlds=2"], "'test-a- worlds=1 worlds=2' is not a quota"),
         (["a/b, worlds=1"], "'a/b,' is not the beginning of ids of worlds"),
         (["test-a- worlds=1", "test-a- calls=1"], "test-a-, test-a-: legal: one quota for each prefix"),
@@ -104,6 +108,30 @@ async def test_the_quota_of_entries() -> None:
         assert (await box.get("/_sandbox/worlds/test-a-1/messages")).status == 200
         assert (await box.post("/_sandbox/worlds/test-a-1/reset")).status == 200
         assert (await send(box, "test-a-1")).status == 200
+
+
+@pytest.mark.asyncio
+async def test_the_quota_of_memory() -> None:
+    """Bodies that are too long together take no further call of a service; a reset makes room."""
+    async with boxed(quotas=parse_quotas(["test-a- memory=10kB"]), max_journal=100) as box:
+        text = {**MESSAGE, "body": "x" * 6_000}
+        first, second, refused = [await box.post("/v2/message", text, x_api_key="test-a-1") for _ in range(3)]
+        assert (first.status, second.status, refused.status) == (200, 200, 503)
+        why = refused.json["Message"]
+        assert why.startswith("the worlds of test-a- have 1")
+        assert why.endswith(" bytes of memory, and their quota is 10000")
+        assert (await box.put("/_sandbox/worlds/test-a-2")).status == 429
+        assert (await box.post("/_sandbox/worlds/test-a-1/reset")).status == 200
+        assert (await box.post("/v2/message", text, x_api_key="test-a-1")).status == 200
+
+
+@pytest.mark.asyncio
+async def test_the_memory_of_what_is_forgotten() -> None:
+    """A world that forgets keeps less memory."""
+    async with boxed(quotas=parse_quotas(["test-a- memory=40kB"]), max_journal=5) as box:
+        for _ in range(40):
+            assert (await send(box, "test-a-1")).status == 200
+            await turns(20)  # it forgets in parts
 
 
 @pytest.mark.asyncio

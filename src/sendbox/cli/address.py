@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import socket
 from collections.abc import Collection, Generator, Mapping, Sequence
 from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any, Final
@@ -46,6 +47,17 @@ def callable_host(host: str) -> str:
     if host in EVERY:
         return "127.0.0.1"
     return f"[{host}]" if ":" in host else host
+
+
+def host_for_others(host: str) -> str:
+    """The host as a client on another machine calls it: the first address of this machine's own name."""
+    if bind(host) not in EVERY:
+        return callable_host(host)
+    try:
+        name = socket.getaddrinfo(socket.gethostname(), None)[0][4][0]
+    except OSError:
+        return callable_host(host)
+    return callable_host(str(name))
 
 
 def is_loopback(host: str) -> bool:

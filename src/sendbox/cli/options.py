@@ -13,16 +13,12 @@ from click.core import ParameterSource
 from sendbox.cli import address
 from sendbox.cli.outcome import Failure
 from sendbox.engine import bounds, durations
-from sendbox.engine.regex import regex
 from sendbox.runtime.callbacks import Callbacks, host_name
 from sendbox.runtime.teams import Token, make_token, parse_quotas, parse_tokens
 from sendbox.server.instance import TOKEN_VARIABLE
 from sendbox.settings import OPTIONS, Numbers, Option
 
 F = TypeVar("F", bound=Callable[..., Any])
-#: How a size is written: bytes, or with a unit of a thousand or of 1,024.
-_SIZE: Final = regex(r"([0-9]+(?:\.[0-9]+)?) ?([kmg]i?)?b?", re.IGNORECASE | re.ASCII)
-_UNITS: Final = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "ki": 2**10, "mi": 2**20, "gi": 2**30}
 
 
 # --- readers of values; each raises ValueError for a value that is not legal
@@ -48,15 +44,6 @@ def parse_hosts(text: str) -> frozenset[str]:
                 "sandbox.example (an IP address needs no entry)"
             )
     return frozenset(filter(None, map(host_name, names)))
-
-
-def parse_size(text: str) -> int:
-    """The bytes of a size, at least 1. Raises ValueError."""
-    match = _SIZE.fullmatch(text.strip())
-    size = 0 if match is None else round(float(match[1]) * _UNITS[(match[2] or "").lower()])
-    if not 1 <= size <= bounds.HIGHEST:
-        raise ValueError(f"{text!r} is not a size of memory; legal: a number above 0 and a unit, such as 512MB or 1GiB")
-    return size
 
 
 def parse_ttl(text: str) -> float | None:
@@ -162,7 +149,7 @@ OPTION_TYPES: Final[dict[str, dict[str, Any]]] = {
     "instant": {"metavar": "INSTANT", "callback": converter(durations.instant)},
     "patience": {"metavar": "DURATION", "callback": converter(lambda text: durations.duration(text) / 1000)},
     "lifetime": {"metavar": "DURATION", "callback": converter(parse_ttl)},
-    "size": {"metavar": "SIZE", "callback": converter(parse_size)},
+    "size": {"metavar": "SIZE", "callback": converter(bounds.parse_size)},
     "hosts": {"metavar": "LIST", "callback": converter(parse_hosts)},
     "callbacks": {"metavar": "LIST", "callback": converter(Callbacks.parse)},
     "token": {"metavar": "TOKEN", "callback": converter(lambda secret: make_token("control-token", "admin", secret))},

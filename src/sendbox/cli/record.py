@@ -12,10 +12,11 @@ from urllib.parse import urlsplit
 import click
 
 from sendbox.cli import address
-from sendbox.cli.options import FILE, converter, make_option, parse_size
+from sendbox.cli.options import FILE, converter, make_option
 from sendbox.cli.outcome import CANNOT, OK, Failure
 from sendbox.cli.serve import Options, listen, serve_options
 from sendbox.cli.signals import on_signals
+from sendbox.engine.bounds import parse_size
 from sendbox.recording.callbacks import Callbacks
 from sendbox.recording.checking import Checker
 from sendbox.recording.har import HarFile

@@ -26,7 +26,7 @@ from msgspec.structs import replace
 from sendbox import __version__
 from sendbox.assembly import make_app
 from sendbox.cli import files
-from sendbox.cli.address import EVERY, bind, callable_host, is_loopback, unknown
+from sendbox.cli.address import EVERY, bind, callable_host, host_for_others, is_loopback, unknown
 from sendbox.cli.log import Form, Handler, Log, as_json
 from sendbox.cli.options import VARIABLES, make_option, option_sources
 from sendbox.cli.outcome import CANNOT, OK, USAGE, Failure, one_line
@@ -38,6 +38,7 @@ from sendbox.engine.kinds.masking import MASK
 from sendbox.page import lines
 from sendbox.runtime import collector, wall
 from sendbox.runtime.interface import LogLine
+from sendbox.runtime.store import open_store
 from sendbox.runtime.store.store import StoreError
 from sendbox.runtime.worlds import BEGINS
 from sendbox.server.listener import CannotListen, HttpServer
@@ -191,7 +192,9 @@ async def serving(
         server, port, origin, ca_url = await listen(options, app, closing)
         app.runtime.senders.serves_at(port)
         if app.persistence is not None:
-            app.persistence.prepare()
+            scheme = urlsplit(origin).scheme
+            others = options.settings.advertise or f"{scheme}://{host_for_others(options.settings.host)}:{port}"
+            await app.persistence.prepare(others)
         host = options.settings.host
         if not options.settings.control_tokens and not is_loopback(host):
             text = f"control is open to everyone who reaches {host}:{port}: --control-token closes it"
@@ -234,9 +237,7 @@ def _open_store(options: Options, closing: contextlib.AsyncExitStack) -> Store |
     settings = options.settings
     if settings.data is None:
         return None
-    from sendbox.runtime.store.sqlite import SqliteStore
-
-    store = SqliteStore(settings.data, flush=settings.durability == "call")
+    store = open_store(settings.data, flush=settings.durability == "call")
     closing.callback(store.close)
     return store
 
@@ -289,6 +290,8 @@ async def serve(
         say(banner(options, served) if shown and not options.quiet else start_line(options, served))
         await stop.wait()
         log.line(LogLine(f"Sendbox stops at {served.origin}; open worlds: {len(served.runtime.worlds)}"))
+        if (persistence := served.runtime.persistence) is not None and persistence.sharing is not None:
+            await persistence.sharing.leave()
         served.runtime.leave()
         if cut := await served.server.drain(options.grace):
             grace = show(round(options.grace * 1000))

@@ -389,6 +389,7 @@ class Control:
         try:
             if not row.worldly:
                 return await row.function(call, **row.convert(arguments))
+            await self.runtime.claim(world_id or "")
             if row.closes and self.runtime.is_stored(world_id or ""):
                 self.runtime.close_stored(world_id or "")
                 return {"closed": world_id}
@@ -457,6 +458,7 @@ class Control:
         await hosted.wait_until_idle()
         not_closed(hosted, reads=False)
         answer = act(call, row, values)
+        self.runtime.dispatcher.launch_begun(hosted)
         self.runtime.note_change(hosted)
         return answer
 

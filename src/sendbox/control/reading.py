@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from bisect import bisect_left, bisect_right
 from collections.abc import Awaitable, Callable, Generator, Iterable, Sequence
+from heapq import merge
 from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, TypeVar
 
 from msgspec import UNSET, UnsetType
@@ -23,6 +24,8 @@ T = TypeVar("T")
 V = TypeVar("V")
 #: So many items are freed between two looks at the clock.
 CLEARED: Final = 64
+#: So many items are sorted between two pauses; then these runs are merged.
+_RUN: Final = 2_000
 #: How the items of a list may be shown.
 FORMS: Final = ("plain", "short")
 FORM: Final = enum(FORMS)
@@ -110,6 +113,35 @@ async def page_of(
         return Page(await select(behind, fits))
     items = await select(behind, fits, limit + 1)  # one more says that there is more
     return Page(items[:limit], str(number(items[limit - 1])) if len(items) > limit else None)
+
+
+async def sorted_page(
+    items: Sequence[T],
+    key: Callable[[T], Any],
+    fits: Callable[[T], bool],
+    limit: int | None,
+    cursor: int | None,
+    order: str = "oldest",
+) -> Page[T]:
+    """Those items that fit, sorted by a key, falling in the order `newest`.
+
+    The cursor is the number of items on the pages before.
+    """
+    fitting = await newest(items, fits, None)
+    rank = (await map_in_slices(fitting, key)).__getitem__
+    falls, places = order == "newest", range(len(fitting))
+    parts = (places[start : start + _RUN] for start in places[::_RUN])
+    runs = await map_in_slices(parts, lambda part: sorted(part, key=rank, reverse=falls))
+    first = cursor or 0
+    end = None if limit is None else first + limit
+    ranked = await select(merge(*runs, key=rank, reverse=falls), lambda _: True, end)
+    page = [fitting[place] for place in ranked[first:]]
+    return Page(page) if end is None else Page(page, str(end) if end < len(fitting) else None)
+
+
+async def count(items: Sequence[T], fits: Callable[[T], bool], *, filtered: bool) -> int:
+    """The number of items that fit; all of them where nothing is `filtered`."""
+    return len(await newest(items, fits, None)) if filtered else len(items)
 
 
 def entry_of(world: World, number: int) -> int:

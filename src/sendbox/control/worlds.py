@@ -43,7 +43,7 @@ from sendbox.engine.kinds.answers import Cursor
 from sendbox.engine.texts import Pattern
 from sendbox.engine.timeline import Mode
 from sendbox.runtime.store.store import StoredWorld
-from sendbox.runtime.worlds import MEMORY_FULL, HostedWorld, Slice
+from sendbox.runtime.worlds import BEGINS, MEMORY_FULL, HostedWorld, Slice
 from sendbox.scenario.keys.texts import compiles_slowly
 from sendbox.scenario.model import ScenarioError
 from sendbox.services.ports import account_of
@@ -113,13 +113,14 @@ def _ways_to(call: Call, world_id: str, *, pulling: bool) -> JsonObject:
 def clock_view(hosted: HostedWorld) -> Clock:
     """A world's clock."""
     world, clock = hosted.world, hosted.world.clock
-    return _clock(world.now, clock.mode, clock.rate, world.timeline.next_due(), world.timeline.scheduled)
+    timeline, leaving = world.timeline, world.outlets.leaving or None
+    return _clock(world.now, clock.mode, clock.rate, timeline.next_due(), timeline.scheduled, leaving)
 
 
-def _clock(now: int, mode: Mode, rate: int, due: int | None, pending: int) -> Clock:
+def _clock(now: int, mode: Mode, rate: int, due: int | None, pending: int, webhooks: int | None = None) -> Clock:
     """A clock as it is shown; its `rate` is in thousandths."""
     next_due = None if due is None else moment(due)
-    return Clock(now=moment(now), mode=mode, rate=rate / 1000, next_due=next_due, pending=pending)
+    return Clock(now=moment(now), mode=mode, rate=rate / 1000, next_due=next_due, pending=pending, webhooks=webhooks)
 
 
 async def read_scenario(control: Control, source: Any) -> Blueprint:
@@ -278,16 +279,16 @@ async def open_world(
     runtime = call.runtime
     if id is not None:
         call.check_own(id)
-    elif call.token.prefix:
-        id = runtime.draw_id(call.token.prefix)
+    else:
+        id = runtime.draw_id(call.token.prefix or BEGINS)
     settings = await _settings(call, id, scenario, seed, clock, salt, deliveries)
     pinned = (settings["blueprint"] or runtime.blueprint).start, runtime.settings.start
     if pinned == (None, None) and "start" not in settings:
         if now is not None:
             settings["start"], settings["pinned"] = now, frozen
         settings["late"] = late
-    await runtime.wake(id or "")
-    existing = runtime.worlds.get(id or "")
+    await runtime.wake(id)
+    existing = runtime.worlds.get(id)
     if existing is not None:
         raise ControlError(409, "world_exists", f"{id} is open already", world=world_view(call, existing))
     return world_view(call, _opened(call, id, settings, deliveries))
@@ -422,12 +423,13 @@ async def worlds(
         bool, described("closed worlds that can still be read, in the order in which they were closed")
     ] = False,
     pattern: Annotated[str | None, described("a pattern of their ids, where `*` stands for any characters")] = None,
+    part: Annotated[str, described("any part of their ids, in capitals or not")] = "",
 ) -> Worlds:
     """Open worlds, in the order in which they were opened; with `last` the newest.
 
-    One that is `stored` was open in an earlier process, and is made again when it is first asked for. Each says
-    since when no client has used it (`idle_since`, real time); a list is not a use. 400 `bad_pattern` where no
-    legal id fits the `pattern`.
+    One that is `stored` was open in an earlier process, and is made again when it is first asked for, or it is open in
+    another process that shares the store; what is shown is its last commit. Each says since when no client has used it
+    (`idle_since`, real time); a list is not a use. 400 `bad_pattern` where no legal id fits the `pattern`.
     """
     compiled_pattern = None if pattern is None else Pattern(pattern)
     if compiled_pattern is not None and not call.runtime.legal_pattern(compiled_pattern):
@@ -438,8 +440,11 @@ async def worlds(
         world_id = hosted.id if isinstance(hosted, StoredWorld) else hosted.world.id
         if not (world_id.startswith(prefix) and call.token.covers(world_id)):
             return False
+        if part.casefold() not in world_id.casefold():
+            return False
         return compiled_pattern is None or bool(compiled_pattern.matches(world_id))
 
+    await call.runtime.look_at_store()
     result: Page[HostedWorld | StoredWorld]
     if closed:
         kept: list[HostedWorld | StoredWorld] = list(call.runtime.closed_worlds.worlds.values())
@@ -516,6 +521,7 @@ async def close_worlds(
         legal = "the beginning of an id, such as test-job42-"
         raise ControlError(400, "bad_argument", f"prefix: it is empty, which would close every world; legal: {legal}")
     call.check_own(prefix)
+    await call.runtime.claim_all(prefix)
     matching = await select(call.runtime.open_worlds.after(0), lambda hosted: hosted.world.id.startswith(prefix))
     closed, work = call.runtime.close_all_stored(prefix), Slice()
     for hosted in matching:

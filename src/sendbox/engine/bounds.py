@@ -23,6 +23,9 @@ from sendbox.engine.regex import regex
 LOWEST: Final = -(2**63)
 HIGHEST: Final = 2**63 - 1
 DEEPEST: Final = 200
+#: How a size is written: bytes, or with a unit of a thousand or of 1,024.
+_SIZE: Final = regex(r"([0-9]+(?:\.[0-9]+)?) ?([kmg]i?)?b?", re.IGNORECASE | re.ASCII)
+_UNITS: Final = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "ki": 2**10, "mi": 2**20, "gi": 2**30}
 #: The characters of the path of a mapping or list in a scenario: each value in it has its own path.
 PATH: Final = 1_000
 #: More parts, or characters of one text, are worked on on a worker thread.
@@ -224,3 +227,12 @@ def too_deep(place: tuple[str | int, ...] = ()) -> Outside:
         "depth",
         f"the value is nested deeper than {DEEPEST} levels; legal: {LEVELS}",
     )
+
+
+def parse_size(text: str) -> int:
+    """The bytes of a size, at least 1. Raises ValueError."""
+    match = _SIZE.fullmatch(text.strip())
+    size = 0 if match is None else round(float(match[1]) * _UNITS[(match[2] or "").lower()])
+    if not 1 <= size <= HIGHEST:
+        raise ValueError(f"{text!r} is not a size of memory; legal: a number above 0 and a unit, such as 512MB or 1GiB")
+    return size

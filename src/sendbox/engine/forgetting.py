@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
 
-from sendbox.engine.journal import Capped
+from sendbox.engine.journal import CODE, Capped
 from sendbox.engine.kept import ALL
 
 if TYPE_CHECKING:
@@ -27,6 +27,9 @@ _MARKS: Final = 64
 _ENTRIES: Final = 2_000
 #: What `--max-messages` counts, among the `counts` of the parts.
 MESSAGES: Final = "messages"
+#: The bytes of a journal entry with what belongs to it, apart from the bodies of a call.
+ENTRY_SIZE: Final = 200
+_REQUEST: Final = CODE["request"]
 
 
 class Mark(Struct, frozen=True):
@@ -125,3 +128,20 @@ class Forgetting:
         passed = bisect_right(self._marks, number, key=lambda mark: mark.made[place])
         if passed:
             yield from self._before(self._marks[passed - 1].entries, bound)
+
+
+class Memory(Struct, eq=False):
+    """The bytes that a world keeps, estimated: `bodies` are those of the calls among the entries up to `number`."""
+
+    world: World
+    number: int = 0
+    bodies: int = 0
+
+    def measure(self) -> int:
+        """The bytes now. Of forgotten calls a share is taken away, since nobody knows their bodies any more."""
+        journal = self.world.journal
+        for number in journal.find(_REQUEST, self.number):
+            self.bodies += journal.entry(number)[2].size
+        self.number = count = len(journal)
+        kept = count - journal.first
+        return kept * ENTRY_SIZE + (self.bodies * kept // count if count else 0)

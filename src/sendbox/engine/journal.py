@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterator, Sequence
-from itertools import chain
 from typing import Any, Final
 
 #: The code of every kind of entry, by its name. A service enters its own; codes hold in this process only.
@@ -46,10 +45,16 @@ class Journal:
 
     def extend(self, at: int, kinds: bytes, subjects: Sequence[object]) -> None:
         """Appends, for each of these subjects in turn, an entry of each kind."""
-        count = len(subjects)
-        self.at += array("q", (at,)) * (len(kinds) * count)
-        self.kind += kinds * count
-        self.subject += subjects if len(kinds) == 1 else chain.from_iterable(zip(*[subjects] * len(kinds), strict=True))
+        kinds_of_each, count = len(kinds), len(kinds) * len(subjects)
+        self.at += array("q", (at,)) * count
+        self.kind += kinds * len(subjects)
+        if kinds_of_each == 1:
+            self.subject += subjects
+            return
+        entries: list[object] = [None] * count
+        for place in range(kinds_of_each):
+            entries[place::kinds_of_each] = subjects
+        self.subject += entries
 
     @property
     def first(self) -> int:

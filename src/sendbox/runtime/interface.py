@@ -72,6 +72,30 @@ class RuntimeInterface(Protocol):
     def close_stored(self, world_id: str, gone: CloseReason) -> None:
         """Closes a world that is only in the store."""
 
+    def legal_id(self, world_id: str) -> bool:
+        """True if a key may be the id of a world here."""
+
+    def note_gone(self, world_id: str, gone: CloseReason) -> None:
+        """Keeps the reason why a world is gone that was not open here."""
+
+    def is_open(self, world_id: str) -> bool:
+        """True if a world is open in this process."""
+
+    def knows(self, world_id: str) -> bool:
+        """True if a world is open in this process, or was, or waits here for its first call."""
+
+    def unused_before(self) -> int | None:
+        """The instant of the machine since when a world must have been used to live on; None: it need not be."""
+
+    async def wake(self, key: str) -> None:
+        """Makes the world of a key again, if it is only in the store."""
+
+    def let_go_of(self, hosted: HostedWorld, why: str) -> None:
+        """Forgets a world, which another process may have."""
+
+    def let_go(self, why: str) -> None:
+        """Forgets all worlds, which other processes may have, and what became of earlier ones."""
+
     def check_room(self) -> None:
         """Raises `Conflict` where there is no room for a further world."""
 

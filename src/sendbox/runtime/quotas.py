@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from operator import attrgetter
 from typing import TYPE_CHECKING, ClassVar, Final
 
-from sendbox.engine.forgetting import MESSAGES
+from sendbox.engine.forgetting import MESSAGES, Memory
 from sendbox.runtime.bounds import Full
 from sendbox.runtime.slot import Capped
 
@@ -19,11 +19,20 @@ if TYPE_CHECKING:
     from sendbox.runtime.teams import Quota
 
 _SECOND: Final = 1_000_000_000
+
+
+def _memory_of(hosted: HostedWorld) -> int:
+    if hosted.memory is None or hosted.memory.world is not hosted.world:
+        hosted.memory = Memory(hosted.world)
+    return hosted.memory.measure()
+
+
 #: What the worlds of a prefix keep, and how much of it one world keeps.
 KEPT: Final[Mapping[str, Callable[[HostedWorld], int]]] = {
     "worlds": lambda hosted: 1,
     MESSAGES: lambda hosted: hosted.world.counts.get(MESSAGES, 0),
     "entries": lambda hosted: len(hosted.world.journal) - hosted.world.journal.first,
+    "memory": _memory_of,
 }
 
 
@@ -45,7 +54,8 @@ class Usage:
         """The reason to take no more of something; None while there is room, or no limit."""
         if name not in self.kept or self.kept[name] < (most := self.quota.most[name]):
             return None
-        why = f"the worlds of {self.quota.prefix} have {self.kept[name]} {name}, and their quota is {most}"
+        kept, unit = self.kept[name], "bytes of memory" if name == "memory" else name
+        why = f"the worlds of {self.quota.prefix} have {kept} {unit}, and their quota is {most}"
         return Full(why, "close or reset worlds, or raise --quota")
 
     def call(self, now: int) -> Full | None:
@@ -106,4 +116,5 @@ class Quotas:
         usage = self.of(key)
         if usage is None:
             return None
-        return usage.call(self._reading()) or usage.full("entries") or (usage.full(MESSAGES) if sends else None)
+        over = usage.call(self._reading()) or usage.full("entries") or usage.full("memory")
+        return over or (usage.full(MESSAGES) if sends else None)

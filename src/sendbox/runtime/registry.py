@@ -22,14 +22,15 @@ class OpenWorlds(Changing):
     """The open worlds, oldest first, with rising numbers. An opening and a closing are changes to wait for."""
 
     _worlds: list[HostedWorld] = msgspec.field(default_factory=list)
-    #: how many worlds were opened so far
+    #: how many worlds were opened so far, and how many of these and of earlier ones were closed or have ended
     opened: int = 0
+    closed: int = 0
 
-    def add(self, hosted: HostedWorld) -> None:
-        """Adds a world that was opened."""
+    def add(self, hosted: HostedWorld, number: int | None = None) -> None:
+        """Adds a world that was opened; its number is the next one, unless the store has said another."""
         self.opened += 1
-        hosted.number = self.opened
-        self._worlds.append(hosted)
+        hosted.number = self.opened if number is None else number
+        insort(self._worlds, hosted, key=_number)
         self.touch()
 
     def resume(self, hosted: HostedWorld) -> None:
@@ -51,8 +52,7 @@ class OpenWorlds(Changing):
 
     def backwards(self, number: int | None = None) -> Iterator[HostedWorld]:
         """The worlds with a lower number (None: all), newest first; those closed meanwhile may be missing."""
-        number = self.opened + 1 if number is None else number
-        while place := bisect_left(self._worlds, number, key=_number):
+        while place := len(self._worlds) if number is None else bisect_left(self._worlds, number, key=_number):
             hosted = self._worlds[place - 1]
             number = hosted.number
             yield hosted

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from sendbox.engine.commands.record import Record
     from sendbox.engine.coverage import Sum
     from sendbox.engine.delivery.batches import Delivery
-    from sendbox.engine.forgetting import Forgetting
+    from sendbox.engine.forgetting import Forgetting, Memory
     from sendbox.engine.remarks import Advice
     from sendbox.engine.world import World
     from sendbox.settings import Settings
@@ -287,6 +287,8 @@ class HostedWorld(Changing, eq=False):
     starts: Callable[[], tuple[int, bool]] | None = None
     #: what of the world may be forgotten; None if nothing ever is
     forgetting: Forgetting | None = None
+    #: the memory that it keeps, for its quota; None until it is counted
+    memory: Memory | None = None
     #: the world has ended, and why
     gone: bool = False
     why: str = "the server ended"
@@ -366,6 +368,11 @@ class HostedWorld(Changing, eq=False):
     def still(self) -> bool:
         """True if no task is at work here and no reader looks at it."""
         return not (self.open or self.readers or self.tasks or self.advancing)
+
+    @property
+    def in_use(self) -> bool:
+        """True if a call is at work here, or waits."""
+        return not self.still or self.working is not None or bool(self.controls or self.waits or self.lingering)
 
     @property
     def ready(self) -> bool:

@@ -13,6 +13,7 @@ from typing import Final, Literal, cast
 
 from msgspec import Struct
 
+from sendbox.engine.bounds import parse_size
 from sendbox.engine.regex import regex
 
 Role = Literal["admin", "team", "read"]
@@ -30,8 +31,9 @@ LEGAL_PREFIX: Final = "1 to 54 visible ASCII characters without a comma, such as
 _LEGAL_LINE: Final = "NAME admin TOKEN, NAME team PREFIX TOKEN, NAME read TOKEN, or NAME read PREFIX TOKEN"
 
 #: The words of a quota.
-LIMITS: Final = ("worlds", "messages", "entries", "calls")
-_LIMIT: Final = regex(rf"({'|'.join(LIMITS)})=([1-9][0-9]{{0,14}})")
+LIMITS: Final = ("worlds", "messages", "entries", "memory", "calls")
+_LIMIT: Final = regex(rf"({'|'.join(LIMITS)})=(\S+)")
+_COUNT: Final = regex(r"[1-9][0-9]{0,14}")
 _LEGAL_QUOTA: Final = f"a prefix and some of {', '.join(LIMITS)}, such as: test-payments- worlds=50 calls=100"
 
 
@@ -162,7 +164,10 @@ def parse_quotas(texts: Sequence[str]) -> tuple[Quota, ...]:
     quotas = []
     for text in texts:
         prefix, *words = text.split() or [""]
-        most = {match[1]: int(match[2]) for word in words if (match := _LIMIT.fullmatch(word))}
+        try:
+            most = dict(map(_parse_limit, words))
+        except ValueError as error:
+            raise ValueError(f"{text!r} is not a quota: {error}; legal: {_LEGAL_QUOTA}") from None
         if not most or len(most) < len(words):
             raise ValueError(f"{text!r} is not a quota; legal: {_LEGAL_QUOTA}")
         quotas.append(Quota(parse_prefix(prefix), most))
@@ -170,3 +175,16 @@ def parse_quotas(texts: Sequence[str]) -> tuple[Quota, ...]:
         raise ValueError(f"{', '.join(quota.prefix for quota in quotas)}: legal: one quota for each prefix")
     check_prefixes((quota.prefix for quota in quotas), "quotas")
     return tuple(quotas)
+
+
+def _parse_limit(word: str) -> tuple[str, int]:
+    """A word of a quota, and the most. Raises ValueError."""
+    match = _LIMIT.fullmatch(word)
+    if match is None:
+        raise ValueError(f"{word!r} limits nothing")
+    name, most = match.groups()
+    if name == "memory":
+        return name, parse_size(most)
+    if _COUNT.fullmatch(most) is None:
+        raise ValueError(f"{most!r} is no number of {name}")
+    return name, int(most)

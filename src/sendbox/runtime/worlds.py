@@ -124,7 +124,7 @@ class Runtime:
         #: what it counts of itself
         self.counts = Counts()
         #: tells two servers apart
-        self.instance = tag_of(f"instance {os.getpid()} {wall.monotonic_ns()}")[2:]
+        self.instance = self._source = tag_of(f"instance {os.getpid()} {wall.monotonic_ns()}")[2:]
         self.reading = reading
         self.tried = tried
         self.logged = logged
@@ -159,8 +159,6 @@ class Runtime:
             assert load_records is not None
             self.persistence = Persistence(self, store, load_records, settings.durability)
             self.instance = self.persistence.instance
-            for world_id, why in self.persistence.lost.items():
-                self.closed.add(world_id, CloseReason(why, denied=False))
 
     def log(
         self, world: str, message: str, level: Level = "info", operation: str | None = None, **more: object
@@ -307,13 +305,14 @@ class Runtime:
         opening = self.opening(
             world_id, blueprint=blueprint, seed=seed, salt=salt, mode=mode, start=start, rate=rate, pinned=pinned
         )
+        number = None if self.persistence is None else self.persistence.number_of(world_id)
         world = self.begun(opening)
         hosted = HostedWorld(world, blueprint, opened=opening)
         if late:
             hosted.starts = wall.present if start is None else lambda: (opening.start, opening.pinned)
         self.closed_worlds.drop(world_id)
         self.worlds[world_id] = hosted
-        self.open_worlds.add(hosted)
+        self.open_worlds.add(hosted, number)
         hosted.used = self.reading()
         hosted.leaving = self.leaving
         hosted.before = self.closed.opened(world_id)
@@ -336,15 +335,36 @@ class Runtime:
         """True if the world of a key is only in the store."""
         return self.persistence is not None and key.partition("~")[0] in self.persistence.stored
 
+    def is_ready(self, key: str) -> bool:
+        """True if a call with a key need not wait for the store."""
+        return self.persistence is None or self.persistence.is_ready(key.partition("~")[0])
+
+    def is_open(self, world_id: str) -> bool:
+        """True if a world is open in this process."""
+        return world_id in self.worlds
+
+    def knows(self, world_id: str) -> bool:
+        """True if a world is open in this process, or was, or waits here for its first call."""
+        return world_id in self.worlds or self.is_stored(world_id) or self.closed.why(world_id) is not None
+
     def close_stored(self, world_id: str, gone: CloseReason = CLOSED) -> None:
         """Closes a world that is only in the store."""
         assert self.persistence is not None
         self.persistence.end_stored(world_id)
+        self.note_gone(world_id, gone)
+
+    def note_gone(self, world_id: str, gone: CloseReason) -> None:
+        """Keeps the reason why a world is gone that was not open here."""
         self.closed.add(world_id, gone)
 
     def unused_stored(self, ttl: int) -> list[str]:
         """The worlds that are only in the store and were not used for so many milliseconds of real time."""
         return [] if self.persistence is None else self.persistence.unused(ttl)
+
+    def unused_before(self) -> int | None:
+        """The instant of the machine since when a world must have been used to live on; None: it need not be."""
+        ttl = self.settings.world_ttl
+        return None if ttl is None else wall.now_ms() - round(ttl * 1000)
 
     async def persist(self, hosted: HostedWorld) -> None:
         """Waits until a world is in the store as it is, if there is one."""
@@ -377,9 +397,28 @@ class Runtime:
         return merge(opened, self.persistence.backwards(number), key=attrgetter("number"), reverse=True)
 
     async def wake(self, key: str) -> None:
-        """Makes the world of a key again, if it is only in the store. Raises `Capped`, and `Conflict` if it cannot."""
+        """Makes the world of a key again, if it is only in the store. Raises `Capped`, and `Conflict` if it cannot.
+
+        Raises `Elsewhere` for one that another process has.
+        """
         if self.persistence is not None:
+            await self.claim(key)
             await self.persistence.wake(key.partition("~")[0])
+
+    async def claim(self, key: str) -> None:
+        """Makes this process the owner of the world of a key. Raises `Elsewhere` if another one has it."""
+        if self.persistence is not None:
+            await self.persistence.claim(key.partition("~")[0])
+
+    async def look_at_store(self) -> None:
+        """Looks at the worlds that other processes have, for a list."""
+        if self.persistence is not None and self.persistence.sharing is not None:
+            await self.persistence.sharing.refresh()
+
+    async def claim_all(self, prefix: str) -> None:
+        """Makes this process the owner of the worlds that no process has, and whose ids begin so."""
+        if self.persistence is not None and self.persistence.sharing is not None:
+            await self.persistence.sharing.claim_all(prefix)
 
     def resume(self, hosted: HostedWorld) -> None:
         """Puts a world in its place that was open in an earlier process."""
@@ -476,16 +515,16 @@ class Runtime:
     def draw_id(self, prefix: str = BEGINS) -> str:
         """An unused id: derived from the process's own count and age, so that two servers differ."""
         while True:
-            world_id = fresh_id(f"{self.instance} {next(self._drawn)}", prefix)
+            world_id = fresh_id(f"{self._source} {next(self._drawn)}", prefix)
             if world_id not in self.worlds and world_id not in self.closed and not self.is_stored(world_id):
                 return world_id
 
     async def by_tag(self, tagged: str) -> HostedWorld | None:
         """The world of a name that carries its tag (links, tokens)."""
         tag = tagged[:16]
-        if self.persistence is not None and (stored := self.persistence.tags.get(tag)) is not None:
+        if self.persistence is not None:
             with suppress(Conflict):
-                await self.wake(stored)
+                await self.wake(self._tags.get(tag) or await self.persistence.locate(tag) or "")
         world_id = self._tags.get(tag)
         return None if world_id is None else self.find(world_id)
 
@@ -496,23 +535,40 @@ class Runtime:
     def end_world(self, hosted: HostedWorld, gone: CloseReason) -> None:
         """Ends a world, and remembers what became of it."""
         self.hooks.before_close(hosted)
-        self._log_advice(hosted)
-        world = hosted.world
-        self.counts.look(hosted)
-        del self.worlds[world.id]
-        self.open_worlds.remove(hosted)
-        del self._tags[world.tag]
-        self.closed.add(world.id, gone)
-        hosted.gone, hosted.why = True, gone.why
+        self.open_worlds.closed += 1
+        self.closed.add(hosted.world.id, gone)
         if self.persistence is not None:
             self.persistence.ended(hosted)
-        self.count_kept(hosted)
-        self._drop(hosted)
-        hosted.touch()
+        self._take_out(hosted, gone.why)
         if gone.denied:  # a tester may want to read it
             self.closed_worlds.add(hosted)
         else:
             self._forget(hosted)
+
+    def _take_out(self, hosted: HostedWorld, why: str) -> None:
+        """A world is not open any more."""
+        self._log_advice(hosted)
+        self.counts.look(hosted)
+        world = hosted.world
+        del self.worlds[world.id]
+        self.open_worlds.remove(hosted)
+        del self._tags[world.tag]
+        hosted.gone, hosted.why = True, why
+        self.count_kept(hosted)
+        self._drop(hosted)
+        hosted.touch()
+
+    def let_go_of(self, hosted: HostedWorld, why: str) -> None:
+        """Forgets a world, which another process may have."""
+        self._take_out(hosted, why)
+        self._forget(hosted)
+
+    def let_go(self, why: str) -> None:
+        """Forgets all worlds, which other processes may have, and what became of earlier ones."""
+        for hosted in list(self.worlds.values()):
+            self.let_go_of(hosted, why)
+        self.closed_worlds.forget()
+        self.closed.clear()
 
     def idle_since(self, hosted: HostedWorld) -> int:
         """The instant of the machine at which a world was used last."""

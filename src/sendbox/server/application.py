@@ -14,8 +14,10 @@ from starlette.responses import Response
 from starlette.routing import Match, Route
 
 from sendbox.engine.texts import nearest
+from sendbox.runtime.store.sharing import MOVED, Elsewhere
 from sendbox.runtime.store.store import STORE_FAILED
 from sendbox.runtime.worlds import MEMORY_FULL
+from sendbox.server.handover import Handover, note_elsewhere
 from sendbox.server.instance import HEADER
 from sendbox.server.origin import foreign, has_wrong_host, heading_of
 from sendbox.server.wire import reply
@@ -24,7 +26,7 @@ from sendbox.services.http.exchange import Answer
 if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.routing import BaseRoute
-    from starlette.types import Message, Receive, Scope, Send
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
     from sendbox.runtime.store.persistence import Persistence
     from sendbox.runtime.worlds import Runtime
@@ -49,6 +51,8 @@ class Application(Starlette):
 
     #: the persistence of its worlds, None if they end with the process
     persistence: Persistence | None = None
+    #: the way to worlds that other processes have, None if there are none
+    _handover: Handover | None = None
 
     def __init__(
         self,
@@ -66,6 +70,8 @@ class Application(Starlette):
         #: the header that tells which server answers
         self.mark = (HEADER.encode(), runtime.instance.encode())
         self.persistence = runtime.persistence
+        if self.persistence is not None and self.persistence.sharing is not None:
+            self._handover = Handover(runtime, self.persistence.sharing, self._serve, self._unavailable)
 
     @cached_property
     def control(self) -> Any:
@@ -91,9 +97,21 @@ class Application(Starlette):
         return answer
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serves one request, unless it `has_wrong_host`, or is `foreign` to what is not emulated."""
+        """Serves one request, here or where its world is."""
+        if self._handover is not None and scope["type"] == "http" and scope["path"] not in ALWAYS:
+            await self._handover(scope, receive, send)
+        else:
+            await self._serve(scope, receive, send)
+
+    def _unavailable(self, scope: Scope, why: str) -> ASGIApp:
+        """An application that refuses a call."""
+        return lambda _scope, _receive, send: reply(send, self.unavailable(scope, why))
+
+    async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serves one request here, unless it `has_wrong_host`, or is `foreign` to what is not emulated."""
 
         persistence = None if scope.get("path") in ALWAYS else self.persistence
+        losses = 0 if persistence is None else persistence.losses
         lost = False
 
         async def marked(message: Message) -> None:
@@ -102,6 +120,8 @@ class Application(Starlette):
                 ends = CLOSE if self.runtime.leaving else ()
                 message["headers"] = [*message.get("headers", ()), self.mark, *ends]
                 why = None if persistence is None else await persistence.commit()
+                if persistence is not None and persistence.losses != losses:
+                    why = MOVED
                 if why is not None:
                     lost = True
                     await reply(send, self.unavailable(scope, why))
@@ -229,4 +249,4 @@ async def _wrong_method(request: Request, _error: Exception) -> Response:
 
 
 #: The answers to a path or a method that is not served.
-REFUSALS: Final = {404: _not_found, 405: _wrong_method}
+REFUSALS: Final = {404: _not_found, 405: _wrong_method, Elsewhere: note_elsewhere}

@@ -121,7 +121,7 @@ class Emulated(BaseRoute):
         runtime, key = self._runtime, heading.key
         if key is None:
             return self._refuse_keyless(scope, route, Credentials(None))
-        if runtime.is_stored(key):
+        if not runtime.is_ready(key):
             return None
         hosted = self._admit(scope, route, key)
         if not isinstance(hosted, HostedWorld):

@@ -62,6 +62,12 @@ def _memory_used(runtime: Runtime) -> int | None:
     return None if runtime.bounds is None or runtime.settings.max_memory is None else runtime.bounds.used
 
 
+def _leases(runtime: Runtime) -> int | None:
+    """How many leases this process has; None where it shares no store."""
+    sharing = None if runtime.persistence is None else runtime.persistence.sharing
+    return None if sharing is None else len(sharing)
+
+
 METRICS: Final = (
     Metric(
         "sendbox_build_info",
@@ -127,7 +133,7 @@ METRICS: Final = (
         "sendbox_worlds_closed_total",
         "counter",
         "Worlds that were closed, or ended without use",
-        lambda scrape: scrape.runtime.open_worlds.opened - len(scrape.runtime.worlds),
+        lambda scrape: scrape.runtime.open_worlds.closed,
     ),
     Metric(
         "sendbox_world_ttl_seconds",
@@ -213,6 +219,18 @@ METRICS: Final = (
         "gauge",
         "The longest hold so far",
         lambda scrape: scrape.runtime.holds.longest,
+    ),
+    Metric(
+        "sendbox_leases",
+        "gauge",
+        "Worlds that this process has, or may open, of a database that several processes share",
+        lambda scrape: _leases(scrape.runtime),
+    ),
+    Metric(
+        "sendbox_commit_duration_seconds",
+        "histogram",
+        "Real time that the commits of worlds into their store took (--data)",
+        lambda scrape: None if scrape.runtime.persistence is None else scrape.runtime.persistence.commits,
     ),
     Metric(
         "sendbox_log_lines_dropped_total",

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
-from sendbox.control.arguments import After, Limit, NextCursor, Order, Search, Wait
+from sendbox.control.arguments import SORTED, After, Limit, NextCursor, Order, Search, Total, Wait
 from sendbox.control.export.request import FORMS, request_text
 from sendbox.control.export.script import CallStep
 from sendbox.control.operation import Call, ControlError, operation
-from sendbox.control.reading import FORM, map_in_slices, select, wait_for
+from sendbox.control.reading import FORM, Page, count, map_in_slices, select, sorted_page, wait_for
 from sendbox.control.records import journal_entry, most_of
 from sendbox.control.searching import TEXT, Filter, SearchKey, match_texts, patterns, search_filter, texts, times
 from sendbox.engine.answer import Answer, Instant, enum, moment, reference
@@ -33,6 +33,12 @@ if TYPE_CHECKING:
     Timed = tuple[int, RequestRecord]
 
 AS: Final = enum(FORMS)
+#: What calls can be sorted by.
+SORTS: Final[Mapping[str, Callable[[RequestRecord], object]]] = {
+    "operation": lambda record: record.operation,
+    "status": lambda record: record.status,
+    "remarks": lambda record: (len(record.findings), len(record.advice)),
+}
 _STATUS: Final = re.compile(r"[0-9*?]{1,3}")
 
 
@@ -56,6 +62,7 @@ class Requests(Answer):
     requests: list[Annotated[Any, reference("ListedRequest", RequestEntry, ShortRequest)]]
     more: bool
     next_cursor: str | None
+    total: int | None = None
 
 
 class RequestText(Answer):
@@ -75,6 +82,8 @@ async def requests(
     order: Order = "oldest",
     search: Search = None,
     form: Annotated[str, FORM] = "plain",
+    sort: Annotated[str | None, enum(SORTS), SORTED] = None,
+    total: Total = False,
 ) -> Requests:
     """Calls of the emulated interfaces, with findings and advice; `limit` and `more` are those of the journal.
 
@@ -82,12 +91,12 @@ async def requests(
     there are.
     """
     start, most, newest = max(after, -1), most_of(limit), order == "newest"
-    if cursor is not None and not newest:
+    if cursor is not None and not newest and sort is None:
         start = max(start, cursor)
     hosted, code = call.hosted, CODE["request"]
     looked: tuple[World | None, int] = (None, 0)
 
-    async def look() -> tuple[World, list[int]] | None:
+    async def look() -> tuple[World, Page[int], int | None] | None:
         nonlocal looked
         world = hosted.world
         journal, finds = world.journal, search_filter(search, search_keys(world))
@@ -96,6 +105,12 @@ async def requests(
             instant, _, record = journal.entry(number)
             return number > start and finds((instant, record))
 
+        every = [*journal.find(code, 0)] if total or sort is not None else []
+        number = await count(every, fits, filtered=search is not None or after >= 0) if total else None
+        if sort is not None:
+            key = SORTS[sort]
+            listed = await sorted_page(every, lambda number: key(journal.entry(number)[2]), fits, most, cursor, order)
+            return (world, listed, number) if listed.items else None
         if newest:
             numbers: Iterator[int] = journal.find_back(code, len(journal) if cursor is None else cursor)
         else:
@@ -103,18 +118,20 @@ async def requests(
         length = len(journal)
         matching = await select(numbers, fits, most + 1)  # one more says that there is more
         looked = (world, length)  # entries are only added, so none is read twice
-        return (world, matching) if matching else None
+        more = len(matching) > most
+        listed = Page(matching[:most], str(matching[most - 1]) if more else None)
+        return (world, listed, number) if matching else None
 
     result = await wait_for(hosted, wait, look)
     if result is None:
-        return Requests(requests=[], more=False, next_cursor=None)
-    world, numbers = result
-    more, numbers = len(numbers) > most, numbers[:most]
+        return Requests(requests=[], more=False, next_cursor=None, total=0 if total else None)
+    world, listed, number = result
     view: Callable[[int], object] = (
         partial(_short, world) if form == "short" else Observer(world, call.served.kinds).entry
     )
-    views = await map_in_slices(numbers, view)
-    return Requests(requests=views, more=more, next_cursor=str(numbers[-1]) if more else None)
+    views = await map_in_slices(listed.items, view)
+    following = listed.cursor or None
+    return Requests(requests=views, more=following is not None, next_cursor=following, total=number)
 
 
 def _short(world: World, number: int) -> ShortRequest:

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from bisect import bisect_left, bisect_right
+from collections.abc import Iterator
+from difflib import SequenceMatcher
 from operator import itemgetter
 from typing import TYPE_CHECKING, Annotated
+
+import orjson
 
 from sendbox.control.answers import CanonicalEntry
 from sendbox.control.arguments import Size, described
@@ -58,6 +62,13 @@ class AroundIt(Answer):
     canonical: list[Canonical]
 
 
+class Aligned(Answer):
+    """What happened in both worlds, or in one of them: the other one has null there."""
+
+    here: AroundIt | None
+    there: AroundIt | None
+
+
 class Digests(Answer):
     """The digests of two worlds."""
 
@@ -76,6 +87,7 @@ class Compared(Answer):
     digest: Digests
     here: list[AroundIt]
     there: list[AroundIt]
+    rows: list[Aligned]
 
 
 @operation("GET", "/worlds/{id}/compare", present_only="it compares two worlds as they are", answers=Compared)
@@ -86,7 +98,8 @@ async def compare(
 ) -> Compared:
     """The first difference between this world and another one (`with`), as `sendbox diff` finds it.
 
-    `equal` counts the canonical entries before it. `here` and `there` are the entries around it.
+    `equal` counts the canonical entries before it. `here` and `there` are the entries around it, and `rows` has them
+    side by side: in one row what happened in both worlds.
     """
     here = call.hosted.world
     if with_ == here.id:
@@ -119,10 +132,62 @@ async def compare(
             lines=list(journals.as_text(a, b, difference)),
             digest=digests,
             **views,
+            rows=[Aligned(here=mine, there=other) for mine, other in align(views["here"], views["there"])],
         )
     finally:
         other.readers -= 1
         call.runtime.kick(other)
+
+
+#: An entry of this world beside one of the other; None where a world has nothing like it.
+Row = tuple[AroundIt | None, AroundIt | None]
+
+
+def align(here: list[AroundIt], there: list[AroundIt]) -> list[Row]:
+    """The entries of two worlds in pairs, by what they say and not when; one that only one world has is alone.
+
+    An entry whose counterpart lies outside, or elsewhere at its instant, is left out.
+    """
+    rows: list[Row] = []
+    mine, others = (list(map(_content, side)) for side in (here, there))
+    # what is in no digest, such as that a webhook was made, is alike everywhere: it only follows what it belongs to
+    alike = {_content(entry) for entry in (*here, *there) if not entry.canonical}
+    matcher = SequenceMatcher(alike.__contains__, mine, others, autojunk=False)
+    for word, first, end, other_first, other_end in matcher.get_opcodes():
+        pair = zip if word == "equal" else _pairs
+        rows += pair(here[first:end], there[other_first:other_end])
+    return [row for row in rows if None not in row or any(entry.only for entry in row if entry is not None)]
+
+
+def _content(entry: AroundIt) -> bytes:
+    """What an entry says, without its place and its instant."""
+    lines = [{name: value for name, value in line.items() if name not in ("n", "at")} for line in entry.canonical]
+    return orjson.dumps([entry.kind, lines or entry.words], option=orjson.OPT_SORT_KEYS)
+
+
+def _pairs(here: list[AroundIt], there: list[AroundIt]) -> Iterator[Row]:
+    """The entries in pairs that belong together, in their order; those without a counterpart are alone."""
+    others = list(there)
+    for entry in here:
+        place = next((place for place, other in enumerate(others) if _belong(entry, other)), None)
+        if place is None:
+            yield entry, None
+            continue
+        yield from ((None, other) for other in others[:place])
+        yield entry, others[place]
+        del others[: place + 1]
+    yield from ((None, other) for other in others)
+
+
+def _belong(here: AroundIt, there: AroundIt) -> bool:
+    """True if two entries of one kind differ in both worlds, or are about the same message."""
+    return here.kind == there.kind and ((here.only and there.only) or bool(_messages(here) & _messages(there)))
+
+
+def _messages(entry: AroundIt) -> set[object]:
+    """The messages that an entry is about, by their canonical names."""
+    lines = [*entry.canonical, *(line.get("event") or {} for line in entry.canonical)]
+    return {line["message"] for line in lines if "message" in line}
 
 
 async def _read_journal(world: World, kinds: KindTable) -> Journal:

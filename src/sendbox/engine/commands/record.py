@@ -218,6 +218,13 @@ class RequestRecord:
             return b""
         return body if isinstance(body, bytes) else bytes(body)
 
+    @property
+    def size(self) -> int:
+        """The bytes of bodies and texts that it keeps in memory."""
+        return sum(
+            len(part) for part in (self._body, self._answer, self.content, self.query) if isinstance(part, bytes)
+        )
+
     def put_away(self, keep: Callable[[bytes], bytes | Kept], longest: int) -> None:
         """Keeps a longer body elsewhere."""
         body = self._body

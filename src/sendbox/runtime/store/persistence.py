@@ -5,7 +5,6 @@ leaves before: an answer waits for the commit of its group, and so does the try 
 group is tried again until the store takes it, and all calls are refused until then.
 
 A world of an earlier process is not there until it is first asked for; then it is made again from its record.
-It is long because the way into the store and the way out of it know the same part of each record.
 """
 
 from __future__ import annotations
@@ -15,24 +14,36 @@ import contextlib
 from collections.abc import Callable, Generator, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final, Protocol, TypeVar
 
 from msgspec import Struct, field
 
-from sendbox import __version__
 from sendbox.engine import ENGINE
-from sendbox.engine.commands.command import Move, Overtake, Restore, Stamp, Tune
+from sendbox.engine.commands.command import Overtake, Stamp, Tune
 from sendbox.engine.durations import show
 from sendbox.runtime import wall
-from sendbox.runtime.slot import HostedWorld, Slice
-from sendbox.runtime.store.store import STORE_FAILED, Change, Facts, Part, Store, StoredWorld, StoreError, Unavailable
+from sendbox.runtime.counts import DURATIONS, Histogram
+from sendbox.runtime.slot import CloseReason, HostedWorld, Slice
+from sendbox.runtime.store.drafts import Draft, Drafts
+from sendbox.runtime.store.sharing import MOVED, Sharing
+from sendbox.runtime.store.store import (
+    STORE_FAILED,
+    Change,
+    Facts,
+    LeaseLost,
+    SharedStore,
+    Store,
+    StoredWorld,
+    StoreError,
+    Unavailable,
+)
 
 if TYPE_CHECKING:
     from sendbox.engine.commands.command import Command, Open
-    from sendbox.engine.commands.record import Record
     from sendbox.runtime.interface import RuntimeInterface
     from sendbox.settings import Durability
 
+T = TypeVar("T")
 #: Real seconds between two commits with `second`, and between two tries of a commit that failed.
 PERIOD: Final = 1.0
 #: Called once a group is in the store, or with the reason why it is not.
@@ -54,41 +65,12 @@ class Records(Protocol):
         """
 
 
-class _Written(Struct, eq=False):
-    """The part of a world's record that is in the store, or on its way; `mark` tells whether anything came since.
-
-    `row` is that of the world, `line` where its record is, the last of `lines` so far; `heads` are the records of
-    checkpoints with their lines, by name.
-    """
-
-    row: StoredWorld | None = None
-    record: Record | None = None
-    line: int = 0
-    lines: int = 0
-    count: int = 0
-    epoch: int = 0
-    mark: object = None
-    heads: dict[str, tuple[Record, int]] = field(default_factory=dict)
-
-    def copied(self) -> tuple[int, int] | None:
-        """The line and the number of commands that the record begins with; None if the store has no beginning of it."""
-        heads = [(len(head), line) for head, line in self.heads.values() if _begins_with(self.record, head)]
-        return max(heads)[::-1] if heads else None
-
-
-class _Draft(Struct, eq=False):
-    """A change whose commands are not encoded yet: line, number of the first one, commands."""
-
-    change: Change
-    parts: list[tuple[int, int, list[tuple[Stamp, Command]]]]
-    opened: Open | None = None
-
-
 class _Group(Struct, eq=False):
     """The changes of one commit, and who waits for it."""
 
-    drafts: list[_Draft]
+    drafts: list[Draft]
     waiting: list[Then]
+    began: int = field(default_factory=wall.monotonic_ns)
 
 
 class Persistence:
@@ -104,7 +86,7 @@ class Persistence:
         self._delay = 0.0 if durability == "call" else PERIOD
         self._loop = asyncio.get_running_loop()
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="sendbox-store")
-        self._written: dict[HostedWorld, _Written] = {}
+        self._drafts = Drafts()
         self._dirty: dict[HostedWorld, None] = {}
         self._ended: list[StoredWorld] = []
         self._waiting: list[Then] = []
@@ -112,6 +94,8 @@ class Persistence:
         self._writing: asyncio.Future[None] | None = None
         self._timer: asyncio.Handle | None = None
         self._closed = False
+        #: the seconds that commits took
+        self.commits = Histogram(DURATIONS)
         self._waking: dict[str, asyncio.Task[None]] = {}
         #: why the store takes nothing, None while it does
         self.failure: str | None = None
@@ -120,27 +104,34 @@ class Persistence:
         #: the worlds that are only in the store, in the order of their opening, and their ids by their tags
         self.stored: dict[str, StoredWorld] = {}
         self.tags: dict[str, str] = {}
-        #: those that cannot be made again, with the reason
-        self.lost: dict[str, str] = {}
-        others = 0
-        for world in store.worlds():
-            runtime.open_worlds.opened = world.number
-            if world.facts.cut is not None:
-                self.lost[world.id] = f"the server was restarted, and {world.facts.cut} had cut its record"
-                self._ended.append(world)
-                continue
-            others += world.engine != ENGINE
-            self.stored[world.id] = world
-            self.tags[world.facts.tag] = world.id
+        #: the part in a store of several processes, None if the store is of this process alone
+        self.sharing: Sharing | None = None
+        worlds = store.worlds()
+        if isinstance(store, SharedStore):
+            self.sharing = Sharing(runtime, self, store, runtime.instance)
+            for world in worlds:
+                if world.facts.cut is not None and (claim := store.claim(world.id)).address is None:
+                    self.sharing.take(world.id, claim)
+        else:
+            for world in worlds:
+                runtime.open_worlds.opened = world.number
+                self.take(world)
+        others = sum(world.engine != ENGINE for world in worlds)
         if others:
-            text = f"{others} of {len(self.stored)} stored worlds are of another engine than {ENGINE}"
+            text = f"{others} of {len(worlds)} stored worlds are of another engine than {ENGINE}"
             what = "start the version that wrote them to continue them, or close them"
             runtime.log("", f"{text}: {what}; GET /_sandbox/worlds lists them", "warning")
         self._schedule()
 
-    def prepare(self) -> None:
-        """Loads what the first call needs, which takes long, off the loop."""
+    async def prepare(self, address: str) -> None:
+        """Loads what the first call needs, which takes long, off the loop. Others call this process at `address`."""
+        if self.sharing is not None:
+            await self.sharing.advertise(address)
         self._thread.submit(self._loaded)
+
+    async def in_thread(self, method: Callable[[], T]) -> T:
+        """The result of a method of the store, called on its thread."""
+        return await self._loop.run_in_executor(self._thread, method)
 
     # -- into the store
 
@@ -155,9 +146,8 @@ class Persistence:
     def ended(self, hosted: HostedWorld) -> None:
         """Notes that a world has ended: nothing of it stays in the store."""
         self._dirty.pop(hosted, None)
-        written = self._written.pop(hosted, None)
-        if written is not None and written.row is not None:
-            self._remove(written.row)
+        if (row := self._drafts.drop(hosted)) is not None:
+            self._remove(row)
 
     def end_stored(self, world_id: str) -> None:
         """Ends a world that is only in the store."""
@@ -199,6 +189,15 @@ class Persistence:
         self.after_commit(note)
         return ended.result() if ended.done() else await ended
 
+    async def flush(self) -> str | None:
+        """Writes what has come in now, whatever the `durability`; returns why that cannot be, None = it is done."""
+        while self.failure is None and (self._group is not None or self._dirty or self._ended):
+            if self._group is None:
+                self._begin()
+            if self._writing is not None:
+                await asyncio.wait({self._writing})
+        return self.failure
+
     async def persist(self) -> None:
         """Waits until all that has come in is in the store, as long as that takes."""
         while await self.commit() is not None:
@@ -213,8 +212,8 @@ class Persistence:
         dirty, self._dirty = self._dirty, {}
         ended, self._ended = self._ended, []
         waiting, self._waiting = self._waiting, []
-        drafts = [_Draft(Change(world, ended=True), []) for world in ended]
-        drafts += [draft for hosted in dirty if not hosted.gone and (draft := self._draft(hosted)) is not None]
+        drafts = [Draft(Change(world, ended=True), []) for world in ended]
+        drafts += [draft for hosted in dirty if not hosted.gone and (draft := self._drafts.draft(hosted)) is not None]
         if drafts:
             self._group = _Group(drafts, waiting)
             self._write()
@@ -225,146 +224,132 @@ class Persistence:
         assert self._group is not None
         self._timer = None
         self._writing = self._loop.run_in_executor(self._thread, self._commit, self._group)
-        self._writing.add_done_callback(self._committed)
+        self._writing.add_done_callback(partial(self._committed, self._group))
 
     def _commit(self, group: _Group) -> None:
         """Writes a group; on the thread of the store."""
         encode = self._loaded().encode
-        for draft in group.drafts:
-            change, opened = draft.change, draft.opened
-            if not change.parts:
-                change.parts = [
-                    Part(line, first, [encode(stamp, command) for stamp, command in commands])
-                    for line, first, commands in draft.parts
-                ]
-            if opened is not None and change.opened is None:
-                change.opened = encode(Stamp(opened.epoch, opened.start, 0), opened)
-        self._store.write([draft.change for draft in group.drafts])
+        self._store.write([draft.encode(encode) for draft in group.drafts])
 
     def _loaded(self) -> Records:
         if self._records is None:
             self._records = self._load()
         return self._records
 
-    def _committed(self, future: asyncio.Future[None]) -> None:
+    def _committed(self, group: _Group, future: asyncio.Future[None]) -> None:
         """The commit of a group has ended."""
-        group, self._writing = self._group, None
-        assert group is not None
-        error = future.exception()
+        self._writing, error = None, future.exception()
+        if self._group is not group:  # it was let go
+            return
+        if isinstance(error, LeaseLost) and self.sharing is not None:
+            self.sharing.lose()
+            return
         if error is not None:
-            if self.failure is None:
-                self._runtime.log("", f"nothing is served until the store can be written: {error}", "error")
-            self.failure = str(error)
-            waiting, self._waiting = [*group.waiting, *self._waiting], []
-            group.waiting.clear()
+            self.failed(error)
+            waiting, group.waiting = group.waiting, []
             _call(waiting, self.failure)
             self._timer = self._loop.call_later(PERIOD, self._write)
             return
         self._group = self._timer = None
-        if self.failure is not None:
-            self.failure = None
-            self._runtime.log("", "the store can be written again")
-            self._recovery.set()
+        self.commits.add(wall.monotonic_ns() - group.began)
+        self.recovered()
         if self._dirty or self._ended:
             self._schedule()
         _call(group.waiting, None)
 
-    def _draft(self, hosted: HostedWorld) -> _Draft | None:
-        """The commands of a world that are not in the store yet; None if nothing has come in."""
-        world = hosted.world
-        record, written = world.record, self._written.get(hosted)
-        opened, copied, cut = None, None, record.cut_by is not None
-        begins = world.epoch if cut else record.opening.epoch
-        if written is None:
-            written, opened = _Written(record=record, epoch=begins), hosted.opened or world.opening
-            self._written[hosted] = written
-        mark = _mark(hosted)
-        if written.mark == mark:
-            return None
-        written.mark = mark
-        anew = written.record is not record
-        if anew:
-            written.lines += 1
-            written.record, written.line = record, written.lines
-            copied = None if cut else written.copied()
-            written.count = 0 if copied is None else copied[1]
-            written.epoch = _epoch_of(record, written.count, begins)
-        lines: list[int] | None
-        if cut:
-            lines = [] if anew or written.count else None
-            written.count = 0
-            written.row = self._row(hosted, written)
-            return _Draft(Change(written.row, lines=lines), [], opened)
-        first = written.count
-        if first and isinstance(record.entries[first - 1], Move):  # moves in a row are one
-            first -= 1
-        commands, written.epoch = _commands(record, first, written.epoch)
-        written.count = len(record)
-        parts = [(written.line, first, commands)]
-        for name, head in hosted.checkpoints.items():
-            known, line = written.heads.get(name, (None, written.line))
-            if _begins_with(record, head):
-                line = written.line
-            elif known is not head:
-                line = written.lines = written.lines + 1
-                parts.append((line, 0, _commands(head, 0, head.opening.epoch)[0]))
-            written.heads[name] = head, line
-        lines = [written.line, *{written.heads[name][1] for name in hosted.checkpoints}] if anew else None
-        written.row = self._row(hosted, written)
-        return _Draft(Change(written.row, copied, lines=lines), parts, opened)
+    def failed(self, error: BaseException) -> None:
+        """Nothing is served until the store can be written."""
+        if self.failure is None:
+            self._runtime.log("", f"nothing is served until the store can be written: {error}", "error")
+        self.failure = str(error)
+        waiting, self._waiting = self._waiting, []
+        _call(waiting, self.failure)
 
-    def _row(self, hosted: HostedWorld, written: _Written) -> StoredWorld:
-        world, cut = hosted.world, hosted.world.record.cut_by
-        heads = {} if cut else {name: (written.heads[name][1], len(head)) for name, head in hosted.checkpoints.items()}
-        facts = Facts(
-            scenario=hosted.blueprint.name,
-            seed=world.seed_given,
-            salt=world.salt,
-            tag=world.tag,
-            started=int(world.start),
-            mode=world.clock.mode,
-            rate=world.clock.rate,
-            due=world.timeline.next_due(),
-            pending=world.timeline.scheduled,
-            entries=len(world.journal),
-            counts=world.counts,
-            line=written.line,
-            commands=len(world.record),
-            checkpoints=heads,
-            epoch=world.epoch,
-            at=int(world.now),
-            ticks=world.ticks,
-            pulling=hosted.pulling,
-            opened_pulling=hosted.opened_pulling,
-            late=None if hosted.starts is None else hosted.starts is wall.present,
-            cut=cut,
-        )
-        return StoredWorld(hosted.number, world.id, ENGINE, __version__, wall.now_ms(), facts)
+    def recovered(self) -> None:
+        """The store was written; all is served again, unless a group waits for its commit."""
+        if self.failure is not None and self._group is None:
+            self.failure = None
+            self._runtime.log("", "the store can be written again")
+            self._recovery.set()
+
+    def let_go_of(self, hosted: HostedWorld) -> bool:
+        """Forgets a world that is in the store as it is; returns False if it is not."""
+        if hosted in self._dirty or self._group is not None:
+            return False
+        self._drafts.drop(hosted)
+        self._runtime.let_go_of(hosted, MOVED)
+        return True
+
+    def let_go(self) -> None:
+        """Forgets all worlds and what is on its way into the store; who waits for that has no answer."""
+        group, self._group = self._group, None
+        waiting, self._waiting = [*([] if group is None else group.waiting), *self._waiting], []
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        self._runtime.let_go(MOVED)
+        for kept in (self._drafts, self._dirty, self._ended, self.stored, self.tags):
+            kept.clear()
+        _call(waiting, MOVED)
 
     # -- out of the store
 
+    def take(self, world: StoredWorld) -> None:
+        """From now on this process has a world that is only in the store."""
+        if world.facts.cut is not None:
+            why = f"the server was restarted, and {world.facts.cut} had cut its record"
+            self._runtime.note_gone(world.id, CloseReason(why, denied=False))
+            self._remove(world)
+            return
+        self.stored[world.id] = world
+        self.tags[world.facts.tag] = world.id
+
+    def _listed(self) -> list[StoredWorld]:
+        return list(self.stored.values()) if self.sharing is None else self.sharing.listed()
+
     def after(self, number: int) -> Iterator[StoredWorld]:
         """The worlds that are only in the store and have a higher number."""
-        return (world for world in list(self.stored.values()) if world.number > number)
+        return (world for world in self._listed() if world.number > number)
 
     def backwards(self, number: int | None) -> Iterator[StoredWorld]:
         """The worlds that are only in the store and have a lower number (None: all), newest first."""
-        return (world for world in list(self.stored.values())[::-1] if number is None or world.number < number)
+        return (world for world in self._listed()[::-1] if number is None or world.number < number)
 
     def unused(self, ttl: int) -> list[str]:
         """The worlds that are only in the store and were not used for so many milliseconds of real time."""
         now = wall.now_ms()
         return [world.id for world in self.stored.values() if now - world.used > ttl and world.id not in self._waking]
 
+    @property
+    def losses(self) -> int:
+        """How often all worlds went to other processes; a call that began before has no answer."""
+        return 0 if self.sharing is None else self.sharing.losses
+
+    def is_ready(self, world_id: str) -> bool:
+        """True if a call to a world need not wait for the store."""
+        return world_id not in self.stored and (self.sharing is None or world_id in self.sharing)
+
+    async def claim(self, world_id: str) -> None:
+        """Makes this process the owner of a world. Raises `Elsewhere` if another process has it, and `Unavailable`."""
+        if self.sharing is not None and self._runtime.legal_id(world_id):
+            await self.sharing.claim(world_id)
+
+    def number_of(self, world_id: str) -> int | None:
+        """The number for a world that opens now, None where the process counts. Raises `Unavailable`."""
+        return None if self.sharing is None else self.sharing.number_of(world_id)
+
+    async def locate(self, tag: str) -> str | None:
+        """The id of the world in the store that has a tag."""
+        return self.tags.get(tag) if self.sharing is None else await self.sharing.find(tag)
+
     async def wake(self, world_id: str) -> None:
         """Makes a world again that is only in the store. Raises `Unavailable`, and `Capped` at the cap."""
-        if world_id not in self.stored:
-            return
-        task = self._waking.get(world_id)
-        if task is None:
-            task = self._waking[world_id] = self._loop.create_task(self._wake(self.stored[world_id]))
-            task.add_done_callback(partial(self._woken, world_id))
-        await asyncio.shield(task)
+        if world_id in self.stored:
+            task = self._waking.get(world_id)
+            if task is None:
+                task = self._waking[world_id] = self._loop.create_task(self._wake(self.stored[world_id]))
+                task.add_done_callback(partial(self._woken, world_id))
+            await asyncio.shield(task)
 
     def _woken(self, world_id: str, task: asyncio.Task[None]) -> None:
         del self._waking[world_id]
@@ -373,6 +358,9 @@ class Persistence:
 
     async def _wake(self, stored: StoredWorld) -> None:
         if stored.engine != ENGINE:
+            if self.sharing is not None:
+                del self.stored[stored.id], self.tags[stored.facts.tag]
+                await self.sharing.give_back(stored.id)
             raise Unavailable(
                 "other_engine",
                 f"{stored.id} was recorded by Sendbox {stored.version}, engine {stored.engine}, and this is engine "
@@ -380,11 +368,11 @@ class Persistence:
             )
         self._runtime.check_room()
         try:
-            opened, lines = await self._loop.run_in_executor(self._thread, self._read, stored.number)
+            opened, lines = await self.in_thread(partial(self._read, stored.number))
             hosted = await Slice().through(self._loaded().remake(opened, lines, stored.facts))
         except StoreError as error:
             raise Unavailable(STORE_FAILED, f"{stored.id} cannot be read: {error}") from None
-        if stored.id in self.stored:  # else it was closed meanwhile
+        if self.stored.get(stored.id) is stored:  # else it was closed meanwhile
             self._continue(stored, hosted)
 
     def _read(self, number: int) -> tuple[bytes, dict[int, list[bytes]]]:
@@ -399,11 +387,7 @@ class Persistence:
         hosted.number, hosted.opened_pulling, hosted.pulling = stored.number, facts.opened_pulling, outlets.captured
         if facts.late is not None:
             hosted.starts = wall.present if facts.late else partial(_start_of, world.opening)
-        heads = {name: (head, facts.checkpoints[name][0]) for name, head in hosted.checkpoints.items()}
-        highest = max([facts.line, *(line for _, line in heads.values())])
-        self._written[hosted] = _Written(
-            stored, record, facts.line, highest, len(record), facts.epoch, _mark(hosted), heads
-        )
+        self._drafts.resume(hosted, stored)
         if (record.at[-1], record.ticks[-1]) != (world.now, world.ticks):  # a move was cut off
             record.moved(world.now, world.ticks, len(record), by_hand=world.clock.mode == "manual")
         if world.clock.mode == "real" and hosted.starts is None:
@@ -412,53 +396,23 @@ class Persistence:
         if outlets.injection.racing:  # the answer that they came before is lost
             world.enter(Overtake(tuple(sorted(outlets.injection.racing)), leaves=True))
         outlets.take()
+        if self.sharing is not None:
+            self.sharing.note_waking(stored.id)
         runtime.resume(hosted)
 
     async def aclose(self) -> None:
         """Writes what is left, and closes the store."""
         for task in list(self._waking.values()):
             task.cancel()
-        while self.failure is None and (self._group is not None or self._dirty or self._ended):
-            if self._group is None:
-                self._begin()
-            if self._writing is not None:
-                await asyncio.wait({self._writing})
+        if self.sharing is not None:
+            self.sharing.close()
+        await self.flush()
         self._closed = True
         if self._timer is not None:
             self._timer.cancel()
         self._thread.shutdown()
         with contextlib.suppress(StoreError):
             self._store.close()
-
-
-def _mark(hosted: HostedWorld) -> object:
-    """A value that is another one once something has come into a world."""
-    world = hosted.world
-    record = world.record
-    last = (record.at[-1], record.ticks[-1]) if len(record) else None
-    return id(record), len(record), last, world.epoch, world.now, world.ticks, record.cut_by
-
-
-def _commands(record: Record, first: int, epoch: int) -> tuple[list[tuple[Stamp, Command]], int]:
-    """The commands of a record from one of them on, which has this epoch, and the epoch after the last."""
-    commands = []
-    for number in range(first, len(record)):
-        command = record.command(number)
-        commands.append((Stamp(epoch, record.at[number], record.ticks[number]), command))
-        if isinstance(command, Restore):
-            epoch = command.begins
-    return commands, epoch
-
-
-def _epoch_of(record: Record, count: int, begins: int) -> int:
-    """The epoch after so many commands of a record, the first of which has this one."""
-    restores = (entry.begins for entry in reversed(record.entries[:count]) if type(entry) is Restore)
-    return next(restores, begins)
-
-
-def _begins_with(record: Record | None, head: Record) -> bool:
-    """True if a checkpoint was taken on the way to a record, so that it begins with that."""
-    return record is not None and 0 < len(head) <= len(record) and record.entries[len(head) - 1] is head.entries[-1]
 
 
 def _start_of(opened: Open) -> tuple[int, bool]:

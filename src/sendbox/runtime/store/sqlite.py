@@ -4,23 +4,20 @@ from __future__ import annotations
 
 import contextlib
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 import msgspec
 
-from sendbox.runtime.store.store import Change, Facts, StoredWorld, StoreError
+from sendbox.runtime.store.store import Change, StoreError
+from sendbox.runtime.store.tables import COMMANDS, FORM, WORLDS, Tables
 
-#: The form of the tables, and the mark of a file that has them.
-FORM: Final = 1
+#: The mark of a file that has the tables.
 APPLICATION: Final = 0x53454E44
+_TYPES: Final = {"integer": "INTEGER", "bytes": "BLOB"}
 _TABLES: Final = (
-    """CREATE TABLE worlds (
-        number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, engine INTEGER NOT NULL, version TEXT NOT NULL,
-        used INTEGER NOT NULL, facts BLOB NOT NULL, opened BLOB NOT NULL)""",
-    """CREATE TABLE commands (
-        world INTEGER NOT NULL, line INTEGER NOT NULL, number INTEGER NOT NULL, command BLOB NOT NULL,
-        PRIMARY KEY (world, line, number)) WITHOUT ROWID""",
+    WORLDS.format(**_TYPES),
+    f"{COMMANDS.format(**_TYPES)} WITHOUT ROWID",
     "CREATE TABLE leases (world INTEGER PRIMARY KEY, owner TEXT NOT NULL)",
     f"PRAGMA application_id = {APPLICATION}",
     f"PRAGMA user_version = {FORM}",
@@ -38,7 +35,7 @@ _REASONS: Final = {
 }
 
 
-class SqliteStore:
+class SqliteStore(Tables):
     """A store in the file `path`, which is made where it is missing. Raises `StoreError`.
 
     With `flush` a commit also outlasts the machine: it waits until the disk has it.
@@ -74,6 +71,12 @@ class SqliteStore:
                 for statement in _TABLES:
                     execute(statement)
 
+    def _execute(self, statement: str, values: Sequence[object] = ()) -> sqlite3.Cursor:
+        return self._connection.execute(statement, values)
+
+    def _execute_many(self, statement: str, values: Iterable[Sequence[object]]) -> None:
+        self._connection.executemany(statement, values)
+
     @contextlib.contextmanager
     def _explained(self) -> Iterator[None]:
         """Raises `StoreError` in place of what SQLite raises."""
@@ -104,29 +107,6 @@ class SqliteStore:
             name: str = execute("SELECT owner FROM leases WHERE world = ?", (_ALL,)).fetchone()[0]
             return name
 
-    def worlds(self) -> list[StoredWorld]:
-        """The worlds, in the order of their numbers."""
-        with self._explained():
-            rows = self._connection.execute(
-                "SELECT number, id, engine, version, used, facts FROM worlds ORDER BY number"
-            )
-            decode = msgspec.json.Decoder(Facts).decode
-            return [
-                StoredWorld(number, world_id, engine, version, used, decode(facts))
-                for number, world_id, engine, version, used, facts in rows
-            ]
-
-    def record(self, number: int) -> tuple[bytes, dict[int, list[bytes]]]:
-        """The command with which a world was opened, and its lines."""
-        with self._explained():
-            execute = self._connection.execute
-            opened: bytes = execute("SELECT opened FROM worlds WHERE number = ?", (number,)).fetchone()[0]
-            lines: dict[int, list[bytes]] = {}
-            rows = execute("SELECT line, command FROM commands WHERE world = ? ORDER BY line, number", (number,))
-            for line, command in rows:
-                lines.setdefault(line, []).append(command)
-            return opened, lines
-
     def write(self, changes: Sequence[Change]) -> None:
         """Makes these changes in one commit. What they remove is overwritten in the file, and is in no log of it."""
         with self._explained():
@@ -135,34 +115,6 @@ class SqliteStore:
                     self._write(change)
             if any(change.ended or change.lines is not None for change in changes):
                 self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-
-    def _write(self, change: Change) -> None:
-        execute, world, number = self._connection.execute, change.world, change.world.number
-        if change.ended:
-            execute("DELETE FROM commands WHERE world = ?", (number,))
-            execute("DELETE FROM worlds WHERE number = ?", (number,))
-            return
-        if change.copied is not None:
-            execute(
-                "INSERT INTO commands SELECT world, ?, number, command FROM commands "
-                "WHERE world = ? AND line = ? AND number < ?",
-                (change.parts[0].line, number, *change.copied),
-            )
-        if change.lines is not None:
-            kept = ", ".join(map(str, change.lines))
-            execute(f"DELETE FROM commands WHERE world = ? AND line NOT IN ({kept})", (number,))
-        row = (world.engine, world.version, world.used, msgspec.json.encode(world.facts))
-        if change.opened is not None:
-            execute(
-                "INSERT OR REPLACE INTO worlds VALUES (?, ?, ?, ?, ?, ?, ?)", (number, world.id, *row, change.opened)
-            )
-        else:
-            execute("UPDATE worlds SET engine = ?, version = ?, used = ?, facts = ? WHERE number = ?", (*row, number))
-        for part in change.parts:
-            self._connection.executemany(
-                "INSERT OR REPLACE INTO commands VALUES (?, ?, ?, ?)",
-                ((number, part.line, place, command) for place, command in enumerate(part.commands, part.first)),
-            )
 
     def close(self) -> None:
         """Gives the file back."""

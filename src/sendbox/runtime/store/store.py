@@ -7,7 +7,7 @@ that a list shows, so that nothing must be made again to show them.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final, Protocol
+from typing import Final, Protocol, runtime_checkable
 
 from msgspec import Struct
 
@@ -19,8 +19,16 @@ from sendbox.runtime.slot import Capped
 STORE_FAILED: Final = "store_failed"
 
 
+#: Seconds of the database's clock for which a lease lasts.
+LEASE: Final = 5.0
+
+
 class StoreError(Exception):
     """A store that cannot be read or written; the text says which, why, and what to do."""
+
+
+class LeaseLost(StoreError):
+    """This process was taken for dead: others may have its worlds, and it writes nothing more under its old name."""
 
 
 class Unavailable(Capped):
@@ -77,6 +85,19 @@ class StoredWorld(Struct):
     facts: Facts
 
 
+class Claim(Struct):
+    """The owner of a world. `address` is where another process is called that has it, None if this one has it now.
+
+    One that is `leaving` takes no calls any more, and gives its worlds back soon. A world of this process has a
+    `number`, and its row if the store has one.
+    """
+
+    address: str | None = None
+    leaving: bool = False
+    number: int = 0
+    world: StoredWorld | None = None
+
+
 class Part(Struct):
     """Commands of a line, which replace those from number `first` on."""
 
@@ -119,3 +140,39 @@ class Store(Protocol):
 
     def close(self) -> None:
         """Gives the lease back."""
+
+
+@runtime_checkable
+class SharedStore(Store, Protocol):
+    """A store of several processes. Each world has one owner, as long as that one renews its lease.
+
+    The lease of a process is for all worlds that it has claimed. `write` raises `LeaseLost` once it has ended and
+    another process has asked for one of them. A lease may be of an id without a world.
+    """
+
+    def advertise(self, address: str) -> None:
+        """Says where this process is called by others."""
+
+    def renew(self) -> None:
+        """Makes the lease of this process last `LEASE` seconds from now. Raises `LeaseLost`."""
+
+    def claim(self, world_id: str) -> Claim:
+        """Makes this process the owner of a world that no living process has. Raises `LeaseLost`."""
+
+    def claim_many(self, prefix: str, used_before: int | None = None) -> list[StoredWorld]:
+        """Does so with all worlds whose ids begin so and that were last used before an instant; returns them."""
+
+    def orphans(self, used_after: int) -> list[StoredWorld]:
+        """The worlds that no living process has, and that were last used after an instant."""
+
+    def release(self, world_ids: Sequence[str]) -> None:
+        """Gives worlds back."""
+
+    def find(self, tag: str) -> str | None:
+        """The id of the world with a tag."""
+
+    def others(self) -> list[str]:
+        """The addresses of the other living processes."""
+
+    def leave(self) -> None:
+        """Says that this process takes no calls any more."""

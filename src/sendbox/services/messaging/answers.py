@@ -134,6 +134,7 @@ class Messages(Cursor):
     """Messages."""
 
     messages: list[Annotated[Any, reference("ListedMessage", Message, ShortMessage)]]
+    total: int | None = None
 
 
 class Text(Answer):
@@ -221,7 +222,8 @@ class CardShown(Answer):
 class Known(Text):
     """A message on a phone, or on its way there, with what is known of it; `refused` says why it was.
 
-    An `offer` ends at that Unix time in milliseconds.
+    An `offer` ends at that Unix time in milliseconds. `truncated`: the text was longer, and the service sent its
+    beginning.
     """
 
     links: Sequence[NumberedLink]
@@ -237,6 +239,7 @@ class Known(Text):
     cards: list[CardShown] | None = None
     offer: int | None = None
     raw: Content | None = None
+    truncated: Literal[True] | None = None
 
 
 class NewestHandset(HandsetHead):
@@ -256,8 +259,21 @@ class LastText(Answer):
     body: str
 
 
+class AbsentText(Answer):
+    """The newest message to a phone, where it is not on it, since when; `unsettled` if something may still happen."""
+
+    at: Instant
+    channel: str
+    result: Result
+    body: str
+    unsettled: bool
+
+
 class ShortHandset(Answer):
-    """A handset as a list shows it: how many texts it received and sent."""
+    """A handset as a list shows it: how many texts it received and sent, and how many `messages` were sent to it.
+
+    `absent` is a message that is not on it.
+    """
 
     number: str
     online: bool
@@ -265,13 +281,16 @@ class ShortHandset(Answer):
     conversation_open: bool
     received: int
     sent: int
+    messages: int
     last: LastText | None
+    absent: AbsentText | None = None
 
 
 class PhoneList(Cursor):
     """Phones."""
 
     phones: list[Annotated[Any, reference("ListedHandset", Handset, ShortHandset)]]
+    total: int | None = None
 
 
 class CheckAsked(Answer):
@@ -328,8 +347,12 @@ class Explanation(Answer):
 
 
 class ToldAttempt(Attempt):
-    """An attempt, and what the phone shows of it, or would show."""
+    """An attempt, and what the phone shows of it, or would show; `truncated`: the beginning of a longer text.
 
+    `due` has the instants of what is `planned`.
+    """
+
+    due: list[Instant]
     from_: str | None
     body: str
     content: Content | None = None
@@ -339,6 +362,7 @@ class ToldAttempt(Attempt):
     cards: list[CardShown] | None = None
     offer: int | None = None
     raw: Content | None = None
+    truncated: Literal[True] | None = None
 
 
 class ToldMessage(WholeMessage):

@@ -14,6 +14,7 @@ from sendbox.engine.journal import CODE
 from sendbox.engine.kept import Firsts, Groups, Kept, Source
 from sendbox.services import limits
 from sendbox.services.advice import NO_TARGET, advise
+from sendbox.services.messaging.activity import Activity
 from sendbox.services.messaging.channels import CONVERSING, FAMILY, LEGAL
 from sendbox.services.messaging.content.text import Prepared, fill, id_query
 from sendbox.services.messaging.records import Attempt, Inbound, Link, Message
@@ -37,7 +38,7 @@ _HAD: Final = frozenset({SENDING, SENT, DELIVERED, SEEN})
 
 
 #: What an owner may do, as a scenario says it.
-ACTS: Final = ("offline", "online", "seen", "click", "press", "opt_out")
+ACTS: Final = ("offline", "online", "seen", "click", "press", "opt_out", "opt_in")
 _VERBS: Final = {"seen": "see"}
 
 
@@ -67,6 +68,7 @@ class Phones:
             Source(home.messages, attrgetter("accepted_at"), lambda message: message.phone if message.valid else None),
             Source(self.inbound, attrgetter("at"), attrgetter("sender")),
         )
+        self.activity = Activity(home.world.journal, home.messages)
 
     # -- what a phone is
 
@@ -128,6 +130,7 @@ class Phones:
         self.messages.look_again()
         self.written.look_again()
         self.appearances.look_again()
+        self.activity.look_again()
 
     def inbox(self, number: str) -> list[Attempt]:
         """The attempts that arrived on the handset, in the order of arrival."""
@@ -278,6 +281,13 @@ class Phones:
             message.optout_at = now
         world.journal.add(now, CODE["opt_out"], (number, message))
 
+    def opt_in(self, number: str) -> None:
+        """The owner takes the opt-out back: the number leaves the lists of all who wrote to it, at once (A81)."""
+        wrote = (self._account.billing_of(message.submission.key) for message in self.messages_of(number))
+        for billing in (self._account, *wrote):
+            billing.optout.pop(number, None)
+        self.note(number, "opt_in")
+
     def go_offline(self, number: str) -> None:
         """Switches the phone off: nothing reaches it until it is back."""
         self.offline[number] = True
@@ -299,7 +309,8 @@ class Phones:
 
     def act(self, number: str, act: str, *, link: int | None = None, button: int | str | None = None) -> None:
         """The owner does something (`ACTS`) with the newest message with which it can be done; else it is noted."""
-        method = {"offline": self.go_offline, "online": self.go_online, "opt_out": self.opt_out}.get(act)
+        methods = {"offline": self.go_offline, "online": self.go_online, "opt_out": self.opt_out, "opt_in": self.opt_in}
+        method = methods.get(act)
         if method is not None:
             method(number)
             return

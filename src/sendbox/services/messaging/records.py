@@ -10,6 +10,7 @@ import struct
 from array import array
 from collections.abc import Sequence
 from functools import lru_cache
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
@@ -352,6 +353,12 @@ class Attempt(msgspec.Struct, eq=False):
     def planned(self) -> list[str]:
         """The results that are still to come."""
         return [STATES[code] for code, _, _ in (self.plan or ())[self.position :]]
+
+    def due(self, now: int) -> list[int]:
+        """The instants at which these will come, as far as can be said now: one counts from the one before it."""
+        last = max((int(at) for _, at in iter_transitions(self.history)), default=now)
+        after = accumulate(after for _, after, _ in (self.plan or ())[self.position :])
+        return [max(last + ms, now) for ms in after]
 
     def note(self, name: str, value: object) -> None:
         """Keeps something rarely needed."""

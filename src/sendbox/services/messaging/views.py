@@ -210,6 +210,7 @@ def phone_short(world: World, number: str) -> Generator[None, None, answers.Shor
             yield
     written = phones.written.of(number)
     texts = texts_of(contents_from_services(world, number))
+    messages = phones.messages_of(number)
     ends = [] if newest is None else [received_view(world, newest[1])]
     ends += [*texts, *_written_views(written[-1:])]
     last = max(reversed(ends), key=attrgetter("at"), default=None)
@@ -220,11 +221,28 @@ def phone_short(world: World, number: str) -> Generator[None, None, answers.Shor
         conversation_open=phones.conversation_open(number),
         received=received + len(texts),
         sent=len(written),
+        messages=len(messages),
         last=None
         if last is None
         else answers.LastText(
             at=last.at, direction=last.direction or "out", channel=last.channel, body=last.body[:MOST_SHOWN]
         ),
+        absent=_absent_view(world, messages[-1]) if messages else None,
+    )
+
+
+def _absent_view(world: World, message: Message) -> answers.AbsentText | None:
+    """A message as the list of phones shows it, None if it is on its phone."""
+    if any(attempt.arrived_at is not None for attempt in message.attempts):
+        return None
+    short = message_short(world, message)
+    transitions = [] if message.last is None else message.last.transitions()
+    return answers.AbsentText(
+        at=moment(transitions[-1][1]) if transitions else short.accepted_at,
+        channel=short.channel,
+        result=short.result,
+        body=short.body,
+        unsettled=short.unsettled,
     )
 
 

@@ -1,34 +1,19 @@
 /** The frame of the page: its bar, the list of views, and the view that the address names. */
 
 import { call, path } from "./api.js";
-import { h, show } from "./dom.js";
-import { icon } from "./icons.js";
-import { address, follow, place, start, viewOf } from "./route.js";
-import { lists, serves } from "./served.js";
+import { counts } from "./counts.js";
+import { h } from "./dom.js";
+import { listen } from "./keyboard.js";
+import { START, TITLES, drawViews } from "./nav.js";
+import { isKept, keep, openingOf } from "./opening.js";
+import { presence } from "./presence.js";
+import { address, follow, place, start } from "./route.js";
+import { lists } from "./served.js";
 import { store } from "./store.js";
 import { kept } from "./token.js";
 import { act } from "./view.js";
 import "./bar.js";
 import "./list.js";
-
-/**
- * The views of a world, in their groups: name, title, and the operation of control without which there is none. Each is
- * a module `views/NAME.js` that defines `sb-NAME`.
- */
-const ALL = [
-  ["Watch", [
-    ["phones", "Phones", "phones"], ["messages", "Messages", "messages"], ["webhooks", "Webhooks", "deliveries"],
-    ["requests", "Requests", "requests"], ["due", "Due next", "pending"],
-  ]],
-  ["Services", [["verify", "Verify", "codes"], ["partner", "Partner", "partner"], ["account", "Account", "account"]]],
-  ["Lists", lists.map(({ name, title }) => [name, title, null])],
-  ["Story", [["try", "Try it", "messages"], ["scenario", "Scenario", "world"], ["library", "Library", "scenarios"], ["compare", "Compare", "compare"]]],
-  ["Report", [["verdict", "Verdict", "verdict"], ["coverage", "Coverage", "coverage"], ["assumptions", "Assumptions", "assumptions"]]],
-];
-const GROUPS = ALL.map(([title, views]) => [title, views.filter(([, , needs]) => needs === null || serves(needs))])
-  .filter(([, views]) => views.length);
-const TITLES = new Map(GROUPS.flatMap(([, views]) => views.map(([name, title]) => [name, title])));
-const [FIRST] = TITLES.keys();
 
 const main = document.getElementById("main");
 const nav = document.getElementById("views");
@@ -41,21 +26,7 @@ let rest = null;
 function named() {
   const view = place().get("view");
   if (!place().has("world")) return view === "library" ? view : "worlds";
-  return TITLES.has(view) ? view : FIRST;
-}
-
-function drawViews() {
-  const here = place().get("world");
-  document.body.classList.toggle("open", here !== null);
-  nav.hidden = here === null;
-  if (here === null) return;
-  show(nav, GROUPS.map(([title, views]) => [
-    h("h2", title),
-    h("ul", views.map(([name, label]) =>
-      h("li", h("a", { href: viewOf(name), "aria-current": name === named() ? "page" : null }, icon(name), h("span", label))))),
-  ]));
-  // on a narrow page the views are one row, in which the present one may lie outside
-  nav.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest", inline: "nearest" });
+  return TITLES.has(view) ? view : START;
 }
 
 async function draw() {
@@ -64,8 +35,8 @@ async function draw() {
     world = here;
     store.open(here);
   }
-  drawViews();
   const name = named();
+  drawViews(name);
   document.title = [TITLES.get(name) ?? "Worlds", here, "Sendbox"].filter(Boolean).join(" · ");
   const same = `${name} ${here}`;
   const [moment, fields] = [place().get("then"), address({ then: null })];
@@ -73,8 +44,8 @@ async function draw() {
   [then, rest] = [moment, fields];
   if (travelled) store.travel();
   // within a view only some fields of the address change: the view itself looks at them
-  if (same === shown && main.firstElementChild?.localName.startsWith("sb-")) {
-    if (changed) main.firstElementChild.moved();
+  if (same === shown && main.lastElementChild?.localName.startsWith("sb-")) {
+    if (changed) main.lastElementChild.moved();
     // on a narrow page the row that was followed is hidden by what it opened
     requestAnimationFrame(() => {
       const at = document.activeElement;
@@ -91,6 +62,7 @@ async function draw() {
   const view = document.createElement(`sb-${tag}`);
   main.className = name;
   main.replaceChildren(view);
+  drawMissing();
   main.removeAttribute("aria-busy");
   if (document.activeElement === document.body || nav.contains(document.activeElement)) main.scrollTop = 0;
 }
@@ -98,15 +70,21 @@ async function draw() {
 /** A world that is not open: the page waits for it, and shows it as soon as it opens. */
 function drawMissing() {
   const { missing, world: id } = store;
+  const restarted = presence.restarted(id) && missing?.status === 404;
   document.body.classList.toggle("missing", missing !== null);
   document.getElementById("missing")?.remove();
   if (missing === null || id === null) return;
-  main.before(h("section.card.padded", { id: "missing", role: "alert" },
-    h("h1", missing.status === 404 ? "This world is not open" : "This world cannot be shown"),
-    h("p", missing.message),
+  main.prepend(h("section.card.padded", { id: "missing", role: "alert" },
+    h("h1", restarted ? "The sandbox was restarted" : missing.status === 404 ? "This world is not open" : "This world cannot be shown"),
+    restarted
+      ? h("p", "This world ended with it. ", isKept(id)
+        ? "It can be opened again with the same scenario, seed and clock, but without what happened in it." : "It can be opened anew.")
+      : h("p", missing.message),
     missing.status === 404 && h("p", "It appears here as soon as it opens: with the first call that a client makes with this key, or now."),
     h("div.actions",
-      missing.status === 404 && h("button.first", { type: "button", onclick: () => act(() => call("POST", path("worlds"), { body: { id } })) }, "Open it"),
+      missing.status === 404 && h("button.first", {
+        type: "button", onclick: () => act(() => call("POST", path("worlds"), { body: restarted ? openingOf(id) : { id } }), "The world is open."),
+      }, restarted && isKept(id) ? "Open the same world again" : "Open it"),
       h("a.button", { href: address({}, []) }, "The open worlds"))));
 }
 
@@ -126,6 +104,16 @@ async function followToControl(event) {
 
 addEventListener("click", followToControl);
 store.addEventListener("world", drawMissing);
+// once the first rows are there
+store.addEventListener("world", () => {
+  if (store.live && store.info) requestIdleCallback(() => {
+    keep(store.world);
+    // the other views, which are then there while the sandbox is not
+    import(`./views/try.js`);
+  });
+});
+counts.addEventListener("change", () => drawViews(named()));
 start();
+listen();
 follow(draw);
 draw();

@@ -1,50 +1,70 @@
 /**
  * A list of any length: only the rows that are seen are elements, and further pages are asked for when they come near.
- * `data` of the element: `{fetch, row, key, kinds, height, label, empty, of}`. `fetch(cursor)` answers `{items, next}`, the
- * newest first; `row(item)` makes a link or a button; another `of` begins anew.
+ * What a person looks at stays in its place: while the pointer or the focus is on a row, or the list is scrolled, sorted
+ * or paused, new items wait above under a button. `data` of the element: `{of, name, fetch, row, key, kinds, height, label,
+ * noun, empty, columns, narrow, sorting, sorted, moves}`; `row(item)` makes a link or a button; another `of` begins anew.
  */
 
 import { h, show } from "./dom.js";
+import { Asking } from "./list/asking.js";
+import { bar } from "./list/bar.js";
+import { WIDE, heads, spread } from "./list/columns.js";
+import { Items } from "./list/items.js";
+import { anchor, looksAt, range, reveal } from "./list/places.js";
+import { rows } from "./list/rows.js";
 import { place } from "./route.js";
 import { store } from "./store.js";
 
-/** Rows beyond what is seen, above and below. */
-const BEYOND = 8;
+/** How high a row with columns is; and after a scroll by how many rows they are drawn again: fewer than lie beyond what is seen. */
+const LINE = 40;
+const SOON = 4;
 
 class List extends HTMLElement {
   own = new Set(["class", "tabindex", "style"]);
   data = null;
-  #items = [];
-  #next = null;
-  #cursors = new Map();
-  #busy = false;
-  #again = false;
-  #known = false;
-  #failed = null;
+  #items = new Items();
+  #paused = false;
+  #asking = new Asking();
+  /** where it was scrolled to when it was drawn last */
+  #drawn = 0;
+  /** whether something happened that is not shown, and whether something happened at all since they were asked for */
+  #late = false;
+  #aged = false;
+  /** the key of the row that had the focus last */
+  #stop = null;
   #news = ({ detail }) => {
     const { kinds } = this.data;
     if (place().has("then")) return;
-    if (!kinds || detail.has("*") || kinds.some((kind) => detail.has(kind))) this.refresh();
+    if (kinds && !detail.has("*") && !kinds.some((kind) => detail.has(kind))) return;
+    this.#aged = true;
+    this.refresh();
   };
 
-  #then = () => this.refresh({ anew: true });
+  #heard = [
+    [store, "news", this.#news], [store, "then", () => this.refresh({ anew: true })], [WIDE, "change", () => this.#draw({ anchored: true })],
+  ];
 
   connectedCallback() {
+    this.#items.take(this.data);
     this.#ready();
-    store.addEventListener("news", this.#news);
-    store.addEventListener("then", this.#then);
+    for (const [target, type, listener] of this.#heard) target.addEventListener(type, listener);
     this.refresh();
   }
 
   disconnectedCallback() {
-    store.removeEventListener("news", this.#news);
-    store.removeEventListener("then", this.#then);
+    for (const [target, type, listener] of this.#heard) target.removeEventListener(type, listener);
   }
 
   #ready() {
     if (this.onscroll) return;
-    this.onscroll = () => this.#draw();
-    this.addEventListener("keydown", (event) => this.#key(event));
+    this.onscroll = () => {
+      if (Math.abs(this.scrollTop - this.#drawn) < SOON * this.#height) this.#more();
+      else this.#scrolled();
+      this.#release();
+    };
+    this.addEventListener("focusin", ({ target }) => { this.#stop = target.closest("li")?.key ?? this.#stop; });
+    this.addEventListener("focusout", () => queueMicrotask(() => this.#release()));
+    this.addEventListener("pointerleave", () => this.#release());
     new ResizeObserver(() => this.#draw()).observe(this);
   }
 
@@ -52,114 +72,124 @@ class List extends HTMLElement {
   take(next) {
     const other = this.data?.of !== next.data.of;
     this.data = next.data;
-    if (!other) return this.#draw();
-    this.#items = [];
-    this.#cursors.clear();
-    [this.#next, this.#known, this.scrollTop] = [null, false, 0];
-    this.refresh();
+    this.#items.take(this.data);
+    if (!other) return this.#draw({ anchored: true });
+    this.#items.clear();
+    [this.#asking.known, this.scrollTop, this.#stop] = [false, 0, null];
+    this.refresh({ anew: true });
   }
 
   /** Asks again for the newest, and for those that are seen; `anew` where others may be older too. */
   refresh({ anew = false } = {}) {
     return this.#ask(async () => {
-      const { key } = this.data;
-      if (anew) {
-        this.#items = [];
-        this.#cursors.clear();
-      }
-      const head = await this.#page(null);
-      const last = head.items.length ? key(head.items.at(-1)) : null;
-      const meets = this.#items.findIndex((item) => key(item) === last);
-      if (meets >= 0 && this.#items.length > head.items.length) {
-        this.#items = [...head.items, ...this.#items.slice(meets + 1)];
+      if (anew) this.#items.clear();
+      if (!this.#held()) {
+        await this.#items.renew();
+        this.#late = false;
       } else {
-        [this.#items, this.#next] = [head.items, head.next];
+        this.#late = true;
+        await this.#items.hold({ still: this.#paused });
+        if (this.#paused) return;
       }
-      await this.#seen();
+      await this.#items.renewFrom(this.#first);
     });
   }
 
-  /** Brings those that are seen up to date, where they lie behind the first page. */
-  async #seen() {
-    const { key } = this.data;
-    let index = this.#range()[0];
-    while (index > 0 && !this.#cursors.has(key(this.#items[index - 1]))) index -= 1;
-    if (index <= 0) return;
-    const page = await this.#page(this.#cursors.get(key(this.#items[index - 1])));
-    const fresh = new Map(page.items.map((item) => [key(item), item]));
-    this.#items = this.#items.map((item) => fresh.get(key(item)) ?? item);
+  /** Draws the rows that came in sight; they may have changed since they were asked for. */
+  #scrolled() {
+    this.#draw();
+    if (this.#aged && !this.#asking.busy) this.#ask(() => this.#items.renewFrom(this.#first));
   }
 
-  async #page(cursor) {
-    const page = await this.data.fetch(cursor);
-    if (page.items.length && page.next) this.#cursors.set(this.data.key(page.items.at(-1)), page.next);
-    return page;
+  /** Shows what waits, from the top. */
+  #catchUp({ detail }) {
+    this.scrollTop = 0;
+    this.#ask(async () => {
+      this.#items.clear();
+      await this.#items.renew();
+      this.#late = false;
+    }).then(() => detail === 0 && this.enter());
+  }
+
+  #pause() {
+    this.#paused = !this.#paused;
+    this.#draw();
+    this.#release();
+  }
+
+  /** Whether a person looks at rows, which must not move. */
+  #held() {
+    if (!this.#items.all.length) return false;
+    return this.#paused || this.data.sorted || this.scrollTop > 0 || looksAt(this) !== null;
+  }
+
+  #release() {
+    if (this.#late && this.isConnected && !this.#held()) this.refresh();
   }
 
   async #ask(doing) {
-    if (this.#busy) {
-      this.#again = true;
-      return;
-    }
-    this.#busy = true;
     const { of } = this.data;
-    try {
-      await doing();
-      this.#failed = null;
-    } catch (error) {
-      this.#failed = error;
-    }
-    [this.#busy, this.#known] = [false, true];
-    if (!this.isConnected) return;
-    if (this.#again || of !== this.data.of) {
-      this.#again = false;
-      return this.refresh();
-    }
-    this.#draw();
+    if (!(await this.#asking.run(doing)) || !this.isConnected) return;
+    const [wanted, anew] = [this.#asking.wanted(), of !== this.data.of];
+    if (!anew) this.#draw({ anchored: true });
+    if (wanted || anew) return this.refresh({ anew });
   }
 
   /** Asks for the next page where its rows come near; of a list that is not seen none does. */
   #more() {
-    const end = this.#items.length * this.data.height - this.clientHeight * 2;
-    if (this.#next === null || this.#busy || !this.clientHeight || this.scrollTop < end) return;
-    this.#ask(async () => {
-      const page = await this.#page(this.#next);
-      this.#items.push(...page.items);
-      this.#next = page.next;
-    });
+    const end = this.#items.all.length * this.#height - this.clientHeight * 2;
+    if (this.#items.next === null || this.#asking.busy || !this.clientHeight || this.scrollTop < end) return;
+    this.#ask(() => this.#items.more());
   }
 
-  #range() {
-    const { height } = this.data;
-    const first = Math.max(0, Math.floor(this.scrollTop / height) - BEYOND);
-    const last = Math.min(this.#items.length, Math.ceil((this.scrollTop + this.clientHeight) / height) + BEYOND);
-    return [first, last];
+  /** The first row that is drawn. */
+  get #first() {
+    return range(this, this.#items.all.length, this.#height)[0];
   }
 
-  #draw() {
-    const { row, key, height, label, empty } = this.data;
-    if (this.#failed) return show(this, h("p.empty", { role: "alert" }, this.#failed.message));
-    if (!this.#known) return show(this, h("p.empty", "Loading …"));
-    if (!this.#items.length) return show(this, h("p.empty", empty ?? "Nothing yet."));
-    const [first, last] = this.#range();
-    const total = this.#next === null ? this.#items.length : -1;
-    const rows = this.#items.slice(first, last).map((item, index) =>
-      h("li", {
-        key: key(item), "aria-setsize": total, "aria-posinset": first + index + 1,
-        style: { top: `${(first + index) * height}px`, height: `${height}px` },
-      }, row(item)));
-    show(this, h("ul.window", { "aria-label": label, style: { height: `${this.#items.length * height}px` } }, rows));
+  get #wide() {
+    return Boolean(this.data.columns) && WIDE.matches && !this.data.narrow;
+  }
+
+  /** How high a row is. */
+  get #height() {
+    return this.#wide ? LINE : this.data.height;
+  }
+
+  #draw({ anchored = false } = {}) {
+    const { label, empty } = this.data;
+    const { failed, known } = this.#asking;
+    if (failed) return show(this, h("p.empty", { role: "alert" }, failed.message));
+    if (!known) return show(this, h("p.empty", "Loading …"));
+    const { all } = this.#items;
+    if (!all.length) return show(this, h("p.empty", empty ?? "Nothing yet."));
+    const top = anchored ? anchor(this, this.#items, this.#height) : this.scrollTop;
+    this.classList.toggle("wide", this.#wide);
+    if (this.#wide) spread(this, this.data);
+    const on = { paused: this.#paused, catchUp: (event) => this.#catchUp(event), pause: () => this.#pause() };
+    show(this, bar(this.#items, this.data, on, this.#wide && heads(this, this.data)), h("ul.window", { "aria-label": label, style: { height: `${all.length * this.#height}px` } }, rows(this, this.#items, this.data, { height: this.#height, top, stop: this.#stop })));
+    if (top !== this.scrollTop) this.scrollTop = top;
+    this.#drawn = top;
     this.#more();
   }
 
-  #key(event) {
-    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
-    const here = event.target.closest?.("li");
-    if (!step || !here) return;
-    event.preventDefault();
-    const next = this.querySelector(`li[aria-posinset="${Number(here.getAttribute("aria-posinset")) + step}"]`);
-    next?.querySelector("a, button")?.focus();
-    next?.scrollIntoView({ block: "nearest" });
+  /** Moves the focus by so many rows; from elsewhere to the row that Tab leads to. */
+  step(by) {
+    const here = this.querySelector("li:focus-within");
+    this.enter(here ? Number(here.getAttribute("aria-posinset")) - 1 + by : null);
+  }
+
+  /** Moves the focus to a row; to the one that had it last, where none is named. */
+  enter(index = null) {
+    const { all } = this.#items;
+    if (!all.length) return;
+    const last = this.#items.indexOf(this.#stop);
+    const first = Math.ceil(this.scrollTop / this.#height);
+    const to = Math.min(Math.max(index ?? (last >= 0 ? last : first), 0), all.length - 1);
+    reveal(this, to, this.#height);
+    this.#stop = String(this.data.key(all[to]));
+    this.#draw();
+    this.querySelector(`li[aria-posinset="${to + 1}"]`)?.querySelector("a, button").focus({ preventScroll: true });
   }
 }
 

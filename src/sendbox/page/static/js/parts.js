@@ -1,8 +1,8 @@
 /** Parts that several views show. */
 
-import { h } from "./dom.js";
+import { h, show } from "./dom.js";
 import { icon } from "./icons.js";
-import { say } from "./view.js";
+import { say } from "./notes.js";
 import { cut, tone } from "./words.js";
 
 /** A result or a state as a mark. */
@@ -33,7 +33,7 @@ function indented(value) {
 /** A button that copies a text, or what a function answers; `about` is its whole name where there are several. */
 export function copy(what, label = "Copy", about = null) {
   return h("button.small", {
-    type: "button", "aria-label": about,
+    type: "button", "aria-label": about, class: typeof what === "string" && "local",
     onclick: async () => {
       try {
         await navigator.clipboard.writeText(typeof what === "function" ? await what() : what);
@@ -47,7 +47,7 @@ export function copy(what, label = "Copy", about = null) {
 
 /** A button that saves a text as a file. */
 export function save(content, name, label) {
-  return h("button.small", {
+  return h("button.small.local", {
     type: "button",
     onclick: () => {
       const url = URL.createObjectURL(new Blob([content], { type: "text/plain" }));
@@ -57,9 +57,14 @@ export function save(content, name, label) {
   }, label);
 }
 
-/** A field to search by; it searches when a person has stopped typing for a moment, or at Enter. */
-export function searchBox({ value, label, hint, search }) {
+/**
+ * A field to search by; it searches when a person has stopped typing for a moment, or at Enter. `complete(text)` answers the
+ * texts that it may go on to, where a search has a grammar.
+ */
+export function searchBox({ value, label, hint, search, complete = null }) {
   let timer = null;
+  const offers = (text) => complete(text).map((offer) => h("option", { value: offer }));
+  const list = complete && h("datalist", { id: "search-words" }, offers(value));
   return h("form.search", {
     role: "search",
     onsubmit: (event) => {
@@ -69,14 +74,15 @@ export function searchBox({ value, label, hint, search }) {
   },
   icon("search"),
   h("input", {
-    type: "search", name: "search", value, placeholder: hint, title: hint, "aria-label": label, autocomplete: "off", spellcheck: "false",
+    type: "search", name: "search", list: list?.id, value, placeholder: hint, title: hint, "aria-label": label, autocomplete: "off", spellcheck: "false",
     oninput: (event) => {
       clearTimeout(timer);
+      if (complete) show(event.target.list, offers(event.target.value));
       const from = location.search;
       // not where the person has gone elsewhere meanwhile
       timer = setTimeout(() => event.target.isConnected && location.search === from && search(event.target.value.trim()), 300);
     },
-  }));
+  }), list);
 }
 
 /** Pairs of a name and a value; pairs without a value are left out. */

@@ -166,5 +166,6 @@ EXPORTED: Final[Mapping[str, Exported]] = {
     "phone_offline": _phone(_phone_act("offline"), frozenset({"delivered", "seen"}), line=_by_phone("offline")),
     "phone_online": _phone(_phone_act("online"), line=_by_phone("online")),
     "phone_opt_out": _phone(_phone_act("opt_out"), line=_by_phone("opt_out")),
+    "phone_opt_in": _phone(_phone_act("opt_in"), line=_by_phone("opt_in")),
     "event": Exported(line=_moved, look=NameLookup("messages", _message)),
 }

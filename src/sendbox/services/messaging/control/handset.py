@@ -6,11 +6,13 @@ from collections.abc import Generator, Iterable, Iterator
 from heapq import heappush, heappushpop
 from itertools import count
 from operator import attrgetter
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Literal
 
 from msgspec.structs import asdict
 
 from sendbox.engine.answer import JsonObject, moment
+from sendbox.services import limits
+from sendbox.services.advice import BODY_TRUNCATED
 from sendbox.services.messaging.answers import Known, NewestHandset, NumberedLink, Text
 from sendbox.services.messaging.checks import BY_WORD
 from sendbox.services.messaging.events import info_of
@@ -112,6 +114,7 @@ def entry_view(world: World, entry: Entry) -> Known:
     return Known(
         at=moment(at),
         **{**fields, **step_parts(attempt.step, account)},
+        truncated=is_truncated(message, attempt.step),
         links=links,
         attempt=attempt.number + 1,
         result=STATES[state],
@@ -120,6 +123,14 @@ def entry_view(world: World, entry: Entry) -> Known:
         planned=attempt.planned,
         acts=Messaging.of(world).phones.acts_on(message) if item in (message, message.shown) else [],
     )
+
+
+def is_truncated(message: Message, step: Step) -> Literal[True] | None:
+    """True if the text of a step is the beginning of a longer one (§2.1), None if it is whole."""
+    text, call = message.submission.send.text(step), message.call
+    if call is None or len(text or "") != limits.BODY:
+        return None
+    return True if any(advice.code == BODY_TRUNCATED for advice in call.advice) else None
 
 
 def step_parts(step: Step, account: Account) -> JsonObject:

@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Mapping
 from operator import attrgetter
 from typing import TYPE_CHECKING, Annotated, Final, TypeVar
 
 from msgspec import UNSET
 
-from sendbox.control.arguments import Last, Limit, NextCursor, Order, Phone, Search, Wait, described
+from sendbox.control.arguments import SORTED, Last, Limit, NextCursor, Order, Phone, Search, Total, Wait, described
 from sendbox.control.operation import Call, ControlError, operation
 from sendbox.control.reading import (
     FORM,
     Page,
+    count,
     map_in_slices,
     newest,
     page,
     remembered,
     replay_past,
     run_in_slices,
+    sorted_page,
     wait_for,
 )
 from sendbox.control.searching import TEXT, SearchKey, match_texts, patterns, search_filter, texts, times, words
@@ -46,6 +48,13 @@ T = TypeVar("T")
 CHANNEL: Final = enum(CHANNELS)
 RESULT: Final = enum(STATES)
 MOVED: Final = enum(STATES[1:])
+#: What messages can be sorted by.
+SORTS: Final[Mapping[str, Callable[[Message], object]]] = {
+    "phone": lambda message: message.phone,
+    "result": lambda message: message.result,
+    "channel": lambda message: channel_of(message, message.shown),
+    "attempts": lambda message: len(message.attempts),
+}
 
 
 @operation("GET", "/worlds/{id}/messages", answers=Messages)
@@ -63,6 +72,8 @@ async def messages(
     search: Search = None,
     form: Annotated[str, FORM] = "plain",
     request: Annotated[int | None, described("the number of the entry of the call that sent them")] = None,
+    sort: Annotated[str | None, enum(SORTS), SORTED] = None,
+    total: Total = False,
 ) -> Messages:
     """Messages with attempts, oldest first; `wait` is a long poll until there is one, `last` asks for the newest.
 
@@ -71,7 +82,9 @@ async def messages(
     """
     hosted = call.hosted
 
-    async def look() -> tuple[World, Page[Message]] | None:
+    filtered = any(value is not None for value in (channel, result, tag, search, request))
+
+    async def look() -> tuple[World, Page[Message], int | None] | None:
         world = hosted.world
         finds = search_filter(search, search_keys(world))
         source = None if request is None else remembered(world, request)[2]
@@ -85,19 +98,22 @@ async def messages(
         if phone is not None:
             await run_in_slices(messaging.phones.messages.read())
         every = messaging.messages if phone is None else messaging.phones.messages_of(number_of(world, phone))
-        if last is None:
-            listed = await page(every, attrgetter("ordinal"), fits, limit, cursor, order)
-        else:
+        if last is not None:
             listed = Page(await newest(every, fits, last))
-        return (world, listed) if listed.items else None
+        elif sort is not None:
+            listed = await sorted_page(every, SORTS[sort], fits, limit, cursor, order)
+        else:
+            listed = await page(every, attrgetter("ordinal"), fits, limit, cursor, order)
+        number = await count(every, fits, filtered=filtered) if total else None
+        return (world, listed, number) if listed.items else None
 
     matches = await wait_for(hosted, wait, look)
     if matches is None:
-        return Messages(messages=[], next_cursor=UNSET if limit is None else None)
-    world, listed = matches
+        return Messages(messages=[], next_cursor=UNSET if limit is None else None, total=0 if total else None)
+    world, listed, number = matches
     view: Callable[[World, Message], ShortMessage | MessageShown] = message_short if form == "short" else message_view
     views = await map_in_slices(listed.items, lambda message: view(world, message))
-    return Messages(messages=views, next_cursor=listed.cursor)
+    return Messages(messages=views, next_cursor=listed.cursor, total=number)
 
 
 def phones_by_id(world: World) -> Generator[None, None, Callable[[str], str | None]]:

@@ -7,9 +7,9 @@ from contextlib import contextmanager
 from itertools import chain
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
-from sendbox.control.arguments import NEXT, Count, Limit, MessageId, Order, Search, described
-from sendbox.control.operation import Call, ControlError, operation
-from sendbox.control.reading import FORM, map_in_slices, page, run_in_slices, select
+from sendbox.control.arguments import NEXT, SORTED, Count, Limit, MessageId, Order, Search, Total, described
+from sendbox.control.operation import Call, ControlError, converted, operation
+from sendbox.control.reading import FORM, Page, count, map_in_slices, page, run_in_slices, select, sorted_page
 from sendbox.control.searching import TEXT, SearchKey, make_filter, parse_terms, text_filter
 from sendbox.engine.answer import enum, reference
 from sendbox.services.messaging.answers import Handset, Link, NewestHandset, PhoneList, ShortHandset, Text
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 
 FAMILY: Final = enum(FAMILIES)
+#: What phones can be sorted by.
+SORTS: Final = ("activity", "number", "messages")
 
 
 @operation("POST", "/worlds/{id}/inbound", status=201, act=True, answers=Text)
@@ -67,14 +69,45 @@ async def phones(
     order: Order = "oldest",
     search: Search = None,
     form: Annotated[str, FORM] = "plain",
+    sort: Annotated[str | None, enum(SORTS), SORTED] = None,
+    total: Total = False,
 ) -> PhoneList:
     """Every phone that was written to or wrote, in order of first appearance.
 
     `search` finds them by number and by the texts to and from them. With `form=short` each has how many texts it
-    `received` and `sent`, and the `last` of its conversation.
+    `received` and `sent`, the `last` of its conversation, and the newest message to it where that is `absent`. With
+    `sort=activity` the phone on which something happened last is the newest.
     """
     world = call.hosted.world
     numbers, places = await _list_numbers(world)
+    fits = await _search_filter(world, search)
+    if sort is None:
+        listed = await _page_by_appearance(world, (numbers, places), fits, limit, cursor, order)
+    elif sort == "activity":
+        listed = await _page_by_activity(world, places, fits, limit, cursor, order)
+    else:
+        messages_of, following = Messaging.of(world).phones.messages_of, None if cursor is None else _number(cursor)
+        key: Callable[[str], Any] = str if sort == "number" else lambda number: len(messages_of(number))
+        listed = await sorted_page(numbers, key, fits, limit, following, order)
+    total_number = await count(numbers, fits, filtered=search is not None) if total else None
+    views: list[ShortHandset] | list[Handset]
+    if form == "short":
+        views = [await run_in_slices(phone_short(world, number)) for number in listed.items]
+    else:
+        views = await map_in_slices(listed.items, lambda number: phone_view(world, number))
+    return PhoneList(phones=views, next_cursor=listed.cursor, total=total_number)
+
+
+async def _page_by_appearance(
+    world: World,
+    known: tuple[Sequence[str], Mapping[str, int]],
+    fits: Callable[[str], bool],
+    limit: int | None,
+    cursor: str | None,
+    order: str,
+) -> Page[str]:
+    """A page of the phones in order of first appearance; the cursor is a number of a phone."""
+    numbers, places = known
     cursor_place = None
     if cursor is not None:
         cursor_place = places.get(cursor, None if Messaging.of(world).messages.lost else -1)
@@ -82,15 +115,30 @@ async def phones(
             raise ControlError(400, "bad_argument", f'cursor: "{cursor}" is not a phone of this world')
         if cursor_place is None:  # it was forgotten, as were those before it
             numbers = [] if order == "newest" else numbers
-    fits = await _search_filter(world, search)
     listed = await page(numbers, places.__getitem__, fits, limit, cursor_place, order)
-    next_cursor = listed.items[-1] if listed.cursor else listed.cursor
-    views: list[ShortHandset] | list[Handset]
-    if form == "short":
-        views = [await run_in_slices(phone_short(world, number)) for number in listed.items]
-    else:
-        views = await map_in_slices(listed.items, lambda number: phone_view(world, number))
-    return PhoneList(phones=views, next_cursor=next_cursor)
+    return Page(listed.items, listed.items[-1] if listed.cursor else listed.cursor)
+
+
+async def _page_by_activity(
+    world: World,
+    known: Mapping[str, int],
+    fits: Callable[[str], bool],
+    limit: int | None,
+    cursor: str | None,
+    order: str,
+) -> Page[str]:
+    """A page of the phones in order of their last activity; those of other services alone come as the oldest."""
+    activity = Messaging.of(world).phones.activity
+    await run_in_slices(activity.read())
+    places = {**{number: place - len(known) for number, place in known.items()}, **activity.places}
+    numbers = [*(number for number in known if number not in activity.places), *activity.places]
+    return await page(numbers, places.__getitem__, fits, limit, None if cursor is None else _number(cursor), order)
+
+
+def _number(cursor: str) -> int:
+    """The number that a cursor is. Raises `ControlError`."""
+    place: int = converted("cursor", cursor, int)
+    return place
 
 
 async def _list_numbers(world: World) -> tuple[Sequence[str], Mapping[str, int]]:
@@ -246,6 +294,15 @@ async def phone_opt_out(call: Call, number: str) -> Handset:
     phones.opt_out(normal, None if arrived is None else arrived.message)
     if tied:
         world.journal.mark(entry)
+    return phone_view(world, normal)
+
+
+@operation("POST", "/worlds/{id}/phones/{number}/opt-in", act=True, answers=Handset)
+async def phone_opt_in(call: Call, number: str) -> Handset:
+    """The phone's owner takes an opt-out back, in force at once."""
+    world = call.hosted.world
+    normal = _phone_number(world, number)
+    Messaging.of(world).phones.opt_in(normal)
     return phone_view(world, normal)
 
 

@@ -12,7 +12,7 @@ from sendbox.control.arguments import described
 from sendbox.control.catalog import loaded
 from sendbox.control.operation import Call, operation
 from sendbox.control.reading import map_in_slices, select
-from sendbox.engine.answer import JsonObject
+from sendbox.engine.answer import JsonObject, moment
 from sendbox.engine.coverage import Collector
 from sendbox.engine.delivery.batches import Delivery
 from sendbox.engine.delivery.injection import InjectedFault
@@ -25,7 +25,7 @@ from sendbox.services.messaging.bulk import Line
 from sendbox.services.messaging.channels import legal_next
 from sendbox.services.messaging.content.text import text_shown
 from sendbox.services.messaging.control import messages
-from sendbox.services.messaging.control.handset import step_parts
+from sendbox.services.messaging.control.handset import is_truncated, step_parts
 from sendbox.services.messaging.control.messages import message_of
 from sendbox.services.messaging.records import Inbound
 from sendbox.services.messaging.results import STATES
@@ -138,9 +138,11 @@ def describe_message(world: World, message: Message) -> ToldMessage:
     views = [
         ToldAttempt(
             **asdict(plain),
+            due=[moment(at) for at in attempt.due(world.now)],
             from_=attempt.shown_sender,
             body=text_shown(attempt, account),
             **step_parts(attempt.step, account),
+            truncated=is_truncated(message, attempt.step),
         )
         for plain, attempt in zip(view.pop("attempts"), attempts, strict=True)
     ]

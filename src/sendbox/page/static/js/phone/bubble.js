@@ -5,7 +5,7 @@ import { icon } from "../icons.js";
 import { badge, copy, json, text } from "../parts.js";
 import { viewOf } from "../route.js";
 import { count, time, tone, when } from "../words.js";
-import { buttons, cards, header } from "./shown.js";
+import { buttons, cards, cutOff, header } from "./shown.js";
 
 /** The mark of each state; its word is read out, and shown where the message is not on the phone. */
 const MARKS = { accepted: "clock", sending: "clock", sent: "check", delivered: "checks", seen: "checks" };
@@ -28,6 +28,7 @@ export function bubble(entry, on) {
         header(entry.header),
         code && codeCard(code),
         entry.body !== "" && h("p.words", body(entry, on)),
+        cutOff(entry),
         entry.footer && h("p.foot", text(entry.footer)),
         cards(entry, on),
         entry.raw && json(entry.raw),
@@ -41,7 +42,7 @@ export function bubble(entry, on) {
 
 const meta = (entry, own) =>
   h("p.meta",
-    !own && !entry.arrived && badge(entry.result, entry.result === "accepted" ? "way" : undefined),
+    !own && !entry.arrived && badge(entry.result),
     entry.attempt > 1 && h("span", `attempt ${entry.attempt}`),
     own && h("span.channel", entry.channel),
     h("time", { datetime: entry.at, title: when(entry.at) }, time(entry.at).slice(0, 8)),

@@ -89,8 +89,8 @@ class Handset extends View {
   }
 
   #head(phone) {
-    const button = (name, label, done, more = {}) =>
-      h("button.small", { type: "button", onclick: () => this.#do(name, {}, done), ...more }, label);
+    const button = (name, label, done) =>
+      h("button.small", { type: "button", onclick: () => this.#do(name, {}, done) }, label);
     return h("header.who",
       h("a.plain.back", { href: viewOf("phones", { search: this.field("search") }), title: "All phones" }, icon("back"), h("span.sr", "All phones")),
       h("div.names",
@@ -98,7 +98,7 @@ class Handset extends View {
         h("span.state", { class: phone.online ? "on" : "off" }, phone.online ? "online" : "offline")),
       !this.past && h("div.switches",
         phone.online ? button("offline", "Go offline", "The phone is off.") : button("online", "Come online", "The phone is on."),
-        button("opt-out", "Opt out", "The phone opted out.", { disabled: phone.opted_out })),
+        phone.opted_out ? button("opt-in", "Opt in again", "The phone opted in again.") : button("opt-out", "Opt out", "The phone opted out.")),
       h("p.kinds",
         h("span", phone.channels.join(", ")),
         phone.opted_out && h("span.badge.fair", "opted out"),

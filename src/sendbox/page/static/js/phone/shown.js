@@ -16,6 +16,10 @@ export function header(given) {
     h("figcaption", h("span.sr", `${kind}: `), [name, link, address, others.join(", ")].filter(Boolean).map((line) => h("div", text(line, 400)))));
 }
 
+/** A mark at the end of a text that was longer: the service sends no more of it. */
+export const cutOff = ({ truncated, body }) =>
+  truncated && h("p.foot.cut-off", `… The service sent the first ${body.length.toLocaleString("en")} characters of the text.`);
+
 /** The buttons under a text. Those that answer can be pressed; of the others it is shown where they lead. */
 export function buttons(list, entry, on) {
   return list?.length > 0 && h("ul.buttons", { "aria-label": "Buttons" }, list.map((button) => h("li", one(button, entry, on))));

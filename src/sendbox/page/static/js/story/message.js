@@ -3,7 +3,7 @@
 import { h } from "../dom.js";
 import { icon } from "../icons.js";
 import { badge, facts, json, text } from "../parts.js";
-import { buttons, cards, header } from "../phone/shown.js";
+import { buttons, cards, cutOff, header } from "../phone/shown.js";
 import { address, viewOf } from "../route.js";
 import { View, act } from "../view.js";
 import { time, when } from "../words.js";
@@ -51,7 +51,7 @@ class Message extends View {
       attempts.length ? h("ol.story-texts", attempts.map((attempt) => h("li", { key: attempt.number },
         h("p", h("span.channel", `${attempt.number} · ${attempt.channel}`), " from ", h("bdi", attempt.from),
           attempt.refused && [" ", badge("refused", "bad"), h("span.quiet", " It was never sent.")]),
-        h("div.bubble", h("div.body", header(attempt.header), h("p.words", text(attempt.body)),
+        h("div.bubble", h("div.body", header(attempt.header), h("p.words", text(attempt.body)), cutOff(attempt),
           attempt.footer && h("p.foot", text(attempt.footer)), cards(attempt, shows), buttons(attempt.buttons, attempt, shows))),
         attempt.raw && json(attempt.raw)))) : h("div.story-text", text(body)),
       Object.keys(payload).length > 0 && [h("h2", "Payload"), json(payload)]];

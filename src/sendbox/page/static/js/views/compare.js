@@ -18,7 +18,7 @@ class Compare extends View {
   async load() {
     const [search, other] = [this.field("search") ?? "", this.field("with")];
     if (other !== null) return { answer: await this.world.get("compare", { with: other, around: AROUND }) };
-    const query = { order: "newest", limit: OFFERED + 2, prefix: search };
+    const query = { order: "newest", limit: OFFERED + 2, part: search };
     const { worlds, next_cursor: next } = await call("GET", path("worlds"), { query });
     const others = worlds.filter(({ id }) => id !== this.field("world"));
     return { search, others: others.slice(0, OFFERED), more: next !== null || others.length > OFFERED };
@@ -40,20 +40,20 @@ class Compare extends View {
     return [
       h("p", "Two runs of the same client should be equal. Choose the world of the other run; the first difference is shown."),
       searchBox({
-        value: search, label: "Search worlds", hint: "The beginning of an id",
-        search: (prefix) => go(viewOf("compare", { search: prefix }), { replace: true }),
+        value: search, label: "Search worlds", hint: "Any part of an id",
+        search: (part) => go(viewOf("compare", { search: part }), { replace: true }),
       }),
       others.length
         ? h("ul.card.compare-worlds", { "aria-label": "Other worlds" }, others.map(({ id, scenario, clock, messages }) =>
           h("li", { key: id }, h("a.row", { href: viewOf("compare", { with: id }) },
             h("span.line", h("strong.mono.text", h("bdi", id)), h("span.end.quiet", count(messages, "message"))),
             h("span.line.quiet", h("bdi.text", scenario), when(clock.now))))))
-        : h("p.card.empty", search ? "No other open world has an id that begins so." : "No other world is open."),
-      more && h("p.quiet", "There are more: type the beginning of an id."),
+        : h("p.card.empty", search ? "No other open world has such an id." : "No other world is open."),
+      more && h("p.quiet", "There are more: type a part of an id."),
     ];
   }
 
-  #compared({ same, equal, first, left_out: leftOut, lines, digest, here, there }) {
+  #compared({ same, equal, first, left_out: leftOut, lines, digest, rows }) {
     const [mine, other] = [this.field("world"), this.field("with")];
     return [
       h("div.card.padded.compare-answer", { class: same ? "good" : "bad", role: "status" },
@@ -63,8 +63,7 @@ class Compare extends View {
           ["Equal entries before", same ? null : equal.toLocaleString("en")]])),
       leftOut.length > 0 && h("ul.quiet", leftOut.map((note) => h("li", note))),
       !same && this.#fields(first.fields),
-      !same && h("div.compare-runs",
-        this.#run(mine, here, first.here), this.#run(other, there, first.there)),
+      !same && this.#rows(rows, first, [mine, other]),
       h("div.actions", h("button.small", { type: "button", onclick: () => this.reload() }, "Compare again"), this.#other().firstChild, copy(lines.join("\n"), "Copy as text")),
     ];
   }
@@ -77,17 +76,23 @@ class Compare extends View {
       fields.map((field) => [h("td.mono", field.path), shown(field.here), shown(field.there)]));
   }
 
-  #run(world, entries, differs) {
-    return h("section", { "aria-label": world },
-      h("h2", h("a", { href: `?${new URLSearchParams({ world, view: "messages" })}` }, h("bdi", world))),
-      entries.length ? h("ol.card.compare-entries", entries.map((entry) => {
-        const first = entry.n === differs?.n;
-        return h("li", { key: entry.n, class: first ? "differs" : null },
-          h("details", h("summary",
-            h("time", when(entry.at)), " ", h("bdi", entry.words || entry.kind),
-            first ? h("span.badge.bad", "first difference") : entry.only && h("span.badge.fair", "only here")),
-          json(entry.canonical.length === 1 ? entry.canonical[0] : entry.canonical)));
-      })) : h("p.card.empty", "Nothing there."));
+  /** What happened in both worlds side by side; where one of them has nothing, there is a gap. */
+  #rows(rows, first, worlds) {
+    return [
+      h("div.compare-heads", worlds.map((world) =>
+        h("h2", h("a", { href: `?${new URLSearchParams({ world, view: "messages" })}` }, h("bdi", world))))),
+      h("ol.card.compare-rows", { "aria-label": "What happened, side by side" }, rows.map(({ here, there }) =>
+        h("li", { key: `${here?.n} ${there?.n}` }, this.#entry(here, first.here, there), this.#entry(there, first.there, here)))),
+    ];
+  }
+
+  #entry(entry, differs, other) {
+    if (entry === null) return h("div.compare-gap", h("span.sr", "nothing like this"));
+    const first = entry.n === differs?.n;
+    return h("details", { class: first ? "differs" : entry.only && "only" }, h("summary",
+      h("time", when(entry.at)), " ", h("bdi", entry.words || entry.kind),
+      first ? h("span.badge.bad", "first difference") : entry.only && h("span.badge.fair", other ? "differs" : "only here")),
+    json(entry.canonical.length === 1 ? entry.canonical[0] : entry.canonical));
   }
 }
 

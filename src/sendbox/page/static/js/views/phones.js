@@ -2,12 +2,18 @@
 
 import { h } from "../dom.js";
 import { icon } from "../icons.js";
-import { searchBox } from "../parts.js";
+import { OF, panel, pageOf } from "../list/panel.js";
+import { badge } from "../parts.js";
 import { go, viewOf } from "../route.js";
 import { store } from "../store.js";
 import { View } from "../view.js";
-import { cut, time } from "../words.js";
+import { SHOWN, cut, time } from "../words.js";
 import "../phone/handset.js";
+
+const COLUMNS = [
+  { title: "Number", sort: "number", width: "10rem" }, { title: "State", width: "minmax(6rem, 12rem)" }, { title: "Last text", width: "minmax(0, 1fr)" },
+  { title: "Messages", sort: "messages", width: "6.5rem" }, { title: "Last", sort: null, width: "6rem" },
+];
 
 class Phones extends View {
   static kinds = [];
@@ -19,30 +25,32 @@ class Phones extends View {
     this.redraw();
   }
 
+  /** The address of this view, with some fields changed. */
+  #at(fields) {
+    return viewOf("phones", { search: this.field("search"), sort: this.field("sort"), order: this.field("order"), ...fields });
+  }
+
   draw() {
-    const search = this.field("search") ?? "";
     const chosen = this.field("phone");
+    const at = (name) => this.field(name);
     return h("div.split", { class: chosen && "chosen" },
-      h("section.list", { "aria-label": "Phones" },
-        h(chosen ? "h2.title" : "h1.title", "Phones"),
-        searchBox({
-          value: search, label: "Search phones", hint: "number, or words of a text",
-          search: (text) => go(viewOf("phones", { search: text, phone: chosen }), { replace: true }),
-        }),
-        h("sb-list", { data: {
-          of: search, height: 68, label: "Phones", key: (phone) => phone.number,
+      panel({
+        name: "phones", title: "Phones", chosen, hint: "Number, or words of a text",
+        to: (fields) => this.#at({ phone: chosen, ...fields }), at,
+        list: {
+          of: OF.map(at).join(" "), height: 68, label: "Phones", noun: ["phone"], moves: true, key: (phone) => phone.number, columns: COLUMNS,
           kinds: ["request", "transition", "inbound", "phone", "opt_out", "notice", "bulk_line"],
-          empty: search ? this.#none(search) : this.#empty(),
+          empty: at("search") ? this.#none(at("search")) : this.#empty(),
           fetch: async (cursor) => {
-            const query = { order: "newest", limit: 50, form: "short", search, cursor };
-            const { phones, next_cursor: next } = await this.world.get("phones", query);
+            const { phones, next_cursor: next, total } = await this.world.get("phones", pageOf(at, cursor, "activity"));
             this.#opened ??= store.info?.clock.now ?? null;
             this.#light(phones);
-            return { items: phones, next };
+            return { items: phones, next, total };
           },
-          row: (phone) => this.#row(phone, chosen, search),
-        } })),
-      chosen && h("section.detail", { "aria-label": "Phone" }, h("sb-handset", { data: chosen, key: chosen })));
+          row: (phone) => this.#row(phone, chosen),
+        },
+      }),
+      chosen && h("section.detail", { tabindex: "-1", "aria-label": "Phone" }, h("sb-handset", { data: chosen, key: chosen })));
   }
 
   /** A story that is played shows the phone that it begins with, where there is room beside the list. */
@@ -53,16 +61,20 @@ class Phones extends View {
     }
   }
 
-  #row({ number, last, online, opted_out: out }, chosen, search) {
+  #row({ number, last, absent, online, opted_out: out, messages }, chosen) {
     if (number === chosen) this.#read.set(number, last?.at);
     const unread = last?.direction === "in" && this.#opened !== null && last.at > (this.#read.get(number) ?? this.#opened);
-    return h("a.row", { href: viewOf("phones", { search, phone: number }), "aria-current": number === chosen ? "true" : null },
-      h("span.line", h("strong", h("bdi", number)), unread && h("span.unread", h("span.sr", "new")),
-        !online && h("span.badge.way", "offline"), out && h("span.badge.fair", "opted out"),
-        last && h("span.end.quiet", time(last.at).slice(0, 8))),
-      h("span.line",
+    const missing = absent && (!last || absent.at > last.at) ? absent : null;
+    const shown = last ?? missing;
+    return h("a.row", { href: this.#at({ phone: number }), "aria-current": number === chosen ? "true" : null },
+      h("span.line", h("strong.col1", h("bdi", number)),
+        h("span.marks.col2", unread && h("span.unread", h("span.sr", "new")), missing && badge(missing.result),
+          !online && h("span.badge.way", "offline"), out && h("span.badge.fair", "opted out")),
+        h("span.quiet.only-wide.col4", messages.toLocaleString("en")),
+        shown && h("span.end.quiet.col5", time(shown.at).slice(0, 8))),
+      h("span.line.col3",
         last?.direction === "out" && h("span.mine", icon("reply"), h("span.sr", "The phone wrote: ")),
-        h("bdi.text", last ? cut(last.body.replaceAll("\n", " ")) || "no text" : h("span.quiet", "nothing has arrived yet"))));
+        h("bdi.text", { class: last ? null : "quiet" }, shown ? cut(shown.body.replaceAll("\n", " "), SHOWN) || "no text" : "nothing has arrived yet")));
   }
 
   #empty() {

@@ -2,7 +2,7 @@
 
 import { h } from "../dom.js";
 import { icon } from "../icons.js";
-import { searchBox } from "../parts.js";
+import { OF, panel, pageOf } from "../list/panel.js";
 import { go, viewOf } from "../route.js";
 import { answered, remarked } from "../story/exchange.js";
 import "../story/request.js";
@@ -11,6 +11,11 @@ import { cut, time } from "../words.js";
 
 /** What is added to a search to find calls that something was remarked about. */
 const REMARKED = "remark:*";
+
+const COLUMNS = [
+  { title: "Answer", sort: "status", width: "6.5rem" }, { title: "Operation", sort: "operation", width: "minmax(8rem, 1fr)" },
+  { title: "Call", width: "minmax(0, 2fr)" }, { title: "Remarks", sort: "remarks", width: "minmax(6rem, 11rem)" }, { title: "At", sort: null, width: "7rem" },
+];
 
 class Requests extends View {
   static kinds = [];
@@ -21,42 +26,41 @@ class Requests extends View {
 
   /** The address of this view, with some fields changed. */
   #at(fields) {
-    return viewOf("requests", { search: this.field("search"), remarked: this.field("remarked"), ...fields });
+    const kept = { search: this.field("search"), remarked: this.field("remarked"), sort: this.field("sort"), order: this.field("order") };
+    return viewOf("requests", { ...kept, ...fields });
   }
 
   draw() {
-    const [typed, chosen, remarks] = [this.field("search") ?? "", this.field("request"), this.field("remarked") !== null];
-    const search = remarks ? `${typed} ${REMARKED}`.trim() : typed;
+    const [chosen, remarks] = [this.field("request"), this.field("remarked") !== null];
+    const at = (name) => this.field(name);
+    const search = remarks ? `${at("search") ?? ""} ${REMARKED}`.trim() : at("search");
     return h("div.split", { class: chosen && "chosen" },
-      h("section.list", { "aria-label": "Requests" },
-        h(chosen ? "h2.title" : "h1.title", "Requests"),
-        h("div.story-filter",
-          searchBox({
-            value: typed, label: "Search requests", hint: "operation:send* status:4* to:420777* remark:unknown-field -word",
-            search: (text) => go(this.#at({ search: text }), { replace: true }),
-          }),
-          h("p.actions", h("label", h("input", {
-            type: "checkbox", checked: remarks, onchange: (event) => go(this.#at({ remarked: event.target.checked ? "1" : null })),
-          }), " With remarks only"))),
-        h("sb-list", { data: {
-          of: search, height: 68, label: "Requests", key: ({ n }) => n, kinds: ["request"],
+      panel({
+        name: "requests", title: "Requests", chosen, hint: "operation:send* status:4* to:420777* remark:unknown-field -word",
+        to: (fields) => this.#at(fields), at,
+        more: h("label", h("input", {
+          type: "checkbox", checked: remarks, onchange: (event) => go(this.#at({ remarked: event.target.checked ? "1" : null })),
+        }), " With remarks only"),
+        list: {
+          of: `${remarks} ${OF.map(at).join(" ")}`, height: 68, label: "Requests", noun: ["call"], key: ({ n }) => n, columns: COLUMNS,
+          kinds: ["request"],
           empty: search ? "No call fits." : "The client has not called yet.",
           fetch: async (cursor) => {
-            const query = { order: "newest", limit: 50, form: "short", search, cursor };
-            const { requests, next_cursor: next } = await this.world.get("requests", query);
-            return { items: requests, next };
+            const { requests, next_cursor: next, total } = await this.world.get("requests", { ...pageOf(at, cursor), search });
+            return { items: requests, next, total };
           },
           row: (entry) => this.#row(entry, chosen),
-        } })),
-      chosen && h("section.detail", { "aria-label": "Request" },
+        },
+      }),
+      chosen && h("section.detail", { tabindex: "-1", "aria-label": "Request" },
         h("a.button.back", { href: this.#at({}) }, icon("back"), "Requests"),
         h("sb-request", { data: chosen, key: chosen })));
   }
 
   #row(entry, chosen) {
     return h("a.row", { href: this.#at({ request: String(entry.n) }), "aria-current": String(entry.n) === chosen ? "true" : null },
-      h("span.line", answered(entry), h("strong", entry.operation), h("span.end.quiet", time(entry.at))),
-      h("span.line", h("bdi.text", h("code", `${entry.method} ${cut(entry.path)}`)), h("span.end", remarked(entry))));
+      h("span.line", h("span.col1", answered(entry)), h("strong.col2", entry.operation), h("span.end.quiet.col5", time(entry.at))),
+      h("span.line", h("bdi.text.col3", h("code", `${entry.method} ${cut(entry.path)}`)), h("span.end.col4", remarked(entry))));
   }
 }
 

@@ -1,7 +1,7 @@
 /** The open worlds, how a client reaches them, and the keys that opened none. */
 
 import { call, path } from "../api.js";
-import { h } from "../dom.js";
+import { h, show } from "../dom.js";
 import { icon } from "../icons.js";
 import { manage, opening } from "../manage.js";
 import { copy, searchBox, table, text } from "../parts.js";
@@ -23,6 +23,8 @@ class Worlds extends View {
 
   begin() {
     store.addEventListener("worlds", this.#again);
+    // the list asks for its rows at once, beside the keys that were refused
+    show(this, this.draw([]));
   }
 
   end() {
@@ -41,15 +43,15 @@ class Worlds extends View {
           h("button.first", { type: "button", "aria-haspopup": "dialog", onclick: () => opening((world) => go(address({ world }, []))) }, "Open a world"),
           serves("scenarios") && h("a.button", { href: address({ view: "library" }, []) }, icon("library"), "The library"))),
       searchBox({
-        value: search, label: "Search worlds", hint: "The beginning of an id: test-shop",
-        search: (prefix) => go(address({ search: prefix }), { replace: true }),
+        value: search, label: "Search worlds", hint: "Any part of an id: shop",
+        search: (part) => go(address({ search: part }), { replace: true }),
       }),
       h("div.card.worlds-list", h("sb-list", { data: {
         of: search, height: 66, label: "Open worlds", key: (world) => world.id, kinds: [],
-        empty: search ? `No open world has an id that begins with “${search}”.`
+        empty: search ? `No open world has an id with “${search}” in it.`
           : "No world is open. One opens at the first request of a client whose API key begins with test-.",
         fetch: async (cursor) => {
-          const { worlds, next_cursor: next } = await call("GET", path("worlds"), { query: { order: "newest", limit: 50, prefix: search, cursor } });
+          const { worlds, next_cursor: next } = await call("GET", path("worlds"), { query: { order: "newest", limit: 50, part: search, cursor } });
           return { items: worlds, next };
         },
         row: (world) => this.#row(world),
