@@ -10,9 +10,9 @@ from msgspec.structs import asdict
 
 from sendbox.control.arguments import SORTED, Last, Limit, MessageId, NextCursor, Order, Search, Total
 from sendbox.control.operation import Call, ControlError, operation
-from sendbox.control.reading import FORM, Page, count, map_in_slices, newest, page, select, sorted_page
+from sendbox.control.reading import FORM, count, listed, map_in_slices, select
 from sendbox.control.searching import TEXT, SearchKey, match_texts, patterns, search_filter, texts, times, words
-from sendbox.engine.answer import Answer, Instant, JsonMapping, enum, moment, reference
+from sendbox.engine.answer import Answer, Instant, JsonMapping, JsonObject, enum, moment, reference
 from sendbox.engine.delivery.faults.fault import NOT_SPOILT, FaultyDelivery
 from sendbox.engine.delivery.targets import ACTS, Outlets
 from sendbox.engine.durations import show
@@ -114,17 +114,14 @@ async def deliveries(
         return finds(delivery)
 
     every = world.outlets.deliveries
-    if last is not None:
-        result = Page(await newest(every, fits, last))
-    elif sort is not None:
-        result = await sorted_page(every, SORTS[sort], fits, limit, cursor, order)
-    else:
-        result = await page(every, attrgetter("number"), fits, limit, cursor, order)
+    key = None if sort is None else SORTS[sort]
+    how: JsonObject = {"key": key, "last": last, "limit": limit, "cursor": cursor, "order": order}
+    result = await listed(every, attrgetter("number"), fits, **how)
     filtered = any(value is not None for value in (state, message_id, search))
-    number = await count(every, fits, filtered=filtered) if total else None
+    full_count = await count(every, fits, filtered=filtered) if total else None
     view: Callable[[Observer, Delivery], Webhook | ShortWebhook] = _short if form == "short" else delivery_view
     views = await map_in_slices(result.items, lambda delivery: view(on, delivery))
-    return Deliveries(deliveries=views, next_cursor=result.cursor, total=number)
+    return Deliveries(deliveries=views, next_cursor=result.cursor, total=full_count)
 
 
 def _short(on: Observer, delivery: Delivery) -> ShortWebhook:

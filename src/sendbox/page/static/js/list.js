@@ -117,7 +117,7 @@ class List extends HTMLElement {
     this.#release();
   }
 
-  /** Whether a person looks at rows, which must not move. */
+  /** True if a person looks at rows, which must not move. */
   #held() {
     if (!this.#items.all.length) return false;
     return this.#paused || this.data.sorted || this.scrollTop > 0 || looksAt(this) !== null;
@@ -130,9 +130,9 @@ class List extends HTMLElement {
   async #ask(doing) {
     const { of } = this.data;
     if (!(await this.#asking.run(doing)) || !this.isConnected) return;
-    const [wanted, anew] = [this.#asking.wanted(), of !== this.data.of];
+    const [again, anew] = [this.#asking.repeats(), of !== this.data.of];
     if (!anew) this.#draw({ anchored: true });
-    if (wanted || anew) return this.refresh({ anew });
+    if (again || anew) return this.refresh({ anew });
   }
 
   /** Asks for the next page where its rows come near; of a list that is not seen none does. */

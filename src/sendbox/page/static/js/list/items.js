@@ -57,11 +57,11 @@ export class Items {
   /** Notes whether a page of a sorted list has other items than those that are shown from `first` on. */
   #compare({ items }, first) {
     const { key, sorted } = this.#data;
-    const shown = this.all.slice(first, first + items.length).map(key);
-    if (sorted && items.some((item, index) => key(item) !== shown[index])) this.moved = true;
+    const present = this.all.slice(first, first + items.length).map(key);
+    if (sorted && items.some((item, index) => key(item) !== present[index])) this.moved = true;
   }
 
-  /** Whether nothing of what is shown is left: the world began anew, or nothing fits any more. */
+  /** True if nothing of what is shown is left: the world began anew, or nothing fits any more. */
   #isAnother({ items, total }) {
     return total !== null && this.total !== null && total < this.total && this.#unknown(items) === items.length;
   }
