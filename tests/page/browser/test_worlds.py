@@ -58,7 +58,7 @@ def test_a_world_is_opened_by_hand(tab: Tab) -> None:
     form.get_by_text("or a scenario as text").click()
     form.get_by_label("Scenario as text").fill("sendbox: 1\nattempts: 7\n")
     form.get_by_role("button", name="Open", exact=True).click()
-    expect(tab.page.locator("#status .bad")).to_contain_text("scenario:2:11: 7 is not a list of rules")
+    expect(tab.page.locator("#status .bad")).to_contain_text("in line 2: 7 is not a list of rules")
     expect(form).to_be_visible()
 
 

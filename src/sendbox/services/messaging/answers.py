@@ -347,8 +347,12 @@ class Explanation(Answer):
 
 
 class ToldAttempt(Attempt):
-    """An attempt, and what the phone shows of it, or would show; `truncated`: the beginning of a longer text."""
+    """An attempt, and what the phone shows of it, or would show; `truncated`: the beginning of a longer text.
 
+    `due` has the instants of what is `planned`.
+    """
+
+    due: list[Instant]
     from_: str | None
     body: str
     content: Content | None = None

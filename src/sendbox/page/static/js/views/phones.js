@@ -35,7 +35,7 @@ class Phones extends View {
     const at = (name) => this.field(name);
     return h("div.split", { class: chosen && "chosen" },
       panel({
-        name: "phones", title: "Phones", chosen, hint: "number, or words of a text",
+        name: "phones", title: "Phones", chosen, hint: "Number, or words of a text",
         to: (fields) => this.#at({ phone: chosen, ...fields }), at,
         list: {
           of: OF.map(at).join(" "), height: 68, label: "Phones", noun: ["phone"], moves: true, key: (phone) => phone.number, columns: COLUMNS,
