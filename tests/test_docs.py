@@ -82,13 +82,14 @@ def rows(heading: str) -> Iterator[list[str]]:
     [
         (None, "What `pip install sendbox` brings"),
         ("people", "Extra `people`"),
+        ("postgresql", "Extra `postgresql`"),
         ("test", "Extra `test`"),
         ("tls", "Extra `tls`"),
         ("dev", "Extra `dev`"),
         ("site", "Extra `site`"),
         ("mutation", "Extra `mutation`"),
     ],
-    ids=["main", "people", "test", "tls", "dev", "site", "mutation"],
+    ids=["main", "people", "postgresql", "test", "tls", "dev", "site", "mutation"],
 )
 def test_dependencies_have_one_reason_in_both_places(extra: str | None, heading: str) -> None:
     """docs/dependencies.md lists exactly what pyproject.toml names, with the same reason, and no reason is missing."""
@@ -101,7 +102,10 @@ def test_dependencies_say_where_they_are_imported() -> None:
     """The columns `where` and `lazily` say what the boundaries hold the code to."""
     owners = {each.package: each for each in OWNERS}
     listed = {}
-    headings = ("What `pip install sendbox` brings", "Extra `people`", "Extra `test`", "Extra `tls`")
+    headings = (
+        "What `pip install sendbox` brings",
+        *(f"Extra `{extra}`" for extra in ("people", "postgresql", "test", "tls")),
+    )
     for name, _, where, lazily in (row for heading in headings for row in rows(heading)):
         if not where.startswith("nowhere"):
             listed[IMPORTED_AS.get(name, name)] = (where, lazily)

@@ -33,7 +33,7 @@ _UNMEASURED: Final[Mapping[str, str]] = {
         "carriers checkpoints codes coverage faults methods operation outbox past records routes worlds worlds_closed"
     ),
     "control/lists": "request_texts",
-    "durable": "kills",
+    "durable": "kills kills_many",
     "engine": "bounds decisions outlets properties",
     "examples": "*",
     "explore": "clients people search zoo",

@@ -12,8 +12,10 @@ import psycopg
 import pytest
 
 from sendbox.cli.serve import RunningServer
-from sendbox.runtime.store import postgresql
-from sendbox.runtime.store.sharing import MOVED, Sharing
+from sendbox.engine import ENGINE
+from sendbox.runtime.store import postgresql, sharing
+from sendbox.runtime.store.sharing import MOVED, Elsewhere, Sharing
+from sendbox.server.handover import MOST_HOPS
 from tests.box import KEY, WORLD
 from tests.commands.sandbox import sandbox
 from tests.durable.databases import Database
@@ -176,6 +178,133 @@ async def test_a_stalled_process_answers_nothing_old(address: str) -> None:
         both.sharing(0)._until = 0.0
         assert len((await both.get(0, f"{WORLD}/messages"))["messages"]) == 2
         assert both.owned(0) == []
+
+
+async def test_a_process_that_is_gone_is_waited_for(address: str) -> None:
+    """Until its lease has ended: then its worlds are taken over, and the calls answered."""
+    async with pair(address) as both:
+        await both.send(0)
+        await both.send(0, "test-prefix-1")
+        both.sharing(0).close()
+        await both.servers[0].server.stop()
+        closing = asyncio.create_task(both.clients[1].delete("/_sandbox/worlds?prefix=test-prefix-"))
+        sending = asyncio.create_task(both.send(1))
+        await both.sharing(1).pause()
+        assert [task.done() for task in (sending, closing)] == [False, False]
+        both.end_leases()
+        await both.sharing(1).renew()
+        assert (await closing).json() == {"closed": 1}
+        assert (await sending).status_code == 200
+        assert len((await both.get(1, f"{WORLD}/messages"))["messages"]) == 2
+
+
+async def test_a_process_that_leaves_gives_its_worlds_back(address: str) -> None:
+    """Each once no call is at work in it. A call at another process waits for that; one that still comes goes there."""
+    async with pair(address) as both:
+        await both.send(0)
+        await both.send(0, "test-busy")
+        polling = asyncio.create_task(both.clients[0].get("/_sandbox/worlds/test-busy/messages?wait=30s&result=seen"))
+        while not both.servers[0].runtime.worlds["test-busy"].waits:
+            await asyncio.sleep(0)
+        await both.sharing(0).leave()
+        sending = asyncio.create_task(both.send(1))
+        assert (await sending).status_code == 200
+        assert (both.owned(0), both.owned(1)) == (["test-busy"], [KEY])
+        assert len((await both.get(0, f"{WORLD}/messages"))["messages"]) == 2
+        both.servers[0].runtime.leave()
+        assert (await polling).status_code == 200
+        assert (await both.send(1, "test-busy")).status_code == 200
+        assert both.owned(1) == [KEY, "test-busy"]
+
+
+async def test_a_running_clock_goes_on(address: str) -> None:
+    """In another process, without being asked: a client that waits for a webhook calls nothing."""
+    async with pair(address) as both:
+        world = {"id": KEY, "clock": {"mode": "real"}}
+        assert (await both.clients[0].post("/_sandbox/worlds", json=world)).status_code == 201
+        await both.send(0)
+        await both.send(0, "test-manual")
+        await both.servers[0].runtime.aclose()
+        await both.sharing(1).look_around()
+        while both.owned(1) != [KEY]:
+            await asyncio.sleep(0)
+
+
+async def test_other_rules_are_of_another_process(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A process of another engine does not keep a world that it cannot continue; it can close it."""
+    async with pair(address) as both:
+        for key in (KEY, "test-other"):
+            await both.send(0, key)
+        await both.servers[0].runtime.aclose()
+        monkeypatch.setattr("sendbox.runtime.store.persistence.ENGINE", ENGINE + 1)
+        assert (await both.clients[1].get(WORLD)).json()["error"] == "other_engine"
+        assert len(both.sharing(1)) == 0
+        assert (await both.clients[1].delete("/_sandbox/worlds/test-other")).status_code == 200
+        monkeypatch.undo()
+        monkeypatch.setattr(postgresql, "_ENDED", "owners.ends < clock_timestamp()")
+        assert len((await both.get(1, f"{WORLD}/messages"))["messages"]) == 1
+
+
+async def test_a_closing_that_fails_says_so(address: str) -> None:
+    """Where another process, or the database, does not do its part."""
+    async with pair(address) as both:
+        await both.send(0)
+        with psycopg.connect(address, autocommit=True) as connection:
+            connection.execute("ALTER TABLE sendbox.owners RENAME TO lost")
+        refusal = await both.clients[1].delete("/_sandbox/worlds?prefix=test-")
+        assert (refusal.status_code, refusal.json()["error"]) == (503, "store_failed")
+
+
+async def test_a_call_is_not_handed_on_for_ever(address: str) -> None:
+    """One that was handed on too often is refused, and so is one whose count cannot be read."""
+    async with pair(address) as both:
+        await both.send(0)
+        for hops in (str(MOST_HOPS), "many"):
+            answer = await both.clients[1].get(WORLD, headers={"sendbox-hops": hops})
+            assert (answer.status_code, answer.json()["error"]) == (503, "store_failed")
+
+
+async def test_a_broken_answer_stays_broken(address: str) -> None:
+    """What a fault does to a connection at the owner, a client of another process sees too."""
+    async with pair(address) as both:
+        for fault in ("disconnect", {"trickle": "10ms"}):
+            rule = {"in": "api", "when": {"operation": "sendMessage"}, "fault": fault, "times": 1}
+            await both.clients[0].put(WORLD, json={})
+            assert (await both.clients[0].post(f"{WORLD}/rules", json=rule)).status_code == 201
+            if fault == "disconnect":
+                with pytest.raises(httpx.RemoteProtocolError):
+                    await both.send(1)
+            else:
+                assert (await both.send(1)).status_code == 200
+
+
+async def test_a_world_is_found_by_its_links(address: str) -> None:
+    """At any process, in the store too."""
+    async with pair(address) as both:
+        bulk = {"to": [{"phone_number": "420777000101"}], "body": "See https://shop.example/a", "shorten_links": True}
+        await both.clients[0].post("/v2/message", json=bulk, headers={"x-api-key": KEY})
+        upload = await both.clients[1].get("/s/00000000000000000000")
+        assert upload.status_code == 404
+        tag = both.servers[0].runtime.worlds[KEY].world.tag
+        assert await both.sharing(1).find(tag) == KEY
+        with pytest.raises(Elsewhere, match=KEY):
+            await both.servers[1].runtime.by_tag(f"{tag}0000")
+
+
+async def test_a_commit_notices_that_the_lease_is_lost(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Once for all worlds; then the process takes a new lease by itself, and looks after the worlds of nobody."""
+    monkeypatch.setattr(sharing, "LOOKS", 1)
+    async with pair(address, world_ttl=3600.0) as both:
+        await both.send(0)
+        with psycopg.connect(address, autocommit=True) as connection:
+            connection.execute("DELETE FROM sendbox.owners")
+        assert (await both.send(0)).status_code == 503
+        assert (both.owned(0), both.sharing(0).losses) == ([], 1)
+        await both.sharing(0).renew()
+        await both.sharing(0).look_around()
+        assert both.sharing(0).losses == 1
+        assert (await both.send(0)).status_code == 200
+        assert both.owned(0) == [KEY]
 
 
 async def test_ids_without_a_world_are_given_back(address: str) -> None:

@@ -4,21 +4,25 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
-from collections.abc import Iterator
-from contextlib import contextmanager
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
 import httpx
+import psycopg
 import pytest
 
 from sendbox.cli.outcome import CANNOT, Failure
 from sendbox.cli.serve import serving
-from sendbox.runtime.store import persistence
+from sendbox.runtime.store import open_store, persistence
+from sendbox.runtime.store.postgresql import PostgresStore
 from sendbox.runtime.store.sqlite import APPLICATION, SqliteStore
 from sendbox.runtime.store.store import StoreError
 from tests.box import KEY, WORLD, boxed
 from tests.commands.sandbox import options, sandbox
+from tests.durable.databases import Database
 from tests.durable.files import listed, stored
 
 
@@ -83,6 +87,99 @@ def test_a_file_that_is_no_store(make: object, why: str, tmp_path: Path) -> None
         asyncio.run(start())
     assert failure.value.code == CANNOT
     assert failure.value.message.startswith(f"{file} {why}")
+
+
+def newer_tables(address: str) -> None:
+    PostgresStore(address).close()
+    _changed(address, "UPDATE sendbox.store SET form = 99")
+
+
+def foreign_schema(address: str) -> None:
+    _changed(address, "CREATE SCHEMA sendbox", "CREATE TABLE sendbox.mine (a TEXT)")
+
+
+def scribbled_rows(address: str) -> None:
+    PostgresStore(address).close()
+    _changed(address, "INSERT INTO sendbox.worlds VALUES (1, 'test-a', 1, '0', 0, '{', '{}')")
+
+
+def read_only(address: str) -> None:
+    _changed(address, f"ALTER DATABASE {_name(address)} SET default_transaction_read_only = on")
+
+
+def _name(address: str) -> str:
+    return address.partition("@/")[2].partition("?")[0]
+
+
+def _changed(address: str, *statements: str) -> None:
+    with psycopg.connect(address, autocommit=True) as connection:
+        for statement in statements:
+            connection.execute(statement.encode())
+
+
+@pytest.mark.parametrize(
+    ("make", "user", "why"),
+    [
+        (newer_tables, "sendbox", "is a store of form 99, and this version reads form 1; start a newer version"),
+        (foreign_schema, "sendbox", "has a schema sendbox of another program; give another database"),
+        (scribbled_rows, "sendbox", "is damaged; give a copy of it, or a new database"),
+        (read_only, "sendbox", "cannot be written; give a database that takes writes"),
+        (len, "stranger", "may not be used by this user; grant it CREATE on the database"),
+        (len, "nobody:s3cret", "cannot be reached; start it, or give another address, user or password"),
+    ],
+)
+def test_a_database_that_is_no_store(make: Callable[[str], object], user: str, why: str, database: Database) -> None:
+    """The server does not start; the message names the database, and no password."""
+    address = database.make()
+    with database.connect() as connection:
+        connection.execute("DROP ROLE IF EXISTS stranger")
+        connection.execute("CREATE ROLE stranger LOGIN")
+    make(address)
+    with pytest.raises(StoreError) as refusal, closing(PostgresStore(address.replace("sendbox@", f"{user}@"))) as store:
+        store.worlds()
+    shown = f"postgresql://{user.partition(':')[0]}@{database.folder}/{_name(address)}"
+    assert str(refusal.value).startswith(f"{shown} {why}")
+    assert "s3cret" not in str(refusal.value)
+
+
+def test_an_address_that_is_none() -> None:
+    """It is not repeated, because it may have a password."""
+    with pytest.raises(StoreError, match="legal: postgresql://USER@HOST:PORT/DATABASE") as refusal:
+        open_store("postgresql://me:s3cret@host/db?nonsense=1")
+    assert "s3cret" not in str(refusal.value)
+
+
+def test_a_database_needs_its_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The error names it."""
+    monkeypatch.delitem(sys.modules, "sendbox.runtime.store.postgresql", raising=False)
+    monkeypatch.setitem(sys.modules, "psycopg", None)
+    with pytest.raises(StoreError, match=r"pip install 'sendbox\[postgresql\]'"):
+        open_store("postgresql://host/db")
+
+
+@pytest.mark.asyncio
+async def test_a_database_that_is_down(tmp_path: Path, database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All calls are refused until it is there again; nothing is missing then. One lost connection is made again."""
+    monkeypatch.setattr(persistence, "PERIOD", 0.0)
+    address = database.make()
+    async with boxed("default", store=PostgresStore(address, flush=False)) as box:
+        await box.send()
+        _changed(address, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid()")
+        await box.send()
+        await asyncio.to_thread(database.stop)
+        message = {"to": [{"phone_number": "420777000102"}], "body": "Hello"}
+        assert (await box.post("/v2/message", message, x_api_key=KEY)).status == 503
+        sharing = box.runtime.persistence.sharing if box.runtime.persistence is not None else None
+        assert sharing is not None
+        await sharing.renew()
+        assert (await box.get("/_sandbox/health")).json["error"] == "store_failed"
+        assert (await box.get("/_sandbox/worlds")).status == 503
+        await asyncio.to_thread(database.start)
+        await box.runtime.persist(box.runtime.worlds[KEY])
+        assert (await box.get("/_sandbox/health")).status == 200
+        await box.send()
+    async with boxed("default", store=PostgresStore(address)) as box:
+        assert len((await box.get(f"{WORLD}/messages")).json["messages"]) == 4
 
 
 @pytest.mark.unmeasured

@@ -66,9 +66,14 @@ def test_the_objects_of_kubernetes(manifests: Manifests) -> None:
     assert (services[1]["clusterIP"], stateful["serviceName"]) == ("None", "sandbox-pods")
 
 
-def test_the_pod_of_kubernetes(manifests: Manifests) -> None:
+@pytest.mark.parametrize(
+    ("file", "kind"), [("kubernetes.yaml", "StatefulSet"), ("kubernetes-postgresql.yaml", "Deployment")]
+)
+def test_the_pod_of_kubernetes(file: str, kind: str) -> None:
     """It needs no rights; probes ask for the health; it has time to end."""
-    spec = manifests["StatefulSet", "sandbox"]["spec"]["template"]["spec"]
+    (workload,) = (each for each in read(DEPLOY / file) if each["kind"] == kind)
+    spec = workload["spec"]["template"]["spec"]
+    assert workload["spec"]["template"]["metadata"]["labels"] == LABELS
     (container,) = spec["containers"]
     assert container["image"] == IMAGE
     assert container["ports"] == [{"name": "http", "containerPort": PORT}]
@@ -83,6 +88,19 @@ def test_the_pod_of_kubernetes(manifests: Manifests) -> None:
     assert _megabytes(variables["SENDBOX_MAX_MEMORY"]) < _megabytes(container["resources"]["limits"]["memory"])
     wait = int(container["lifecycle"]["preStop"]["exec"]["command"][1])
     assert wait + int(variables["SENDBOX_GRACE"].removesuffix("s")) < spec["terminationGracePeriodSeconds"]
+
+
+def test_the_pods_that_share_a_database() -> None:
+    """There are several, of the same pods as the other objects; they reach each other and the database."""
+    deployment, policy = read(DEPLOY / "kubernetes-postgresql.yaml")
+    assert (deployment["apiVersion"], deployment["spec"]["selector"]) == ("apps/v1", {"matchLabels": LABELS})
+    assert deployment["spec"]["replicas"] > 1
+    variables = [each["name"] for each in deployment["spec"]["template"]["spec"]["containers"][0]["env"]]
+    assert "SENDBOX_DATA" in variables
+    assert "SENDBOX_SHARD" not in variables
+    others, database = policy["spec"]["egress"]
+    assert policy["spec"]["ingress"][0]["from"] == others["to"] == [{"podSelector": {"matchLabels": LABELS}}]
+    assert [rule["ports"][0]["port"] for rule in (others, database)] == [PORT, 5432]
 
 
 def test_callbacks_reach_what_is_listed(manifests: Manifests) -> None:

@@ -129,6 +129,7 @@ WRONG: Final[tuple[Step, ...]] = (
     {"control": "PUT /scenario", "query": {"name": "otp-falback"}},
     {"control": "POST /inbound", "json": {"channel": "pigeon", "from": "1", "body": "x"}},
     {"control": "POST /phones/420777000101/reply", "json": {"body": "YES"}},
+    {"control": "POST /phones/420777000101/opt-in", "json": {}},
     {"control": "POST /phones/abc/click", "json": {}},
     {"control": "POST /messages/none/events", "json": {"result": "failed"}},
     {"control": "POST /checkpoints/none"},

@@ -427,9 +427,9 @@ async def worlds(
 ) -> Worlds:
     """Open worlds, in the order in which they were opened; with `last` the newest.
 
-    One that is `stored` was open in an earlier process, and is made again when it is first asked for. Each says
-    since when no client has used it (`idle_since`, real time); a list is not a use. 400 `bad_pattern` where no
-    legal id fits the `pattern`.
+    One that is `stored` was open in an earlier process, and is made again when it is first asked for, or it is open in
+    another process that shares the store; what is shown is its last commit. Each says since when no client has used it
+    (`idle_since`, real time); a list is not a use. 400 `bad_pattern` where no legal id fits the `pattern`.
     """
     compiled_pattern = None if pattern is None else Pattern(pattern)
     if compiled_pattern is not None and not call.runtime.legal_pattern(compiled_pattern):

@@ -104,9 +104,7 @@ class IdleWorlds:
 
     def _over(self, hosted: HostedWorld) -> bool:
         reading = self._runtime.reading()
-        if reading - hosted.used < self._ttl or not hosted.still or hosted.controls or hosted.waits or hosted.lingering:
-            return False
-        if hosted.working is not None:
+        if reading - hosted.used < self._ttl or hosted.in_use:
             return False
         world = hosted.world
         if world.clock.mode == "auto":  # it goes on by itself, unless a loop has stopped it

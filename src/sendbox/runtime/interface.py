@@ -87,6 +87,12 @@ class RuntimeInterface(Protocol):
     def unused_before(self) -> int | None:
         """The instant of the machine since when a world must have been used to live on; None: it need not be."""
 
+    async def wake(self, key: str) -> None:
+        """Makes the world of a key again, if it is only in the store."""
+
+    def let_go_of(self, hosted: HostedWorld, why: str) -> None:
+        """Forgets a world, which another process may have."""
+
     def let_go(self, why: str) -> None:
         """Forgets all worlds, which other processes may have, and what became of earlier ones."""
 

@@ -22,8 +22,9 @@ class OpenWorlds(Changing):
     """The open worlds, oldest first, with rising numbers. An opening and a closing are changes to wait for."""
 
     _worlds: list[HostedWorld] = msgspec.field(default_factory=list)
-    #: how many worlds were opened so far
+    #: how many worlds were opened so far, and how many of these and of earlier ones were closed or have ended
     opened: int = 0
+    closed: int = 0
 
     def add(self, hosted: HostedWorld, number: int | None = None) -> None:
         """Adds a world that was opened; its number is the next one, unless the store has said another."""

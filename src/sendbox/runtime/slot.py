@@ -370,6 +370,11 @@ class HostedWorld(Changing, eq=False):
         return not (self.open or self.readers or self.tasks or self.advancing)
 
     @property
+    def in_use(self) -> bool:
+        """True if a call is at work here, or waits."""
+        return not self.still or self.working is not None or bool(self.controls or self.waits or self.lingering)
+
+    @property
     def ready(self) -> bool:
         """True if a call may come in at once: the world has begun, does not advance, and no command is at work."""
         return not (self.advancing or self.starts or self.gone) and self.working is None

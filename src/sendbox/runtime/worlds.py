@@ -535,6 +535,7 @@ class Runtime:
     def end_world(self, hosted: HostedWorld, gone: CloseReason) -> None:
         """Ends a world, and remembers what became of it."""
         self.hooks.before_close(hosted)
+        self.open_worlds.closed += 1
         self.closed.add(hosted.world.id, gone)
         if self.persistence is not None:
             self.persistence.ended(hosted)
@@ -557,11 +558,15 @@ class Runtime:
         self._drop(hosted)
         hosted.touch()
 
+    def let_go_of(self, hosted: HostedWorld, why: str) -> None:
+        """Forgets a world, which another process may have."""
+        self._take_out(hosted, why)
+        self._forget(hosted)
+
     def let_go(self, why: str) -> None:
         """Forgets all worlds, which other processes may have, and what became of earlier ones."""
         for hosted in list(self.worlds.values()):
-            self._take_out(hosted, why)
-            self._forget(hosted)
+            self.let_go_of(hosted, why)
         self.closed_worlds.forget()
         self.closed.clear()
 

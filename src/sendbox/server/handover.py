@@ -112,7 +112,9 @@ class Handover:
             if received.elsewhere is None:
                 return
             address = received.elsewhere.address
-            if hops < MOST_HOPS and address and await self._hand_on(address, hops + 1, scope, received, send):
+            if hops >= MOST_HOPS:
+                break
+            if address and await self._hand_on(address, hops + 1, scope, received, send):
                 return
             await self._sharing.pause()
         await self._refuse(scope, _UNREACHED)(scope, receive, send)
@@ -162,14 +164,21 @@ class Handover:
 
     async def _close_elsewhere(self, scope: Scope) -> int:
         """Closes worlds by their prefix in the other processes; returns how many there were."""
-        closed = 0
-        for address in await self._sharing.others():
+        return sum([await self._close_at(address, scope) for address in await self._sharing.others()])
+
+    async def _close_at(self, address: str, scope: Scope) -> int:
+        """Closes worlds by their prefix in another process, if that does not end meanwhile."""
+        while address in await self._sharing.others():
             call = AsgiCall("DELETE", "http", ("", None), "", "", ())
-            await carry(self._sender(address), _call_to(address, 1, scope), None, call.send, reach=REACH)
-            if call.status != 200:  # this process refuses it too
-                return 0
-            closed += orjson.loads(call.body)["closed"]
-        return closed
+            try:
+                await carry(self._sender(address), _call_to(address, 1, scope), None, call.send, reach=REACH)
+            except Exception as error:
+                if not never_sent(error):
+                    raise
+                await self._sharing.pause()
+            else:  # a refusal is that of this process too
+                return int(orjson.loads(call.body)["closed"]) if call.status == 200 else 0
+        return 0
 
 
 def _call_to(address: str, hops: int, scope: Scope) -> HttpCall:

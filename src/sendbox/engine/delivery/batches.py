@@ -52,7 +52,7 @@ class EventKind(Struct, Generic[W, E], frozen=True):
 Events = Mapping[type, EventKind[Any, Any]]
 
 
-class Target(msgspec.Struct, frozen=True):
+class Target(msgspec.Struct, frozen=True, cache_hash=True):
     """The target of deliveries (§6, A01, A22). `url` "" is the world's built-in receiver. `secret` signs (A21)."""
 
     url: str

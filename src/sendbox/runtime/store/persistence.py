@@ -272,6 +272,14 @@ class Persistence:
             self._runtime.log("", "the store can be written again")
             self._recovery.set()
 
+    def let_go_of(self, hosted: HostedWorld) -> bool:
+        """Forgets a world that is in the store as it is; returns False if it is not."""
+        if hosted in self._dirty or self._group is not None:
+            return False
+        self._drafts.drop(hosted)
+        self._runtime.let_go_of(hosted, MOVED)
+        return True
+
     def let_go(self) -> None:
         """Forgets all worlds and what is on its way into the store; who waits for that has no answer."""
         group, self._group = self._group, None
@@ -350,6 +358,9 @@ class Persistence:
 
     async def _wake(self, stored: StoredWorld) -> None:
         if stored.engine != ENGINE:
+            if self.sharing is not None:
+                del self.stored[stored.id], self.tags[stored.facts.tag]
+                await self.sharing.give_back(stored.id)
             raise Unavailable(
                 "other_engine",
                 f"{stored.id} was recorded by Sendbox {stored.version}, engine {stored.engine}, and this is engine "

@@ -80,7 +80,15 @@ class PostgresStore(Tables):
         self._connection: psycopg.Connection[Any] | None = None
         self._owner = ""
         self._shown = _without_secrets(address)
-        self._open()
+        try:
+            self._open()
+        except StoreError:
+            self._disconnect()
+            raise
+
+    def _disconnect(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
 
     def _connected(self) -> psycopg.Connection[Any]:
         """The connection, made anew where it is broken."""
@@ -217,10 +225,21 @@ class PostgresStore(Tables):
             return Claim(number=world[0], world=world_of(world))
         return Claim(number=self._first("SELECT nextval('numbers')")[0])
 
+    def _bury(self) -> None:
+        """Takes their worlds from the other processes whose leases have ended."""
+        self._execute(f"DELETE FROM owners WHERE {_ENDED} AND name <> ?", (self._owner,))
+
+    @_kept
+    def orphans(self, used_after: int) -> list[StoredWorld]:
+        """The worlds that no living process has, and that were last used after an instant."""
+        self._bury()
+        statement = f"SELECT {COLUMNS} FROM worlds WHERE used > ? AND {_FREE} ORDER BY number"
+        return [world_of(row) for row in self._execute(statement, (used_after,))]
+
     @_kept
     def claim_many(self, prefix: str, used_before: int | None = None) -> list[StoredWorld]:
         """Makes this process the owner of all worlds that no living process has, and whose ids begin so."""
-        self._execute(f"DELETE FROM owners WHERE {_ENDED} AND name <> ?", (self._owner,))
+        self._bury()
         used = "" if used_before is None else f"AND used < {used_before}"
         rows = self._execute(
             f"INSERT INTO leases (id, owner) SELECT id, ? FROM worlds WHERE starts_with(id, ?) AND {_FREE} {used} "
@@ -251,8 +270,7 @@ class PostgresStore(Tables):
         """Gives all worlds back."""
         with contextlib.suppress(StoreError):
             self._resign()
-        if self._connection is not None:
-            self._connection.close()
+        self._disconnect()
 
     @_kept
     def _resign(self) -> None:

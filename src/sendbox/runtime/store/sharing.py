@@ -7,15 +7,18 @@ have gone on with them. Then it goes on as a process without worlds.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Final, Protocol, TypeVar
 
+from sendbox.runtime import wall
+from sendbox.runtime.slot import Conflict
 from sendbox.runtime.store.store import LEASE, STORE_FAILED, Claim, LeaseLost, StoreError, Unavailable
 
 if TYPE_CHECKING:
     from sendbox.runtime.interface import RuntimeInterface
+    from sendbox.runtime.slot import HostedWorld
     from sendbox.runtime.store.store import SharedStore, StoredWorld
 
 T = TypeVar("T")
@@ -24,6 +27,8 @@ PERIOD: Final = 1.0
 PAUSE: Final = 0.05
 #: Every so many renewals ids are given back that are not used, and worlds are looked for that nobody uses any more.
 LOOKS: Final = 10
+#: Milliseconds since its last use in which a world whose clock runs by itself is gone on with unasked.
+ADOPTED: Final = 60_000
 #: Real seconds after which a renewed lease is taken for ended here: before it has ended in the database.
 VALID: Final = LEASE - PERIOD
 MOVED: Final = "the worlds of this process went to others, because its lease had ended; make the call again"
@@ -52,6 +57,9 @@ class PersistenceInterface(Protocol):
 
     def take(self, world: StoredWorld) -> None:
         """From now on this process has a world that is only in the store."""
+
+    def let_go_of(self, hosted: HostedWorld) -> bool:
+        """Forgets a world that is in the store as it is; returns False if it is not."""
 
     def let_go(self) -> None:
         """Forgets all worlds and what is on its way into the store."""
@@ -83,11 +91,13 @@ class Sharing:
         self.losses = 0
         #: all worlds of the store at the last look, by id
         self._listed: dict[str, StoredWorld] = {}
-        self._until = self._loop.time() + VALID
+        self._lost, self._until = False, self._loop.time() + VALID
         self._renewing = asyncio.Lock()
         self._looks = 0
         self._timer = self._loop.call_later(PERIOD, self._tick)
         self._ticking: asyncio.Task[None] | None = None
+        self._adopting: asyncio.Task[None] | None = None
+        self._leaving: asyncio.Task[None] | None = None
 
     def __len__(self) -> int:
         return len(self._numbers)
@@ -115,30 +125,33 @@ class Sharing:
         await self._call(partial(self._store.advertise, address))
 
     def _tick(self) -> None:
-        self._ticking = self._loop.create_task(self._look())
+        self._timer = self._loop.call_later(PERIOD, self._tick)
+        if self._ticking is None or self._ticking.done():
+            self._ticking = self._loop.create_task(self._look())
 
     async def _look(self) -> None:
         """Renews the lease, and gives back what is not used."""
         await self.renew()
-        if self._persistence.failure is None:
-            await self._give_back()
-        self._timer = self._loop.call_later(PERIOD, self._tick)
+        if self._persistence.failure is None and self._leaving is None:
+            await self.look_around()
 
     async def renew(self) -> None:
         """Makes the lease last from now on; where it was lost, lets go of all worlds, and takes a new one."""
         async with self._renewing:
-            began = self._loop.time()
             try:
-                try:
-                    await self._persistence.in_thread(self._store.renew)
-                except LeaseLost:
-                    self.lose()
-                    await self._persistence.in_thread(self._begin_anew)
+                with suppress(LeaseLost):
+                    await self._renew()
+                    return
+                self.lose()
+                await self._renew()
             except StoreError as error:
                 self._persistence.failed(error)
-            else:
-                self._until = began + VALID
-                self._persistence.recovered()
+
+    async def _renew(self) -> None:
+        began = self._loop.time()
+        await self._persistence.in_thread(self._begin_anew if self._lost else self._store.renew)
+        self._lost, self._until = False, began + VALID
+        self._persistence.recovered()
 
     def _begin_anew(self) -> None:
         self._store.take_lease(f"{self._name}.{self.losses}")
@@ -147,19 +160,29 @@ class Sharing:
     def lose(self) -> None:
         """Lets go of all worlds: others may have them."""
         self.losses += 1
+        self._lost, self._until = True, 0.0
         self._runtime.log("", "the lease of this process had ended: its worlds go to other processes", "warning")
         self._numbers.clear()
         self._idle.clear()
         self._persistence.let_go()
 
-    async def _give_back(self) -> None:
-        """Gives back what is not used, and now and then claims what has not been used for too long."""
+    async def look_around(self) -> None:
+        """Gives back what is not used, and takes what no process has any more and must go on, or end."""
         self._looks += 1
-        if self._looks % LOOKS:
-            return
         with suppress(StoreError, Unavailable):  # the next renewal says why
-            await self.release()
-            await self.claim_unused()
+            if self._looks % LOOKS == 0:
+                await self.release()
+                await self.claim_unused()
+            if self._adopting is None or self._adopting.done():
+                after = partial(self._store.orphans, wall.now_ms() - ADOPTED)
+                self._adopting = self._loop.create_task(self.adopt(await self._call(after)))
+
+    async def adopt(self, orphans: Sequence[StoredWorld]) -> None:
+        """Goes on with the worlds of nobody in which something is due, and whose clocks run by themselves."""
+        for world in orphans:
+            if world.facts.mode != "manual" and world.facts.due is not None:
+                with suppress(Elsewhere, Conflict):
+                    await self._runtime.wake(world.id)
 
     async def release(self) -> None:
         """Gives back the ids that were without a world, open or closed, at two looks in a row."""
@@ -212,6 +235,11 @@ class Sharing:
         """A world is open that has its number."""
         self._numbers[world_id] = None
 
+    async def give_back(self, world_id: str) -> None:
+        """Gives back a world that is only in the store and cannot be continued here: another process may be able to."""
+        del self._numbers[world_id]
+        await self._call(partial(self._store.release, [world_id]))
+
     async def claim_all(self, prefix: str, before: int | None = None) -> None:
         """Makes this process the owner of the worlds that no process has, and whose ids begin so."""
         for world in await self._call(partial(self._store.claim_many, prefix, before)):
@@ -243,14 +271,28 @@ class Sharing:
     # -- the end
 
     async def leave(self) -> None:
-        """Says that this process takes no calls any more, and gives its worlds back soon."""
+        """Says that this process takes no calls any more, and gives its worlds back, each after its last call."""
         try:
             await self._call(self._store.leave)
         except Unavailable as error:
             self._runtime.log("", str(error), "warning")
+        self._leaving = self._loop.create_task(self._hand_back())
+
+    async def _hand_back(self) -> None:
+        """Gives back the worlds in which no call is at work, until the process has ended."""
+        while await self._persistence.flush() is None:
+            idle = [hosted for hosted in self._runtime.open_worlds.after(0) if not hosted.in_use]
+            released = [hosted.world.id for hosted in idle if self._persistence.let_go_of(hosted)]
+            for world_id in released:
+                del self._numbers[world_id]
+            if released:
+                with suppress(StoreError):  # then they are given back at the end
+                    await self._persistence.in_thread(partial(self._store.release, released))
+            await self.pause()
 
     def close(self) -> None:
         """No more renewals."""
         self._timer.cancel()
-        if self._ticking is not None:
-            self._ticking.cancel()
+        for task in (self._ticking, self._adopting, self._leaving):
+            if task is not None:
+                task.cancel()

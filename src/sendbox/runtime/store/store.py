@@ -162,6 +162,9 @@ class SharedStore(Store, Protocol):
     def claim_many(self, prefix: str, used_before: int | None = None) -> list[StoredWorld]:
         """Does so with all worlds whose ids begin so and that were last used before an instant; returns them."""
 
+    def orphans(self, used_after: int) -> list[StoredWorld]:
+        """The worlds that no living process has, and that were last used after an instant."""
+
     def release(self, world_ids: Sequence[str]) -> None:
         """Gives worlds back."""
 

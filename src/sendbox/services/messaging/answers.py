@@ -270,7 +270,10 @@ class AbsentText(Answer):
 
 
 class ShortHandset(Answer):
-    """A handset as a list shows it: how many texts it received and sent; `absent` is a message that is not on it."""
+    """A handset as a list shows it: how many texts it received and sent, and how many `messages` were sent to it.
+
+    `absent` is a message that is not on it.
+    """
 
     number: str
     online: bool
@@ -278,6 +281,7 @@ class ShortHandset(Answer):
     conversation_open: bool
     received: int
     sent: int
+    messages: int
     last: LastText | None
     absent: AbsentText | None = None
 

@@ -79,18 +79,15 @@ def _base_id(naming: Naming, digest: bytes, equal: int, index: int) -> str:
     return make_base_id(_names(naming, digest, equal), naming, index)
 
 
-class Request:
+class Request(msgspec.Struct, eq=False, gc=False):
     """An accepted request: what its ids are derived from. So they need not be kept, and most are never asked for.
 
     `digest` is the hash of its canonical content, `equal` the number of equal requests before it (§2.3).
     """
 
-    __slots__ = ("digest", "equal", "naming")
-
-    def __init__(self, naming: Naming, digest: bytes, equal: int) -> None:
-        self.naming = naming
-        self.digest = digest
-        self.equal = equal
+    naming: Naming
+    digest: bytes
+    equal: int
 
     @property
     def id(self) -> str:
@@ -99,8 +96,8 @@ class Request:
 
     @property
     def names(self) -> bytes:
-        """64 bytes that name it and its first three messages."""
-        return _names(self.naming, self.digest, self.equal)
+        """64 bytes that name it and its first three messages; they are remembered once an id is asked for again."""
+        return self.naming.name("request", self.digest, self.equal)
 
     def message_id(self, place: int) -> str:
         """The id of the message to the recipient at a place, of a request with one object."""

@@ -23,8 +23,8 @@ function numbered(deliveries) {
 }
 
 const COLUMNS = [
-  { title: "State", sort: "state", width: "9.5rem" }, { title: "Receiver", sort: "target", width: "15rem" },
-  { title: "Events", width: "minmax(0, 1fr)" }, { title: "Tries", sort: "tries", width: "9rem" }, { title: "Made", sort: null, width: "7rem" },
+  { title: "State", sort: "state", width: "9.5rem" }, { title: "Receiver", sort: "target", width: "minmax(6rem, 1fr)" },
+  { title: "Events", width: "minmax(0, 2fr)" }, { title: "Tries", sort: "tries", width: "minmax(4rem, 9rem)" }, { title: "Made", sort: null, width: "7rem" },
 ];
 
 class Webhooks extends View {
