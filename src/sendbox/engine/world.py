@@ -234,7 +234,7 @@ class World:
                 ticks += 1
             elif steps and steps[0][0] <= now:
                 ticks += timeline.fire(now, budget - ticks)
-                if ticks >= budget:
+                if ticks >= budget or (settle and outlets.has_begun):
                     break
             elif outlets.dirty:
                 if ticks >= budget:
