@@ -217,6 +217,30 @@ async def test_a_process_that_leaves_gives_its_worlds_back(address: str) -> None
         assert both.owned(1) == [KEY, "test-busy"]
 
 
+async def test_a_process_that_hangs_is_given_up(address: str) -> None:
+    """Once its lease has ended: what reads is asked of the next owner, everything else has no answer."""
+    async with pair(address) as both:
+        await both.send(0)
+        hosted = both.servers[0].runtime.worlds[KEY]
+        hosted.working = hanging = asyncio.get_running_loop().create_future()  # no call is answered any more
+        sending = asyncio.create_task(both.send(1))
+        reading = asyncio.create_task(both.get(1, f"{WORLD}/messages?wait=30s&result=delivered"))
+        while len(both.sharing(1)._watched) < 2:
+            await asyncio.sleep(0)
+        both.sharing(0).close()
+        both.end_leases()
+        await both.sharing(1).renew()
+        await both.sharing(1).look_around()
+        with pytest.raises(httpx.TransportError):
+            await sending
+        while both.owned(1) != [KEY]:
+            await asyncio.sleep(0)
+        await both.clients[1].post(f"{WORLD}/clock/advance", json={"by": "1m"})
+        assert len((await reading)["messages"]) == 1
+        hosted.working = None
+        hanging.set_result(None)
+
+
 async def test_a_running_clock_goes_on(address: str) -> None:
     """In another process, without being asked: a client that waits for a webhook calls nothing."""
     async with pair(address) as both:
